@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# Imported target gangway::torch: LibTorch of the PyPI wheel, found in the checkout's virtual environment or LIBTORCH_ROOT.
+#
+# The wheel's include folder carries old copies of protobuf and fmt, so it is searched after every other folder
+# (-idirafter). Only the CPU libraries are linked: a process that trains on CUDA loads libtorch_cuda at run time.
+if(NOT LIBTORCH_ROOT)
+  file(GLOB gangway_torch_candidates "${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
+  if(gangway_torch_candidates)
+    list(GET gangway_torch_candidates 0 LIBTORCH_ROOT)
+  endif()
+endif()
+if(NOT EXISTS "${LIBTORCH_ROOT}/lib/libtorch_cpu.so")
+  message(FATAL_ERROR "LibTorch not found (looked in '.venv' and LIBTORCH_ROOT): run ./launch/setup first")
+endif()
+add_library(gangway_torch INTERFACE)
+add_library(gangway::torch ALIAS gangway_torch)
+target_compile_options(gangway_torch INTERFACE
+  "SHELL:$<$<COMPILE_LANGUAGE:CXX>:-idirafter ${LIBTORCH_ROOT}/include>"
+  "SHELL:$<$<COMPILE_LANGUAGE:CXX>:-idirafter ${LIBTORCH_ROOT}/include/torch/csrc/api/include>")
+target_compile_definitions(gangway_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+target_link_libraries(gangway_torch INTERFACE
+  "${LIBTORCH_ROOT}/lib/libtorch_cpu.so" "${LIBTORCH_ROOT}/lib/libc10.so")
+target_link_options(gangway_torch INTERFACE "LINKER:-rpath,${LIBTORCH_ROOT}/lib" "LINKER:--allow-shlib-undefined")

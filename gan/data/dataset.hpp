@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// A set of images that can be read by index, in any order, by several threads. No LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "job/spec.hpp"
+
+namespace gangway::data {
+
+/// Shape of one example: images are [channels, height, width] row-major; toy points are [2, 1, 1].
+struct ExampleShape {
+  int channels = 1;
+  int height = 1;
+  int width = 1;
+  [[nodiscard]] std::size_t elements() const {
+    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+  }
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  /// Number of examples; at least 1.
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  [[nodiscard]] virtual ExampleShape shape() const = 0;
+  /// Number of distinct labels, or 0 where the source has none.
+  [[nodiscard]] virtual int num_classes() const = 0;
+  /// Writes example `index` into `out` (shape().elements() values in [-1, 1]; toy points unscaled) and returns its label
+  /// (0 without labels). Thread-safe. @throws ConfigError naming the file that cannot be read.
+  virtual int read(std::int64_t index, std::span<float> out) const = 0;
+  /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in each checkpoint.
+  [[nodiscard]] virtual std::string fingerprint() const = 0;
+};
+
+/// Opens `spec.source`, resized or padded to what the model wants (model.resolution, model.channels).
+/// @throws ConfigError: one line that names the file, what is wrong and what to do.
+[[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed);
+
+}  // namespace gangway::data

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Constants of the control plane that both ends must share: tags on MPI, the lifeline's framing, versions.
+//
+// Control messages are serialised `messages::Envelope`s, sent with MPI_Isend to and from rank 0 on the one
+// communicator duplicated from MPI_COMM_WORLD at the start, with tag kControlTag. Data between workers uses tags from
+// comm/message_tag.hpp, all below kControlTag, so the two never meet.
+//
+// Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the worker:
+// "gangway-lifeline TOKEN RANK\n". Then the worker sends one byte kHeartbeat every kHeartbeatPeriod. The kernel closes
+// it when the process dies, whatever killed it. The coordinator sends nothing on it, but one byte kAbandon when the
+// job ends without this worker's consent; EOF or kAbandon: the worker ends at once with exit code 3.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace gangway {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr int kControlTag = (1 << 30);
+inline constexpr char kHeartbeat = '.';
+inline constexpr char kAbandon = '!';
+inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
+/// A worker silent for so long is hung: ten missed heartbeats.
+inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};
+/// From mpirun's start to the last worker's Ready.
+inline constexpr std::chrono::seconds kStartDeadline{120};
+
+}  // namespace gangway

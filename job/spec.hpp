@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// What is to be trained and by whom: the resolved job file as plain values. No parsing here (job/parse.hpp), no LibTorch.
+//
+// Everything outside `layout`, `checkpoint` and `output` can change a weight; those three never do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace gangway {
+
+enum class ModelFamily { kDcgan, kInfogan, kMlp };
+enum class Normalization { kAuto, kBatch, kNone };  ///< kAuto: none when the job has a penalty, else batch
+enum class Activation { kLeakyRelu, kSoftplus };     ///< of the discriminator
+enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
+enum class OptimizerKind { kAdam, kAdamW };
+enum class DecayKind { kNone, kCosine, kStep };
+enum class MemoryFormat { kContiguous, kChannelsLast };
+enum class DeviceKind { kCpu, kCuda };
+enum class TransportKind { kAuto, kMpi };
+
+struct ModelSpec {
+  ModelFamily family = ModelFamily::kDcgan;
+  int resolution = 32;  ///< pixels a side: 32 or 64 (dcgan), 28 (infogan); ignored by mlp
+  int width = 64;       ///< channels of the widest-resolution layer (dcgan), hidden units (mlp)
+  int latent = 100;     ///< elements of the noise vector
+  int channels = 1;     ///< 1 or 3 image channels; 2 coordinates for mlp are fixed
+  int classes = 0;      ///< 0: unconditional; else the number of labels the networks are conditioned on
+  Normalization normalization = Normalization::kAuto;  ///< of the discriminator
+  Activation activation = Activation::kLeakyRelu;
+  double dropout = 0.0;  ///< of the discriminator's features, keyed
+};
+
+struct DataSpec {
+  std::string source = "fashion-mnist";  ///< fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25
+  bool mirror = false;                   ///< horizontal flips, keyed by sample
+  int prefetch = 4;                      ///< micro-batches prepared ahead
+};
+
+struct PenaltySpec {
+  double gradient_penalty = 0.0;  ///< lambda of WGAN-GP (Gulrajani et al., 2017, eq. 3); 0: none
+  double r1_gamma = 0.0;          ///< gamma of R1 (Mescheder et al., 2018, eq. 9); 0: none
+  int r1_interval = 1;            ///< every so many steps; above 1 as its own lazy phase (StyleGAN2, appendix B)
+};
+
+struct TrainingSpec {
+  double kimg = 40;       ///< thousand real images shown to the discriminator
+  int batch = 128;        ///< images a phase, over all workers
+  int microbatches = 2;   ///< M: pieces the batch is cut into; the unit of arithmetic
+  std::uint64_t seed = 0;
+  LossKind loss = LossKind::kNonsaturating;
+  PenaltySpec penalty;
+};
+
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  double lr = 2e-4;
+  std::array<double, 2> betas = {0.5, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+};
+
+/// Factor on the learning rate as a function of images seen.
+struct ScheduleSpec {
+  double warmup_kimg = 0.0;  ///< linear from 0
+  DecayKind decay = DecayKind::kNone;
+  double step_kimg = 0.0;    ///< kStep: multiply by `step_factor` every so many kimg
+  double step_factor = 0.1;
+  double final_factor = 0.0; ///< kCosine: factor at training.kimg
+};
+
+struct NetworkSpec {
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+  double clip_norm = 0.0;  ///< global norm; 0: no clipping
+};
+
+struct GeneratorSpec : NetworkSpec {
+  double ema_kimg = 10.0;  ///< half-life of the weight average; 0: no average is kept
+};
+
+struct DiscriminatorSpec : NetworkSpec {
+  int steps = 1;  ///< n_critic
+};
+
+struct NumericsSpec {
+  int threads = 1;  ///< compute threads a worker: they change bits
+  MemoryFormat memory_format = MemoryFormat::kChannelsLast;
+  std::string wire = "fp32";
+  DeviceKind device = DeviceKind::kCpu;
+};
+
+struct LayoutSpec {
+  int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
+  int stages = 1;
+  int tensor = 1;
+  TransportKind transport = TransportKind::kAuto;
+  double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
+};
+
+struct CheckpointSpec {
+  double every_kimg = 10.0;  ///< 0: only at the end
+  int keep = 3;
+};
+
+struct OutputSpec {
+  double tick_kimg = 1.0;
+  double pictures_kimg = 4.0;
+  int grid = 8;             ///< pictures a side of a grid
+};
+
+struct JobSpec {
+  ModelSpec model;
+  DataSpec data;
+  TrainingSpec training;
+  GeneratorSpec generator;
+  DiscriminatorSpec discriminator;
+  NumericsSpec numerics;
+  LayoutSpec layout;
+  CheckpointSpec checkpoint;
+  OutputSpec output;
+
+  /// Images a micro-batch.
+  [[nodiscard]] int images_per_microbatch() const { return training.batch / training.microbatches; }
+  /// Real images that one step shows to the discriminator.
+  [[nodiscard]] std::int64_t images_per_step() const {
+    return static_cast<std::int64_t>(training.batch) * discriminator.steps;
+  }
+  /// Steps after which training.kimg is reached (rounded up).
+  [[nodiscard]] std::int64_t total_steps() const;
+  /// Steps between events that are given in kimg: at least 1; 0 stays 0.
+  [[nodiscard]] std::int64_t steps_of_kimg(double kimg) const;
+};
+
+}  // namespace gangway

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The worker's end of the lifeline (framing: job/control_protocol.hpp): tells the coordinator within milliseconds that
+// this process died, and this process that the coordinator did or has given the job up. Made by the worker's main
+// after `join`, before `ready`; it runs a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "worker/coordinator_link.hpp"
+
+namespace gangway::worker {
+
+/// A connected lifeline. Heartbeats flow until it is destroyed.
+class Lifeline {
+ public:
+  /// Called once, on the lifeline's thread, with one line that says what happened. It normally ends the process:
+  /// the compute thread may be waiting for a peer that no longer exists.
+  using OnAbandoned = std::function<void(const std::string& reason)>;
+
+  /// Tries each address in turn within `limit`, and sends the first line.
+  /// @throws EnvironmentError when none answers.
+  Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit, OnAbandoned on_abandoned);
+  ~Lifeline();
+  Lifeline(const Lifeline&) = delete;
+  Lifeline& operator=(const Lifeline&) = delete;
+
+  /// Call after `goodbye`: from now on a closed connection is the expected end, and `on_abandoned` is not called.
+  void expect_close();
+
+ private:
+  void watch(const std::stop_token& stop);
+
+  OnAbandoned on_abandoned_;
+  int socket_ = -1;
+  int wake_[2] = {-1, -1};  ///< self-pipe: ends poll() when the lifeline is destroyed
+  std::atomic<bool> close_expected_ = false;
+  std::jthread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace gangway::worker

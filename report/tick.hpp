@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What a person is told once a tick: the numbers, and the one line that shows them. Made by the coordinator; pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gangway::report {
+
+struct Tick {
+  std::int64_t index = 0;              ///< ticks since the job began
+  std::int64_t step = 0;               ///< steps done
+  double kimg = 0;                     ///< thousand real images shown
+  double seconds_total = 0;            ///< since the job began, earlier runs included
+  double seconds_tick = 0;             ///< since the tick before
+  double seconds_per_kimg = 0;         ///< over this tick
+  double images_per_second = 0;        ///< over this tick, all workers
+  double generator_loss = 0;           ///< mean over this tick; may be NaN
+  double discriminator_loss = 0;       ///< mean over this tick, penalties included; may be NaN
+  double exposed_percent = 0;          ///< of the step time: compute waiting for communication, worst worker
+  double data_percent = 0;             ///< of the step time: compute waiting for data, worst worker
+  double resident_gib = 0;             ///< resident memory of all workers together
+  double sent_mib_per_step = 0;        ///< payload to peers, all workers
+  double checkpoint_age_kimg = 0;      ///< kimg since the newest checkpoint (since the start, if there is none)
+  double unix_seconds = 0;             ///< wall clock when the tick was made
+};
+
+/// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one line without newline,
+/// columns aligned from tick to tick, every value directly after its name and one space.
+[[nodiscard]] std::string tick_line(const Tick& tick);
+
+/// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".
+[[nodiscard]] std::string format_duration(double seconds);
+
+/// The tick as one JSON object on one line, keys as the members; a number that is not finite becomes null.
+[[nodiscard]] std::string tick_json(const Tick& tick);
+
+}  // namespace gangway::report

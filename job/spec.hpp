@@ -30,18 +30,21 @@ struct ModelSpec {
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;
   double dropout = 0.0;  ///< of the discriminator's features, keyed
+  bool operator==(const ModelSpec&) const = default;
 };
 
 struct DataSpec {
   std::string source = "fashion-mnist";  ///< fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25
   bool mirror = false;                   ///< horizontal flips, keyed by sample
   int prefetch = 4;                      ///< micro-batches prepared ahead
+  bool operator==(const DataSpec&) const = default;
 };
 
 struct PenaltySpec {
   double gradient_penalty = 0.0;  ///< lambda of WGAN-GP (Gulrajani et al., 2017, eq. 3); 0: none
   double r1_gamma = 0.0;          ///< gamma of R1 (Mescheder et al., 2018, eq. 9); 0: none
   int r1_interval = 1;            ///< every so many steps; above 1 as its own lazy phase (StyleGAN2, appendix B)
+  bool operator==(const PenaltySpec&) const = default;
 };
 
 struct TrainingSpec {
@@ -51,6 +54,7 @@ struct TrainingSpec {
   std::uint64_t seed = 0;
   LossKind loss = LossKind::kNonsaturating;
   PenaltySpec penalty;
+  bool operator==(const TrainingSpec&) const = default;
 };
 
 struct OptimizerSpec {
@@ -59,6 +63,7 @@ struct OptimizerSpec {
   std::array<double, 2> betas = {0.5, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.0;
+  bool operator==(const OptimizerSpec&) const = default;
 };
 
 /// Factor on the learning rate as a function of images seen.
@@ -68,20 +73,24 @@ struct ScheduleSpec {
   double step_kimg = 0.0;    ///< kStep: multiply by `step_factor` every so many kimg
   double step_factor = 0.1;
   double final_factor = 0.0; ///< kCosine: factor at training.kimg
+  bool operator==(const ScheduleSpec&) const = default;
 };
 
 struct NetworkSpec {
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   double clip_norm = 0.0;  ///< global norm; 0: no clipping
+  bool operator==(const NetworkSpec&) const = default;
 };
 
 struct GeneratorSpec : NetworkSpec {
   double ema_kimg = 10.0;  ///< half-life of the weight average; 0: no average is kept
+  bool operator==(const GeneratorSpec&) const = default;
 };
 
 struct DiscriminatorSpec : NetworkSpec {
   int steps = 1;  ///< n_critic
+  bool operator==(const DiscriminatorSpec&) const = default;
 };
 
 struct NumericsSpec {
@@ -89,6 +98,7 @@ struct NumericsSpec {
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
   std::string wire = "fp32";
   DeviceKind device = DeviceKind::kCpu;
+  bool operator==(const NumericsSpec&) const = default;
 };
 
 struct LayoutSpec {
@@ -97,17 +107,20 @@ struct LayoutSpec {
   int tensor = 1;
   TransportKind transport = TransportKind::kAuto;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
+  bool operator==(const LayoutSpec&) const = default;
 };
 
 struct CheckpointSpec {
   double every_kimg = 10.0;  ///< 0: only at the end
   int keep = 3;
+  bool operator==(const CheckpointSpec&) const = default;
 };
 
 struct OutputSpec {
   double tick_kimg = 1.0;
   double pictures_kimg = 4.0;
   int grid = 8;             ///< pictures a side of a grid
+  bool operator==(const OutputSpec&) const = default;
 };
 
 struct JobSpec {
@@ -131,6 +144,7 @@ struct JobSpec {
   [[nodiscard]] std::int64_t total_steps() const;
   /// Steps between events that are given in kimg: at least 1; 0 stays 0.
   [[nodiscard]] std::int64_t steps_of_kimg(double kimg) const;
+  bool operator==(const JobSpec&) const = default;
 };
 
 }  // namespace gangway

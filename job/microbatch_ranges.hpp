@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Which worker holds which micro-batches: contiguous ranges, so that each holds a few whole subtrees. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gangway {
+
+/// The micro-batches [begin, end).
+struct MicrobatchRange {
+  int begin = 0;
+  int end = 0;
+  [[nodiscard]] int size() const { return end - begin; }
+  bool operator==(const MicrobatchRange&) const = default;
+};
+
+/// Worker w of W holds [w*M/W, (w+1)*M/W): sizes differ by at most one. @pre 1 <= worker count <= M.
+[[nodiscard]] inline MicrobatchRange microbatch_range(int microbatches, int workers, int worker) {
+  const auto bound = [&](int index) {
+    return static_cast<int>(static_cast<std::int64_t>(index) * microbatches / workers);
+  };
+  return {.begin = bound(worker), .end = bound(worker + 1)};
+}
+
+/// The ranges of all workers, by worker index.
+[[nodiscard]] inline std::vector<MicrobatchRange> microbatch_ranges(int microbatches, int workers) {
+  std::vector<MicrobatchRange> ranges;
+  for (int worker = 0; worker < workers; ++worker) {
+    ranges.push_back(microbatch_range(microbatches, workers, worker));
+  }
+  return ranges;
+}
+
+}  // namespace gangway

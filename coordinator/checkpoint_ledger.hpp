@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Which checkpoints are under way, and when one is complete: every worker's part of one step under one epoch. A failed
+// save costs nothing but itself until too many failed in a row. Pure; driven by the Conductor, which commits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gangway::coordinator {
+
+/// One worker's durable file, or why there is none.
+struct CheckpointFile {
+  int worker = 0;
+  std::string name;  ///< inside the checkpoint directory
+  std::uint64_t bytes = 0;
+  std::string xxh3_128;
+  std::string error;
+};
+
+/// All parts of one step have come in.
+struct CompleteCheckpoint {
+  std::int64_t step = 0;
+  std::vector<CheckpointFile> files;  ///< by worker
+  std::string error;                  ///< not empty: it cannot be committed, and why (first worker's word)
+};
+
+class CheckpointLedger {
+ public:
+  /// Failed saves in a row that end the job.
+  static constexpr int kMaxFailuresInARow = 3;
+
+  explicit CheckpointLedger(int num_workers) : num_workers_(num_workers) {}
+
+  /// A lease that saves at `step` was granted under `epoch`.
+  void begin(std::int64_t step, std::int64_t epoch);
+  /// A worker's word on its file. One that was not asked for, or of another epoch, is dropped.
+  [[nodiscard]] std::optional<CompleteCheckpoint> add(std::int64_t step, std::int64_t epoch, CheckpointFile file);
+
+  void committed(std::int64_t step);
+  void failed(std::int64_t step);
+
+  [[nodiscard]] bool idle() const { return open_.empty(); }
+  [[nodiscard]] int failures() const { return failures_; }
+  [[nodiscard]] bool failing_for_good() const { return failures_in_a_row_ >= kMaxFailuresInARow; }
+  /// Step of the newest committed checkpoint of this run, if there is one.
+  [[nodiscard]] std::optional<std::int64_t> last_committed() const { return last_committed_; }
+
+ private:
+  struct Open {
+    std::int64_t epoch = 0;
+    std::map<int, CheckpointFile> files;
+  };
+
+  int num_workers_;
+  std::map<std::int64_t, Open> open_;
+  std::optional<std::int64_t> last_committed_;
+  int failures_ = 0;
+  int failures_in_a_row_ = 0;
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// The coordinator's mind: messages, lifeline events, signals and the passing of time go in, effects come out. It owns the
+// membership, the leases, the checkpoint ledger and the ticks, and does nothing itself: no sockets, threads, clocks or
+// files. The event loop (coordinator/event_loop.hpp) drives it from its one thread and carries the effects out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "coordinator/checkpoint_ledger.hpp"
+#include "coordinator/lease_book.hpp"
+#include "coordinator/membership.hpp"
+#include "coordinator/tick_accounting.hpp"
+#include "job/proto/messages.pb.h"
+
+namespace gangway::coordinator {
+
+/// How the job ended.
+struct Outcome {
+  int exit_code = 0;     ///< an ExitCode, 130 or 143
+  std::string reason;    ///< one line
+  int rank = 0;          ///< the culprit; 0: none in particular
+  std::int64_t step = 0; ///< steps done
+  /// Every worker has said Goodbye: MPI_Finalize is safe.
+  bool orderly = false;
+};
+
+// Effects, to be carried out in the order in which they come.
+struct SendEnvelope {
+  int rank = 0;
+  messages::Envelope envelope;
+};
+/// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or `checkpoint_failed`.
+struct CommitCheckpoint {
+  CompleteCheckpoint checkpoint;
+};
+/// All workers are ready: time for the placement table.
+struct ShowPlacement {
+  std::string plan_summary;
+  std::int64_t generator_parameters = 0;
+  std::int64_t discriminator_parameters = 0;
+};
+struct ShowTick {
+  report::Tick tick;
+};
+struct ShowPicture {
+  std::int64_t step = 0;
+  std::string file;  ///< inside the run directory
+};
+/// One line for the user: "warn  …" or "note  …".
+struct Say {
+  std::string line;
+};
+/// Always the last effect there is.
+struct EndJob {
+  Outcome outcome;
+};
+using Effect =
+    std::variant<SendEnvelope, CommitCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+using Effects = std::vector<Effect>;
+
+enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
+
+struct ConductorSettings {
+  int num_workers = 1;
+  messages::Welcome welcome;            ///< sent to each worker; the epoch is filled in
+  LeasePlan leases;
+  TickPlan ticks;
+  MembershipLimits limits;
+  std::chrono::milliseconds progress_floor{60'000};  ///< least silence between two steps that is a fault
+  std::string checkpoint_parent;        ///< absolute folder of the checkpoints
+};
+
+class Conductor {
+ public:
+  Conductor(ConductorSettings settings, TimePoint start);
+
+  [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now, double unix_seconds);
+  [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
+  [[nodiscard]] Effects on_heartbeat(int rank, TimePoint now);
+  [[nodiscard]] Effects on_lifeline_closed(int rank, TimePoint now);
+  /// @param signal number, for the exit code of a leave whose save fails.
+  [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
+  /// The deadlines. Call at least every 50 ms.
+  [[nodiscard]] Effects on_clock(TimePoint now);
+  [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
+  [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint now);
+
+  [[nodiscard]] const Membership& membership() const { return membership_; }
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
+  [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
+  [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now, double unix_seconds);
+  [[nodiscard]] Effects on_part(const messages::CheckpointPart& part, TimePoint now);
+  [[nodiscard]] Effects on_goodbye(int rank);
+  [[nodiscard]] Effects grant(TimePoint now);
+  [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
+  [[nodiscard]] Effects end_with(Outcome outcome);
+  [[nodiscard]] Effects lose(const Fault& fault);
+  [[nodiscard]] Effects finish_if_done();
+  [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
+  [[nodiscard]] std::chrono::milliseconds progress_deadline() const;
+  [[nodiscard]] std::int64_t fastest_done() const;
+  void broadcast(const messages::Envelope& envelope, Effects& effects) const;
+
+  ConductorSettings settings_;
+  Membership membership_;
+  LeaseBook leases_;
+  CheckpointLedger ledger_;
+  TickAccounting ticks_;
+  std::map<int, std::int64_t> done_;     ///< steps done, by rank
+  std::map<int, TimePoint> progressed_;  ///< when a rank last got on, or was given new steps after being idle
+  std::optional<int> leave_signal_;      ///< a leave was asked for by this signal
+  std::string last_save_error_;          ///< not empty: the newest save failed
+  bool ended_ = false;
+};
+
+}  // namespace gangway::coordinator

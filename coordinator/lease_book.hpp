@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Which steps may run: cuts the job into leases and says when each is to be granted, so that no step waits for the
+// coordinator and a request (stop, checkpoint) takes effect within about two seconds. Pure; driven by the Conductor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gangway::coordinator {
+
+/// The job's milestones, in steps. An interval of 0 means never.
+struct LeasePlan {
+  std::int64_t start_step = 0;
+  std::int64_t total_steps = 0;
+  std::int64_t tick_steps = 0;
+  std::int64_t picture_steps = 0;
+  std::int64_t checkpoint_steps = 0;
+};
+
+/// The steps [begin, end), and what is to follow them. `begin == end`: only what follows.
+struct Lease {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool pictures = false;
+  bool checkpoint = false;
+  bool last = false;
+  bool operator==(const Lease&) const = default;
+};
+
+class LeaseBook {
+ public:
+  explicit LeaseBook(const LeasePlan& plan);
+
+  /// The next lease is the last: it saves (unless the state at its end is being saved already) and runs no step.
+  void request_stop() { stop_requested_ = true; }
+  /// The next lease saves and runs no step.
+  void request_checkpoint() { checkpoint_requested_ = true; }
+  /// @param median_seconds duration of a step; leases become about a second long.
+  void set_step_seconds(double median_seconds);
+
+  /// The leases to grant now. @param fastest_done steps done by the worker that is furthest.
+  [[nodiscard]] std::vector<Lease> grant(std::int64_t fastest_done);
+
+  /// Steps granted so far.
+  [[nodiscard]] std::int64_t granted_end() const { return end_; }
+  [[nodiscard]] bool last_granted() const { return last_granted_; }
+
+ private:
+  [[nodiscard]] bool is_due(std::int64_t fastest_done) const;
+  [[nodiscard]] Lease next();
+  [[nodiscard]] Lease stop_lease();
+
+  LeasePlan plan_;
+  std::int64_t end_;
+  std::int64_t previous_length_ = 0;
+  std::int64_t steps_per_lease_ = 1;
+  std::int64_t saved_step_;  ///< the newest step whose state is, or is being, saved
+  bool stop_requested_ = false;
+  bool checkpoint_requested_ = false;
+  bool last_granted_ = false;
+};
+
+}  // namespace gangway::coordinator

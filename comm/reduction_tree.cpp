@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "comm/reduction_tree.hpp"
+
+namespace gangway::comm {
+namespace {
+
+void collect(MicrobatchRange node, MicrobatchRange range, std::vector<MicrobatchRange>& found) {
+  if (range.contains(node)) {
+    found.push_back(node);
+    return;
+  }
+  if (node.end <= range.begin || range.end <= node.begin) {
+    return;
+  }
+  const int middle = split_point(node);
+  collect({node.begin, middle}, range, found);
+  collect({middle, node.end}, range, found);
+}
+
+}  // namespace
+
+std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range, int num_microbatches) {
+  std::vector<MicrobatchRange> found;
+  if (range.size() > 0) {
+    collect({0, num_microbatches}, range, found);
+  }
+  return found;
+}
+
+MicrobatchRange parent_of(MicrobatchRange node, int num_microbatches) {
+  MicrobatchRange current{0, num_microbatches};
+  while (current != node) {
+    const int middle = split_point(current);
+    const MicrobatchRange child = node.begin < middle ? MicrobatchRange{current.begin, middle} : MicrobatchRange{middle, current.end};
+    if (child == node) {
+      return current;
+    }
+    current = child;
+  }
+  return node;
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "comm/tree_sum.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "comm/arena_layout.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::comm {
+namespace {
+
+constexpr std::size_t kChunk = 2048;  // floats a scratch row: a few rows stay in the first-level cache
+
+/// Sums the subtree `node` for `count` elements from `offset` into `out`, using `scratch` rows below.
+void sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, std::size_t offset, std::size_t count, float* out,
+              float* scratch) {
+  if (rest.empty() || rest.front().microbatches.begin != node.begin || rest.front().microbatches.end > node.end) {
+    throw InvariantError("the partials of the workers do not cover the micro-batches; please report this");
+  }
+  if (rest.front().microbatches == node) {
+    std::memcpy(out, rest.front().values + offset, count * sizeof(float));
+    rest = rest.subspan(1);
+    return;
+  }
+  const int middle = split_point(node);
+  sum_node({node.begin, middle}, rest, offset, count, out, scratch);
+  sum_node({middle, node.end}, rest, offset, count, scratch, scratch + kChunk);
+  add_in_place(out, scratch, count);
+}
+
+}  // namespace
+
+void add_in_place(float* target, const float* addend, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    target[i] += addend[i];
+  }
+}
+
+void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale, std::span<float> out) {
+  std::size_t depth = 1;
+  for (int n = num_microbatches; n > 1; n = (n + 1) / 2) {
+    ++depth;
+  }
+  std::vector<float> scratch((depth + 1) * kChunk);
+  for (std::size_t offset = 0; offset < out.size(); offset += kChunk) {
+    const std::size_t count = std::min(kChunk, out.size() - offset);
+    std::span<const TreeSummand> rest = summands;
+    sum_node({0, num_microbatches}, rest, offset, count, out.data() + offset, scratch.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      out[offset + i] *= scale;
+    }
+  }
+}
+
+double block_sum_of_squares(const float* block) {
+  // Eight fixed lanes: vector units can be used, and the order is the same on every machine.
+  std::array<double, 8> lanes{};
+  for (std::size_t i = 0; i < kBlockElements; i += lanes.size()) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      const double value = block[i + lane];
+      lanes[lane] += value * value;
+    }
+  }
+  return pairwise_sum(lanes);
+}
+
+double pairwise_sum(std::span<const double> values) {
+  if (values.size() <= 1) {
+    return values.empty() ? 0.0 : values.front();
+  }
+  const std::size_t middle = values.size() / 2;
+  return pairwise_sum(values.first(middle)) + pairwise_sum(values.subspan(middle));
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The arithmetic of the reduction on plain floats: pairwise sums in tree order, and sums of squares by fixed blocks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "comm/reduction_tree.hpp"
+
+namespace gangway::comm {
+
+/// target[i] += addend[i]. Element-wise, so the bits do not depend on how a range is cut.
+void add_in_place(float* target, const float* addend, std::size_t elements);
+
+/// One summand of tree_sum: the sum of a whole subtree, from its first needed element on.
+struct TreeSummand {
+  MicrobatchRange microbatches;
+  const float* values = nullptr;
+};
+
+/// out[i] = scale * (sum of the summands' values[i] in tree order over [0, num_microbatches)), i < elements.
+/// @pre the summands, in ascending order, are whole subtrees that cover [0, num_microbatches) exactly.
+void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale, std::span<float> out);
+
+/// Sum of squares of one block (kBlockElements values) in double, always in the same order.
+[[nodiscard]] double block_sum_of_squares(const float* block);
+
+/// Pairwise tree sum of per-block values in block order; 0 for none.
+[[nodiscard]] double pairwise_sum(std::span<const double> values);
+
+}  // namespace gangway::comm

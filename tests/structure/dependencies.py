@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that the project's dependencies point one way (docs/architecture.md), by its includes and by the compiler's.
+
+    dependencies.py BUILD_DIR [SOURCE_DIR]
+
+Reads every #include of every source file, what the compiler really opened for every object (`ninja -t deps`), and what
+the built programs load (ldd). Prints one line a violation; exit code 1 if there is one. No third-party package.
+"""
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# --- The rules: what may know what ------------------------------------------------------------------------------------
+
+# Third-party libraries: how their headers are spelled in an #include.
+LIBRARIES = {
+    "LibTorch": r"^(torch|ATen|c10)/",
+    "Protobuf": r"^google/protobuf/|\.pb\.h$",
+    "gRPC": r"^(grpc|grpcpp)/",
+    "MPI": r"^mpi\.h$",
+    "NCCL": r"^nccl\.h$",
+    "sockets": r"^boost/asio|^sys/socket\.h$|^netinet/",
+}
+# The same by the path of the file that the compiler opened (the wheel of torch carries copies of other libraries).
+OPENED = {
+    "LibTorch": r"/torch/include/.*(torch|ATen|c10)/",
+    "Protobuf": r"/google/protobuf/|\.pb\.h$",
+    "gRPC": r"/include/(grpc|grpcpp)/",
+    "MPI": r"/(openmpi|mpich)[^/]*/.*\bmpi\.h$",
+    "NCCL": r"/nccl\.h$",
+}
+
+
+@dataclass
+class Rule:
+    """One part of the tree. The longest `path` that a file starts with is the one that counts."""
+    path: str
+    modules: tuple  # project folders it may include, besides itself
+    never: tuple = ()  # libraries that none of its files may reach, however indirectly
+    standard_only: bool = False  # nothing but the C++ standard library and the project
+
+
+COMPUTES_NOT = ("LibTorch", "NCCL")
+NO_PROCESSES = ("Protobuf", "gRPC", "MPI", "NCCL", "sockets")
+RULES = (
+    Rule("job/", (), COMPUTES_NOT + ("MPI",)),
+    Rule("job/spec.hpp", ("job/",), standard_only=True),
+    Rule("checkpoint/", ("job/",), COMPUTES_NOT + ("MPI", "gRPC")),
+    Rule("coordinator/", ("job/", "checkpoint/", "report/"), COMPUTES_NOT),
+    Rule("report/", ("job/",), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
+    Rule("comm/", ("job/", "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
+    Rule("pipeline/", ("job/",), ("LibTorch",) + NO_PROCESSES, standard_only=True),
+    Rule("gan/", ("job/",), NO_PROCESSES),
+    Rule("gan/data/", ("job/", "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
+    Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
+    Rule("worker/", ("job/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("gRPC",)),
+    Rule("launch/", ("job/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/", "coordinator/", "worker/")),
+    Rule("tests/", ("",)),
+    Rule("bench/", ("",)),
+)
+# Libraries that must not meet in one translation unit.
+APART = ("LibTorch", "Protobuf")
+# Words that must not be part of an identifier: a model does not know that it is trained by many.
+FORBIDDEN_WORDS = {"gan/models": "rank"}
+# Programs that start in milliseconds because they do not load these libraries.
+LOADS_NOT = {"gangway": r"libtorch|libc10", "gangway-coordinator": r"libtorch|libc10"}
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60  # reported, not refused
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+FOLDERS = sorted({rule.path.split("/")[0] for rule in RULES})
+SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>
+
+
+def rule_of(path):
+    matching = [rule for rule in RULES if path.startswith(rule.path)]
+    return max(matching, key=lambda rule: len(rule.path)) if matching else None
+
+
+def libraries_in(text, patterns):
+    return {name for name, pattern in patterns.items() if re.search(pattern, text)}
+
+
+@dataclass
+class Tree:
+    """The project's source files and the graph of their includes; paths are relative to the root."""
+    root: Path
+    text: dict = field(default_factory=dict)
+    project_includes: dict = field(default_factory=dict)
+    other_includes: dict = field(default_factory=dict)
+
+    def read(self):
+        for folder in FOLDERS:
+            for path in sorted((self.root / folder).rglob("*")):
+                if path.suffix in SUFFIXES and path.is_file():
+                    self._read_file(path)
+        return self
+
+    def _read_file(self, path):
+        name = path.relative_to(self.root).as_posix()
+        self.text[name] = path.read_text(errors="replace")
+        self.project_includes[name], self.other_includes[name] = [], []
+        for _, header in INCLUDE.findall(self.text[name]):
+            beside = (path.parent / header).resolve()
+            if (self.root / header).is_file():
+                self.project_includes[name].append(header)
+            elif beside.is_file() and beside.is_relative_to(self.root):
+                self.project_includes[name].append(beside.relative_to(self.root).as_posix())
+            else:
+                self.other_includes[name].append(header)
+
+    def reached_from(self, name):
+        """Maps every project file that `name` includes, however indirectly, to the file through which it came."""
+        came_through, waiting = {name: None}, [name]
+        while waiting:
+            current = waiting.pop()
+            for header in self.project_includes.get(current, ()):
+                if header not in came_through:
+                    came_through[header] = current
+                    waiting.append(header)
+        return came_through
+
+
+def route(came_through, name):
+    steps = []
+    while name is not None:
+        steps.append(name)
+        name = came_through[name]
+    return " <- ".join(steps)
+
+
+def check_includes(tree):
+    for name in tree.text:
+        rule = rule_of(name)
+        came_through = tree.reached_from(name)
+        for header in tree.project_includes[name]:
+            if header.split("/")[0] != name.split("/")[0] and not header.startswith(rule.modules):
+                yield f"{name}: includes '{header}', but {rule.path} may include {', '.join(rule.modules) or 'nothing'}"
+            elif rule.path.count("/") > 1 and not header.startswith((rule.path,) + rule.modules):
+                yield f"{name}: includes '{header}', but {rule.path} may include {', '.join(rule.modules)}"
+        together = {}
+        for reached in came_through:
+            for header in tree.other_includes.get(reached, ()):
+                for library in libraries_in(header, LIBRARIES):
+                    together.setdefault(library, f"{header} <- {route(came_through, reached)}")
+                if rule.standard_only and not STANDARD.match(header):
+                    yield f"{name}: only the standard library is allowed in {rule.path}: {header} <- {route(came_through, reached)}"
+        for library in rule.never:
+            if library in together:
+                yield f"{name}: reaches {library}, which {rule.path} must not: {together[library]}"
+        if all(library in together for library in APART):
+            yield f"{name}: {' and '.join(APART)} meet: {'; '.join(together[library] for library in APART)}"
+
+
+def opened_files(build):
+    """Maps each object of the build to the absolute paths of the files that its compilation opened."""
+    listing = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    opened, current = {}, None
+    for line in listing.splitlines():
+        if line and not line[0].isspace():
+            current = line.split(": #deps")[0]
+            opened[current] = set()
+        elif line.strip() and current is not None:
+            opened[current].add(os.path.normpath(os.path.join(build, line.strip())))
+    by_path = {os.path.normpath(os.path.join(build, name)): files for name, files in opened.items()}
+    for files in opened.values():  # a precompiled header stands for all that it holds
+        for header in [file for file in files if file.endswith(".gch")]:
+            files |= by_path.get(header, set())
+    return opened
+
+
+def check_opened(tree, build):
+    root = str(tree.root) + os.sep
+    for target, files in opened_files(str(build)).items():
+        sources = [f[len(root):] for f in files if f.startswith(root) and f.endswith((".cpp", ".cu")) and f[len(root):] in tree.text]
+        sources = [name for name in sources if name in target or Path(name).stem in target]
+        if not sources or target.endswith(".gch"):
+            continue
+        name, rule = sources[0], rule_of(sources[0])
+        together = {}
+        for file in sorted(files):
+            for library in libraries_in(file, OPENED):
+                together.setdefault(library, file)
+        for library in rule.never:
+            if library in together:
+                yield f"{name}: its compilation opened {together[library]}, but {rule.path} must not reach {library}"
+        if all(library in together for library in APART):
+            yield f"{name}: {' and '.join(APART)} met in its compilation: {', '.join(together[l] for l in APART)}"
+
+
+def check_words(tree):
+    for folder, word in FORBIDDEN_WORDS.items():
+        part_of_identifier = re.compile(rf"(?<![a-z]){word}(?![a-z])|{word.capitalize()}(?![a-z])")
+        for name, text in tree.text.items():
+            if name.startswith(folder):
+                code = re.sub(r'//[^\n]*|/\*.*?\*/|"(\\.|[^"\\\n])*"', lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+                for match in part_of_identifier.finditer(code):
+                    yield f"{name}:{code.count(chr(10), 0, match.start()) + 1}: '{word}' in {folder}: models do not know of processes"
+
+
+def check_lengths(tree, notes):
+    for name, text in tree.text.items():
+        lines = text.splitlines()
+        if len(lines) > MAX_FILE_LINES:
+            yield f"{name}: {len(lines)} lines, at most {MAX_FILE_LINES}: split it by ideas"
+        start = None
+        for number, line in enumerate(lines, 1):  # our format: a function's body ends with "}" in the column it began
+            begin = re.match(r"^( {0,2})[A-Za-z_~\[].*\(.*", line) or (start and None)
+            if begin and not line.rstrip().endswith(";") and not re.match(r"\s*(if|for|while|switch|return|TEST)", line):
+                start = (number, begin[1])
+            elif start and line.rstrip() == start[1] + "}":
+                if number - start[0] > MAX_FUNCTION_LINES:
+                    notes.append(f"{name}:{start[0]}: a function of {number - start[0]} lines (at most {MAX_FUNCTION_LINES})")
+                start = None
+
+
+def check_programs(build):
+    for program, pattern in LOADS_NOT.items():
+        path = Path(build) / "bin" / program
+        if not path.is_file():
+            yield f"{path}: not built, so what it loads cannot be checked"
+            continue
+        loaded = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=True).stdout
+        for line in loaded.splitlines():
+            if re.search(pattern, line):
+                yield f"{path}: loads {line.split()[0]}: it must start without LibTorch"
+
+
+def main(arguments):
+    if not 1 <= len(arguments) <= 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    build = Path(arguments[0]).resolve()
+    root = Path(arguments[1] if len(arguments) == 2 else Path(__file__).parents[2]).resolve()
+    tree, notes = Tree(root).read(), []
+    violations = [*check_includes(tree), *check_opened(tree, build), *check_words(tree), *check_lengths(tree, notes),
+                  *check_programs(build)]
+    print(*(f"note: {note}" for note in notes), *dict.fromkeys(violations), sep="\n")
+    print(f"{len(tree.text)} files, {len(violations)} violations, {len(notes)} notes")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each rule of dependencies.py refuses what it is for, on a small made-up tree."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import dependencies
+
+
+def tree_of(files):
+    """A Tree with the given {path: text}, as if it were the project."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return dependencies.Tree(Path(folder).resolve()).read()
+
+
+def violations_of(files):
+    tree = tree_of(files)
+    return [*dependencies.check_includes(tree), *dependencies.check_words(tree), *dependencies.check_lengths(tree, [])]
+
+
+class DependencyRules(unittest.TestCase):
+    def assert_refused(self, files, *words):
+        found = violations_of(files)
+        self.assertTrue(any(all(word in line for word in words) for line in found), found)
+
+    def test_allows_a_worker_to_use_models_and_transports(self):
+        self.assertEqual([], violations_of({
+            "gan/models/a.hpp": "#include <torch/nn/module.h>\n",
+            "comm/transport.hpp": "#include <mpi.h>\n",
+            "worker/loop.cpp": '#include "gan/models/a.hpp"\n#include "comm/transport.hpp"\n'}))
+
+    def test_refuses_an_include_against_the_arrows(self):
+        self.assert_refused({"job/a.cpp": '#include "worker/b.hpp"\n', "worker/b.hpp": ""}, "job/a.cpp", "worker/b.hpp")
+
+    def test_refuses_data_that_includes_the_rest_of_gan(self):
+        self.assert_refused({"gan/data/a.cpp": '#include "gan/loss.hpp"\n', "gan/loss.hpp": ""}, "gan/data/a.cpp", "gan/loss.hpp")
+
+    def test_refuses_libtorch_in_the_coordinator_however_indirectly(self):
+        self.assert_refused({"coordinator/a.cpp": '#include "checkpoint/b.hpp"\n',
+                             "checkpoint/b.hpp": "#include <ATen/core/Tensor.h>\n"}, "coordinator/a.cpp", "LibTorch", "checkpoint/b.hpp")
+
+    def test_refuses_protobuf_in_comm(self):
+        self.assert_refused({"comm/a.cpp": '#include "job/proto/messages.pb.h"\n'}, "comm/a.cpp", "Protobuf")
+
+    def test_refuses_mpi_in_gan(self):
+        self.assert_refused({"gan/a.cpp": "#include <mpi.h>\n"}, "gan/a.cpp", "MPI")
+
+    def test_refuses_third_parties_in_schedules(self):
+        self.assert_refused({"pipeline/a.cpp": "#include <fmt/format.h>\n"}, "pipeline/a.cpp", "fmt/format.h")
+
+    def test_refuses_torch_and_protobuf_in_one_file(self):
+        self.assert_refused({"worker/a.cpp": '#include <torch/torch.h>\n#include "job/proto/messages.pb.h"\n'}, "meet")
+
+    def test_refuses_a_model_that_knows_its_rank(self):
+        for line in ("int rank;", "int my_rank_ = 0;", "void set(Rank r);", "int num_rank;"):
+            self.assert_refused({"gan/models/a.cpp": line + "\n"}, "gan/models/a.cpp:1", "rank")
+
+    def test_allows_words_that_contain_rank_and_comments(self):
+        self.assertEqual([], violations_of({"gan/models/a.cpp": "int franking;  // no rank here\n"}))
+
+    def test_refuses_a_file_past_the_limit(self):
+        self.assert_refused({"job/a.cpp": "\n" * (dependencies.MAX_FILE_LINES + 1)}, "job/a.cpp", "lines")
+
+    def test_notes_a_long_function(self):
+        notes = []
+        tree = tree_of({"job/a.cpp": "void f() {\n" + "  g();\n" * 70 + "}\n"})
+        self.assertEqual([], [*dependencies.check_lengths(tree, notes)])
+        self.assertEqual(1, len(notes), notes)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// The writing half of checkpoint/directory.hpp.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "checkpoint/directory.hpp"
+#include "checkpoint/durable_file.hpp"
+#include "checkpoint/hash.hpp"
+#include "checkpoint/names.hpp"
+#include "checkpoint/owner.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::checkpoint {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Renames without ever replacing. Returns 0 or the error number.
+int rename_to_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return 0;
+  }
+  if (errno != EINVAL && errno != ENOSYS) {
+    return errno;
+  }
+  // File systems without the flag (some network ones): there is one writer, so a look before is enough.
+  struct stat status {};
+  if (::lstat(to.c_str(), &status) == 0) {
+    return EEXIST;
+  }
+  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+std::string content_id(const Manifest& manifest) {
+  Hasher hasher;
+  hasher.update(manifest.job_fingerprint);
+  hasher.update(static_cast<std::uint64_t>(manifest.step));
+  for (const ManifestFile& file : manifest.files) {
+    hasher.update(file.xxh3_128);
+  }
+  return hasher.hex();
+}
+
+void write_manifest(const fs::path& directory, const Manifest& manifest) {
+  const fs::path unfinished = directory / kUnfinishedManifestName;
+  write_new_file(unfinished, to_json(manifest));
+  if (const int error = rename_to_new(unfinished, directory / kManifestName); error != 0) {
+    throw EnvironmentError(fmt::format("{}: cannot be renamed: {}", unfinished.string(), cause_of(error)));
+  }
+  sync_directory(directory);
+}
+
+enum class Existing { kNone, kKeepIt };
+
+/// Decides about what already has the final name: keeps a valid equal, sets a damaged one aside, refuses another job's.
+Existing settle_existing(const fs::path& final_path, const Manifest& manifest, const Warn& warn) {
+  struct stat status {};
+  if (::lstat(final_path.c_str(), &status) != 0) {
+    return Existing::kNone;
+  }
+  std::string damage;
+  std::string other_job;
+  try {
+    other_job = verify_checkpoint(final_path).job_fingerprint;
+  } catch (const CheckpointError& error) {
+    damage = error.what();
+  }
+  if (damage.empty() && other_job == manifest.job_fingerprint) {
+    return Existing::kKeepIt;
+  }
+  if (damage.empty()) {
+    throw CheckpointError(fmt::format(
+        "{}: exists already, of another job ({}, not {}): start this job as a new run (--run NAME)",
+        final_path.string(), other_job, manifest.job_fingerprint));
+  }
+  const fs::path aside = final_path.parent_path() / damaged_name(manifest.step);
+  if (const int error = rename_to_new(final_path, aside); error != 0) {
+    throw EnvironmentError(
+        fmt::format("{}: damaged, and cannot be set aside: {}", final_path.string(), cause_of(error)));
+  }
+  if (warn) {
+    warn(fmt::format("{}; set aside as {}, a new one takes its place", damage, aside.filename().string()));
+  }
+  return Existing::kNone;
+}
+
+}  // namespace
+
+fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
+  const fs::path temporary = checkpoints_dir / temporary_name(step);
+  std::error_code error;
+  if (!fs::is_directory(checkpoints_dir, error)) {
+    fs::create_directories(checkpoints_dir, error);
+    if (error) {
+      throw EnvironmentError(
+          fmt::format("{}: cannot make the folder: {}", checkpoints_dir.string(), error.message()));
+    }
+    sync_directory(fs::absolute(checkpoints_dir).parent_path());
+  }
+  if (::mkdir(temporary.c_str(), 0755) != 0) {
+    throw EnvironmentError(fmt::format("{}: cannot make the folder: {}", temporary.string(), cause_of(errno)));
+  }
+  try {
+    write_owner(temporary, this_process());
+  } catch (...) {
+    discard_temporary(temporary);
+    throw;
+  }
+  return temporary;
+}
+
+FileReport write_worker_file(const fs::path& temporary, const FileIdentity& identity,
+                             std::span<const TensorRecord> tensors) {
+  if (identity.worker < 0 || identity.worker >= identity.num_workers) {
+    throw InvariantError(fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
+  }
+  const std::map<std::string, std::string> metadata{{"format", "pt"},
+                                                    {"gangway.step", fmt::format("{}", identity.step)},
+                                                    {"gangway.epoch", fmt::format("{}", identity.epoch)},
+                                                    {"gangway.worker", fmt::format("{}", identity.worker)},
+                                                    {"gangway.workers", fmt::format("{}", identity.num_workers)}};
+  FileReport report =
+      write_safetensors(temporary / worker_file_name(identity.worker, identity.num_workers), tensors, metadata);
+  sync_directory(temporary);
+  return report;
+}
+
+fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const Warn& warn) {
+  if (parse_temporary_name(last_component(temporary)) != manifest.step) {
+    throw InvariantError(
+        fmt::format("{}: is not a temporary folder of step {}", temporary.string(), manifest.step));
+  }
+  const TensorInventory inventory = take_inventory(temporary, manifest);
+  manifest.tensor_count = inventory.count;
+  manifest.tensor_names_xxh3_128 = inventory.names_xxh3_128;
+  if (manifest.checkpoint_id.empty()) {
+    manifest.checkpoint_id = content_id(manifest);
+  }
+  write_manifest(temporary, manifest);
+
+  const fs::path parent = fs::absolute(temporary).lexically_normal().parent_path();
+  const fs::path final_path = parent / step_name(manifest.step);
+  if (settle_existing(final_path, manifest, warn) == Existing::kKeepIt) {
+    discard_temporary(temporary);
+    return final_path;
+  }
+  if (const int error = rename_to_new(temporary, final_path); error != 0) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be renamed to {}: {}", temporary.string(), final_path.string(), cause_of(error)));
+  }
+  sync_directory(parent);
+  // Of use only while temporary; readers ignore one that a crash left here.
+  (void)::unlink((final_path / kOwnerName).c_str());
+  return final_path;
+}
+
+void discard_temporary(const fs::path& temporary) {
+  if (!parse_temporary_name(last_component(temporary))) {
+    throw InvariantError(fmt::format("{}: is not a temporary folder of a checkpoint", temporary.string()));
+  }
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporary, ignored)) {
+    // The owner goes last: as long as it is there, a crash in here leaves a folder whose owner is known to be dead.
+    const std::string name = entry.path().filename().string();
+    if (is_own_file_name(name) && name != kOwnerName) {
+      (void)::unlink(entry.path().c_str());
+    }
+  }
+  (void)::unlink((temporary / kOwnerName).c_str());
+  (void)::rmdir(temporary.c_str());
+}
+
+}  // namespace gangway::checkpoint

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/owner.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "checkpoint/durable_file.hpp"
+#include "checkpoint/names.hpp"
+#include "checkpoint/strict_json.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::checkpoint {
+
+namespace {
+
+constexpr std::size_t kMaxOwnerBytes = 4096;
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Start time of a process in clock ticks since boot; 0 when it does not exist.
+std::uint64_t start_ticks_of(std::int64_t pid) {
+  const std::string line = first_line(fmt::format("/proc/{}/stat", pid));
+  // Field 2, the program's name, may hold blanks and parentheses: count from its last closing one.
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) {
+    return 0;
+  }
+  std::istringstream fields(line.substr(name_end + 1));
+  constexpr int kFieldsBetween = 19;  // fields 3 to 21
+  std::string skipped;
+  for (int i = 0; i < kFieldsBetween; ++i) {
+    fields >> skipped;
+  }
+  std::uint64_t ticks = 0;
+  fields >> ticks;
+  return ticks;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown");
+}
+
+}  // namespace
+
+Owner this_process() {
+  std::error_code ignored;
+  return Owner{.host = host_name(),
+               .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
+               .pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string(),
+               .pid = ::getpid(),
+               .start_ticks = start_ticks_of(::getpid())};
+}
+
+void write_owner(const std::filesystem::path& directory, const Owner& owner) {
+  const nlohmann::ordered_json document = {{"host", owner.host},
+                                           {"boot_id", owner.boot_id},
+                                           {"pid_namespace", owner.pid_namespace},
+                                           {"pid", owner.pid},
+                                           {"start_ticks", owner.start_ticks}};
+  write_new_file(directory / kOwnerName, document.dump(2) + "\n");
+}
+
+OwnerState judge(const Owner& owner, const Owner& self) {
+  if (owner.boot_id != self.boot_id) {
+    return owner.host == self.host ? OwnerState::kDead : OwnerState::kUnknown;
+  }
+  if (owner.pid_namespace != self.pid_namespace) {
+    return OwnerState::kUnknown;
+  }
+  const std::uint64_t ticks = start_ticks_of(owner.pid);
+  return ticks != 0 && ticks == owner.start_ticks ? OwnerState::kAlive : OwnerState::kDead;
+}
+
+OwnerState owner_state(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / kOwnerName;
+  try {
+    const nlohmann::json document = parse_strict_json(read_small_file(path, kMaxOwnerBytes), 1, path.string());
+    const Owner owner{.host = document.at("host").get<std::string>(),
+                      .boot_id = document.at("boot_id").get<std::string>(),
+                      .pid_namespace = document.at("pid_namespace").get<std::string>(),
+                      .pid = document.at("pid").get<std::int64_t>(),
+                      .start_ticks = document.at("start_ticks").get<std::uint64_t>()};
+    return judge(owner, this_process());
+  } catch (const CheckpointError&) {
+    return OwnerState::kDead;
+  } catch (const nlohmann::json::exception&) {
+    return OwnerState::kDead;
+  }
+}
+
+}  // namespace gangway::checkpoint

@@ -32,7 +32,7 @@ struct Tick {
 /// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".
 [[nodiscard]] std::string format_duration(double seconds);
 
-/// The tick as one JSON object on one line, keys as the members; a number that is not finite becomes null.
+/// The tick as one JSON object on one line without newline, keys as the members (`index` is "tick"); a number that is not finite becomes null.
 [[nodiscard]] std::string tick_json(const Tick& tick);
 
 }  // namespace gangway::report

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A folder or a ZIP of image files, listed once and read file by file. Used by the folder data set.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gangway::data {
+
+/// One PNG or JPEG file.
+struct ArchiveEntry {
+  std::string name;           ///< relative path with '/', without the folders that all files share
+  std::int64_t bytes = 0;     ///< uncompressed
+  std::uint64_t position = 0; ///< of the archive's own use
+};
+
+class ImageArchive {
+ public:
+  virtual ~ImageArchive() = default;
+  /// Sorted by the bytes of the names; hidden files, `__MACOSX` and other endings than .png, .jpg, .jpeg are left out.
+  [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
+  /// The bytes of entries()[index]. Thread-safe. @throws ConfigError naming the file.
+  [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
+  /// How to call entries()[index] in a message.
+  [[nodiscard]] virtual std::string display_name(std::size_t index) const = 0;
+};
+
+/// @throws ConfigError: `location` does not exist, cannot be listed, is neither a folder nor a ZIP, or is damaged.
+[[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(const std::filesystem::path& location);
+
+}  // namespace gangway::data

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/image_dataset.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gan/data/fingerprint.hpp"
+#include "gan/data/pixels.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::data {
+namespace {
+
+/// Files whose first bytes go into the fingerprint, evenly spread: reading all of a large set would take minutes.
+constexpr std::size_t kFilesInFingerprint = 64;
+constexpr std::size_t kBytesInFingerprint = 4096;
+
+std::string_view first_folder(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+}
+
+}  // namespace
+
+ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location, const ModelSpec& model)
+    : archive_(std::move(archive)),
+      shape_{.channels = model.channels, .height = model.resolution, .width = model.resolution} {
+  const auto& entries = archive_->entries();
+  if (entries.empty()) {
+    throw ConfigError(fmt::format("{}: holds no .png, .jpg or .jpeg file; check data.source", location));
+  }
+  const auto empty = std::find_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.bytes == 0; });
+  if (empty != entries.end()) {
+    throw ConfigError(fmt::format("{}: empty file; replace or remove it",
+                                  archive_->display_name(static_cast<std::size_t>(empty - entries.begin()))));
+  }
+  assign_labels(location);
+  fingerprint_ = make_fingerprint();
+  std::vector<float> first(shape_.elements());
+  read(0, first);  // a folder of other files under the right names is noticed before anything starts
+}
+
+void ImageDataset::assign_labels(const std::string& location) {
+  const auto& entries = archive_->entries();
+  std::vector<std::string_view> folders;
+  for (const ArchiveEntry& entry : entries) {
+    folders.push_back(first_folder(entry.name));
+  }
+  std::sort(folders.begin(), folders.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+  if (folders.size() == 1) {
+    return;  // no sub-folder: a single one would have been taken off as shared
+  }
+  if (folders.front().empty()) {
+    throw ConfigError(fmt::format(
+        "{}: holds images both beside and inside sub-folders (which are labels); move them all into sub-folders, or none",
+        location));
+  }
+  num_classes_ = static_cast<int>(folders.size());
+  for (const ArchiveEntry& entry : entries) {
+    const auto place = std::lower_bound(folders.begin(), folders.end(), first_folder(entry.name));
+    labels_.push_back(static_cast<int>(place - folders.begin()));
+  }
+}
+
+std::string ImageDataset::make_fingerprint() const {
+  const auto& entries = archive_->entries();
+  Fingerprint print;
+  for (const ArchiveEntry& entry : entries) {
+    print.add(entry.name);
+    print.add(entry.bytes);
+  }
+  const std::size_t files = std::min(entries.size(), kFilesInFingerprint);
+  for (std::size_t i = 0; i < files; ++i) {
+    const std::vector<std::uint8_t> bytes = archive_->read(i * entries.size() / files);
+    print.add(std::span(bytes).first(std::min(bytes.size(), kBytesInFingerprint)));
+  }
+  return print.hex();
+}
+
+int ImageDataset::read(std::int64_t index, std::span<float> out) const {
+  const auto at = static_cast<std::size_t>(index);
+  const Pixels image = decode_image(archive_->read(at), archive_->display_name(at));
+  const bool fits = image.height == shape_.height && image.width == shape_.width;
+  to_floats(fits ? image : fit_square(image, shape_.height), shape_.channels, out);
+  return labels_.empty() ? 0 : labels_[at];
+}
+
+}  // namespace gangway::data

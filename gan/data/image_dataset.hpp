@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// PNG and JPEG images of any size in a folder or a ZIP, decoded each time they are read: memory holds only their names.
+// Used by open_dataset.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gan/data/dataset.hpp"
+#include "gan/data/image_archive.hpp"
+
+namespace gangway::data {
+
+/// The label is the number of the first sub-folder among all of them in sorted order. Images of any size are cropped to
+/// their central square and resized, so sizes may be mixed.
+class ImageDataset : public Dataset {
+ public:
+  /// @throws ConfigError: no image, an empty file, images both inside and outside sub-folders.
+  ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location, const ModelSpec& model);
+
+  [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(archive_->entries().size()); }
+  [[nodiscard]] ExampleShape shape() const override { return shape_; }
+  [[nodiscard]] int num_classes() const override { return num_classes_; }
+  int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
+
+ private:
+  void assign_labels(const std::string& location);
+  [[nodiscard]] std::string make_fingerprint() const;
+
+  std::unique_ptr<ImageArchive> archive_;
+  ExampleShape shape_;
+  std::vector<int> labels_;  ///< one an entry; empty without sub-folders
+  int num_classes_ = 0;
+  std::string fingerprint_;
+};
+
+}  // namespace gangway::data

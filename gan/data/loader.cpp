@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/loader.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::data {
+namespace {
+
+bool is_mirrored(std::uint64_t seed, std::int64_t cursor) {
+  const KeyedRandom random(RandomKey{.seed = seed,
+                                     .step = cursor,
+                                     .phase = kPhaseData,
+                                     .draw = static_cast<std::int32_t>(RandomDraw::kMirror)});
+  return (random.bits(0) & 1U) != 0;
+}
+
+void mirror_rows(std::span<float> image, int width) {
+  const auto length = static_cast<std::size_t>(width);
+  for (std::size_t at = 0; at < image.size(); at += length) {
+    std::ranges::reverse(image.subspan(at, length));
+  }
+}
+
+}  // namespace
+
+void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror, const BatchRequest& request,
+                Batch& batch) {
+  const ExampleShape shape = dataset.shape();
+  const auto count = static_cast<std::size_t>(request.count);
+  batch.request = request;
+  batch.images.resize(count * shape.elements());
+  batch.labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
+    const std::span<float> image = std::span(batch.images).subspan(i * shape.elements(), shape.elements());
+    batch.labels[i] = dataset.read(order.dataset_index(cursor), image);
+    if (mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
+      mirror_rows(image, shape.width);
+    }
+  }
+}
+
+Loader::Loader(const Dataset& dataset, SampleOrder order, LoaderOptions options, RequestSource requests)
+    : dataset_(dataset), order_(order), options_(options), requests_(std::move(requests)) {
+  if (options_.prefetch < 1 || options_.threads < 1) {
+    throw InvariantError(fmt::format("loader with prefetch {} and {} threads: both are at least 1", options_.prefetch,
+                                     options_.threads));
+  }
+  for (int i = 0; i < options_.threads; ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { read_ahead(stop); });
+  }
+}
+
+Loader::~Loader() {
+  for (std::jthread& thread : threads_) {
+    thread.request_stop();
+  }
+}
+
+Loader::Slot* Loader::claim(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const auto prefetch = static_cast<std::size_t>(options_.prefetch);
+  if (!changed_.wait(lock, stop, [&] { return at_end_ || slots_.size() < prefetch; }) || at_end_) {
+    return nullptr;
+  }
+  std::optional<BatchRequest> request;
+  try {
+    request = requests_();
+  } catch (...) {
+    source_failure_ = std::current_exception();  // rethrown by next(), after the batches before it
+  }
+  if (!request) {
+    at_end_ = true;
+    changed_.notify_all();
+    return nullptr;
+  }
+  auto slot = std::make_unique<Slot>();
+  if (!spare_.empty()) {
+    slot->batch = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  slot->batch.request = *request;
+  slots_.push_back(std::move(slot));
+  return slots_.back().get();
+}
+
+void Loader::read_ahead(const std::stop_token& stop) {
+  while (Slot* slot = claim(stop)) {
+    std::exception_ptr failure;
+    try {
+      const BatchRequest request = slot->batch.request;
+      read_batch(dataset_, order_, options_.mirror, request, slot->batch);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex_);
+    slot->failure = failure;
+    slot->ready = true;
+    changed_.notify_all();
+  }
+}
+
+Batch Loader::next() {
+  std::unique_lock lock(mutex_);
+  const auto is_decided = [&] { return slots_.empty() ? at_end_ : slots_.front()->ready; };
+  if (!changed_.wait_for(lock, options_.deadline, is_decided)) {
+    throw EnvironmentError(fmt::format("data: no batch within {} s; is the disk of the data set hung or too slow?",
+                                       std::chrono::duration<double>(options_.deadline).count()));
+  }
+  if (slots_.empty()) {
+    if (source_failure_) {
+      std::rethrow_exception(source_failure_);
+    }
+    throw InvariantError("data: a batch was asked for after the last one");
+  }
+  const std::unique_ptr<Slot> slot = std::move(slots_.front());
+  slots_.pop_front();
+  changed_.notify_all();
+  if (slot->failure) {
+    std::rethrow_exception(slot->failure);
+  }
+  return std::move(slot->batch);
+}
+
+void Loader::recycle(Batch&& batch) {
+  const std::scoped_lock lock(mutex_);
+  if (spare_.size() < static_cast<std::size_t>(options_.prefetch) + 1) {
+    spare_.push_back(std::move(batch));
+  }
+}
+
+}  // namespace gangway::data

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "report/stats_file.hpp"
+
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "job/errors.hpp"
+
+namespace gangway::report {
+namespace {
+
+struct Kept {
+  std::uintmax_t bytes = 0;
+  std::optional<StatsPosition> last;
+};
+
+template <typename Number>
+std::optional<Number> number(const nlohmann::json& line, const char* key) {
+  if (!line.is_object() || !line.contains(key) || !line[key].is_number()) {
+    return std::nullopt;
+  }
+  return line[key].get<Number>();
+}
+
+/// The part of the file that a run resumed at `step` keeps.
+Kept scan(const std::filesystem::path& path, std::int64_t step) {
+  Kept kept;
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line) && !file.eof();) {  // eof: the last line lacks its newline
+    const auto parsed = nlohmann::json::parse(line, nullptr, false);
+    const auto line_step = number<std::int64_t>(parsed, "step");
+    const auto index = number<std::int64_t>(parsed, "tick");
+    const auto seconds = number<double>(parsed, "seconds_total");
+    if (!line_step || !index || !seconds || *line_step > step) {
+      break;
+    }
+    kept.bytes += line.size() + 1;
+    kept.last = StatsPosition{.index = *index, .seconds_total = *seconds};
+  }
+  return kept;
+}
+
+}  // namespace
+
+StatsFile::StatsFile(const std::filesystem::path& path, std::int64_t resumed_step) : path_(path) {
+  const Kept kept = scan(path_, resumed_step);
+  last_kept_ = kept.last;
+  file_ = open_to_append(path_);
+  std::error_code failure;
+  std::filesystem::resize_file(path_, kept.bytes, failure);
+  if (failure) {
+    throw EnvironmentError(fmt::format("{}: lines beyond step {} cannot be cut off ({}); check its permissions",
+                                       path_.string(), resumed_step, failure.message()));
+  }
+}
+
+void StatsFile::append(const Tick& tick) { append_bytes(file_.get(), path_, tick_json(tick) + "\n"); }
+
+}  // namespace gangway::report

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "gan/layer_block.hpp"
+
+#include "gan/random_tensors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+constexpr double kNormEpsilon = 1e-5;
+constexpr double kLeakySlope = 0.2;  // DCGAN, section 3
+
+std::vector<std::int64_t> weight_shape(const LayerSpec& spec) {
+  switch (spec.kind) {
+    case LayerKind::kLinear:
+      return {spec.out, spec.in};
+    case LayerKind::kConvolution:
+      return {spec.out, spec.in, spec.kernel, spec.kernel};
+    case LayerKind::kTransposedConvolution:
+      return {spec.in, spec.out, spec.kernel, spec.kernel};
+  }
+  return {};
+}
+
+}  // namespace
+
+LayerBlock::LayerBlock(LayerSpec spec) : spec_(std::move(spec)) {
+  weight_ = &add_parameter("weight", weight_shape(spec_), Initial::kNormal, spec_.initial_scale);
+  if (spec_.bias) {
+    bias_ = &add_parameter("bias", {spec_.out}, Initial::kZero);
+  }
+  if (spec_.batch_norm) {
+    norm_weight_ = &add_parameter("norm.weight", {spec_.out}, Initial::kOnePlusNormal);
+    norm_bias_ = &add_parameter("norm.bias", {spec_.out}, Initial::kZero);
+    mean_ = &add_statistic("norm.running_mean", spec_.out, 0.0);
+    variance_ = &add_statistic("norm.running_var", spec_.out, 1.0);
+  }
+}
+
+NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
+  at::Tensor x = in.at(spec_.input);
+  if (!spec_.input_shape.empty()) {
+    std::vector<std::int64_t> shape{x.size(0)};
+    shape.insert(shape.end(), spec_.input_shape.begin(), spec_.input_shape.end());
+    x = x.reshape(shape);
+  }
+  x = apply_linear(x);
+  if (spec_.batch_norm) {
+    x = apply_norm(x, context);
+  }
+  x = apply_activation(std::move(x));
+  if (spec_.dropout > 0.0 && context.mode == Mode::kTraining) {
+    RandomKey key = context.key;
+    key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
+    const at::Tensor keep = keyed_uniform(key, x.sizes(), x.device()).ge(spec_.dropout);
+    x = x * keep.to(x.scalar_type()).mul_(1.0 / (1.0 - spec_.dropout));
+  }
+  return in.with(spec_.output, std::move(x));
+}
+
+at::Tensor LayerBlock::apply_linear(const at::Tensor& x) const {
+  const std::optional<at::Tensor> bias = bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
+  switch (spec_.kind) {
+    case LayerKind::kLinear:
+      return at::linear(x, weight_->tensor, bias);
+    case LayerKind::kConvolution:
+      return at::conv2d(x, weight_->tensor, bias, spec_.stride, spec_.padding);
+    case LayerKind::kTransposedConvolution:
+      return at::conv_transpose2d(x, weight_->tensor, bias, spec_.stride, spec_.padding);
+  }
+  return x;
+}
+
+at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& context) const {
+  if (context.mode == Mode::kEvaluation) {
+    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean_->running, variance_->running, false,
+                          kNormMomentum, kNormEpsilon, true);
+  }
+  if (context.harvest == Harvest::kNo) {
+    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, {}, {}, true, kNormMomentum, kNormEpsilon, true);
+  }
+  // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
+  at::Tensor mean = at::zeros_like(mean_->running);
+  at::Tensor variance = at::zeros_like(variance_->running);
+  at::Tensor y = at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean, variance, true, 1.0, kNormEpsilon, true);
+  mean_->harvest.add_(mean);
+  variance_->harvest.add_(variance);
+  return y;
+}
+
+at::Tensor LayerBlock::apply_activation(at::Tensor x) const {
+  switch (spec_.activation) {
+    case ActivationKind::kNone:
+      return x;
+    case ActivationKind::kRelu:
+      return x.relu_();
+    case ActivationKind::kLeakyRelu:
+      return at::leaky_relu_(x, kLeakySlope);
+    case ActivationKind::kSoftplus:
+      return at::softplus(x);
+    case ActivationKind::kTanh:
+      return x.tanh_();
+  }
+  return x;
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// A network is a list of blocks. Compute thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gan/block.hpp"
+
+namespace gangway::gan {
+
+class Network {
+ public:
+  /// @param name    "generator" or "discriminator": the prefix of its tensors' names
+  /// @param output  the name under which the last block leaves the result
+  Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output = "features");
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }
+  [[nodiscard]] Block& block(std::size_t index) { return *blocks_[index]; }
+
+  /// Runs one block; its index becomes part of the key.
+  [[nodiscard]] NamedTensors forward_block(std::size_t index, const NamedTensors& in, ForwardContext context);
+  /// Runs all blocks; the result of the last.
+  [[nodiscard]] at::Tensor forward(NamedTensors in, const ForwardContext& context);
+  [[nodiscard]] const std::string& output() const { return output_; }
+
+  struct NamedParameter {
+    std::string name;   ///< "generator/0/weight"
+    Parameter* parameter;
+  };
+  struct NamedStatistic {
+    std::string name;
+    Statistic* statistic;
+  };
+  /// In module order, which is the order of the arena and of every norm.
+  [[nodiscard]] std::vector<NamedParameter> parameters();
+  [[nodiscard]] std::vector<NamedStatistic> statistics();
+
+  /// Sets the initial values: keyed by (seed, network, position), so the same on every worker.
+  void initialise(std::uint64_t seed);
+
+ private:
+  std::string name_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::string output_;
+};
+
+}  // namespace gangway::gan

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One process of one row of the benchmark: trains when run.py tells it to, waits on its standard input otherwise.
+
+Started by run.py. Reads lines "WARMUP_STEPS STEPS", trains that many steps, and answers each with the seconds that
+the last STEPS took. End of input ends it.
+
+A step is Gangway's (docs/architecture.md): the discriminator on real images and on freshly made ones, micro-batch by
+micro-batch, Adam; then the generator through the discriminator with fresh noise, Adam. Non-saturating loss.
+"""
+import argparse
+import contextlib
+import os
+import sys
+import time
+
+import torch
+import torch.distributed
+from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.parallel import DistributedDataParallel
+
+from networks import LATENT, NETWORKS, Images
+
+
+class Trainer:
+    """Both networks, their optimisers and their data on one worker.
+
+    `tuned` means: fused Adam, channels-last, no buffers broadcast, and no weight gradients of the discriminator in the
+    generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN tutorial with
+    both networks wrapped in DistributedDataParallel.
+    """
+
+    def __init__(self, options):
+        self.tuned = options.tuned
+        self.num_images = options.batch // options.microbatches
+        self.num_microbatches = options.microbatches // options.workers
+        self.latent = LATENT[options.network]
+        self.images = Images(options.network)
+        torch.manual_seed(0)
+        networks = [network.train() for network in NETWORKS[options.network]()]
+        if self.tuned:
+            networks = [network.to(memory_format=torch.channels_last) for network in networks]
+        self.plain_generator, self.plain_discriminator = networks
+        self.generator, self.discriminator = networks
+        if options.ddp:
+            wrapped = {"gradient_as_bucket_view": options.tuned, "broadcast_buffers": not options.tuned,
+                       "bucket_cap_mb": options.bucket_mb}
+            self.generator, self.discriminator = [DistributedDataParallel(n, **wrapped) for n in networks]
+        adam = {"lr": 2e-4, "betas": (0.5, 0.999), "fused": self.tuned}
+        self.generator_optimizer = torch.optim.Adam(networks[0].parameters(), **adam)
+        self.discriminator_optimizer = torch.optim.Adam(networks[1].parameters(), **adam)
+        torch.manual_seed(1 + options.rank)  # other data and noise on each worker
+
+    def step(self):
+        self.discriminator_phase()
+        self.generator_phase()
+
+    def discriminator_phase(self):
+        self.discriminator_optimizer.zero_grad(set_to_none=not self.tuned)  # bucket views are kept
+        for position in range(self.num_microbatches):
+            is_last = position == self.num_microbatches - 1
+            with self.accumulating(self.discriminator):
+                self.discriminator_pass(self.real_images(), 1.0)
+            with contextlib.nullcontext() if is_last else self.accumulating(self.discriminator):
+                with torch.no_grad():
+                    fakes = self.plain_generator(self.noise())
+                self.discriminator_pass(fakes, 0.0)
+        self.discriminator_optimizer.step()
+
+    def discriminator_pass(self, images, label):
+        logits = self.discriminator(images)
+        (self.loss(logits, label) / self.num_microbatches).backward()
+
+    def generator_phase(self):
+        self.generator_optimizer.zero_grad(set_to_none=not self.tuned)
+        judge = self.plain_discriminator if self.tuned else self.discriminator
+        if self.tuned:
+            self.plain_discriminator.requires_grad_(False)
+        for position in range(self.num_microbatches):
+            with contextlib.ExitStack() as stack:
+                if position < self.num_microbatches - 1:
+                    stack.enter_context(self.accumulating(self.generator))
+                    stack.enter_context(self.accumulating(judge))
+                logits = judge(self.generator(self.noise()))
+                (self.loss(logits, 1.0) / self.num_microbatches).backward()
+        if self.tuned:
+            self.plain_discriminator.requires_grad_(True)
+        self.generator_optimizer.step()
+
+    @staticmethod
+    def accumulating(network):
+        """Leaves the gradients of `network` on this worker for now."""
+        return network.no_sync() if isinstance(network, DistributedDataParallel) else contextlib.nullcontext()
+
+    @staticmethod
+    def loss(logits, label):
+        return binary_cross_entropy_with_logits(logits, torch.full_like(logits, label))
+
+    def noise(self):
+        return torch.randn(self.num_images, self.latent)
+
+    def real_images(self):
+        images = self.images.batch(torch.randint(len(self.images.pixels), (self.num_images,)))
+        return images.contiguous(memory_format=torch.channels_last) if self.tuned else images
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--network", choices=NETWORKS, required=True)
+    parser.add_argument("--rank", type=int, required=True)
+    parser.add_argument("--workers", type=int, required=True)
+    parser.add_argument("--batch", type=int, required=True, help="images a step, over all workers")
+    parser.add_argument("--microbatches", type=int, required=True, help="pieces of the batch, over all workers")
+    parser.add_argument("--tuned", action="store_true")
+    parser.add_argument("--ddp", action="store_true", help="reduce gradients over Gloo; else never talk")
+    parser.add_argument("--bucket-mb", type=int, default=25)
+    parser.add_argument("--rendezvous", help="file through which the workers of a --ddp row find each other")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    torch.set_num_threads(1)
+    if options.ddp:
+        torch.distributed.init_process_group("gloo", init_method=f"file://{options.rendezvous}", rank=options.rank,
+                                             world_size=options.workers)
+    trainer = Trainer(options)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        warmup, steps = map(int, line.split())
+        for _ in range(warmup):
+            trainer.step()
+        begin = time.perf_counter()
+        for _ in range(steps):
+            trainer.step()
+        print(time.perf_counter() - begin, flush=True)
+    os._exit(0)  # process groups have nothing to take down, and their teardown may wait for a peer
+
+
+if __name__ == "__main__":
+    main()

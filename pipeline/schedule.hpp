@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// A worker's work as data: the list of instructions of one step, made from the job's phases and the worker's part of
+// the layout. The executor runs the list, the simulator times it; neither knows how it came about. No third party.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pipeline/phases.hpp"
+
+namespace gangway::pipeline {
+
+enum class Operation {
+  kOpenLeaf,         ///< bind zeroed gradients for one micro-batch
+  kForward,          ///< network over one micro-batch of a pass
+  kBackward,         ///< back through what the pass's forward left
+  kPenaltyForward,   ///< first two sweeps of a penalty
+  kPenaltyBackward,  ///< last two sweeps
+  kCloseLeaf,        ///< the micro-batch's gradient is whole: add it to the worker's partials
+  kReduce,           ///< partials start to travel
+  kAgree,            ///< wait for what needs all gradients: the norm
+  kUpdate,           ///< slices are updated and new weights are everywhere
+};
+
+struct Instruction {
+  Operation operation = Operation::kForward;
+  NetworkId network = NetworkId::kDiscriminator;  ///< that computes or is updated
+  int phase = 0;        ///< index into the job's phases
+  int repeat = 0;       ///< n_critic position
+  int pass = 0;         ///< index into the phase's passes
+  int microbatch = -1;  ///< -1 where none is meant
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
+/// Micro-batches [begin, end) of a worker.
+struct LocalMicrobatches {
+  int begin = 0;
+  int end = 0;
+};
+
+/// The one-stage schedule: everything of a micro-batch on one worker, phase after phase.
+[[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, LocalMicrobatches local,
+                                                          std::int64_t step);
+
+/// "update generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.
+[[nodiscard]] std::string describe(const Instruction& instruction);
+
+}  // namespace gangway::pipeline

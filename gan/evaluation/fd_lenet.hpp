@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// FD-LeNet: the Fréchet distance between generated and real images on the features of this project's own LeNet.
+//
+// It ranks generators trained on Fashion-MNIST and like data; it is not the FID, which is defined by the weights of an
+// Inception network (Heusel et al., 2017), and its values cannot be compared with published FIDs.
+#pragma once
+
+#include <functional>
+
+#include "gan/data/dataset.hpp"
+#include "gan/evaluation/frechet.hpp"
+#include "gan/evaluation/lenet.hpp"
+
+namespace gangway::gan {
+
+/// Images in batches: `count` of them from `first` on, [count, C, S, S] in [-1, 1].
+using ImageSource = std::function<at::Tensor(std::int64_t first, std::int64_t count)>;
+
+/// Examples first, first + 1, … of a data set.
+[[nodiscard]] ImageSource images_of(const data::Dataset& dataset);
+/// Examples of a data set at the places of a keyed permutation, so that a part of it is a fair sample.
+[[nodiscard]] ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed);
+
+class FdLenet {
+ public:
+  /// @param lenet   with trained weights; outlives this object
+  /// @param samples images of each set that are compared, e.g. 10,000
+  FdLenet(LeNet& lenet, std::int64_t samples) : lenet_(lenet), samples_(samples) {}
+
+  /// Features of the first `samples` images. Reads batches of 500.
+  [[nodiscard]] FeatureStatistics statistics(const ImageSource& images);
+
+ private:
+  LeNet& lenet_;
+  std::int64_t samples_;
+};
+
+/// What `gangway evaluate` prints.
+struct FdLenetScore {
+  double score = 0.0;    ///< generated against reference
+  double floor = 0.0;    ///< real against reference: what a perfect generator would get
+  double ceiling = 0.0;  ///< the same networks before training against reference
+};
+
+}  // namespace gangway::gan

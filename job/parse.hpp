@@ -41,7 +41,7 @@ class JobFileError : public ConfigError {
 };
 
 /// Parses and checks all sources. `normalization: auto`, and defaults that depend on other keys, come out resolved.
-/// @throws JobFileError with all problems; EnvironmentError if the file cannot be read for another reason than absence.
+/// @throws JobFileError with all problems; a file that cannot be read is one.
 [[nodiscard]] ResolvedJob load_job(const JobSources& sources);
 
 /// The spec of a resolved job, as job.yaml and the Welcome message carry it; `name` stands in messages.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The words that stand for enumerators, in job files, reports and messages. Pure.
+#pragma once
+
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+#include "job/spec.hpp"
+
+namespace gangway {
+
+template <typename Value>
+struct Choice {
+  std::string_view name;
+  Value value;
+  bool is_available = true;  ///< false: a word that is understood, for something that is not built yet
+};
+
+constexpr std::array<Choice<ModelFamily>, 3> choices(ModelFamily) {
+  return {{{"dcgan", ModelFamily::kDcgan}, {"infogan", ModelFamily::kInfogan}, {"mlp", ModelFamily::kMlp}}};
+}
+constexpr std::array<Choice<Normalization>, 3> choices(Normalization) {
+  return {{{"auto", Normalization::kAuto}, {"batch", Normalization::kBatch}, {"none", Normalization::kNone}}};
+}
+constexpr std::array<Choice<Activation>, 2> choices(Activation) {
+  return {{{"leaky-relu", Activation::kLeakyRelu}, {"softplus", Activation::kSoftplus}}};
+}
+constexpr std::array<Choice<LossKind>, 5> choices(LossKind) {
+  return {{{"nonsaturating", LossKind::kNonsaturating},
+           {"least-squares", LossKind::kLeastSquares},
+           {"hinge", LossKind::kHinge},
+           {"wasserstein", LossKind::kWasserstein},
+           {"relativistic", LossKind::kRelativistic}}};
+}
+constexpr std::array<Choice<OptimizerKind>, 2> choices(OptimizerKind) {
+  return {{{"adam", OptimizerKind::kAdam}, {"adamw", OptimizerKind::kAdamW}}};
+}
+constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
+  return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
+}
+constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
+  return {{{"contiguous", MemoryFormat::kContiguous}, {"channels-last", MemoryFormat::kChannelsLast}}};
+}
+constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
+  return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda, false}}};
+}
+constexpr std::array<Choice<TransportKind>, 2> choices(TransportKind) {
+  return {{{"auto", TransportKind::kAuto}, {"mpi", TransportKind::kMpi}}};
+}
+constexpr std::array<Choice<bool>, 2> choices(bool) { return {{{"true", true}, {"false", false}}}; }
+
+/// The word for `value`, as job files have it.
+template <typename Value>
+[[nodiscard]] constexpr std::string_view name_of(Value value) {
+  for (const auto& choice : choices(value)) {
+    if (choice.value == value) {
+      return choice.name;
+    }
+  }
+  throw std::logic_error("an enumerator has no name: job/choices.hpp lists them all");
+}
+
+}  // namespace gangway

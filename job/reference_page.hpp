@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// docs/job-file.md, made from the table of keys and the rules. Called by gangway-job-reference and by a test that
+// compares it with the page in the repository. Pure.
+#pragma once
+
+#include <string>
+
+namespace gangway {
+
+[[nodiscard]] std::string reference_page();
+
+}  // namespace gangway

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// RunLock of job/run_directory.hpp: flock(2) on a file that names its holder.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "job/run_directory.hpp"
+#include "job/utf8.hpp"
+
+namespace gangway {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown host");
+}
+
+/// What the holder wrote: `pid 123 on HOST`.
+std::string holder_of(int file) {
+  std::array<char, 256> text{};
+  const ssize_t size = ::pread(file, text.data(), text.size(), 0);
+  std::string holder(text.data(), static_cast<std::size_t>(size > 0 ? size : 0));
+  holder.erase(std::min(holder.find('\n'), holder.size()));
+  return holder.empty() ? "a process that has not named itself yet" : shown(holder);
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path) {
+  throw EnvironmentError(fmt::format("{}: cannot be locked: {}; choose an --outdir that you may write to", path.string(),
+                                     std::generic_category().message(errno)));
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::filesystem::path& run_directory) {
+  const std::filesystem::path path = run_directory / kLockFile;
+  file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file_) {
+    fail(path);
+  }
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      fail(path);
+    }
+    throw EnvironmentError(fmt::format("{}: in use by {}; wait for that job to end, or give this one another --run",
+                                       run_directory.string(), holder_of(file_.get())));
+  }
+  const std::string holder = fmt::format("pid {} on {}\n", ::getpid(), host_name());
+  if (::ftruncate(file_.get(), 0) != 0 ||
+      ::pwrite(file_.get(), holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
+    fail(path);
+  }
+}
+
+}  // namespace gangway

@@ -34,9 +34,18 @@ struct SendEnvelope {
   int rank = 0;
   messages::Envelope envelope;
 };
+/// The same lease for every worker. The checkpoint's folder is made by whoever carries this out, and filled in.
+struct GrantLease {
+  messages::Envelope envelope;
+  std::int64_t checkpoint_step = -1;  ///< >= 0: a folder for this step is to be named in the lease
+};
 /// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or `checkpoint_failed`.
 struct CommitCheckpoint {
   CompleteCheckpoint checkpoint;
+};
+/// Remove what a failed checkpoint left.
+struct DiscardCheckpoint {
+  std::int64_t step = 0;
 };
 /// All workers are ready: time for the placement table.
 struct ShowPlacement {
@@ -60,7 +69,7 @@ struct EndJob {
   Outcome outcome;
 };
 using Effect =
-    std::variant<SendEnvelope, CommitCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+    std::variant<SendEnvelope, GrantLease, CommitCheckpoint, DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -72,7 +81,6 @@ struct ConductorSettings {
   TickPlan ticks;
   MembershipLimits limits;
   std::chrono::milliseconds progress_floor{60'000};  ///< least silence between two steps that is a fault
-  std::string checkpoint_parent;        ///< absolute folder of the checkpoints
 };
 
 class Conductor {
@@ -81,8 +89,8 @@ class Conductor {
 
   [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now, double unix_seconds);
   [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
-  [[nodiscard]] Effects on_heartbeat(int rank, TimePoint now);
-  [[nodiscard]] Effects on_lifeline_closed(int rank, TimePoint now);
+  void on_heartbeat(int rank, TimePoint now);
+  void on_lifeline_closed(int rank, TimePoint now);
   /// @param signal number, for the exit code of a leave whose save fails.
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
   /// The deadlines. Call at least every 50 ms.
@@ -94,11 +102,19 @@ class Conductor {
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
+  /// A worker's word that a peer failed it.
+  struct Complaint {
+    Fault fault;
+    TimePoint since;
+  };
+
   [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
   [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
   [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now, double unix_seconds);
   [[nodiscard]] Effects on_part(const messages::CheckpointPart& part, TimePoint now);
+  [[nodiscard]] Effects on_stop(int rank, const messages::Stop& stop, TimePoint now);
   [[nodiscard]] Effects on_goodbye(int rank);
+  [[nodiscard]] Effects begin_if_ready(TimePoint now);
   [[nodiscard]] Effects grant(TimePoint now);
   [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
   [[nodiscard]] Effects end_with(Outcome outcome);
@@ -107,7 +123,6 @@ class Conductor {
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
   [[nodiscard]] std::chrono::milliseconds progress_deadline() const;
   [[nodiscard]] std::int64_t fastest_done() const;
-  void broadcast(const messages::Envelope& envelope, Effects& effects) const;
 
   ConductorSettings settings_;
   Membership membership_;
@@ -118,6 +133,9 @@ class Conductor {
   std::map<int, TimePoint> progressed_;  ///< when a rank last got on, or was given new steps after being idle
   std::optional<int> leave_signal_;      ///< a leave was asked for by this signal
   std::string last_save_error_;          ///< not empty: the newest save failed
+  std::optional<Complaint> complaint_;
+  ShowPlacement placement_;
+  bool begun_ = false;  ///< the first lease is out
   bool ended_ = false;
 };
 

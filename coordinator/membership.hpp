@@ -72,6 +72,7 @@ class Membership {
   /// Marks `rank` as lost and raises the epoch.
   MembershipChange lose(int rank);
 
+  /// All have said Ready and their lifelines stand (the two come by different ways, in either order).
   [[nodiscard]] bool all_ready() const;
   [[nodiscard]] bool all_left() const;
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }

@@ -64,16 +64,17 @@ class TickAccounting {
   [[nodiscard]] double median_step_seconds() const;
 
  private:
-  struct OpenStep {
-    int num_workers = 0;
-    std::map<int, MicrobatchLoss> losses;  ///< by micro-batch
-    std::uint64_t resident_bytes = 0;
-    std::uint64_t sent_bytes = 0;
-  };
   struct WorkerSeconds {
     double compute = 0.0;
     double exposed = 0.0;
     double data = 0.0;
+  };
+  struct OpenStep {
+    int num_workers = 0;
+    std::map<int, MicrobatchLoss> losses;  ///< by micro-batch
+    std::map<int, WorkerSeconds> seconds;  ///< by rank
+    std::uint64_t resident_bytes = 0;
+    std::uint64_t sent_bytes = 0;
   };
 
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);

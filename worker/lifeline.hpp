@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "job/file_descriptor.hpp"
 #include "worker/coordinator_link.hpp"
 
 namespace gangway::worker {
@@ -21,22 +22,25 @@ class Lifeline {
   /// the compute thread may be waiting for a peer that no longer exists.
   using OnAbandoned = std::function<void(const std::string& reason)>;
 
-  /// Tries each address in turn within `limit`, and sends the first line.
+  /// Tries each address in turn, each for at most `limit`, and sends the first line.
   /// @throws EnvironmentError when none answers.
   Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit, OnAbandoned on_abandoned);
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  /// Call after `goodbye`: from now on a closed connection is the expected end, and `on_abandoned` is not called.
-  void expect_close();
+  /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed connection is the
+  /// expected end, and `on_abandoned` is not called for it.
+  void expect_close() { close_expected_ = true; }
 
  private:
   void watch(const std::stop_token& stop);
+  /// @return false when the connection is over.
+  bool listen();
 
   OnAbandoned on_abandoned_;
-  int socket_ = -1;
-  int wake_[2] = {-1, -1};  ///< self-pipe: ends poll() when the lifeline is destroyed
+  FileDescriptor socket_;
+  FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;
   std::jthread thread_;  ///< last: it uses all of the above
 };

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/conductor.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gangway::coordinator {
+namespace {
+
+// Longer than the lifeline's closing grace, short enough for «within a second».
+constexpr std::chrono::milliseconds kComplaintPatience{200};
+
+void append(Effects& effects, Effects more) {
+  effects.insert(effects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+StepProgress step_progress(int rank, const messages::Progress& message) {
+  StepProgress progress{.rank = rank,
+                        .step = message.step(),
+                        .losses = {},
+                        .compute_seconds = message.compute_seconds(),
+                        .exposed_seconds = message.exposed_seconds(),
+                        .data_seconds = message.data_seconds(),
+                        .resident_bytes = message.resident_bytes(),
+                        .sent_bytes = message.sent_bytes()};
+  for (const auto& loss : message.losses()) {
+    progress.losses.push_back({loss.microbatch(), loss.generator(), loss.discriminator()});
+  }
+  return progress;
+}
+
+CheckpointFile checkpoint_file(const messages::CheckpointPart& part) {
+  return {.worker = part.worker(),
+          .name = part.file(),
+          .bytes = part.bytes(),
+          .xxh3_128 = part.xxh3_128(),
+          .error = part.error()};
+}
+
+}  // namespace
+
+Conductor::Conductor(ConductorSettings settings, TimePoint start)
+    : settings_(std::move(settings)),
+      membership_(settings_.num_workers, start, settings_.limits),
+      leases_(settings_.leases),
+      ledger_(settings_.num_workers),
+      ticks_(settings_.ticks) {
+  for (int rank = 1; rank <= settings_.num_workers; ++rank) {
+    done_[rank] = settings_.leases.start_step;
+  }
+}
+
+Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now, double unix_seconds) {
+  if (ended_ || rank < 1 || rank > settings_.num_workers) {
+    return {};
+  }
+  try {
+    switch (envelope.body_case()) {
+      case messages::Envelope::kHello:
+        return on_hello(rank, envelope.hello());
+      case messages::Envelope::kReady:
+        return on_ready(rank, envelope.ready(), now);
+      case messages::Envelope::kProgress:
+        return on_progress(rank, envelope.progress(), now, unix_seconds);
+      case messages::Envelope::kCheckpointPart:
+        return on_part(envelope.checkpoint_part(), now);
+      case messages::Envelope::kPicture:
+        return {ShowPicture{envelope.picture().step(), envelope.picture().file()}};
+      case messages::Envelope::kStop:
+        return on_stop(rank, envelope.stop(), now);
+      case messages::Envelope::kGoodbye:
+        return on_goodbye(rank);
+      default:
+        return end(ExitCode::kInternal, rank,
+                   fmt::format("{} sent a message of kind {}, which only the coordinator sends",
+                               membership_.describe(rank), static_cast<int>(envelope.body_case())));
+    }
+  } catch (const Error& error) {
+    return end(error.code(), rank, error.what());
+  }
+}
+
+Effects Conductor::on_hello(int rank, const messages::Hello& hello) {
+  Member facts;
+  facts.rank = rank;
+  facts.host = hello.host();
+  facts.pid = hello.pid();
+  facts.device = hello.device();
+  if (const auto fault = membership_.join(facts, hello.protocol())) {
+    return end(fault->code, fault->rank, fault->reason);
+  }
+  SendEnvelope send{.rank = rank, .envelope = {}};
+  *send.envelope.mutable_welcome() = settings_.welcome;
+  send.envelope.mutable_welcome()->set_epoch(membership_.epoch());
+  return {std::move(send)};
+}
+
+Effects Conductor::on_ready(int rank, const messages::Ready& ready, TimePoint now) {
+  if (const auto fault = membership_.ready(rank, ready.plan_hash())) {
+    return end(fault->code, fault->rank, fault->reason);
+  }
+  placement_ = ShowPlacement{.plan_summary = ready.plan_summary(),
+                             .generator_parameters = ready.generator_parameters(),
+                             .discriminator_parameters = ready.discriminator_parameters()};
+  return begin_if_ready(now);
+}
+
+Effects Conductor::begin_if_ready(TimePoint now) {
+  if (begun_ || !membership_.all_ready()) {
+    return {};
+  }
+  begun_ = true;
+  ticks_.start(now);
+  Effects effects{placement_};
+  append(effects, grant(now));
+  return effects;
+}
+
+Effects Conductor::on_progress(int rank, const messages::Progress& progress, TimePoint now, double unix_seconds) {
+  if (progress.epoch() != membership_.epoch()) {
+    return {};
+  }
+  Effects effects;
+  done_[rank] = progress.step();
+  progressed_[rank] = now;
+  if (auto tick = ticks_.add(step_progress(rank, progress), now, unix_seconds)) {
+    effects.emplace_back(ShowTick{*tick});
+  }
+  leases_.set_step_seconds(ticks_.median_step_seconds());
+  append(effects, grant(now));
+  return effects;
+}
+
+Effects Conductor::grant(TimePoint now) {
+  Effects effects;
+  if (!begun_) {
+    return effects;
+  }
+  for (const Lease& lease : leases_.grant(fastest_done())) {
+    messages::Envelope envelope;
+    messages::Lease& message = *envelope.mutable_lease();
+    message.set_epoch(membership_.epoch());
+    message.set_begin(lease.begin);
+    message.set_end(lease.end);
+    message.set_pictures(lease.pictures);
+    message.set_last(lease.last);
+    for (auto& [rank, done] : done_) {
+      // A worker that had nothing to do has not been silent for long.
+      if (done >= lease.begin) {
+        progressed_[rank] = now;
+      }
+    }
+    if (lease.checkpoint) {
+      ledger_.begin(lease.end, membership_.epoch());
+    }
+    effects.emplace_back(GrantLease{.envelope = std::move(envelope), .checkpoint_step = lease.checkpoint ? lease.end : -1});
+  }
+  return effects;
+}
+
+std::int64_t Conductor::fastest_done() const {
+  return std::max_element(done_.begin(), done_.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })->second;
+}
+
+Effects Conductor::on_part(const messages::CheckpointPart& part, TimePoint now) {
+  auto complete = ledger_.add(part.step(), part.epoch(), checkpoint_file(part));
+  if (!complete) {
+    return {};
+  }
+  if (!complete->error.empty()) {
+    return checkpoint_failed(complete->step, complete->error, now);
+  }
+  return {CommitCheckpoint{std::move(*complete)}};
+}
+
+Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint /*now*/) {
+  ledger_.committed(step);
+  ticks_.checkpoint_committed(step);
+  last_save_error_.clear();
+  return finish_if_done();
+}
+
+Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint /*now*/) {
+  ledger_.failed(step);
+  last_save_error_ = reason;
+  Effects effects{DiscardCheckpoint{step},
+                  Say{fmt::format("warn  checkpoint of step {} failed ({} so far): {}", step, ledger_.failures(), reason)}};
+  if (ledger_.failing_for_good()) {
+    append(effects, end(ExitCode::kEnvironment, 0,
+                        fmt::format("{} checkpoints in a row could not be saved; the last: {}",
+                                    CheckpointLedger::kMaxFailuresInARow, reason)));
+    return effects;
+  }
+  append(effects, finish_if_done());
+  return effects;
+}
+
+Effects Conductor::on_stop(int rank, const messages::Stop& stop, TimePoint now) {
+  const auto code = static_cast<ExitCode>(stop.exit_code());
+  const std::string reason = fmt::format("{}: {}", membership_.describe(rank), stop.reason());
+  if (code != ExitCode::kWorkerLost) {
+    return end(code, rank, reason);
+  }
+  // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the root cause.
+  membership_.leave(rank);
+  if (!complaint_) {
+    complaint_ = Complaint{.fault = Fault{code, rank, reason}, .since = now};
+  }
+  return {};
+}
+
+Effects Conductor::on_goodbye(int rank) {
+  membership_.leave(rank);
+  if (!leases_.last_granted()) {
+    return end(ExitCode::kInternal, rank, fmt::format("{} left before its last lease", membership_.describe(rank)));
+  }
+  return finish_if_done();
+}
+
+Effects Conductor::finish_if_done() {
+  if (ended_ || !membership_.all_left()) {
+    return {};
+  }
+  Outcome outcome{.exit_code = 0, .reason = "done", .rank = 0, .step = ticks_.steps_done(), .orderly = true};
+  if (!ledger_.idle()) {
+    // The parts come before the Goodbye on the same way: what is missing now never comes.
+    outcome.exit_code = static_cast<int>(ExitCode::kInternal);
+    outcome.reason = "the workers left before they had reported their last checkpoint";
+  } else if (!last_save_error_.empty()) {
+    outcome.exit_code = leave_signal_ ? 128 + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM)
+                                      : static_cast<int>(ExitCode::kEnvironment);
+    outcome.reason = "the last checkpoint could not be saved: " + last_save_error_;
+  } else if (leave_signal_ && ticks_.steps_done() < settings_.leases.total_steps) {
+    outcome.exit_code = static_cast<int>(ExitCode::kPreempted);
+    outcome.reason = fmt::format("stopped on request and saved at step {}: the same command goes on", outcome.step);
+  }
+  return end_with(std::move(outcome));
+}
+
+Effects Conductor::on_lifeline_opened(int rank, TimePoint now) {
+  if (ended_ || rank < 1 || rank > settings_.num_workers) {
+    return {};
+  }
+  membership_.lifeline_opened(rank, now);
+  return begin_if_ready(now);
+}
+
+void Conductor::on_heartbeat(int rank, TimePoint now) { membership_.heartbeat(rank, now); }
+
+void Conductor::on_lifeline_closed(int rank, TimePoint now) {
+  // The verdict falls in on_clock: a Stop that says why may still be on its way.
+  membership_.lifeline_closed(rank, now);
+}
+
+Effects Conductor::on_request(Request request, int signal, TimePoint now) {
+  if (ended_) {
+    return {};
+  }
+  if (request == Request::kEndNow) {
+    Effects effects;
+    append(effects, end_with(Outcome{.exit_code = 128 + signal, .reason = "ended at once on request, without a save",
+                                     .rank = 0, .step = ticks_.steps_done(), .orderly = false}));
+    return effects;
+  }
+  if (request == Request::kSaveAndGoOn) {
+    leases_.request_checkpoint();
+    return grant(now);
+  }
+  if (leave_signal_) {
+    return {};
+  }
+  leave_signal_ = signal;
+  if (!begun_) {
+    return end(ExitCode::kPreempted, 0, "stopped on request before the first step: the same command goes on");
+  }
+  leases_.request_stop();
+  Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
+  append(effects, grant(now));
+  return effects;
+}
+
+Effects Conductor::on_clock(TimePoint now) {
+  if (ended_) {
+    return {};
+  }
+  if (const auto fault = membership_.check(now)) {
+    return lose(*fault);
+  }
+  if (complaint_ && now - complaint_->since >= kComplaintPatience) {
+    return lose(complaint_->fault);
+  }
+  if (const auto fault = check_progress(now)) {
+    return lose(*fault);
+  }
+  return {};
+}
+
+std::chrono::milliseconds Conductor::progress_deadline() const {
+  constexpr double kMedians = 20.0;
+  const auto medians = std::chrono::milliseconds(static_cast<std::int64_t>(kMedians * 1000.0 * ticks_.median_step_seconds()));
+  return std::max(settings_.progress_floor, medians);
+}
+
+std::optional<Fault> Conductor::check_progress(TimePoint now) const {
+  const auto deadline = progress_deadline();
+  std::optional<Fault> fault;
+  std::int64_t slowest = 0;
+  for (const auto& [rank, since] : progressed_) {
+    const bool has_work = membership_.member(rank).state == WorkerState::kReady;
+    if (!has_work || now - since < deadline) {
+      continue;
+    }
+    // The others wait for the one that is furthest behind.
+    if (!fault || done_.at(rank) < slowest) {
+      slowest = done_.at(rank);
+      fault = Fault{ExitCode::kWorkerLost, rank,
+                    fmt::format("{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
+                                membership_.describe(rank), std::chrono::duration<double>(now - since).count(), slowest)};
+    }
+  }
+  return fault;
+}
+
+Effects Conductor::lose(const Fault& fault) {
+  // The seam of recovery: a decision other than kEndJob will answer with a new Welcome under the new epoch.
+  if (fault.rank > 0) {
+    const MembershipChange change = membership_.lose(fault.rank);
+    if (change.decision != LossDecision::kEndJob) {
+      throw InvariantError("a loss was decided in a way that nobody carries out");
+    }
+  }
+  return end(fault.code, fault.rank, fault.reason);
+}
+
+Effects Conductor::end(ExitCode code, int rank, const std::string& reason) {
+  return end_with(Outcome{.exit_code = static_cast<int>(code), .reason = reason, .rank = rank,
+                          .step = ticks_.steps_done(), .orderly = false});
+}
+
+Effects Conductor::end_with(Outcome outcome) {
+  Effects effects;
+  ended_ = true;
+  if (!outcome.orderly) {
+    for (const Member& member : membership_.members()) {
+      if (member.state != WorkerState::kLost && member.state != WorkerState::kLeft) {
+        SendEnvelope send{.rank = member.rank, .envelope = {}};
+        messages::Stop& stop = *send.envelope.mutable_stop();
+        stop.set_epoch(membership_.epoch());
+        stop.set_exit_code(outcome.exit_code);
+        stop.set_reason(outcome.reason);
+        effects.emplace_back(std::move(send));
+      }
+    }
+  }
+  effects.emplace_back(EndJob{std::move(outcome)});
+  return effects;
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/event_loop.hpp"
+
+#include <csignal>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "job/errors.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::steady_clock;
+
+// MPI has no wake-up, so it is polled: quickly while messages come, slowly otherwise, to leave the cores to the workers.
+constexpr std::chrono::microseconds kBusyPoll{200};
+constexpr std::chrono::microseconds kQuietPoll{2000};
+constexpr std::chrono::milliseconds kBusyFor{5};
+// How long workers have to leave after a failure; then those on this host are killed.
+constexpr std::chrono::milliseconds kClosingDeadline{2000};
+constexpr std::chrono::milliseconds kRefusalDeadline{5000};
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string bytes_of(const messages::Envelope& envelope) { return envelope.SerializeAsString(); }
+
+messages::Envelope parse(const ReceivedMessage& message) {
+  messages::Envelope envelope;
+  if (!envelope.ParseFromString(message.bytes)) {
+    throw InvariantError("rank " + std::to_string(message.rank) + " sent " + std::to_string(message.bytes.size()) +
+                         " bytes that are no message: start all ranks from one build");
+  }
+  return envelope;
+}
+
+}  // namespace
+
+EventLoop::EventLoop(LoopParts parts, ConductorSettings settings)
+    : parts_(std::move(parts)), conductor_(std::move(settings), steady_clock::now()), timer_(parts_.io) {}
+
+Outcome EventLoop::run() {
+  parts_.lifelines.start(
+      {.opened = [this](int rank) { carry_out(conductor_.on_lifeline_opened(rank, steady_clock::now())); },
+       .heartbeat = [this](int rank) { conductor_.on_heartbeat(rank, steady_clock::now()); },
+       .closed =
+           [this](int rank) {
+             // What the worker said last counts: it may have said why it leaves.
+             pump();
+             conductor_.on_lifeline_closed(rank, steady_clock::now());
+           }});
+  wait_for_signal();
+  poll();
+  parts_.io.run();
+  return outcome_;
+}
+
+void EventLoop::wait_for_signal() {
+  parts_.signals.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) {
+      return;
+    }
+    const bool again = signal == SIGINT && leaving_;
+    const Request request = signal == SIGUSR2 ? Request::kSaveAndGoOn
+                                              : (again ? Request::kEndNow : Request::kSaveAndLeave);
+    leaving_ = leaving_ || request == Request::kSaveAndLeave;
+    carry_out(conductor_.on_request(request, signal, steady_clock::now()));
+    wait_for_signal();
+  });
+}
+
+void EventLoop::schedule_poll() {
+  const bool busy = steady_clock::now() - last_message_ < kBusyFor;
+  timer_.expires_after(busy ? kBusyPoll : kQuietPoll);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      poll();
+    }
+  });
+}
+
+void EventLoop::poll() {
+  if (pump()) {
+    last_message_ = steady_clock::now();
+  }
+  carry_out(conductor_.on_clock(steady_clock::now()));
+  if (closing_) {
+    close_if_all_gone();
+  }
+  if (!parts_.io.stopped()) {
+    schedule_poll();
+  }
+}
+
+bool EventLoop::pump() {
+  bool any = false;
+  while (const auto message = parts_.mpi.poll()) {
+    any = true;
+    const messages::Envelope envelope = parse(*message);
+    if (closing_ && envelope.has_goodbye()) {
+      said_goodbye_.insert(message->rank);
+    }
+    carry_out(conductor_.on_message(message->rank, envelope, steady_clock::now(), unix_seconds()));
+  }
+  return any;
+}
+
+void EventLoop::carry_out(Effects effects) {
+  for (Effect& effect : effects) {
+    std::visit(
+        [this](auto& what) {
+          using What = std::decay_t<decltype(what)>;
+          if constexpr (std::is_same_v<What, SendEnvelope>) {
+            send(what.rank, what.envelope);
+          } else if constexpr (std::is_same_v<What, GrantLease>) {
+            grant(what);
+          } else if constexpr (std::is_same_v<What, CommitCheckpoint>) {
+            commit(what);
+          } else if constexpr (std::is_same_v<What, DiscardCheckpoint>) {
+            parts_.recorder.discard_checkpoint(what.step);
+          } else if constexpr (std::is_same_v<What, ShowPlacement>) {
+            parts_.recorder.show_placement(conductor_.membership(), what);
+          } else if constexpr (std::is_same_v<What, ShowTick>) {
+            parts_.recorder.show_tick(what.tick);
+          } else if constexpr (std::is_same_v<What, ShowPicture>) {
+            parts_.recorder.show_picture(what);
+          } else if constexpr (std::is_same_v<What, Say>) {
+            parts_.recorder.say(what.line);
+          } else {
+            static_assert(std::is_same_v<What, EndJob>);
+            end(what.outcome);
+          }
+        },
+        effect);
+  }
+}
+
+void EventLoop::send(int rank, const messages::Envelope& envelope) { parts_.mpi.send(rank, bytes_of(envelope)); }
+
+void EventLoop::grant(GrantLease& grant) {
+  Effects follow;
+  if (grant.checkpoint_step >= 0) {
+    try {
+      grant.envelope.mutable_lease()->set_checkpoint_directory(
+          parts_.recorder.begin_checkpoint(grant.checkpoint_step).string());
+    } catch (const Error& error) {
+      follow = conductor_.checkpoint_failed(grant.checkpoint_step, error.what(), steady_clock::now());
+    }
+  }
+  for (const Member& member : conductor_.membership().members()) {
+    send(member.rank, grant.envelope);
+  }
+  carry_out(std::move(follow));
+}
+
+void EventLoop::commit(const CommitCheckpoint& commit) {
+  const std::int64_t step = commit.checkpoint.step;
+  try {
+    parts_.recorder.commit_checkpoint(commit.checkpoint, conductor_.membership().epoch());
+  } catch (const Error& error) {
+    carry_out(conductor_.checkpoint_failed(step, error.what(), steady_clock::now()));
+    return;
+  }
+  carry_out(conductor_.checkpoint_committed(step, steady_clock::now()));
+}
+
+void EventLoop::end(const Outcome& outcome) {
+  outcome_ = outcome;
+  if (!outcome.orderly) {
+    parts_.lifelines.abandon_all();
+  }
+  parts_.recorder.finish(outcome, conductor_.membership());
+  closing_ = true;
+  closing_since_ = steady_clock::now();
+  close_if_all_gone();
+}
+
+void EventLoop::close_if_all_gone() {
+  const auto& members = conductor_.membership().members();
+  const bool all_gone = outcome_.orderly || std::all_of(members.begin(), members.end(), [this](const Member& member) {
+                          // Joined members have a lifeline or answer the Stop; one that never reported does neither.
+                          const bool known = member.state != WorkerState::kLost && member.state != WorkerState::kLeft;
+                          return !parts_.lifelines.is_open(member.rank) &&
+                                 (!known || member.heard || said_goodbye_.contains(member.rank));
+                        });
+  if (all_gone || steady_clock::now() - closing_since_ >= kClosingDeadline) {
+    kill_stragglers();
+    parts_.io.stop();
+  }
+}
+
+void EventLoop::kill_stragglers() {
+  if (outcome_.orderly) {
+    return;
+  }
+  for (const Member& member : conductor_.membership().members()) {
+    const bool hangs = parts_.lifelines.is_open(member.rank) || (!member.heard && !said_goodbye_.contains(member.rank));
+    if (hangs && member.pid > 0 && member.host == parts_.host) {
+      ::kill(static_cast<pid_t>(member.pid), SIGKILL);
+    }
+  }
+}
+
+bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason) {
+  messages::Envelope envelope;
+  envelope.mutable_stop()->set_exit_code(exit_code);
+  envelope.mutable_stop()->set_reason(reason);
+  for (int rank = 1; rank < mpi.size(); ++rank) {
+    mpi.send(rank, bytes_of(envelope));
+  }
+  std::set<int> left;
+  const auto start = steady_clock::now();
+  while (static_cast<int>(left.size()) < mpi.size() - 1 && steady_clock::now() - start < kRefusalDeadline) {
+    boost::asio::io_context io;
+    boost::asio::steady_timer(io, kQuietPoll).wait();
+    while (const auto message = mpi.poll()) {
+      if (parse(*message).has_goodbye()) {
+        left.insert(message->rank);
+      }
+    }
+  }
+  return static_cast<int>(left.size()) == mpi.size() - 1;
+}
+
+}  // namespace gangway::coordinator

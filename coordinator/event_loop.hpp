@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// The coordinator's one loop: feeds MPI messages, lifelines, signals and the clock to the Conductor and carries its
+// effects out. Everything in it happens on the thread that calls run().
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "coordinator/conductor.hpp"
+#include "coordinator/lifeline_server.hpp"
+#include "coordinator/mpi_control.hpp"
+#include "coordinator/run_recorder.hpp"
+
+namespace gangway::coordinator {
+
+/// The parts that the loop ties together; all must outlive it.
+struct LoopParts {
+  boost::asio::io_context& io;
+  boost::asio::signal_set& signals;
+  MpiControl& mpi;
+  LifelineServer& lifelines;
+  RunRecorder& recorder;
+  std::string host;  ///< of this process: workers on it can be killed by pid
+};
+
+class EventLoop {
+ public:
+  EventLoop(LoopParts parts, ConductorSettings settings);
+
+  /// Runs the job to its end. @return how it ended; not orderly: leave without MPI_Finalize.
+  Outcome run();
+
+ private:
+  void wait_for_signal();
+  void schedule_poll();
+  void poll();
+  /// Takes in all messages that have arrived. @return whether there were any.
+  bool pump();
+  void carry_out(Effects effects);
+  void send(int rank, const messages::Envelope& envelope);
+  void grant(GrantLease& grant);
+  void commit(const CommitCheckpoint& commit);
+  void end(const Outcome& outcome);
+  void close_if_all_gone();
+  void kill_stragglers();
+
+  LoopParts parts_;
+  Conductor conductor_;
+  boost::asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point last_message_{};
+  std::chrono::steady_clock::time_point closing_since_{};
+  std::set<int> said_goodbye_;  ///< ranks that answered a Stop
+  Outcome outcome_;
+  bool leaving_ = false;  ///< a save-and-leave was asked for: a second SIGINT ends at once
+  bool closing_ = false;
+};
+
+/// Tells all workers, who wait for their Welcome, that there will be none, and gives them time to say Goodbye.
+/// @return whether all did: MPI_Finalize is safe.
+bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason);
+
+}  // namespace gangway::coordinator

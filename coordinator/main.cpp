@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the environment and the command
+// line, ties the parts together and turns every failure into one line, a status file and an exit code.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "coordinator/event_loop.hpp"
+#include "coordinator/settings.hpp"
+#include "coordinator/start.hpp"
+#include "job/atomic_file.hpp"
+#include "job/errors.hpp"
+
+extern char** environ;
+
+namespace gangway::coordinator {
+namespace {
+
+struct Options {
+  StartOptions start;
+  std::uint16_t lifeline_port = 0;
+  int bar_columns = 0;
+  double start_deadline_seconds = std::chrono::duration<double>(kStartDeadline).count();
+};
+
+std::map<std::string, std::string> gangway_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (text.starts_with("GANGWAY_") && equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+void describe(CLI::App& app, Options& options) {
+  app.add_option("job", options.start.job_file, "Job file")->required();
+  app.add_option("overrides", options.start.overrides, "key=value");
+  app.add_option("--outdir", options.start.outdir, "Folder of the runs")->capture_default_str();
+  app.add_option("--run", options.start.run_name, "Name of the run (default: the job file's)");
+  app.add_option("--run-directory", options.start.run_directory, "Directory chosen by gangway run");
+  app.add_option("--resume", options.start.resume, "auto, never, must or a path")->capture_default_str();
+  app.add_option("--command", options.start.command, "The command that the user typed");
+  app.add_option("--lifeline-port", options.lifeline_port, "TCP port for the workers' lifelines (0: any)");
+  app.add_option("--bar-columns", options.bar_columns, "Width of the terminal, for a progress bar (0: none)");
+  app.add_option("--start-deadline", options.start_deadline_seconds, "Seconds until the last worker is ready")
+      ->capture_default_str();
+}
+
+/// What exists from before the job is read until the process ends.
+struct ProcessParts {
+  boost::asio::io_context& io;
+  boost::asio::signal_set& signals;
+  MpiControl& mpi;
+};
+
+Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& run, const Identity& self) {
+  const bool one_host = environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  LifelineServer lifelines(parts.io, options.lifeline_port, one_host ? Reach::kThisHost : Reach::kEveryHost);
+  RunRecorder recorder(run, options.start.command, self,
+                       {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
+  recorder.show_header();
+  ConductorSettings settings = conductor_settings(run, parts.mpi.size() - 1, recorder.last_tick());
+  settings.welcome.set_lifeline_host(lifelines.hosts());
+  settings.welcome.set_lifeline_port(lifelines.port());
+  settings.welcome.set_lifeline_token(lifelines.token());
+  settings.limits.start = std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
+  EventLoop loop({.io = parts.io,
+                  .signals = parts.signals,
+                  .mpi = parts.mpi,
+                  .lifelines = lifelines,
+                  .recorder = recorder,
+                  .host = self.host},
+                 std::move(settings));
+  return loop.run();
+}
+
+/// Everything before the first Welcome can end the job in one line, with the workers leaving in order.
+int refuse(MpiControl& mpi, int exit_code, const std::string& line) {
+  if (refuse_workers(mpi, exit_code, line)) {
+    mpi.finalize();
+  }
+  return exit_code;
+}
+
+int coordinate(const Options& options) {
+  const Identity self{.host = host_name(), .pid = ::getpid()};
+  boost::asio::io_context io;
+  boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2, SIGTERM);  // before MPI: a signal then waits for the loop
+  signals.add(SIGINT);
+  MpiControl mpi;
+  if (mpi.size() < 2) {
+    throw EnvironmentError("no workers: MPI has one rank only; start with 'gangway run', 'mpirun -n 3 gangway train JOB.yaml' "
+                           "or, under Slurm, 'srun --mpi=pmix'");
+  }
+  std::optional<std::filesystem::path> directory;
+  try {
+    StartedRun run = open_job(options.start, mpi.size() - 1);
+    directory = run.directory;
+    choose_start(run, options.start, mpi.size() - 1, [](const std::string& line) { std::cout << line << std::endl; });
+    if (run.is_finished()) {
+      const std::string line = fmt::format("finished: {} reached {} kimg; raise training.kimg to train on", run.directory.string(),
+                                           run.spec.training.kimg);
+      std::cout << line << std::endl;
+      write_status(run.directory, {.exit_code = 0, .reason = line});
+      return refuse(mpi, 0, line);
+    }
+    const Outcome outcome = run_job(options, {.io = io, .signals = signals, .mpi = mpi}, run, self);
+    if (outcome.orderly) {
+      mpi.finalize();
+    }
+    return outcome.exit_code;
+  } catch (const Error& error) {
+    std::cerr << "gangway: " << error.what() << std::endl;
+    const int code = static_cast<int>(error.code());
+    if (directory) {
+      write_status(*directory, {.exit_code = code, .reason = error.what()});
+    }
+    return refuse(mpi, code, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace gangway::coordinator
+
+int main(int argc, char** argv) {
+  using namespace gangway;  // NOLINT: main is not a header
+  coordinator::Options options;
+  CLI::App app("Rank 0 of a Gangway job; started by 'gangway train'.", "gangway-coordinator");
+  coordinator::describe(app, options);
+  CLI11_PARSE(app, argc, argv);
+  options.start.environment = coordinator::gangway_environment();
+  int code = static_cast<int>(ExitCode::kInternal);
+  try {
+    code = coordinator::coordinate(options);
+  } catch (const Error& error) {
+    std::cerr << "gangway: " << error.what() << std::endl;
+    code = static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << "gangway: internal: " << error.what() << std::endl;
+  }
+  std::cout << std::flush;
+  // No destructors of MPI: after a loss they would wait for ranks that no longer exist.
+  ::_exit(code);
+}

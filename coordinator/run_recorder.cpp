@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/run_recorder.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <ostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/atomic_file.hpp"
+#include "job/errors.hpp"
+#include "job/fingerprint.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "report/failure_box.hpp"
+#include "report/log_file.hpp"
+#include "report/table.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20U;
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+double mebibytes(const CompleteCheckpoint& checkpoint) {
+  double bytes = 0.0;
+  for (const CheckpointFile& file : checkpoint.files) {
+    bytes += static_cast<double>(file.bytes);
+  }
+  return bytes / (1024.0 * 1024.0);
+}
+
+/// "Pictures/fakes" for fakes000484.png.
+std::string picture_tag(const std::string& file) {
+  const std::string stem = fs::path(file).stem().string();
+  return "Pictures/" + stem.substr(0, stem.find_first_of("0123456789"));
+}
+
+std::string exit_line(const Outcome& outcome) { return fmt::format("gangway: {}\n", outcome.reason); }
+
+}  // namespace
+
+RunRecorder::RunRecorder(const StartedRun& run, std::string resume_command, Identity self, Terminal terminal)
+    : run_(run),
+      resume_command_(std::move(resume_command)),
+      self_(std::move(self)),
+      terminal_(terminal),
+      stats_(run.directory / "stats.jsonl", run.start_step),
+      tensorboard_(run.directory, {.host = self_.host, .pid = self_.pid}, unix_seconds, run.start_step),
+      log_(report::open_log_file(run.directory, 0)) {
+  if (terminal_.bar_columns > 0) {
+    bar_.emplace(terminal_.out, terminal_.bar_columns);
+  }
+  if (run.resume) {
+    last_checkpoint_ = run.resume->path.string();
+  }
+}
+
+RunRecorder::~RunRecorder() = default;
+
+void RunRecorder::print(const std::string& line) {
+  if (bar_) {
+    bar_->clear();
+  }
+  terminal_.out << line << '\n' << std::flush;
+  log_->info("{}", line);
+}
+
+void RunRecorder::say(const std::string& line) { print(line); }
+
+void RunRecorder::show_header() {
+  const JobSpec& spec = run_.spec;
+  print(fmt::format("gangway {}  run {}", GANGWAY_VERSION, run_.directory.string()));
+  print(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}", describe_model(spec.model),
+                    spec.data.source, spec.training.kimg, spec.training.batch, spec.training.microbatches,
+                    spec.training.seed));
+}
+
+std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) const {
+  const auto num_workers = static_cast<int>(membership.members().size());
+  std::vector<PlacedRank> ranks{
+      {.rank = 0, .role = "coordinator", .host = self_.host, .pid = self_.pid, .device = {}, .microbatches = {}}};
+  for (const Member& member : membership.members()) {
+    ranks.push_back({.rank = member.rank,
+                     .role = "worker",
+                     .host = member.host,
+                     .pid = member.pid,
+                     .device = member.device,
+                     .microbatches = microbatch_range(run_.spec.training.microbatches, num_workers, member.rank - 1)});
+  }
+  return ranks;
+}
+
+void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
+  const std::vector<PlacedRank> ranks = placed_ranks(membership);
+  write_placement(run_.directory, ranks);
+  report::Table table({{.title = "rank", .align = report::Align::kRight},
+                       {.title = "host"},
+                       {.title = "device"},
+                       {.title = "role"},
+                       {.title = "micro-batches"},
+                       {.title = "pid", .align = report::Align::kRight}});
+  for (const PlacedRank& rank : ranks) {
+    const bool works = rank.microbatches.size() > 0;
+    table.add_row({std::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device, rank.role,
+                   works ? fmt::format("{}-{}", rank.microbatches.begin, rank.microbatches.end - 1) : "-",
+                   std::to_string(rank.pid)});
+  }
+  std::string text = table.text();
+  text.erase(text.find_last_not_of('\n') + 1);
+  print(text);
+  print(fmt::format("model  generator {} parameters, discriminator {}; {}", placement.generator_parameters,
+                    placement.discriminator_parameters, placement.plan_summary));
+}
+
+void RunRecorder::show_tick(const report::Tick& tick) {
+  print(report::tick_line(tick));
+  stats_.append(tick);
+  tensorboard_.add_tick(tick);
+  if (bar_) {
+    const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
+    bar_->draw(static_cast<double>(tick.step) / total,
+               fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg, run_.spec.training.kimg, tick.images_per_second));
+  }
+}
+
+void RunRecorder::show_picture(const ShowPicture& picture) {
+  const auto png = read_small_file(run_.directory / picture.file, kMaxPictureBytes);
+  if (!png) {
+    say(fmt::format("warn  {} was announced but does not exist in {}", picture.file, run_.directory.string()));
+    return;
+  }
+  tensorboard_.add_image(picture_tag(picture.file), *png, picture.step);
+  log_->info("picture {} of step {}", picture.file, picture.step);
+}
+
+fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
+  fs::path folder = checkpoint::begin_checkpoint(run_.directory / kCheckpointsFolder, step);
+  saving_[step] = folder;
+  saving_since_[step] = std::chrono::steady_clock::now();
+  return folder;
+}
+
+void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int64_t epoch) {
+  const JobSpec& spec = run_.spec;
+  checkpoint::Manifest manifest;
+  manifest.step = complete.step;
+  manifest.images = complete.step * spec.images_per_step();
+  manifest.epoch = epoch;
+  manifest.job_yaml = run_.job_yaml;
+  manifest.job_fingerprint = job_fingerprint(spec);
+  manifest.model_fingerprint = model_fingerprint(spec);
+  manifest.numerics = numerics_text(spec);
+  manifest.data_fingerprint = "source=" + spec.data.source;
+  manifest.data_cursor = manifest.images;
+  manifest.software = {{"gangway", GANGWAY_VERSION}};
+  manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
+  for (const CheckpointFile& file : complete.files) {
+    manifest.files.push_back(
+        {.name = file.name, .worker = file.worker, .bytes = file.bytes, .xxh3_128 = file.xxh3_128});
+  }
+  const fs::path path = checkpoint::commit_checkpoint(saving_.at(complete.step), std::move(manifest),
+                                                      [this](const std::string& line) { say("warn  " + line); });
+  last_checkpoint_ = path.string();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - saving_since_.at(complete.step)).count();
+  saving_.erase(complete.step);
+  saving_since_.erase(complete.step);
+  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  {:.1f} s after its lease", path.filename().string(),
+                    complete.files.size(), complete.files.size() == 1 ? "" : "s", mebibytes(complete), seconds));
+  for (const fs::path& removed : checkpoint::remove_old(run_.directory / kCheckpointsFolder, spec.checkpoint.keep)) {
+    log_->info("removed {}", removed.string());
+  }
+}
+
+void RunRecorder::discard_checkpoint(std::int64_t step) {
+  if (const auto found = saving_.find(step); found != saving_.end()) {
+    checkpoint::discard_temporary(found->second);
+    saving_.erase(found);
+    saving_since_.erase(step);
+  }
+}
+
+void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
+  report::Failure failure;
+  failure.rank = outcome.rank;
+  failure.host = self_.host;
+  failure.pid = self_.pid;
+  if (outcome.rank > 0) {
+    failure.host = membership.member(outcome.rank).host;
+    failure.pid = membership.member(outcome.rank).pid;
+  }
+  failure.job_exit_code = outcome.exit_code;
+  failure.reason = outcome.reason;
+  failure.time = std::chrono::system_clock::now();
+  failure.step = outcome.step;
+  failure.log_file = (run_.directory / kLogsFolder / report::log_file_name(outcome.rank)).string();
+  failure.last_checkpoint = last_checkpoint_;
+  failure.resume_command = resume_command_;
+  const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
+                          outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
+                          outcome.exit_code == static_cast<int>(ExitCode::kDiverged);
+  terminal_.err << exit_line(outcome) << (is_mystery ? report::failure_box(failure) : std::string()) << std::flush;
+  write_file_atomically(run_.directory / kErrorFile, report::failure_json(failure));
+}
+
+void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
+  // Folders of checkpoints under way stay: a worker may be writing there still; the next start removes them.
+  if (bar_) {
+    bar_->clear();
+  }
+  log_->info("ends with exit code {}: {}", outcome.exit_code, outcome.reason);
+  if (outcome.exit_code == 0) {
+    print(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
+  } else if (outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
+    print("note   " + outcome.reason);
+  } else {
+    report_failure(outcome, membership);
+  }
+  write_status(run_.directory, {.exit_code = outcome.exit_code, .reason = outcome.reason});
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Carries out those decisions of the Conductor that concern the run directory and the terminal: placement, ticks,
+// pictures, checkpoints, the end. Owned by the event loop and used on its thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include "coordinator/conductor.hpp"
+#include "coordinator/start.hpp"
+#include "report/progress_bar.hpp"
+#include "report/stats_file.hpp"
+#include "report/tensorboard.hpp"
+
+namespace gangway::coordinator {
+
+/// Where a person reads. `bar_columns`: width of the terminal, 0 when there is none.
+struct Terminal {
+  std::ostream& out;
+  std::ostream& err;
+  int bar_columns = 0;
+};
+
+/// This process.
+struct Identity {
+  std::string host;
+  std::int64_t pid = 0;
+};
+
+class RunRecorder {
+ public:
+  /// @param run must outlive the recorder. @throws EnvironmentError when its files cannot be opened.
+  RunRecorder(const StartedRun& run, std::string resume_command, Identity self, Terminal terminal);
+  ~RunRecorder();
+
+  /// The last tick of an earlier run that still counts.
+  [[nodiscard]] const std::optional<report::StatsPosition>& last_tick() const { return stats_.last_kept(); }
+
+  void show_header();
+  void show_placement(const Membership& membership, const ShowPlacement& placement);
+  void show_tick(const report::Tick& tick);
+  void show_picture(const ShowPicture& picture);
+  void say(const std::string& line);
+
+  /// A new folder for the workers' files. @throws EnvironmentError
+  [[nodiscard]] std::filesystem::path begin_checkpoint(std::int64_t step);
+  /// @throws CheckpointError, EnvironmentError: the checkpoint does not exist then.
+  void commit_checkpoint(const CompleteCheckpoint& checkpoint, std::int64_t epoch);
+  void discard_checkpoint(std::int64_t step);
+
+  /// The last words on the terminal, error.json and status.json.
+  void finish(const Outcome& outcome, const Membership& membership);
+
+ private:
+  void print(const std::string& line);
+  void report_failure(const Outcome& outcome, const Membership& membership);
+  [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;
+
+  const StartedRun& run_;
+  std::string resume_command_;
+  Identity self_;
+  Terminal terminal_;
+  report::StatsFile stats_;
+  report::TensorboardWriter tensorboard_;
+  std::unique_ptr<spdlog::logger> log_;
+  std::optional<report::ProgressBar> bar_;
+  std::map<std::int64_t, std::filesystem::path> saving_;  ///< folders of checkpoints under way, by step
+  std::map<std::int64_t, std::chrono::steady_clock::time_point> saving_since_;
+  std::string last_checkpoint_;  ///< path of the newest; empty: none
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/settings.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "job/microbatch_ranges.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+// A wait for a peer ends after layout.timeout_seconds with a word to the coordinator; only then does silence count.
+constexpr double kTimeoutsOfSilence = 2.0;
+constexpr double kLeastSilenceSeconds = 60.0;
+
+messages::Welcome welcome(const StartedRun& run, int num_workers) {
+  messages::Welcome message;
+  message.set_job_yaml(run.job_yaml);
+  message.set_run_directory(run.directory.string());
+  message.set_start_step(run.start_step);
+  if (run.resume) {
+    message.set_resume_directory(run.resume->path.string());
+  }
+  const auto ranges = microbatch_ranges(run.spec.training.microbatches, num_workers);
+  for (int worker = 0; worker < num_workers; ++worker) {
+    messages::WorkerRange& range = *message.add_ranges();
+    range.set_worker(worker);
+    range.set_begin(ranges.at(static_cast<std::size_t>(worker)).begin);
+    range.set_end(ranges.at(static_cast<std::size_t>(worker)).end);
+  }
+  return message;
+}
+
+}  // namespace
+
+ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
+                                     const std::optional<report::StatsPosition>& last_tick) {
+  const JobSpec& spec = run.spec;
+  const std::int64_t tick_steps = spec.steps_of_kimg(spec.output.tick_kimg);
+  ConductorSettings settings;
+  settings.num_workers = num_workers;
+  settings.welcome = welcome(run, num_workers);
+  settings.leases = {.start_step = run.start_step,
+                     .total_steps = spec.total_steps(),
+                     .tick_steps = tick_steps,
+                     .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
+                     .checkpoint_steps = spec.steps_of_kimg(spec.checkpoint.every_kimg)};
+  settings.ticks = {.num_workers = num_workers,
+                    .microbatches = spec.training.microbatches,
+                    .images_per_step = spec.images_per_step(),
+                    .start_step = run.start_step,
+                    .total_steps = spec.total_steps(),
+                    .tick_steps = std::max<std::int64_t>(1, tick_steps),
+                    .first_index = last_tick ? last_tick->index + 1 : 1,
+                    .earlier_seconds = last_tick ? last_tick->seconds_total : 0.0,
+                    .checkpoint_step = run.start_step};
+  const double silence = std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
+  settings.progress_floor = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(silence * 1000.0)));
+  return settings;
+}
+
+}  // namespace gangway::coordinator

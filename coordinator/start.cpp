@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/start.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+#include "job/fingerprint.hpp"
+#include "job/parse.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string family_name(ModelFamily family) {
+  switch (family) {
+    case ModelFamily::kDcgan:
+      return "dcgan";
+    case ModelFamily::kInfogan:
+      return "infogan";
+    case ModelFamily::kMlp:
+      return "mlp";
+  }
+  throw InvariantError("a model family without a name");
+}
+
+fs::path choose_directory(const StartOptions& options, const std::string& default_name) {
+  if (!options.run_directory.empty()) {
+    return fs::absolute(options.run_directory);
+  }
+  const std::string name = options.run_name.empty() ? default_name : options.run_name;
+  require_run_name(name);
+  if (options.resume == "never") {
+    return create_run(options.outdir, name);
+  }
+  return open_run(options.outdir, name);
+}
+
+/// A checkpoint named by the user: its own folder, or a run whose newest one is meant.
+checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
+  if (fs::is_directory(path / kCheckpointsFolder)) {
+    auto found = checkpoint::newest_valid(path / kCheckpointsFolder, tell);
+    if (!found) {
+      throw CheckpointError(fmt::format("--resume {}: the run has no valid checkpoint", path.string()));
+    }
+    return std::move(*found);
+  }
+  if (!fs::is_directory(path)) {
+    throw CheckpointError(fmt::format("--resume {}: no such checkpoint or run directory", path.string()));
+  }
+  checkpoint::Manifest manifest = checkpoint::verify_checkpoint(path);
+  const std::int64_t step = manifest.step;
+  return {.path = fs::absolute(path), .step = step, .manifest = std::move(manifest)};
+}
+
+std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, const fs::path& run, const Tell& tell) {
+  if (options.resume == "never") {
+    return std::nullopt;
+  }
+  if (options.resume != "auto" && options.resume != "must") {
+    return named_checkpoint(options.resume, tell);
+  }
+  auto found = checkpoint::newest_valid(run / kCheckpointsFolder, tell);
+  if (!found && options.resume == "must") {
+    throw CheckpointError(fmt::format("--resume must: {} has no valid checkpoint: start with --resume auto", run.string()));
+  }
+  if (!found && !checkpoint::list_checkpoints(run / kCheckpointsFolder).empty()) {
+    throw CheckpointError(fmt::format("none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
+                                      "afresh with --resume never",
+                                      (run / kCheckpointsFolder).string()));
+  }
+  return found;
+}
+
+/// @throws CheckpointError when the checkpoint is of another model.
+void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const Tell& tell) {
+  const std::string name = found.path.filename().string();
+  if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
+    const JobSpec old = parse_job(found.manifest.job_yaml, name);
+    throw CheckpointError(fmt::format("checkpoint {} holds {}, but the job describes {}: give the run another name (--run), or "
+                                      "start afresh (--resume never)",
+                                      found.path.string(), describe_model(old.model), describe_model(spec.model)));
+  }
+  if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
+    tell(fmt::format("warn  the job has changed since {} was saved (see the run's job.yaml): from here on it trains to other "
+                     "numbers",
+                     name));
+  }
+}
+
+}  // namespace
+
+std::string describe_model(const ModelSpec& model) {
+  if (model.family == ModelFamily::kMlp) {
+    return fmt::format("{}, width {}, latent {}, {} classes", family_name(model.family), model.width, model.latent,
+                       model.classes);
+  }
+  return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes", family_name(model.family),
+                     model.resolution, model.width, model.latent, model.channels, model.channels == 1 ? "" : "s",
+                     model.classes);
+}
+
+void require_fitting_layout(const JobSpec& spec, int num_workers) {
+  if (num_workers > spec.training.microbatches) {
+    throw ConfigError(fmt::format("{} workers for {} micro-batches: start at most {} (-n), or raise training.microbatches",
+                                  num_workers, spec.training.microbatches, spec.training.microbatches));
+  }
+  if (spec.layout.data != 0 && spec.layout.data != num_workers) {
+    throw ConfigError(fmt::format("layout.data is {}, but {} workers were started: use -n {}, or layout.data=auto",
+                                  spec.layout.data, num_workers, spec.layout.data));
+  }
+}
+
+StartedRun open_job(const StartOptions& options, int num_workers) {
+  ResolvedJob job = load_job({.file = options.job_file,
+                              .text = std::nullopt,
+                              .overrides = options.overrides,
+                              .environment = options.environment});
+  require_fitting_layout(job.spec, num_workers);
+  const fs::path directory = choose_directory(options, job.name);
+  StartedRun run{.spec = job.spec, .job_yaml = std::move(job.yaml), .directory = directory, .lock = RunLock(directory)};
+  clear_status(directory);
+  return run;
+}
+
+void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell) {
+  checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
+  run.resume = choose_checkpoint(options, run.directory, tell);
+  if (run.resume) {
+    require_same_job(*run.resume, run.spec, tell);
+    run.start_step = run.resume->step;
+    tell(fmt::format("resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
+                     run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(), num_workers));
+  }
+  write_job(run.directory, run.job_yaml);
+  write_command(run.directory, options.command);
+}
+
+}  // namespace gangway::coordinator

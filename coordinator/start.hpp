@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What comes before the first message: the job is read and checked, the run directory opened and locked, the checkpoint
+// to go on from chosen. Called once by the coordinator's main().
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/directory.hpp"
+#include "job/run_directory.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::coordinator {
+
+/// What rank 0 was asked for on its command line.
+struct StartOptions {
+  std::filesystem::path job_file;
+  std::vector<std::string> overrides;              ///< key=value
+  std::map<std::string, std::string> environment;  ///< GANGWAY_…
+  std::filesystem::path outdir = "runs";
+  std::string run_name;                  ///< empty: the job file's stem
+  std::filesystem::path run_directory;   ///< not empty: chosen and made by `gangway run`, instead of the two above
+  std::string resume = "auto";           ///< auto, never, must, or a path of a checkpoint or a run
+  std::string command;                   ///< what the user typed, for command.txt and the advice after a failure
+};
+
+/// Receives one line for the user.
+using Tell = std::function<void(const std::string&)>;
+
+/// A run that may begin, or that has nothing left to do.
+struct StartedRun {
+  JobSpec spec;
+  std::string job_yaml;
+  std::filesystem::path directory;           ///< absolute
+  RunLock lock;
+  std::optional<checkpoint::Found> resume{};  ///< the verified checkpoint to go on from
+  std::int64_t start_step = 0;
+  [[nodiscard]] bool is_finished() const { return start_step >= spec.total_steps(); }
+};
+
+/// Reads and checks the job, chooses the run directory and locks it.
+/// @param num_workers W, from the size of MPI_COMM_WORLD.
+/// @throws ConfigError; EnvironmentError, also when another process works in the directory.
+[[nodiscard]] StartedRun open_job(const StartOptions& options, int num_workers);
+
+/// Chooses the checkpoint to go on from, and leaves job.yaml and command.txt.
+/// @param tell receives notes: a damaged checkpoint passed over, a changed job, where training goes on.
+/// @throws CheckpointError, EnvironmentError.
+void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell);
+
+/// @throws ConfigError when the job cannot run on so many workers.
+void require_fitting_layout(const JobSpec& spec, int num_workers);
+
+/// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
+[[nodiscard]] std::string describe_model(const ModelSpec& model);
+
+}  // namespace gangway::coordinator

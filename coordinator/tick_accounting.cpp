@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/tick_accounting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+constexpr std::size_t kMedianSteps = 31;
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+double seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+void require_finite(double loss, const char* network, const MicrobatchLoss& at, const StepProgress& progress) {
+  if (!std::isfinite(loss)) {
+    throw DivergedError(fmt::format(
+        "step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set clip_norm, or try another seed",
+        progress.step, network, at.microbatch, loss, progress.rank));
+  }
+}
+
+}  // namespace
+
+TickAccounting::TickAccounting(const TickPlan& plan)
+    : plan_(plan), steps_done_(plan.start_step), index_(plan.first_index), checkpoint_step_(plan.checkpoint_step) {}
+
+void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
+
+std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, TimePoint now, double unix_seconds) {
+  if (progress.step <= steps_done_) {
+    throw InvariantError(fmt::format("rank {} reported step {} after step {} was complete", progress.rank,
+                                     progress.step, steps_done_));
+  }
+  OpenStep& open = open_[progress.step];
+  for (const MicrobatchLoss& loss : progress.losses) {
+    require_finite(loss.generator, "generator", loss, progress);
+    require_finite(loss.discriminator, "discriminator", loss, progress);
+    if (!open.losses.emplace(loss.microbatch, loss).second) {
+      throw InvariantError(fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
+                                       progress.step, loss.microbatch, progress.rank));
+    }
+  }
+  open.seconds[progress.rank] = {.compute = progress.compute_seconds,
+                                 .exposed = progress.exposed_seconds,
+                                 .data = progress.data_seconds};
+  open.resident_bytes += progress.resident_bytes;
+  open.sent_bytes += progress.sent_bytes;
+  if (++open.num_workers < plan_.num_workers) {
+    return std::nullopt;
+  }
+  close_step(progress.step, open, now);
+  open_.erase(progress.step);
+  const bool is_tick = steps_done_ % std::max<std::int64_t>(1, plan_.tick_steps) == 0 || steps_done_ == plan_.total_steps;
+  return is_tick ? std::optional(close_tick(now, unix_seconds)) : std::nullopt;
+}
+
+void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoint now) {
+  if (step != steps_done_ + 1 || static_cast<int>(open.losses.size()) != plan_.microbatches) {
+    throw InvariantError(fmt::format("step {} came complete after step {} with {} of {} micro-batches", step, steps_done_,
+                                     open.losses.size(), plan_.microbatches));
+  }
+  double generator = 0.0;
+  double discriminator = 0.0;
+  for (const auto& [microbatch, loss] : open.losses) {
+    generator += loss.generator;
+    discriminator += loss.discriminator;
+  }
+  generator_sum_ += generator / plan_.microbatches;
+  discriminator_sum_ += discriminator / plan_.microbatches;
+  for (const auto& [rank, worker] : open.seconds) {
+    WorkerSeconds& sum = seconds_[rank];
+    sum.compute += worker.compute;
+    sum.exposed += worker.exposed;
+    sum.data += worker.data;
+  }
+  resident_bytes_ = open.resident_bytes;
+  sent_bytes_ += open.sent_bytes;
+  steps_done_ = step;
+  ++steps_in_tick_;
+  step_seconds_.push_back(seconds(now - step_started_));
+  if (step_seconds_.size() > kMedianSteps) {
+    step_seconds_.pop_front();
+  }
+  step_started_ = now;
+}
+
+report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
+  const double steps = static_cast<double>(steps_in_tick_);
+  const auto kimg_of = [&](std::int64_t num_steps) {
+    return static_cast<double>(num_steps * plan_.images_per_step) / 1000.0;
+  };
+  report::Tick tick;
+  tick.index = index_++;
+  tick.step = steps_done_;
+  tick.kimg = kimg_of(steps_done_);
+  tick.seconds_total = plan_.earlier_seconds + seconds(now - started_);
+  tick.seconds_tick = seconds(now - tick_started_);
+  const double kimg = kimg_of(steps_in_tick_);
+  tick.seconds_per_kimg = tick.seconds_tick / kimg;
+  tick.images_per_second = tick.seconds_tick > 0.0 ? kimg * 1000.0 / tick.seconds_tick : 0.0;
+  tick.generator_loss = generator_sum_ / steps;
+  tick.discriminator_loss = discriminator_sum_ / steps;
+  for (const auto& [rank, worker] : seconds_) {
+    if (tick.seconds_tick > 0.0) {
+      tick.exposed_percent = std::max(tick.exposed_percent, 100.0 * worker.exposed / tick.seconds_tick);
+      tick.data_percent = std::max(tick.data_percent, 100.0 * worker.data / tick.seconds_tick);
+    }
+  }
+  tick.resident_gib = static_cast<double>(resident_bytes_) / kGibibyte;
+  tick.sent_mib_per_step = static_cast<double>(sent_bytes_) / kMebibyte / steps;
+  tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
+  tick.unix_seconds = unix_seconds;
+  tick_started_ = now;
+  steps_in_tick_ = 0;
+  generator_sum_ = discriminator_sum_ = 0.0;
+  sent_bytes_ = 0;
+  seconds_.clear();
+  return tick;
+}
+
+double TickAccounting::median_step_seconds() const {
+  if (step_seconds_.empty()) {
+    return 0.0;
+  }
+  std::vector<double> sorted(step_seconds_.begin(), step_seconds_.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+}  // namespace gangway::coordinator

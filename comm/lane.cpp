@@ -44,19 +44,23 @@ void Lane::run(const std::stop_token& stop) {
         tasks_.pop_front();
       }
     }
-    try {
-      if (task) {
-        task();
-      } else {
-        pump_();
-      }
-    } catch (...) {
-      const std::scoped_lock lock(mutex_);
-      failure_ = std::current_exception();
-    }
     if (task) {
+      attempt(task);
       const std::scoped_lock lock(mutex_);
       ++finished_;
+      finished_changed_.notify_all();
+    }
+    attempt(pump_);  // after every task too: a lane that is never idle must not silence the control messages
+  }
+}
+
+void Lane::attempt(const Task& body) {
+  try {
+    body();
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    if (failure_ == nullptr) {  // later ones are mostly consequences of the first
+      failure_ = std::current_exception();
     }
     finished_changed_.notify_all();
   }

@@ -19,7 +19,7 @@ class Lane {
   using Task = std::function<void()>;
   using Ticket = std::uint64_t;
 
-  /// @param pump  called between tasks, on the lane's thread, at least every `idle_period`
+  /// @param pump  called after every task, on the lane's thread, and every `idle_period` where there is none
   explicit Lane(Task pump, std::chrono::microseconds idle_period = std::chrono::microseconds(500));
   /// Ends after the task in hand; tasks not begun are dropped.
   ~Lane();
@@ -36,6 +36,8 @@ class Lane {
 
  private:
   void run(const std::stop_token& stop);
+  /// Runs `body` and keeps its exception if it is the lane's first.
+  void attempt(const Task& body);
 
   Task pump_;
   std::chrono::microseconds idle_period_;

@@ -9,7 +9,7 @@ namespace gangway::comm {
 
 BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets) : num_workers_(num_workers) {
   const std::size_t blocks = layout.num_blocks();
-  const std::size_t count = std::max<std::size_t>(1, std::min(target_buckets, blocks));
+  const std::size_t count = std::max<std::size_t>(1, std::min({target_buckets, blocks, kMaxBuckets}));
   for (std::size_t i = count; i-- > 0;) {
     const ElementRange range{blocks * i / count * kBlockElements, blocks * (i + 1) / count * kBlockElements};
     if (!range.empty()) {

@@ -12,9 +12,13 @@
 
 namespace gangway::comm {
 
+/// As many as MessageTag can name.
+inline constexpr std::size_t kMaxBuckets = 128;
+
 class BucketPlan {
  public:
-  /// Cuts `layout` into about `target_buckets` buckets of whole blocks and each of them into `num_workers` slices.
+  /// Cuts `layout` into about `target_buckets` buckets of whole blocks (never more than kMaxBuckets or than there are
+  /// blocks) and each of them into `num_workers` slices.
   /// Bucket 0 lies at the end of the arena: its gradients are ready first in backward.
   BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduction_tree.hpp"
 
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
 namespace gangway::comm {
 namespace {
 
@@ -30,6 +34,10 @@ std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range, int num_micro
 MicrobatchRange parent_of(MicrobatchRange node, int num_microbatches) {
   MicrobatchRange current{0, num_microbatches};
   while (current != node) {
+    if (current.size() < 2 || !current.contains(node)) {
+      throw InvariantError(fmt::format("[{}, {}) is no subtree of {} micro-batches; please report this", node.begin, node.end,
+                                       num_microbatches));
+    }
     const int middle = split_point(current);
     const MicrobatchRange child = node.begin < middle ? MicrobatchRange{current.begin, middle} : MicrobatchRange{middle, current.end};
     if (child == node) {

@@ -24,6 +24,7 @@ struct MicrobatchRange {
 [[nodiscard]] std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range, int num_microbatches);
 
 /// The parent of `node` in the tree over [0, num_microbatches); the root is its own parent.
+/// @throws InvariantError if `node` is no node of that tree.
 [[nodiscard]] MicrobatchRange parent_of(MicrobatchRange node, int num_microbatches);
 
 }  // namespace gangway::comm

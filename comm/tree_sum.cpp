@@ -49,6 +49,9 @@ void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float
     const std::size_t count = std::min(kChunk, out.size() - offset);
     std::span<const TreeSummand> rest = summands;
     sum_node({0, num_microbatches}, rest, offset, count, out.data() + offset, scratch.data());
+    if (!rest.empty()) {
+      throw InvariantError("the workers hold more partials than there are micro-batches; please report this");
+    }
     for (std::size_t i = 0; i < count; ++i) {
       out[offset + i] *= scale;
     }

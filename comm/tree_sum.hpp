@@ -20,6 +20,7 @@ struct TreeSummand {
 
 /// out[i] = scale * (sum of the summands' values[i] in tree order over [0, num_microbatches)), i < elements.
 /// @pre the summands, in ascending order, are whole subtrees that cover [0, num_microbatches) exactly.
+/// @throws InvariantError if they do not.
 void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale, std::span<float> out);
 
 /// Sum of squares of one block (kBlockElements values) in double, always in the same order.

@@ -9,9 +9,36 @@
 #include "job/errors.hpp"
 
 namespace gangway::comm {
+namespace {
+
+/// @throws InvariantError unless plan and ranges are for this many workers and the ranges join to all micro-batches.
+void check_setup(const Reducer::Setup& setup, int num_workers) {
+  if (setup.plan->num_workers() != num_workers || setup.ranges.size() != static_cast<std::size_t>(num_workers)) {
+    throw InvariantError(fmt::format("network {}: a plan for {} workers and ranges of {} among {} workers; please report this",
+                                     setup.network, setup.plan->num_workers(), setup.ranges.size(), num_workers));
+  }
+  std::vector<MicrobatchRange> ranges = setup.ranges;
+  std::erase_if(ranges, [](MicrobatchRange range) { return range.size() == 0; });
+  std::ranges::sort(ranges, {}, &MicrobatchRange::begin);
+  int covered = 0;
+  for (const MicrobatchRange& range : ranges) {
+    if (range.begin != covered) {
+      break;
+    }
+    covered = range.end;
+  }
+  if (covered != setup.num_microbatches || ranges.back().end != covered) {
+    throw InvariantError(fmt::format("network {}: the workers' ranges do not join to [0, {}): wrong at micro-batch {}; "
+                                     "please report this",
+                                     setup.network, setup.num_microbatches, covered));
+  }
+}
+
+}  // namespace
 
 Reducer::Reducer(Transport& transport, Setup setup)
     : transport_(transport), setup_(std::move(setup)), mean_(setup_.layout->size()), receives_(setup_.plan->num_buckets()) {
+  check_setup(setup_, transport_.num_workers());
   for (int peer = 0; peer < transport_.num_workers(); ++peer) {
     if (peer == transport_.worker()) {
       continue;
@@ -32,6 +59,12 @@ MessageTag Reducer::tag(MessageKind kind, std::size_t bucket, std::size_t part) 
 }
 
 void Reducer::start(const std::vector<PartialStack::Partial>& partials) {
+  const std::vector<MicrobatchRange> expected =
+      whole_subtrees(setup_.ranges[static_cast<std::size_t>(transport_.worker())], setup_.num_microbatches);
+  if (!std::ranges::equal(partials, expected, {}, &PartialStack::Partial::microbatches)) {
+    throw InvariantError(fmt::format("worker {}, network {}: {} partials that are not the {} of its range; please report this",
+                                     transport_.worker(), setup_.network, partials.size(), expected.size()));
+  }
   own_ = partials;
   summed_ = false;
   for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
@@ -86,18 +119,19 @@ void Reducer::sum_bucket(std::size_t bucket) {
 Agreement Reducer::agree() {
   const ArenaLayout& layout = *setup_.layout;
   std::vector<double> squares(layout.parameter_range().size() / kBlockElements, 0.0);
-  std::vector<std::vector<double>> own_squares(setup_.plan->num_buckets());
   std::vector<PendingRequest> pending;
   const auto blocks_of = [&](std::size_t bucket, int worker) {
     const ElementRange blocks = intersect(setup_.plan->slice(bucket, worker), layout.parameter_range());
-    return std::span(squares).subspan(blocks.begin / kBlockElements, blocks.size() / kBlockElements);
+    // A slice of statistics alone begins past the end of `squares`.
+    return blocks.empty() ? std::span<double>()
+                          : std::span(squares).subspan(blocks.begin / kBlockElements, blocks.size() / kBlockElements);
   };
   for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
     sum_bucket(bucket);
     const std::span<double> mine = blocks_of(bucket, transport_.worker());
-    const std::size_t first = static_cast<std::size_t>(mine.data() - squares.data());
+    const float* const values = mean_.data() + setup_.plan->slice(bucket, transport_.worker()).begin;
     for (std::size_t i = 0; i < mine.size(); ++i) {
-      mine[i] = block_sum_of_squares(mean_.data() + (first + i) * kBlockElements);
+      mine[i] = block_sum_of_squares(values + i * kBlockElements);
     }
     for (int peer = 0; peer < transport_.num_workers(); ++peer) {
       if (peer == transport_.worker()) {

@@ -46,9 +46,11 @@ class Reducer {
     std::chrono::milliseconds timeout{60'000};
   };
 
+  /// @throws InvariantError if plan or ranges are not those of the transport's workers and all micro-batches.
   Reducer(Transport& transport, Setup setup);
 
   /// Starts sending the partials and receiving the others' for the own slices. Returns at once.
+  /// @throws InvariantError if `partials` are not the whole subtrees of this worker's range: the others would wait.
   void start(const std::vector<PartialStack::Partial>& partials);
   /// Waits for all partials and sums the own slices; every worker then knows the norm. For jobs that clip.
   /// @throws CommError naming the silent worker.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "tests/checkpoint/sample_checkpoint.hpp"
+
+#include <stdlib.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "job/errors.hpp"
+
+namespace gangway::checkpoint {
+
+namespace fs = std::filesystem;
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (fs::temp_directory_path() / "gangway-store-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw EnvironmentError("no temporary folder");
+  }
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+OwnedTensor make_tensor(const std::string& name, ElementType type, std::vector<std::int64_t> shape,
+                        std::uint64_t salt) {
+  std::size_t bytes = item_size(type);
+  for (const std::int64_t extent : shape) {
+    bytes *= static_cast<std::size_t>(extent);
+  }
+  OwnedTensor tensor{.name = name, .type = type, .shape = std::move(shape), .bytes = std::vector<std::byte>(bytes)};
+  std::uint64_t state = salt * 0x9e3779b97f4a7c15ULL + 1;
+  for (std::byte& byte : tensor.bytes) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    byte = static_cast<std::byte>(state >> 56U);
+  }
+  return tensor;
+}
+
+std::vector<OwnedTensor> sample_state(std::int64_t step) {
+  const auto salt = static_cast<std::uint64_t>(step) * 16;
+  return {make_tensor("generator.0.weight", ElementType::kF32, {16, 8, 3, 3}, salt),
+          make_tensor("generator.0.bias", ElementType::kF32, {16}, salt + 1),
+          make_tensor("discriminator.0.weight", ElementType::kF32, {33, 7}, salt + 2),
+          make_tensor("optimizer.generator.steps", ElementType::kI64, {}, salt + 3),
+          make_tensor("ema.generator.0.weight", ElementType::kF64, {5, 5}, salt + 4),
+          make_tensor("random.state", ElementType::kU8, {37}, salt + 5),
+          make_tensor("nothing", ElementType::kF32, {0, 4}, salt + 6),
+          make_tensor("größe/σ", ElementType::kBF16, {3}, salt + 7)};
+}
+
+std::vector<TensorRecord> records(const std::vector<OwnedTensor>& tensors) {
+  std::vector<TensorRecord> list;
+  for (const OwnedTensor& tensor : tensors) {
+    list.push_back(tensor.record());
+  }
+  return list;
+}
+
+Manifest sample_manifest(std::int64_t step) {
+  return Manifest{.step = step,
+                  .images = step * 128,
+                  .epoch = 1,
+                  .job_yaml = "training:\n  batch: 128  # \"seal_xxh3_128\": \"\n",
+                  .job_fingerprint = "5d1f",
+                  .model_fingerprint = "dcgan-32",
+                  .numerics = "threads=1 wire=fp32",
+                  .data_fingerprint = "77aa",
+                  .data_cursor = step * 128,
+                  .software = {{"gangway", "0.1.0"}},
+                  .created = "2026-11-21T10:36:00Z"};
+}
+
+fs::path write_parts(const fs::path& checkpoints_dir, const std::vector<OwnedTensor>& state, int num_workers,
+                     const Sharding& sharding, Manifest& manifest) {
+  fs::path temporary = begin_checkpoint(checkpoints_dir, manifest.step);
+  for (int worker = 0; worker < num_workers; ++worker) {
+    std::vector<TensorRecord> part;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (sharding(i) == worker) {
+        part.push_back(state[i].record());
+      }
+    }
+    const FileReport report = write_worker_file(
+        temporary, {.step = manifest.step, .epoch = manifest.epoch, .worker = worker, .num_workers = num_workers}, part);
+    manifest.files.push_back(
+        {.name = report.name, .worker = worker, .bytes = report.bytes, .xxh3_128 = report.xxh3_128});
+  }
+  return temporary;
+}
+
+fs::path commit_sample(const fs::path& checkpoints_dir, std::int64_t step, int num_workers) {
+  Manifest manifest = sample_manifest(step);
+  const fs::path temporary = write_parts(
+      checkpoints_dir, sample_state(step), num_workers,
+      [num_workers](std::size_t i) { return static_cast<int>(i) % num_workers; }, manifest);
+  return commit_checkpoint(temporary, manifest);
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc).write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string checkpoint_error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const CheckpointError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace gangway::checkpoint

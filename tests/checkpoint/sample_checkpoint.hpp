@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Small checkpoints and malformed files for the store's tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/directory.hpp"
+#include "checkpoint/safetensors.hpp"
+
+namespace gangway::checkpoint {
+
+/// A folder of its own, deleted in the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A tensor that owns its bytes.
+struct OwnedTensor {
+  std::string name;
+  ElementType type = ElementType::kF32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> bytes;
+  [[nodiscard]] TensorRecord record() const { return {.name = name, .type = type, .shape = shape, .bytes = bytes}; }
+};
+
+/// Values that depend on `salt` alone.
+[[nodiscard]] OwnedTensor make_tensor(const std::string& name, ElementType type, std::vector<std::int64_t> shape,
+                                      std::uint64_t salt);
+/// A state of eight tensors of several types that depends on `step` alone: one scalar, one empty.
+[[nodiscard]] std::vector<OwnedTensor> sample_state(std::int64_t step);
+[[nodiscard]] std::vector<TensorRecord> records(const std::vector<OwnedTensor>& tensors);
+
+/// All but the files.
+[[nodiscard]] Manifest sample_manifest(std::int64_t step);
+
+/// Which worker writes tensor `index`.
+using Sharding = std::function<int(std::size_t index)>;
+/// Writes the files of `state` into a new temporary and lists them in `manifest`; returns the temporary.
+std::filesystem::path write_parts(const std::filesystem::path& checkpoints_dir, const std::vector<OwnedTensor>& state,
+                                  int num_workers, const Sharding& sharding, Manifest& manifest);
+/// A committed checkpoint of sample_state(step), dealt out to the workers in turn.
+std::filesystem::path commit_sample(const std::filesystem::path& checkpoints_dir, std::int64_t step,
+                                    int num_workers = 2);
+
+void write_text(const std::filesystem::path& path, std::string_view text);
+[[nodiscard]] std::string read_text(const std::filesystem::path& path);
+/// The message of the CheckpointError that `action` throws; empty when it throws none.
+[[nodiscard]] std::string checkpoint_error_of(const std::function<void()>& action);
+
+}  // namespace gangway::checkpoint

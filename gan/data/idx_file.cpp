@@ -43,9 +43,9 @@ class IdxReader {
   /// Bytes read: fewer than asked for only at the end of the file.
   std::size_t read(std::span<std::uint8_t> out) {
     const int count = gzread(file_.get(), out.data(), static_cast<unsigned>(out.size()));
-    if (count < 0) {
-      int code = Z_OK;
-      const std::string reason = gzerror(file_.get(), &code);
+    int code = Z_OK;  // a file cut off inside its gzip trailer sets only this
+    const std::string reason = gzerror(file_.get(), &code);
+    if (count < 0 || (code != Z_OK && code != Z_STREAM_END)) {
       fail(fmt::format("damaged or truncated ({})", reason));
     }
     return static_cast<std::size_t>(count);

@@ -24,7 +24,7 @@ constexpr std::int64_t kLargestImage = std::int64_t{1} << 28;
 }
 
 Pixels make_pixels(std::int64_t height, std::int64_t width, int channels, const std::string& name) {
-  if (height < 1 || width < 1 || height > kLargestImage / width) {
+  if (height > kLargestImage / width) {
     fail(name, fmt::format("{} x {} pixels are more than can be read (2^28)", width, height));
   }
   Pixels result{.height = static_cast<int>(height), .width = static_cast<int>(width), .channels = channels, .values = {}};
@@ -68,7 +68,8 @@ Pixels decode_jpeg(std::span<const std::uint8_t> bytes, const std::string& name)
   int subsampling = 0;
   int colorspace = 0;
   const auto size = static_cast<unsigned long>(bytes.size());  // NOLINT(google-runtime-int): turbojpeg's type
-  if (tjDecompressHeader3(decoder.get(), bytes.data(), size, &width, &height, &subsampling, &colorspace) != 0) {
+  if (tjDecompressHeader3(decoder.get(), bytes.data(), size, &width, &height, &subsampling, &colorspace) != 0 ||
+      width < 1 || height < 1) {
     fail(name, fmt::format("damaged or truncated JPEG ({})", tjGetErrorStr2(decoder.get())));
   }
   const bool is_gray = colorspace == TJCS_GRAY;

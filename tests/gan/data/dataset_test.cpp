@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/dataset.hpp"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gan/data/toy.hpp"
+#include "tests/gan/data/expect_config_error.hpp"
+
+namespace gangway::data {
+namespace {
+
+using gangway::testing::expect_config_error;
+
+ModelSpec points_model() {
+  ModelSpec model;
+  model.family = ModelFamily::kMlp;
+  return model;
+}
+
+TEST(ToyMixture, RingHas8CentresOnACircle) {
+  const ToyMixture ring = toy_mixture("ring8").value();
+  ASSERT_EQ(ring.centres.size(), 8U);
+  for (const auto& centre : ring.centres) {
+    EXPECT_NEAR(std::hypot(centre[0], centre[1]), 2 / 1.414, 1e-6);
+  }
+  EXPECT_NEAR(ring.sigma, 0.02 / 1.414, 1e-8);
+}
+
+TEST(ToyMixture, GridHas25CentresOnALattice) {
+  const ToyMixture grid = toy_mixture("grid25").value();
+  ASSERT_EQ(grid.centres.size(), 25U);
+  EXPECT_NEAR(grid.centres[0][0], -4 / 2.828, 1e-6);
+  EXPECT_NEAR(grid.centres[24][1], 4 / 2.828, 1e-6);
+  EXPECT_FALSE(toy_mixture("spiral").has_value());
+}
+
+TEST(ToyDataset, PointsLieAroundTheirCentres) {
+  for (const std::string name : {"ring8", "grid25"}) {
+    const auto dataset = open_dataset({.source = "toy:" + name}, points_model(), 3);
+    const ToyMixture mixture = toy_mixture(name).value();
+    std::vector<int> seen(mixture.centres.size(), 0);
+    double square = 0;
+    constexpr int kPoints = 5000;
+    for (int i = 0; i < kPoints; ++i) {
+      std::array<float, 2> point{};
+      const auto mode = static_cast<std::size_t>(dataset->read(i, point));
+      ++seen[mode];
+      square += std::pow(point[0] - mixture.centres[mode][0], 2) + std::pow(point[1] - mixture.centres[mode][1], 2);
+    }
+    EXPECT_NEAR(std::sqrt(square / (2 * kPoints)) / mixture.sigma, 1.0, 0.03) << name;
+    for (const int count : seen) {
+      EXPECT_NEAR(count, kPoints / static_cast<double>(seen.size()), 80) << name;
+    }
+  }
+}
+
+TEST(ToyDataset, PointsDependOnSeedAndIndexOnly) {
+  const auto first = open_dataset({.source = "toy:ring8"}, points_model(), 3);
+  const auto same = open_dataset({.source = "toy:ring8"}, points_model(), 3);
+  const auto other = open_dataset({.source = "toy:ring8"}, points_model(), 4);
+  std::array<float, 2> a{};
+  std::array<float, 2> b{};
+  std::array<float, 2> c{};
+  (void)first->read(9, a);
+  (void)same->read(9, b);
+  (void)other->read(9, c);
+  EXPECT_EQ(a, b);
+  EXPECT_NE(a, c);
+  EXPECT_EQ(first->fingerprint(), same->fingerprint());
+  EXPECT_NE(first->fingerprint(), other->fingerprint());
+}
+
+TEST(OpenDataset, NamesTheSourcesThatExist) {
+  for (const std::string source : {"mnist", "toy:spiral", ""}) {
+    expect_config_error([&] { (void)open_dataset({.source = source}, ModelSpec{}, 0); },
+                        {"data.source: '" + source + "' is unknown", "fashion-mnist"});
+  }
+}
+
+TEST(OpenDataset, RefusesPointsForImagesAndImagesForPoints) {
+  expect_config_error([] { (void)open_dataset({.source = "toy:ring8"}, ModelSpec{}, 0); },
+                      {"toy:ring8", "use family mlp"});
+  expect_config_error([] { (void)open_dataset({.source = "fashion-mnist"}, points_model(), 0); },
+                      {"fashion-mnist", "toy:ring8"});
+}
+
+TEST(OpenDataset, RefusesMoreLabelsThanTheModelKnows) {
+  ModelSpec model = points_model();
+  model.classes = 5;
+  expect_config_error([&] { (void)open_dataset({.source = "toy:ring8"}, model, 0); },
+                      {"8 classes", "model.classes is 5", "set it to 8"});
+}
+
+TEST(OpenDataset, ReadsFashionMnist) {
+  const auto dataset = open_dataset({.source = "fashion-mnist"}, ModelSpec{}, 0);
+  EXPECT_EQ(dataset->size(), 60000);
+  EXPECT_EQ(dataset->num_classes(), 10);
+  std::vector<float> image(dataset->shape().elements());
+  EXPECT_EQ(dataset->read(0, image), 9);  // an ankle boot
+  EXPECT_EQ(image.size(), 32U * 32U);
+}
+
+}  // namespace
+}  // namespace gangway::data

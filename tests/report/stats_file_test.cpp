@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "report/stats_file.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "job/errors.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::report {
+namespace {
+
+using gangway::testing::ScratchFolder;
+
+std::string lines(int count) {
+  std::string text;
+  for (int i = 1; i <= count; ++i) {
+    text += tick_json({.index = i, .step = 10 * i, .seconds_total = 1.5 * i}) + "\n";
+  }
+  return text;
+}
+
+TEST(StatsFile, HoldsOneLineATickAtOnce) {
+  const ScratchFolder folder;
+  StatsFile file(folder.path() / "stats.jsonl", 0);
+  EXPECT_FALSE(file.last_kept().has_value());
+  file.append({.index = 1, .step = 10, .seconds_total = 1.5});
+  EXPECT_EQ(folder.read("stats.jsonl"), lines(1));
+  file.append({.index = 2, .step = 20, .seconds_total = 3});
+  EXPECT_EQ(folder.read("stats.jsonl"), lines(2));
+}
+
+TEST(StatsFile, DropsLinesBeyondTheResumedStep) {
+  const ScratchFolder folder;
+  const auto path = folder.write("stats.jsonl", lines(5));
+  StatsFile file(path, 35);
+  EXPECT_EQ(folder.read("stats.jsonl"), lines(3));
+  ASSERT_TRUE(file.last_kept().has_value());
+  EXPECT_EQ(file.last_kept()->index, 3);
+  EXPECT_EQ(file.last_kept()->seconds_total, 4.5);
+  file.append({.index = 4, .step = 40, .seconds_total = 6});
+  EXPECT_EQ(folder.read("stats.jsonl"), lines(4));
+}
+
+TEST(StatsFile, StartsAnewForAFreshRun) {
+  const ScratchFolder folder;
+  const StatsFile file(folder.write("stats.jsonl", lines(5)), 0);
+  EXPECT_EQ(folder.read("stats.jsonl"), "");
+}
+
+TEST(StatsFile, CutsOffWhatACrashLeftDamaged) {
+  const ScratchFolder folder;
+  const std::string whole = lines(3);
+  for (const std::string& rest : {whole.substr(0, 40), std::string("no JSON\n") + whole, std::string("{\"step\": 1}\n"),
+                                  std::string("[1]\n"), whole.substr(0, whole.find('\n'))}) {
+    const StatsFile file(folder.write("stats.jsonl", whole + rest), 1000);
+    EXPECT_EQ(folder.read("stats.jsonl"), whole);
+  }
+}
+
+TEST(StatsFile, NamesAPathThatCannotBeWritten) {
+  try {
+    const StatsFile file("/nowhere/stats.jsonl", 0);
+    FAIL();
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find("/nowhere/stats.jsonl: cannot be opened"), std::string::npos);
+  }
+}
+
+TEST(UniqueFile, SaysThatTheDiskIsFull) {
+  const UniqueFile file = open_to_append("/dev/full");
+  EXPECT_THROW(append_bytes(file.get(), "/dev/full", "{}\n"), EnvironmentError);
+}
+
+}  // namespace
+}  // namespace gangway::report

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "report/tick.hpp"
+
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace gangway::report {
+namespace {
+
+Tick example() {
+  return {.index = 12,
+          .step = 375,
+          .kimg = 48,
+          .seconds_total = 62.4,
+          .seconds_tick = 12.8,
+          .seconds_per_kimg = 3.2,
+          .images_per_second = 311.2,
+          .generator_loss = 1.214,
+          .discriminator_loss = 0.873,
+          .exposed_percent = 6.1,
+          .resident_gib = 0.72};
+}
+
+TEST(TickLine, ShowsEveryNumberAfterItsName) {
+  EXPECT_EQ(tick_line(example()),
+            "tick 12    kimg 48.0     time 1m 02s      sec/kimg 3.20    img/s 311.2    loss_g 1.214   loss_d 0.873   "
+            "exposed 6.1%   mem 0.72 GiB");
+}
+
+TEST(TickLine, KeepsItsColumnsFromTickToTick) {
+  Tick later = example();
+  later.index = 9999;
+  later.kimg = 25000;
+  later.seconds_total = 100000;
+  later.generator_loss = -12.5;
+  later.exposed_percent = 100;
+  const std::string first = tick_line(example());
+  const std::string second = tick_line(later);
+  for (const std::string name : {"kimg ", "time ", "sec/kimg ", "img/s ", "loss_g ", "loss_d ", "exposed ", "mem "}) {
+    EXPECT_EQ(first.find(" " + name), second.find(" " + name)) << name;
+  }
+}
+
+TEST(TickLine, ShowsALossThatIsNotANumber) {
+  Tick tick = example();
+  tick.generator_loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(tick_line(tick).find("loss_g nan "), std::string::npos);
+}
+
+TEST(FormatDuration, GrowsFromSecondsToDays) {
+  EXPECT_EQ(format_duration(0), "0s");
+  EXPECT_EQ(format_duration(59.4), "59s");
+  EXPECT_EQ(format_duration(62), "1m 02s");
+  EXPECT_EQ(format_duration(3 * 3600 + 7 * 60 + 15), "3h 07m 15s");
+  EXPECT_EQ(format_duration(2 * 86400 + 4 * 3600 + 30 * 60), "2d 04h 30m");
+  EXPECT_EQ(format_duration(-1), "0s");
+  EXPECT_EQ(format_duration(std::numeric_limits<double>::infinity()), "0s");
+}
+
+TEST(TickJson, IsOneLineThatHoldsTheTick) {
+  Tick tick = example();
+  tick.discriminator_loss = std::numeric_limits<double>::infinity();
+  const std::string text = tick_json(tick);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  const auto object = nlohmann::json::parse(text);
+  EXPECT_EQ(object["tick"], 12);
+  EXPECT_EQ(object["step"], 375);
+  EXPECT_EQ(object["images_per_second"], 311.2);
+  EXPECT_TRUE(object["discriminator_loss"].is_null());
+}
+
+}  // namespace
+}  // namespace gangway::report

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "comm/reducer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "comm/loopback_transport.hpp"
+#include "tests/comm/spawn_ranks.hpp"
+#include "tests/comm/toy_job.hpp"
+
+namespace gangway::comm {
+namespace {
+
+/// What each worker of the job ends with.
+std::vector<ToyResult> run_workers(LoopbackHub& hub, const ToyJob& job, std::size_t num_buckets) {
+  const ArenaLayout layout = toy_layout();
+  std::vector<ToyResult> results(static_cast<std::size_t>(hub.num_workers()));
+  spawn_ranks(hub.num_workers(), [&](int rank) {
+    LoopbackTransport transport(hub, rank);
+    results[static_cast<std::size_t>(rank)] = ToyWorker(transport, layout, {job, num_buckets}).run();
+  });
+  return results;
+}
+
+ToyResult run_one_worker(const ToyJob& job) {
+  LoopbackHub hub(1);
+  return run_workers(hub, job, 1).front();
+}
+
+void expect_equal(const std::vector<ToyResult>& results, const ToyResult& expected) {
+  for (std::size_t worker = 0; worker < results.size(); ++worker) {
+    EXPECT_TRUE(same_bits(results[worker].weights, expected.weights)) << "weights of worker " << worker;
+    EXPECT_EQ(results[worker].squared_norms, expected.squared_norms) << "worker " << worker;
+  }
+}
+
+/// The mean gradient by the definition of the tree, without stack, slices or transport.
+std::vector<float> tree_gradient(const ArenaLayout& layout, const Arena& weights, int step, MicrobatchRange node) {
+  if (node.size() == 1) {
+    Arena gradient(layout.size());
+    add_gradient(layout, weights, step, node.begin, gradient);
+    return {gradient.data(), gradient.data() + gradient.size()};
+  }
+  std::vector<float> left = tree_gradient(layout, weights, step, {node.begin, split_point(node)});
+  const std::vector<float> right = tree_gradient(layout, weights, step, {split_point(node), node.end});
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i] += right[i];
+  }
+  return left;
+}
+
+/// One worker's training written down plainly.
+std::vector<float> plain_weights(const ToyJob& job) {
+  const ArenaLayout layout = toy_layout();
+  Arena weights(layout.size());
+  MomentumUpdater updater(layout, weights);
+  for (int step = 0; step < job.num_updates; ++step) {
+    std::vector<float> mean = tree_gradient(layout, weights, step, {0, job.num_microbatches});
+    for (float& value : mean) {
+      value *= 1.0F / static_cast<float>(job.num_microbatches);
+    }
+    updater.update({0, layout.size()}, mean);
+  }
+  return {weights.data(), weights.data() + weights.size()};
+}
+
+struct Case {
+  int num_workers;
+  Clipping clipping;
+};
+
+class ReducerTest : public testing::TestWithParam<Case> {};
+
+TEST_P(ReducerTest, GivesTheSameBitsAsOneRank) {
+  for (const int num_microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 12}) {
+    const ToyJob job{num_microbatches, 3, GetParam().clipping};
+    const ToyResult expected = run_one_worker(job);
+    for (const std::size_t num_buckets : {1U, 3U, 8U}) {
+      SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets << " buckets");
+      LoopbackHub hub(GetParam().num_workers);
+      expect_equal(run_workers(hub, job, num_buckets), expected);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, ReducerTest,
+                         testing::Values(Case{1, Clipping::kNone}, Case{2, Clipping::kNone}, Case{3, Clipping::kNone},
+                                         Case{4, Clipping::kNone}, Case{7, Clipping::kNone}, Case{1, Clipping::kByNorm},
+                                         Case{2, Clipping::kByNorm}, Case{3, Clipping::kByNorm},
+                                         Case{4, Clipping::kByNorm}, Case{7, Clipping::kByNorm}),
+                         [](const testing::TestParamInfo<Case>& chosen) {
+                           return std::to_string(chosen.param.num_workers) +
+                                  (chosen.param.clipping == Clipping::kByNorm ? "Clipped" : "Plain");
+                         });
+
+TEST(Reducer, GivesThePlainlyWrittenWeightsOnOneRank) {
+  for (const int num_microbatches : {1, 2, 3, 5, 8}) {
+    const ToyJob job{num_microbatches, 3, Clipping::kNone};
+    EXPECT_TRUE(same_bits(run_one_worker(job).weights, plain_weights(job))) << num_microbatches;
+  }
+}
+
+TEST(Reducer, AgreesOnTheNormOfTheParametersWithoutTheStatistics) {
+  const ToyJob job{2, 1, Clipping::kByNorm};
+  const ArenaLayout layout = toy_layout();
+  const Arena zeros(layout.size());
+  const std::vector<float> gradient = tree_gradient(layout, zeros, 0, {0, 2});
+  double expected = 0.0;
+  for (const float value : std::span(gradient).first(layout.parameter_range().size())) {
+    expected += 0.25 * static_cast<double>(value) * static_cast<double>(value);
+  }
+  EXPECT_NEAR(run_one_worker(job).squared_norms.at(0) / expected, 1.0, 1e-9);
+}
+
+TEST(Reducer, ScalesTheParametersButNotTheStatistics) {
+  const ToyResult plain = run_one_worker({2, 1, Clipping::kNone});
+  const ToyResult clipped = run_one_worker({2, 1, Clipping::kByNorm});
+  const ArenaLayout layout = toy_layout();
+  const ElementRange statistics = layout.statistics_range();
+  EXPECT_TRUE(same_bits(std::span(clipped.weights).subspan(statistics.begin),
+                        std::span(plain.weights).subspan(statistics.begin)));
+  const float scale = clip_scale({clipped.squared_norms.at(0)});
+  ASSERT_LT(scale, 0.9F);  // clipping acts
+  EXPECT_NEAR(clipped.weights[0] / plain.weights[0], scale, 1e-5);
+}
+
+TEST(Reducer, SendsTheBytesOfARingWhenEveryRankOwnsAWholeSubtree) {
+  const ToyJob job{4, 1, Clipping::kNone};
+  LoopbackHub hub(4);
+  std::uint64_t sent = 0;
+  for (const ToyResult& result : run_workers(hub, job, 1)) {
+    sent += result.bytes_sent;
+  }
+  EXPECT_EQ(sent, 2U * 3U * toy_layout().size() * sizeof(float));  // a ring: 2 (W - 1) / W of the arena a worker
+}
+
+TEST(Reducer, IsUnchangedByRandomDelays) {
+  const ToyJob job{5, 2, Clipping::kByNorm};
+  const ToyResult expected = run_one_worker(job);
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "delays of seed " << seed);
+    LoopbackHub hub(3);
+    hub.inject([random = std::mt19937(seed)](int, int, MessageTag) mutable {
+      const bool late = random() % 4 == 0;
+      return LoopbackHub::Fate{std::chrono::microseconds(late ? random() % 1000 : 0), false};
+    });
+    expect_equal(run_workers(hub, job, 3), expected);
+  }
+}
+
+TEST(Reducer, TakesNothingFromAnEarlierEpoch) {
+  const ToyJob job{4, 2, Clipping::kNone};
+  const ToyResult expected = run_one_worker(job);
+  const ArenaLayout layout = toy_layout();
+  LoopbackHub hub(2);
+  spawn_ranks(2, [&](int rank) {  // both send the partials of a step that is then abandoned
+    LoopbackTransport transport(hub, rank, 6);
+    ToyWorker(transport, layout, {job, 3}).start(1);
+  });
+  spawn_ranks(2, [&](int rank) {
+    LoopbackTransport transport(hub, rank, 7);
+    EXPECT_TRUE(same_bits(ToyWorker(transport, layout, {job, 3}).run().weights, expected.weights));
+  });
+}
+
+}  // namespace
+}  // namespace gangway::comm

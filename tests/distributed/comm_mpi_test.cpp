@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// The reduction over MPI, under mpirun with one rank more than workers (rank 0 is the coordinator and idles). Every
+// worker runs every test, in step with the others, and compares with one worker in its own process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "comm/loopback_transport.hpp"
+#include "comm/mpi_session.hpp"
+#include "comm/mpi_transport.hpp"
+#include "comm/range_gather.hpp"
+#include "job/errors.hpp"
+#include "tests/comm/toy_job.hpp"
+
+namespace gangway::comm {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const MpiSession* g_session = nullptr;  // GoogleTest makes the tests; main makes the session before it
+
+class MpiTest : public testing::Test {
+ protected:
+  [[nodiscard]] static int num_workers() { return g_session->size() - 1; }
+  [[nodiscard]] static int worker() { return g_session->rank() - 1; }
+
+  MpiTransport transport_{*g_session, 0, [] {}};
+};
+
+ToyResult run_one_worker(const ArenaLayout& layout, const ToyJob& job) {
+  LoopbackHub hub(1);
+  LoopbackTransport transport(hub, 0);
+  return ToyWorker(transport, layout, {job, 1}).run();
+}
+
+TEST_F(MpiTest, ReducesToTheSameBitsAsOneWorker) {
+  const ArenaLayout layout = toy_layout();
+  for (const int num_microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 12}) {
+    for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
+      const ToyJob job{num_microbatches, 3, clipping};
+      const ToyResult expected = run_one_worker(layout, job);
+      for (const std::size_t num_buckets : {1U, 3U, 8U}) {
+        SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets << " buckets");
+        const ToyResult result = ToyWorker(transport_, layout, {job, num_buckets}).run();
+        EXPECT_TRUE(same_bits(result.weights, expected.weights));
+        EXPECT_EQ(result.squared_norms, expected.squared_norms);
+      }
+    }
+  }
+}
+
+TEST_F(MpiTest, GathersTheSlicesOfAllWorkers) {
+  const ArenaLayout layout = toy_layout();
+  const BucketPlan plan(layout, num_workers(), 3);
+  Arena arena(layout.size());
+  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
+    for (std::size_t i = plan.slice(bucket, worker()).begin; i < plan.slice(bucket, worker()).end; ++i) {
+      arena.data()[i] = static_cast<float>(i);
+    }
+  }
+  const std::vector<ElementRange> wanted(static_cast<std::size_t>(num_workers()), {101, layout.size() - 7});
+  gather_ranges(transport_, {.plan = &plan, .arena = &arena, .wanted = wanted});
+  for (std::size_t i = 101; i < layout.size() - 7; ++i) {
+    ASSERT_EQ(arena.data()[i], static_cast<float>(i));
+  }
+}
+
+/// Worker 0 sends to worker 1; the tests need two workers.
+class MpiPairTest : public MpiTest {
+ protected:
+  void SetUp() override {
+    if (worker() > 1 || num_workers() < 2) {
+      GTEST_SKIP() << "a matter of workers 0 and 1";
+    }
+  }
+
+  void send(int peer, MessageTag tag, std::span<const float> values) {
+    std::vector<PendingRequest> pending{{transport_.start_send(peer, tag, std::as_bytes(values)), peer}};
+    wait_all(transport_, pending, Deadline(60s), "a test's send");
+  }
+
+  void receive(int peer, MessageTag tag, std::span<float> values) {
+    std::vector<PendingRequest> pending{{transport_.start_receive(peer, tag, std::as_writable_bytes(values)), peer}};
+    wait_all(transport_, pending, Deadline(60s), "a test's value");
+  }
+
+  std::string failure_of_receive(MessageTag tag, std::span<float> values) {
+    try {
+      receive(0, tag, values);
+    } catch (const CommError& failure) {
+      return failure.what();
+    }
+    return "";
+  }
+
+  static constexpr MessageTag kValues{0, 0, MessageKind::kGather, 1, 0};
+  static constexpr MessageTag kGo{0, 0, MessageKind::kBarrier, 0, 0};
+};
+
+TEST_F(MpiPairTest, RefusesAMessageThatIsTooShort) {
+  if (worker() == 0) {
+    send(1, kValues, std::vector<float>(3));
+    return;
+  }
+  std::vector<float> values(4);
+  EXPECT_THAT(failure_of_receive(kValues, values),
+              AllOf(HasSubstr("worker 0 sent 12 bytes"), HasSubstr("where 16 were expected")));
+}
+
+TEST_F(MpiPairTest, RefusesAMessageThatIsTooLong) {
+  if (worker() == 0) {
+    send(1, kValues, std::vector<float>(5));
+    return;
+  }
+  std::vector<float> values(4);
+  EXPECT_THAT(failure_of_receive(kValues, values), AllOf(HasSubstr("worker 0"), HasSubstr("truncated")));
+}
+
+TEST_F(MpiPairTest, NamesASilentWorkerAtTheDeadlineAndStillTakesALateMessage) {
+  std::vector<float> values(4);
+  if (worker() == 0) {
+    receive(1, kGo, values);
+    send(1, kValues, std::vector<float>{1, 2, 3, 4});
+    return;
+  }
+  const RequestId request = transport_.start_receive(0, kValues, std::as_writable_bytes(std::span(values)));
+  std::vector<PendingRequest> pending{{request, 0}};
+  try {
+    wait_all(transport_, pending, Deadline(50ms), "what nobody sent");
+    ADD_FAILURE() << "the silent worker was not noticed";
+  } catch (const CommError& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("worker 1 waited"), HasSubstr("for worker 0 (what nobody sent)")));
+  }
+  send(0, kGo, std::vector<float>(4));
+  wait_all(transport_, pending, Deadline(60s), "a late message");
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST_F(MpiPairTest, TakesNothingFromAnEarlierEpoch) {
+  const MessageTag earlier = kValues;
+  MessageTag later = kValues;
+  later.epoch = 1;
+  if (worker() == 0) {
+    send(1, earlier, std::vector<float>{6});
+    send(1, later, std::vector<float>{7});
+    return;
+  }
+  std::vector<float> value(1);
+  receive(0, later, value);
+  EXPECT_EQ(value[0], 7.0F);
+  receive(0, earlier, value);
+  EXPECT_EQ(value[0], 6.0F);
+}
+
+TEST_F(MpiPairTest, KeepsMessagesOfOneTagInOrder) {
+  if (worker() == 0) {
+    for (int i = 0; i < 100; ++i) {
+      send(1, kValues, std::vector<float>{static_cast<float>(i)});
+    }
+    return;
+  }
+  for (int i = 0; i < 100; ++i) {
+    std::vector<float> value(1);
+    receive(0, kValues, value);
+    ASSERT_EQ(value[0], static_cast<float>(i));
+  }
+}
+
+TEST(MpiTransportPump, IsCalledWhileTheLaneWaits) {
+  int pumped = 0;
+  MpiTransport transport(*g_session, 0, [&] { ++pumped; });
+  for (int i = 0; i < 1000; ++i) {
+    transport.idle();
+  }
+  EXPECT_GE(pumped, 1);
+}
+
+}  // namespace
+}  // namespace gangway::comm
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gangway::comm::MpiSession session;
+  gangway::comm::g_session = &session;
+  int failed = 0;
+  if (session.rank() != 0) {
+    GTEST_FLAG_SET(brief, session.rank() != 1);  // one full report is enough to read; failures are told by all
+    failed = RUN_ALL_TESTS();
+  }
+  session.finalize();
+  return failed;
+}

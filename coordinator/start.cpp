@@ -131,6 +131,8 @@ void choose_start(StartedRun& run, const StartOptions& options, int num_workers,
   if (run.resume) {
     require_same_job(*run.resume, run.spec, tell);
     run.start_step = run.resume->step;
+  }
+  if (run.resume && !run.is_finished()) {
     tell(fmt::format("resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
                      run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(), num_workers));
   }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// A worker that speaks the whole protocol and trains nothing: for tests of the coordinator under mpirun.
+// Options: --step-ms N, --never-ready, --diverge-at STEP, --hang-at STEP, --fail-saves, --stop-at STEP, each for all
+// ranks, or for one with --only RANK.
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "checkpoint/directory.hpp"
+#include "comm/mpi_session.hpp"
+#include "job/control_protocol.hpp"
+#include "worker/coordinator_link_mpi.hpp"
+#include "worker/lifeline.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kLimit{30'000};
+
+void nap(milliseconds duration) { (void)::poll(nullptr, 0, static_cast<int>(duration.count())); }
+
+/// Control messages straight over MPI, all on one thread.
+class DirectChannel : public ControlChannel {
+ public:
+  explicit DirectChannel(MPI_Comm communicator) : communicator_(communicator) {}
+
+  void send(std::string bytes) override {
+    auto& entry = sends_.emplace_back(std::make_unique<Send>());
+    entry->bytes = std::move(bytes);
+    MPI_Isend(entry->bytes.data(), static_cast<int>(entry->bytes.size()), MPI_BYTE, 0, kControlTag, communicator_, &entry->request);
+  }
+
+  std::optional<std::string> try_receive() override {
+    progress();
+    int found = 0;
+    MPI_Status status;
+    MPI_Iprobe(0, kControlTag, communicator_, &found, &status);
+    if (found == 0) {
+      return std::nullopt;
+    }
+    int size = 0;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    MPI_Recv(bytes.data(), size, MPI_BYTE, 0, kControlTag, communicator_, MPI_STATUS_IGNORE);
+    return bytes;
+  }
+
+  bool wait(milliseconds limit) override {
+    const auto end = steady_clock::now() + limit;
+    int found = 0;
+    while (found == 0 && steady_clock::now() < end) {
+      progress();
+      MPI_Iprobe(0, kControlTag, communicator_, &found, MPI_STATUS_IGNORE);
+      if (found == 0) {
+        nap(milliseconds(1));
+      }
+    }
+    return found != 0;
+  }
+
+  bool flush(milliseconds limit) override {
+    const auto end = steady_clock::now() + limit;
+    progress();
+    while (!sends_.empty() && steady_clock::now() < end) {
+      nap(milliseconds(1));
+      progress();
+    }
+    return sends_.empty();
+  }
+
+ private:
+  struct Send {
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  void progress() {
+    sends_.remove_if([](const std::unique_ptr<Send>& entry) {
+      int done = 0;
+      MPI_Test(&entry->request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+  }
+
+  MPI_Comm communicator_;
+  std::list<std::unique_ptr<Send>> sends_;
+};
+
+struct Behaviour {
+  int step_ms = 5;
+  int only = 0;
+  bool never_ready = false;
+  bool fail_saves = false;
+  std::int64_t diverge_at = -1;
+  std::int64_t hang_at = -1;
+  std::int64_t stop_at = -1;
+
+  [[nodiscard]] bool concerns(int rank) const { return only == 0 || only == rank; }
+};
+
+void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welcome, int rank, bool fail) {
+  CheckpointPartInfo part{.step = lease.end, .file = {}, .bytes = 0, .xxh3_128 = {}, .error = {}};
+  if (fail) {
+    part.error = "no space left on device: free some, or set another --outdir";
+  } else {
+    const std::int64_t value = lease.end;
+    const checkpoint::TensorRecord record{.name = "fake/" + std::to_string(rank),
+                                          .type = checkpoint::ElementType::kI64,
+                                          .shape = {1},
+                                          .bytes = std::as_bytes(std::span(&value, 1))};
+    const auto report = checkpoint::write_worker_file(lease.checkpoint_directory,
+                                                      {.step = lease.end,
+                                                       .epoch = welcome.epoch,
+                                                       .worker = rank - 1,
+                                                       .num_workers = static_cast<int>(welcome.ranges.size())},
+                                                      std::span(&record, 1));
+    part.file = report.name;
+    part.bytes = report.bytes;
+    part.xxh3_128 = report.xxh3_128;
+  }
+  link.checkpoint_part(part);
+}
+
+ProgressInfo progress_of(std::int64_t step, const WorkerRangeInfo& range, bool diverged) {
+  ProgressInfo progress;
+  progress.step = step;
+  for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
+    const double loss = diverged ? std::numeric_limits<double>::quiet_NaN() : 1.0 / static_cast<double>(step + microbatch);
+    progress.losses.push_back({.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
+  }
+  progress.resident_bytes = 1U << 20U;
+  return progress;
+}
+
+/// @return false when the worker has said Stop and is to leave without a Goodbye.
+bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& behaviour, int rank) {
+  const WorkerRangeInfo& range = welcome.ranges.at(static_cast<std::size_t>(rank - 1));
+  for (;;) {
+    const LeaseInfo lease = link.next_lease(kLimit);
+    for (std::int64_t step = lease.begin + 1; step <= lease.end; ++step) {
+      nap(milliseconds(behaviour.step_ms));
+      if (step == behaviour.hang_at && behaviour.concerns(rank)) {
+        ::raise(SIGSTOP);
+      }
+      if (step == behaviour.stop_at && behaviour.concerns(rank)) {
+        link.stop(ExitCode::kUsage, "the data ended: give a larger set");
+        return false;
+      }
+      link.report(progress_of(step, range, step == behaviour.diverge_at && behaviour.concerns(rank)));
+    }
+    if (!lease.checkpoint_directory.empty()) {
+      save(link, lease, welcome, rank, behaviour.fail_saves);
+    }
+    if (lease.last) {
+      return true;
+    }
+  }
+}
+
+int work(const Behaviour& behaviour) {
+  comm::MpiSession mpi;
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
+    std::signal(signal, SIG_IGN);  // the coordinator answers signals, for all
+  }
+  DirectChannel channel(mpi.communicator());
+  const auto link = make_coordinator_link(channel);
+  char host[256] = {};
+  ::gethostname(host, sizeof(host) - 1);
+  std::unique_ptr<Lifeline> lifeline;
+  try {
+    const WelcomeInfo welcome = link->join({.rank = mpi.rank(), .host = host, .pid = ::getpid(), .device = "cpu"}, kLimit);
+    lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
+                                          [](const std::string&) { ::_exit(3); });
+    if (behaviour.never_ready && behaviour.concerns(mpi.rank())) {
+      nap(kLimit);
+    }
+    link->ready({.plan_hash = 7, .plan_summary = "1 bucket", .generator_parameters = 10, .discriminator_parameters = 20});
+    if (!train(*link, welcome, behaviour, mpi.rank())) {
+      return 0;
+    }
+    lifeline->expect_close();
+    link->goodbye(kLimit);
+  } catch (const StoppedByCoordinator&) {
+    if (lifeline) {
+      lifeline->expect_close();
+    }
+  }
+  ::alarm(10);  // MPI_Finalize waits for all
+  mpi.finalize();
+  return 0;
+}
+
+}  // namespace
+}  // namespace gangway::worker
+
+int main(int argc, char** argv) {
+  gangway::worker::Behaviour behaviour;
+  CLI::App app("A worker that trains nothing");
+  app.add_option("--step-ms", behaviour.step_ms);
+  app.add_option("--only", behaviour.only);
+  app.add_flag("--never-ready", behaviour.never_ready);
+  app.add_flag("--fail-saves", behaviour.fail_saves);
+  app.add_option("--diverge-at", behaviour.diverge_at);
+  app.add_option("--hang-at", behaviour.hang_at);
+  app.add_option("--stop-at", behaviour.stop_at);
+  CLI11_PARSE(app, argc, argv);
+  int code = 1;
+  try {
+    code = gangway::worker::work(behaviour);
+  } catch (const std::exception& error) {
+    std::cerr << "fake_worker: " << error.what() << std::endl;
+  }
+  ::_exit(code);
+}

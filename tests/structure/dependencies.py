@@ -7,6 +7,7 @@
 Reads every #include of every source file, what the compiler really opened for every object (`ninja -t deps`), and what
 the built programs load (ldd). Prints one line a violation; exit code 1 if there is one. No third-party package.
 """
+import json
 import os
 import re
 import subprocess
@@ -159,40 +160,55 @@ def check_includes(tree):
             yield f"{name}: {' and '.join(APART)} meet: {'; '.join(together[library] for library in APART)}"
 
 
+def absolute(folder, path):
+    return os.path.normpath(os.path.join(folder, path))
+
+
 def opened_files(build):
     """Maps each object of the build to the absolute paths of the files that its compilation opened."""
     listing = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
     opened, current = {}, None
     for line in listing.splitlines():
         if line and not line[0].isspace():
-            current = line.split(": #deps")[0]
-            opened[current] = set()
-        elif line.strip() and current is not None:
-            opened[current].add(os.path.normpath(os.path.join(build, line.strip())))
-    by_path = {os.path.normpath(os.path.join(build, name)): files for name, files in opened.items()}
-    for files in opened.values():  # a precompiled header stands for all that it holds
-        for header in [file for file in files if file.endswith(".gch")]:
-            files |= by_path.get(header, set())
+            current = opened.setdefault(absolute(build, line.split(": #deps")[0]), set())
+        elif line.strip():
+            current.add(absolute(build, line.strip()))
     return opened
 
 
-def check_opened(tree, build):
-    root = str(tree.root) + os.sep
-    for target, files in opened_files(str(build)).items():
-        sources = [f[len(root):] for f in files if f.startswith(root) and f.endswith((".cpp", ".cu")) and f[len(root):] in tree.text]
-        sources = [name for name in sources if name in target or Path(name).stem in target]
-        if not sources or target.endswith(".gch"):
+def compilations(build):
+    """Yields (source file, all files that its compilation opened), absolute, for each object that has been compiled."""
+    opened = opened_files(build)
+    for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
+        made = re.search(r" -o (\S+)", entry["command"])
+        files = opened.get(absolute(entry["directory"], made[1])) if made else None
+        if files is None:
             continue
-        name, rule = sources[0], rule_of(sources[0])
-        together = {}
+        # GCC does not list a precompiled header, which stands for all that it holds.
+        for header in re.findall(r"-include (\S+cmake_pch\.hxx)", entry["command"]):
+            files = files | opened.get(absolute(entry["directory"], header) + ".gch", set())
+        yield absolute(entry["directory"], entry["file"]), files
+
+
+def check_opened(tree, build):
+    computing, seen = 0, False
+    for source, files in compilations(str(build)):
+        name = os.path.relpath(source, tree.root)
+        if name not in tree.text:
+            continue
+        rule, together = rule_of(name), {}
         for file in sorted(files):
             for library in libraries_in(file, OPENED):
                 together.setdefault(library, file)
+        computing += rule.path == "gan/"
+        seen = seen or "LibTorch" in together
         for library in rule.never:
             if library in together:
                 yield f"{name}: its compilation opened {together[library]}, but {rule.path} must not reach {library}"
         if all(library in together for library in APART):
             yield f"{name}: {' and '.join(APART)} met in its compilation: {', '.join(together[l] for l in APART)}"
+    if computing and not seen:
+        yield f"{build}: gan/ was compiled, yet no LibTorch header was seen: OPENED does not fit this machine"
 
 
 def check_words(tree):
@@ -205,20 +221,32 @@ def check_words(tree):
                     yield f"{name}:{code.count(chr(10), 0, match.start()) + 1}: '{word}' in {folder}: models do not know of processes"
 
 
+NOT_A_FUNCTION = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|return|TEST|\})\b")
+
+
+def functions_of(lines):
+    """Yields (first line, number of lines) of each function's definition, as our format lays them out."""
+    begin, closing = None, None
+    for number, line in enumerate(lines):
+        if begin is None and line.endswith("{"):
+            first = number
+            while first > 0 and lines[first].startswith("    "):  # a signature of several lines
+                first -= 1
+            if "(" in lines[first] and not NOT_A_FUNCTION.match(lines[first]):
+                begin, closing = first, lines[first][:len(lines[first]) - len(lines[first].lstrip())] + "}"
+        elif begin is not None and line == closing:
+            yield begin + 1, number - begin + 1
+            begin = None
+
+
 def check_lengths(tree, notes):
     for name, text in tree.text.items():
         lines = text.splitlines()
         if len(lines) > MAX_FILE_LINES:
             yield f"{name}: {len(lines)} lines, at most {MAX_FILE_LINES}: split it by ideas"
-        start = None
-        for number, line in enumerate(lines, 1):  # our format: a function's body ends with "}" in the column it began
-            begin = re.match(r"^( {0,2})[A-Za-z_~\[].*\(.*", line) or (start and None)
-            if begin and not line.rstrip().endswith(";") and not re.match(r"\s*(if|for|while|switch|return|TEST)", line):
-                start = (number, begin[1])
-            elif start and line.rstrip() == start[1] + "}":
-                if number - start[0] > MAX_FUNCTION_LINES:
-                    notes.append(f"{name}:{start[0]}: a function of {number - start[0]} lines (at most {MAX_FUNCTION_LINES})")
-                start = None
+        for begin, length in functions_of(lines):
+            if length > MAX_FUNCTION_LINES:
+                notes.append(f"{name}:{begin}: a function of {length} lines, at most {MAX_FUNCTION_LINES}")
 
 
 def check_programs(build):

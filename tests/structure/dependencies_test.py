@@ -68,9 +68,17 @@ class DependencyRules(unittest.TestCase):
 
     def test_notes_a_long_function(self):
         notes = []
-        tree = tree_of({"job/a.cpp": "void f() {\n" + "  g();\n" * 70 + "}\n"})
+        body = "  g(1,\n    2);\n  if (a) {\n  }\n" * 20
+        tree = tree_of({"job/a.cpp": f"void short() {{\n}}\n\nvoid f(int a,\n       int b) {{\n{body}}}\n"})
         self.assertEqual([], [*dependencies.check_lengths(tree, notes)])
-        self.assertEqual(1, len(notes), notes)
+        self.assertEqual(["job/a.cpp:4: a function of 83 lines, at most 60"], notes)
+
+    def test_notes_a_long_method_but_not_a_long_class(self):
+        notes = []
+        body = "    g();\n" * 62
+        tree = tree_of({"job/a.hpp": f"class C {{\n  void f() const {{\n{body}  }}\n}};\n"})
+        self.assertEqual([], [*dependencies.check_lengths(tree, notes)])
+        self.assertEqual(["job/a.hpp:2: a function of 64 lines, at most 60"], notes)
 
 
 if __name__ == "__main__":

@@ -52,14 +52,4 @@ double laziness_of(const JobSpec& job) {
   return interval / (interval + 1.0);
 }
 
-std::int64_t updates_after(const std::vector<Phase>& phases, NetworkId network, std::int64_t steps) {
-  std::int64_t updates = 0;
-  for (const Phase& phase : phases) {
-    if (phase.network == network) {
-      updates += phase.repeats * ((steps + phase.interval - 1) / phase.interval);
-    }
-  }
-  return updates;
-}
-
 }  // namespace gangway::pipeline

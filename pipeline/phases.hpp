@@ -43,7 +43,4 @@ struct Phase {
 /// k / (k + 1) for a discriminator that is regularised in a phase of its own every k steps, else 1 (StyleGAN2, app. B).
 [[nodiscard]] double laziness_of(const JobSpec& job);
 
-/// Updates of `network` in the first `steps` steps: the optimiser's count.
-[[nodiscard]] std::int64_t updates_after(const std::vector<Phase>& phases, NetworkId network, std::int64_t steps);
-
 }  // namespace gangway::pipeline

@@ -54,6 +54,7 @@ struct ReadyInfo {
   std::string plan_summary;     ///< one line for the log
   std::int64_t generator_parameters = 0;
   std::int64_t discriminator_parameters = 0;
+  std::string data_fingerprint;  ///< of the examples
 };
 
 /// The steps [begin, end) may be run. `begin == end` is possible: no step, only what follows.

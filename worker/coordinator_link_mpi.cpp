@@ -44,6 +44,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_plan_summary(ready.plan_summary);
     message.set_generator_parameters(ready.generator_parameters);
     message.set_discriminator_parameters(ready.discriminator_parameters);
+    message.set_data_fingerprint(ready.data_fingerprint);
     send(envelope);
   }
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// What each instruction of a schedule does to the two networks of a GAN. One small function an operation; the order is
+// the schedule's. Compute thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gan/models/models.hpp"
+#include "gan/penalty.hpp"
+#include "pipeline/executor.hpp"
+#include "worker/network_sync.hpp"
+#include "worker/real_batches.hpp"
+
+namespace gangway::worker {
+
+/// Mean losses of one local micro-batch in one step.
+struct MicrobatchLoss {
+  int microbatch = 0;
+  double generator = 0.0;
+  double discriminator = 0.0;  ///< mean over the step's repeats
+};
+
+class GanOperations final : public pipeline::Operations {
+ public:
+  struct Setup {
+    const JobSpec& job;
+    const std::vector<pipeline::Phase>& phases;
+    NetworkState& generator;
+    NetworkState& discriminator;
+    RealBatches& reals;
+    const Exchange& exchange;
+    comm::MicrobatchRange local;
+  };
+  explicit GanOperations(const Setup& setup);
+
+  /// Names the step of the instructions that follow.
+  void begin_step(std::int64_t step);
+  void perform(const pipeline::Instruction& instruction) override;
+
+  [[nodiscard]] const std::vector<MicrobatchLoss>& losses() const { return losses_; }
+  [[nodiscard]] double take_exposed_seconds();
+
+ private:
+  /// What a pass over one micro-batch has computed so far.
+  struct Pass {
+    at::Tensor fake_graph;   // the generator's output with its graph, where it is trained
+    at::Tensor fake;         // the same, detached: a leaf for the discriminator
+    at::Tensor fake_labels;
+    at::Tensor real_logits;
+    at::Tensor fake_logits;
+  };
+
+  void forward(const pipeline::Instruction& at);
+  void forward_generator(const pipeline::Instruction& at);
+  void forward_discriminator(const pipeline::Instruction& at);
+  void backward(const pipeline::Instruction& at);
+  void backward_discriminator(const pipeline::Instruction& at);
+  void backward_through_discriminator(const pipeline::Instruction& at);
+  void penalty_forward(const pipeline::Instruction& at);
+  void penalty_backward(const pipeline::Instruction& at);
+  void update(const pipeline::Instruction& at);
+
+  [[nodiscard]] pipeline::PassKind pass_kind(const pipeline::Instruction& at) const;
+  [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;
+  [[nodiscard]] const RealBatch& reals(const pipeline::Instruction& at);
+  [[nodiscard]] RandomKey key(const pipeline::Instruction& at, RandomDraw draw) const;
+  /// Training mode; the discriminator's two forwards of one pass have keys of their own.
+  [[nodiscard]] gan::ForwardContext context(const pipeline::Instruction& at, gan::Harvest harvest, int sub_pass) const;
+  [[nodiscard]] gan::NamedTensors discriminator_input(const at::Tensor& images, const at::Tensor& labels) const;
+  [[nodiscard]] MicrobatchLoss& loss_of(const pipeline::Instruction& at);
+  void add_discriminator_loss(const pipeline::Instruction& at, double value);
+  [[nodiscard]] NetworkSync& sync(pipeline::NetworkId network);
+  [[nodiscard]] NetworkUpdater::Plan update_plan(const pipeline::Instruction& at);
+
+  const JobSpec& job_;
+  const std::vector<pipeline::Phase>& phases_;
+  NetworkState& generator_;
+  NetworkState& discriminator_;
+  RealBatches& reals_;
+  comm::MicrobatchRange local_;
+  NetworkSync generator_sync_;
+  NetworkSync discriminator_sync_;
+  Pass pass_;                                        // of the micro-batch in work
+  std::unique_ptr<gan::BlockwisePenalty> penalty_;   // between its two instructions
+  std::vector<MicrobatchLoss> losses_;
+  std::int64_t step_ = 0;
+  float clip_scale_ = 1.0F;                          // from Agree to Update
+};
+
+}  // namespace gangway::worker

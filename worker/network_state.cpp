@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "worker/network_state.hpp"
+
+#include <cstring>
+
+namespace gangway::worker {
+namespace {
+
+comm::ArenaLayout layout_of(gan::Network& network) {
+  std::vector<comm::ArenaLayout::Tensor> parameters;
+  std::vector<comm::ArenaLayout::Tensor> statistics;
+  for (const auto& named : network.parameters()) {
+    parameters.push_back({named.name, static_cast<std::size_t>(named.parameter->tensor.numel())});
+  }
+  for (const auto& named : network.statistics()) {
+    statistics.push_back({named.name, static_cast<std::size_t>(named.statistic->running.numel())});
+  }
+  return {parameters, statistics};
+}
+
+std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat format) {
+  const bool last = format == MemoryFormat::kChannelsLast && tensor.dim() == 4;
+  return at::empty(tensor.sizes(), tensor.options().memory_format(last ? at::MemoryFormat::ChannelsLast
+                                                                       : at::MemoryFormat::Contiguous))
+      .strides()
+      .vec();
+}
+
+}  // namespace
+
+NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging)
+    : network_(network),
+      layout_(layout_of(network)),
+      plan_(layout_, num_workers, comm::kDefaultBuckets),
+      weights_(layout_.size()),
+      first_moment_(layout_.size()),
+      second_moment_(layout_.size()) {
+  const at::NoGradGuard no_grad;
+  const auto place = [&](const std::string& name, const comm::ArenaEntry& entry, const at::Tensor& tensor, bool is_statistic) {
+    places_.push_back({name, {entry.offset, entry.offset + entry.elements}, tensor.sizes().vec(), strides_of(tensor, format),
+                       is_statistic});
+    view(weights_, places_.back()).copy_(tensor);
+  };
+  for (const auto& named : network.parameters()) {
+    place(named.name, layout_.parameters()[parameters_.size()], named.parameter->tensor, false);
+    parameters_.push_back(named.parameter->tensor);
+  }
+  for (const auto& named : network.statistics()) {
+    place(named.name, layout_.statistics()[statistics_.size()], named.statistic->running, true);
+    statistics_.push_back(named.statistic);
+  }
+  bind_weights(weights_);
+  if (averaging == Averaging::kYes) {
+    average_.emplace(layout_.size());
+    std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
+  }
+}
+
+std::int64_t NetworkState::num_parameters() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : parameters_) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
+at::Tensor NetworkState::view(comm::Arena& arena, const Place& place) {
+  return at::from_blob(arena.data() + place.range.begin, place.sizes, place.strides, at::kFloat);
+}
+
+void NetworkState::bind_weights(comm::Arena& arena) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].set_data(view(arena, places_[i]));
+  }
+  for (std::size_t i = 0; i < statistics_.size(); ++i) {
+    statistics_[i]->running = view(arena, places_[parameters_.size() + i]);
+  }
+}
+
+void NetworkState::bind_gradients(comm::Arena& leaf) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].mutable_grad() = view(leaf, places_[i]);
+  }
+  for (std::size_t i = 0; i < statistics_.size(); ++i) {
+    statistics_[i]->harvest = view(leaf, places_[parameters_.size() + i]);
+  }
+}
+
+void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {
+  bind_weights(arena);
+  try {
+    body();
+  } catch (...) {
+    bind_weights(weights_);
+    throw;
+  }
+  bind_weights(weights_);
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Everything that one network owns on a worker, in arenas of one layout: weights (whole), moments and average (own slices
+// only, whole after a gather). Binds the network's tensors to them. Compute thread, but for what the lane updates
+// between a phase's reduce and update.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/arena.hpp"
+#include "comm/arena_layout.hpp"
+#include "comm/bucket_plan.hpp"
+#include "gan/network.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::worker {
+
+/// Whether a network keeps a weight average.
+enum class Averaging { kNo, kYes };
+
+class NetworkState {
+ public:
+  /// Copies the network's present values into the arenas and binds the network to them.
+  NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging);
+
+  [[nodiscard]] gan::Network& network() { return network_; }
+  [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
+  [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
+  [[nodiscard]] comm::Arena& weights() { return weights_; }
+  [[nodiscard]] comm::Arena& first_moment() { return first_moment_; }
+  [[nodiscard]] comm::Arena& second_moment() { return second_moment_; }
+  [[nodiscard]] comm::Arena* average() { return average_ ? &*average_ : nullptr; }
+  [[nodiscard]] std::int64_t num_parameters() const;
+
+  /// Updates of this network so far: the optimiser's count and the average's.
+  std::int64_t updates = 0;
+
+  /// From now on backward adds to `leaf` and training passes harvest their statistics there.
+  void bind_gradients(comm::Arena& leaf);
+  /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average). Rebinds whatever happens.
+  void with_weights(comm::Arena& arena, const std::function<void()>& body);
+
+  /// A trained tensor or a statistic, by its place in an arena.
+  struct Place {
+    std::string name;                    ///< "generator/0/weight"
+    comm::ElementRange range;
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> strides;   ///< of the memory format
+    bool is_statistic = false;           ///< has no moments
+  };
+  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+  /// The tensor at `place` of `arena`, in its logical shape; shares memory.
+  [[nodiscard]] static at::Tensor view(comm::Arena& arena, const Place& place);
+
+ private:
+  void bind_weights(comm::Arena& arena);
+
+  gan::Network& network_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<gan::Statistic*> statistics_;
+  comm::ArenaLayout layout_;
+  comm::BucketPlan plan_;
+  std::vector<Place> places_;  // parameters, then statistics
+  comm::Arena weights_;
+  comm::Arena first_moment_;
+  comm::Arena second_moment_;
+  std::optional<comm::Arena> average_;
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "worker/training.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "job/control_protocol.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");  // second field: resident pages, proc(5)
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+gan::NetworkPair initialised_networks(const JobSpec& job) {
+  gan::NetworkPair pair = gan::build_networks(job);
+  pair.generator.initialise(job.training.seed);
+  pair.discriminator.initialise(job.training.seed);
+  return pair;
+}
+
+std::vector<comm::MicrobatchRange> ranges_of(const WelcomeInfo& welcome) {
+  std::vector<comm::MicrobatchRange> ranges;
+  for (const WorkerRangeInfo& range : welcome.ranges) {
+    ranges.push_back({range.begin, range.end});
+  }
+  return ranges;
+}
+
+std::chrono::milliseconds timeout_of(const JobSpec& job) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
+}
+
+}  // namespace
+
+Networks::Networks(const JobSpec& job, int num_workers)
+    : pair(initialised_networks(job)),
+      generator(pair.generator, job.numerics.memory_format, num_workers,
+                job.generator.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo),
+      discriminator(pair.discriminator, job.numerics.memory_format, num_workers, Averaging::kNo) {}
+
+Training::Training(const Setup& setup)
+    : job_(setup.job),
+      link_(setup.link),
+      transport_(setup.transport),
+      start_step_(setup.welcome.start_step),
+      timeout_(timeout_of(setup.job)),
+      local_(ranges_of(setup.welcome)[static_cast<std::size_t>(setup.transport.worker())]),
+      phases_(pipeline::phases_of(setup.job)),
+      dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
+      networks_(setup.job, setup.transport.num_workers()),
+      exchange_{setup.transport, setup.lane, ranges_of(setup.welcome), setup.job.training.microbatches, timeout_},
+      reals_(job_, *dataset_, local_, start_step_),
+      operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_, local_}),
+      files_({setup.transport, setup.lane, {&networks_.generator, &networks_.discriminator}, timeout_}),
+      pictures_({job_, *dataset_, networks_.generator, setup.transport, setup.lane, setup.welcome.run_directory, timeout_}) {
+  if (!setup.welcome.resume_directory.empty()) {
+    files_.load(setup.welcome.resume_directory);
+  }
+}
+
+ReadyInfo Training::ready_info() const {
+  const NetworkState& generator = networks_.generator;
+  const NetworkState& discriminator = networks_.discriminator;
+  ReadyInfo info;
+  info.plan_hash = generator.plan().hash() * 31 + discriminator.plan().hash();
+  info.generator_parameters = generator.num_parameters();
+  info.discriminator_parameters = discriminator.num_parameters();
+  info.plan_summary = fmt::format("generator {} parameters in {} buckets, discriminator {} in {}", info.generator_parameters,
+                                  generator.plan().num_buckets(), info.discriminator_parameters,
+                                  discriminator.plan().num_buckets());
+  info.data_fingerprint = dataset_->fingerprint();
+  return info;
+}
+
+void Training::run() {
+  if (start_step_ == 0) {
+    write_pictures(0);
+  }
+  for (bool last = false; !last;) {
+    const LeaseInfo lease = link_.next_lease(std::max<std::chrono::milliseconds>(timeout_, kStartDeadline));
+    for (std::int64_t step = lease.begin; step < lease.end; ++step) {
+      run_step(step);
+    }
+    if (lease.pictures) {
+      write_pictures(lease.end);
+    }
+    if (!lease.checkpoint_directory.empty()) {
+      save(lease.checkpoint_directory, lease.end);
+    }
+    last = lease.last;
+  }
+}
+
+void Training::run_step(std::int64_t step) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t sent_before = transport_.bytes_sent();
+  operations_.begin_step(step);
+  pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step), operations_);
+  report(step + 1, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), sent_before);
+}
+
+void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before) {
+  ProgressInfo progress;
+  progress.step = steps_done;
+  for (const MicrobatchLoss& loss : operations_.losses()) {
+    progress.losses.push_back({loss.microbatch, loss.generator, loss.discriminator});
+  }
+  progress.exposed_seconds = operations_.take_exposed_seconds();
+  progress.data_seconds = reals_.take_wait_seconds();
+  progress.compute_seconds = step_seconds - progress.exposed_seconds - progress.data_seconds;
+  progress.resident_bytes = resident_bytes();
+  progress.sent_bytes = transport_.bytes_sent() - sent_before;
+  link_.report(progress);
+}
+
+void Training::write_pictures(std::int64_t steps_done) {
+  if (steps_done == 0 && transport_.worker() == 0) {
+    pictures_.write_reals();
+  }
+  const std::string file = fakes_file(steps_done * job_.images_per_step());
+  if (pictures_.write_fakes(file)) {
+    link_.picture(steps_done, file);
+  }
+}
+
+void Training::save(const std::string& directory, std::int64_t steps_done) {
+  CheckpointPartInfo part;
+  part.step = steps_done;
+  try {
+    const checkpoint::FileReport report = files_.save(directory, steps_done);
+    part.file = report.name;
+    part.bytes = report.bytes;
+    part.xxh3_128 = report.xxh3_128;
+  } catch (const EnvironmentError& error) {
+    part.error = error.what();  // a full disk does not stop training; the coordinator counts and says so
+  }
+  link_.checkpoint_part(part);
+}
+
+}  // namespace gangway::worker

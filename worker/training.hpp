@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// A worker's training from Welcome to the last lease. Compute thread.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "comm/lane.hpp"
+#include "comm/transport.hpp"
+#include "job/spec.hpp"
+#include "worker/coordinator_link.hpp"
+#include "worker/gan_operations.hpp"
+#include "worker/sample_pictures.hpp"
+#include "worker/state_files.hpp"
+
+namespace gangway::worker {
+
+/// The two networks of a job, made and initialised by its seed.
+struct Networks {
+  explicit Networks(const JobSpec& job, int num_workers);
+  gan::NetworkPair pair;
+  NetworkState generator;
+  NetworkState discriminator;
+};
+
+class Training {
+ public:
+  struct Setup {
+    const JobSpec& job;
+    const WelcomeInfo& welcome;
+    CoordinatorLink& link;
+    comm::Transport& transport;
+    comm::Lane& lane;
+  };
+  /// Opens the data, builds the networks and restores the checkpoint that the Welcome names.
+  /// @throws ConfigError, CheckpointError
+  explicit Training(const Setup& setup);
+
+  /// What the coordinator compares between workers before the first lease.
+  [[nodiscard]] ReadyInfo ready_info() const;
+  /// Runs leases until the last one is done.
+  void run();
+
+ private:
+  void run_step(std::int64_t step);
+  void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
+  void write_pictures(std::int64_t steps_done);
+  void save(const std::string& directory, std::int64_t steps_done);
+
+  const JobSpec& job_;
+  CoordinatorLink& link_;
+  comm::Transport& transport_;
+  std::int64_t start_step_;
+  std::chrono::milliseconds timeout_;
+  comm::MicrobatchRange local_;
+  std::vector<pipeline::Phase> phases_;
+  std::unique_ptr<data::Dataset> dataset_;
+  Networks networks_;
+  Exchange exchange_;
+  RealBatches reals_;
+  GanOperations operations_;
+  StateFiles files_;
+  SamplePictures pictures_;
+};
+
+}  // namespace gangway::worker

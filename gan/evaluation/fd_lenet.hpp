@@ -21,19 +21,8 @@ using ImageSource = std::function<at::Tensor(std::int64_t first, std::int64_t co
 /// Examples of a data set at the places of a keyed permutation, so that a part of it is a fair sample.
 [[nodiscard]] ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed);
 
-class FdLenet {
- public:
-  /// @param lenet   with trained weights; outlives this object
-  /// @param samples images of each set that are compared, e.g. 10,000
-  FdLenet(LeNet& lenet, std::int64_t samples) : lenet_(lenet), samples_(samples) {}
-
-  /// Features of the first `samples` images. Reads batches of 500.
-  [[nodiscard]] FeatureStatistics statistics(const ImageSource& images);
-
- private:
-  LeNet& lenet_;
-  std::int64_t samples_;
-};
+/// Statistics of the features of the first `count` images, read in batches of 500. @pre count >= 2
+[[nodiscard]] FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count);
 
 /// What `gangway evaluate` prints.
 struct FdLenetScore {

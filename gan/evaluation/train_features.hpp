@@ -18,8 +18,9 @@ struct FeatureRecipe {
   double lr = 1e-3;  ///< Adam, betas 0.9 and 0.999
 };
 
-/// Cross-entropy over `train` (28 pixels, labels 0-9) in a keyed order. Sets one compute thread.
-/// @param report called now and then with images seen and the loss of the last batch
+/// Minimises the cross-entropy over `train` (28 pixels, labels 0-9) in a keyed order.
+/// @param report called after every batch with images seen and its loss
+/// @pre one compute thread: with two the sums have other bits
 void train_features(LeNet& lenet, const data::Dataset& train, const FeatureRecipe& recipe,
                     const std::function<void(std::int64_t, double)>& report);
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gan/data/toy.hpp"
+#include "gan/evaluation/generate.hpp"
+#include "gan/evaluation/toy_modes.hpp"
+#include "job/errors.hpp"
+#include "launch/model/commands.hpp"
+#include "launch/model/feature_weights.hpp"
+#include "launch/model/reference_data.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::uint64_t kNoiseSeed = 0;  // of the evaluation's noise: the same for every job
+constexpr std::string_view kToyPrefix = "toy:";
+
+nlohmann::ordered_json describe(const TrainedRun& run) {
+  return {{"run", run.directory.string()},
+          {"step", run.step},
+          {"kimg", static_cast<double>(run.images) / 1000.0},
+          {"weights", run.weights == WeightVersion::kAverage ? "generator_ema" : "generator"}};
+}
+
+void print_heading(const TrainedRun& run) {
+  fmt::print("{}  step {}, {:.1f} kimg, {}\n", run.directory.string(), run.step, static_cast<double>(run.images) / 1000.0,
+             run.weights == WeightVersion::kAverage ? "averaged generator" : "generator");
+}
+
+gan::FdLenetScore score(TrainedRun& run, const ReferenceData& data, const EvaluateOptions& options) {
+  gan::LeNet lenet;
+  load_feature_weights(lenet, options.features);
+  gan::NetworkPair untrained = gan::build_networks(run.job);
+  untrained.generator.initialise(run.job.training.seed);
+  const auto statistics_of = [&](gan::Network& generator) {
+    return gan::lenet_statistics(lenet, gan::evaluation_samples(generator, run.job.model, kNoiseSeed), options.samples);
+  };
+  const gan::FeatureStatistics reference = gan::lenet_statistics(lenet, data.reference, data.count);
+  return {.score = gan::frechet_distance(statistics_of(run.generator), reference),
+          .floor = gan::frechet_distance(gan::lenet_statistics(lenet, data.held_back, data.count), reference),
+          .ceiling = gan::frechet_distance(statistics_of(untrained.generator), reference)};
+}
+
+void evaluate_images(TrainedRun& run, const EvaluateOptions& options) {
+  const ReferenceData data = open_reference_data(run.job);
+  const gan::FdLenetScore result = score(run, data, options);
+  if (options.format == OutputFormat::kJson) {
+    nlohmann::ordered_json report = describe(run);
+    report.update({{"metric", "FD-LeNet"}, {"score", result.score}, {"floor", result.floor}, {"ceiling", result.ceiling},
+                   {"samples", options.samples}, {"reference", data.description}, {"features", kFeatureWeightsHash}});
+    fmt::print("{}\n", report.dump());
+    return;
+  }
+  print_heading(run);
+  fmt::print("FD-LeNet {:8.2f}  {} generated against {}\n", result.score, options.samples, data.description);
+  fmt::print("floor    {:8.2f}  {} other real images against the same\n", result.floor, data.count);
+  fmt::print("ceiling  {:8.2f}  the generator before its training against the same\n", result.ceiling);
+}
+
+at::Tensor toy_points(TrainedRun& run, std::int64_t samples) {
+  return gan::evaluation_samples(run.generator, run.job.model, kNoiseSeed)(0, samples).contiguous();
+}
+
+void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture, const EvaluateOptions& options) {
+  const at::Tensor points = toy_points(run, options.samples);
+  const gan::ToyModes modes = gan::count_toy_modes(
+      mixture, {points.const_data_ptr<float>(), static_cast<std::size_t>(points.numel())});
+  if (options.format == OutputFormat::kJson) {
+    nlohmann::ordered_json report = describe(run);
+    report.update({{"metric", "modes"}, {"covered", modes.covered}, {"modes", modes.modes},
+                   {"good_share", modes.good_share}, {"samples", options.samples}});
+    fmt::print("{}\n", report.dump());
+    return;
+  }
+  print_heading(run);
+  fmt::print("modes covered  {} of {}\n", modes.covered, modes.modes);
+  fmt::print("good samples   {:.1f} % of {} within 3 sigma of a mode (the data itself: 98.9 %)\n", 100.0 * modes.good_share,
+             options.samples);
+}
+
+}  // namespace
+
+void evaluate(const EvaluateOptions& options) {
+  TrainedRun run = open_trained_run(options.run);
+  const std::string& source = run.job.data.source;
+  if (!source.starts_with(kToyPrefix)) {
+    evaluate_images(run, options);
+    return;
+  }
+  const auto mixture = data::toy_mixture(source.substr(kToyPrefix.size()));
+  if (!mixture) {
+    throw ConfigError("data.source " + source + ": no such toy mixture; use toy:ring8 or toy:grid25");
+  }
+  evaluate_points(run, *mixture, options);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// gangway-model: what the command line does with a trained model in one process. `gangway sample` and `gangway evaluate`
+// start it, so that `gangway` itself need not load LibTorch.
+#include <exception>
+#include <string>
+
+#include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+#include "launch/model/commands.hpp"
+#include "launch/model/feature_weights.hpp"
+
+namespace {
+
+using gangway::launch::EvaluateOptions;
+using gangway::launch::RunChoice;
+using gangway::launch::SampleOptions;
+using gangway::launch::TrainFeaturesOptions;
+
+constexpr std::int64_t kFewestSamples = 100;
+constexpr std::int64_t kMostSamples = 1'000'000;
+
+void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
+  command.add_option("RUN", choice.run, "Run directory, or name of a run in --outdir")->required();
+  command.add_option("--outdir", choice.outdir, "Where runs are kept")->capture_default_str();
+  command.add_option("--step", choice.step, "Checkpoint of this step (default: the newest valid one)");
+  command.add_option("--threads", threads, "Compute threads")->capture_default_str()->check(CLI::Range(1, 1024));
+}
+
+void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
+  CLI::App* command = app.add_subcommand("evaluate", "Print FD-LeNet of a run with its floor and ceiling, or the toy modes covered");
+  command->footer("Example: gangway evaluate fashion-mnist");
+  add_run_choice(*command, options.run, threads);
+  command->add_option("--samples", options.samples, "Generated examples")->capture_default_str()
+      ->check(CLI::Range(kFewestSamples, kMostSamples));
+  command->add_option("--features", options.features, "Weights of FD-LeNet's feature network")->capture_default_str();
+  command->add_flag_callback("--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
+                             "One line of JSON instead of text");
+  command->callback([&] {
+    at::set_num_threads(threads);
+    gangway::launch::evaluate(options);
+  });
+}
+
+void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
+  CLI::App* command = app.add_subcommand("sample", "Write a grid of generated pictures, one a seed");
+  command->footer("Example: gangway sample fashion-mnist --seeds 0-63 -o grid.png");
+  add_run_choice(*command, options.run, threads);
+  command->add_option("--seeds", options.seeds, "Seeds: 0-63 or 1,5,9-12; a seed gives the same picture in every grid")
+      ->capture_default_str();
+  command->add_option("-o,--output", options.picture, "PNG file")->capture_default_str();
+  command->add_option("--label", options.label, "Label of all pictures (default: seed mod number of labels)");
+  command->callback([&] {
+    at::set_num_threads(threads);
+    gangway::launch::sample(options);
+  });
+}
+
+void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
+  CLI::App* command = app.add_subcommand("train-features", "Train the feature network of FD-LeNet again");
+  command->footer("Example: gangway-model train-features -o again.safetensors (docs/evaluation.md)");
+  command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
+  command->callback([&] { gangway::launch::train_features(options); });
+}
+
+int report(const std::string& message, gangway::ExitCode code) {
+  fmt::print(stderr, "gangway-model: {}\n", message.substr(0, message.find('\n')));
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Gangway: samples and scores of trained models", "gangway-model");
+  app.require_subcommand(1);
+  EvaluateOptions evaluate;
+  evaluate.features = std::filesystem::path(GANGWAY_SHARE_DIR) / gangway::launch::kFeatureWeightsName;
+  SampleOptions sample;
+  TrainFeaturesOptions train_features;
+  int threads = 2;
+  add_evaluate(app, evaluate, threads);
+  add_sample(app, sample, threads);
+  add_train_features(app, train_features);
+  try {
+    app.parse(argc, argv);
+    return static_cast<int>(gangway::ExitCode::kDone);
+  } catch (const CLI::Success& success) {  // --help
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return report(std::string(error.what()) + "; see --help", gangway::ExitCode::kUsage);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const gangway::Error& error) {
+    return report(error.what(), error.code());
+  } catch (const std::exception& error) {
+    return report(std::string("internal error: ") + error.what(), gangway::ExitCode::kInternal);
+  }
+}

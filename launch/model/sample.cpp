@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gan/evaluation/generate.hpp"
+#include "gan/pictures/png.hpp"
+#include "launch/model/commands.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::size_t kBatch = 256;  // examples generated at a time
+
+at::Tensor generate(gan::Network& generator, const ModelSpec& model, std::span<const std::uint64_t> seeds,
+                    std::optional<std::int64_t> label) {
+  std::vector<at::Tensor> parts;
+  for (std::size_t first = 0; first < seeds.size(); first += kBatch) {
+    const auto part = seeds.subspan(first, std::min(kBatch, seeds.size() - first));
+    parts.push_back(gan::generate_for_seeds(generator, model, part, label));
+  }
+  return at::cat(parts).contiguous();
+}
+
+std::span<const float> values_of(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+}  // namespace
+
+void sample(const SampleOptions& options) {
+  const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
+  TrainedRun run = open_trained_run(options.run);
+  const at::Tensor examples = generate(run.generator, run.job.model, seeds, options.label);
+  if (run.job.model.family == ModelFamily::kMlp) {
+    const pictures::ScatterLayer layer{.points = values_of(examples)};
+    pictures::write_png_scatter(options.picture, {&layer, 1});
+  } else {
+    const pictures::ImageBatch images{.pixels = values_of(examples),
+                                      .count = static_cast<int>(examples.size(0)),
+                                      .channels = static_cast<int>(examples.size(1)),
+                                      .height = static_cast<int>(examples.size(2)),
+                                      .width = static_cast<int>(examples.size(3))};
+    const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(seeds.size()))));
+    pictures::write_png_grid(options.picture, images, columns);
+  }
+  fmt::print("{}: {} examples of {} at step {}\n", options.picture.string(), seeds.size(), run.directory.string(), run.step);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+#include "launch/model/commands.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::size_t kMaxSeeds = 65'536;
+
+[[noreturn]] void refuse(std::string_view text, const std::string& reason) {
+  throw ConfigError(fmt::format("--seeds {}: {}; write for example 0-63 or 1,5,9-12", text, reason));
+}
+
+std::uint64_t parse_seed(std::string_view digits, std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size()) {
+    refuse(text, fmt::format("'{}' is not a number from 0 to 18446744073709551615", digits));
+  }
+  return seed;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> parse_seeds(std::string_view text) {
+  std::vector<std::uint64_t> seeds;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    const std::size_t dash = part.find('-');
+    const std::uint64_t first = parse_seed(part.substr(0, dash), text);
+    const std::uint64_t last = dash == std::string_view::npos ? first : parse_seed(part.substr(dash + 1), text);
+    if (last < first) {
+      refuse(text, "a range must not fall");
+    }
+    if (last - first >= kMaxSeeds - seeds.size()) {
+      refuse(text, fmt::format("more than {} seeds", kMaxSeeds));
+    }
+    for (std::uint64_t offset = 0; offset <= last - first; ++offset) {
+      seeds.push_back(first + offset);
+    }
+    if (comma == std::string_view::npos) {
+      return seeds;
+    }
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// A run's generator, as its newest valid checkpoint has it. Used by `sample` and `evaluate`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "gan/models/models.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::launch {
+
+struct RunChoice {
+  std::string run;               ///< a run directory, or a run's name in `outdir`
+  std::filesystem::path outdir = "runs";
+  std::optional<std::int64_t> step;  ///< of the checkpoint; nothing: the newest valid one
+};
+
+enum class WeightVersion { kAverage, kLast };  ///< kAverage: the exponential moving average over the training (EMA)
+
+struct TrainedRun {
+  std::filesystem::path directory;
+  JobSpec job;
+  std::int64_t step = 0;
+  std::int64_t images = 0;
+  WeightVersion weights = WeightVersion::kLast;
+  gan::Network generator;
+};
+
+/// Finds the run, verifies the checkpoint and loads the generator: its average where the job keeps one.
+/// Refused newer checkpoints cost one line each on standard error.
+/// @throws ConfigError when there is no such run, CheckpointError when it has no usable checkpoint or not that step.
+[[nodiscard]] TrainedRun open_trained_run(const RunChoice& choice);
+
+}  // namespace gangway::launch

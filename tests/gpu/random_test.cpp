@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The GPU draws the bits that the CPU draws.
+#include "gan/cuda/random_kernels.hpp"
+
+#include <bit>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gangway::cuda {
+namespace {
+
+constexpr RandomKey kKey{.seed = 7, .step = 123, .phase = 1, .repeat = 2, .pass = 1, .microbatch = 5, .block = 3, .draw = 0};
+
+/// Device memory of one test.
+class DeviceFloats {
+ public:
+  explicit DeviceFloats(std::int64_t count) : count_(count) {
+    EXPECT_EQ(cudaMalloc(&data_, static_cast<std::size_t>(count) * sizeof(float)), cudaSuccess);
+  }
+  ~DeviceFloats() { (void)cudaFree(data_); }
+  DeviceFloats(const DeviceFloats&) = delete;
+  DeviceFloats& operator=(const DeviceFloats&) = delete;
+
+  [[nodiscard]] float* data() { return static_cast<float*>(data_); }
+  [[nodiscard]] std::vector<float> on_host() const {
+    std::vector<float> values(static_cast<std::size_t>(count_));
+    EXPECT_EQ(cudaMemcpy(values.data(), data_, values.size() * sizeof(float), cudaMemcpyDeviceToHost), cudaSuccess);
+    return values;
+  }
+
+ private:
+  std::int64_t count_;
+  void* data_ = nullptr;
+};
+
+class GpuRandom : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      GTEST_SKIP() << "no CUDA device";
+    }
+  }
+};
+
+std::size_t num_differing_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    differing += std::bit_cast<std::uint32_t>(a[i]) != std::bit_cast<std::uint32_t>(b[i]) ? 1U : 0U;
+  }
+  return differing;
+}
+
+TEST_F(GpuRandom, NormalsHaveTheBitsOfTheCpu) {
+  for (const std::int64_t count : {1LL, 3LL, 4LL, 1023LL, 5'000'001LL}) {
+    DeviceFloats device(count);
+    fill_normal(kKey, device.data(), count, nullptr);
+    const KeyedRandom random(kKey);
+    std::vector<float> expected(static_cast<std::size_t>(count + 3) / 4 * 4);
+    for (std::size_t group = 0; group * 4 < expected.size(); ++group) {
+      random.normal4(group, expected.data() + group * 4);
+    }
+    expected.resize(static_cast<std::size_t>(count));
+    EXPECT_EQ(num_differing_bits(device.on_host(), expected), 0U) << count;
+  }
+}
+
+TEST_F(GpuRandom, UniformsHaveTheBitsOfTheCpu) {
+  constexpr std::int64_t kCount = 3'000'017;
+  DeviceFloats device(kCount);
+  fill_uniform(kKey, device.data(), kCount, nullptr);
+  const KeyedRandom random(kKey);
+  std::vector<float> expected(static_cast<std::size_t>(kCount));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = random.uniform(i);
+  }
+  EXPECT_EQ(num_differing_bits(device.on_host(), expected), 0U);
+}
+
+}  // namespace
+}  // namespace gangway::cuda

@@ -67,7 +67,7 @@ void add_model(Keys& keys) {
       whole_key({"model.resolution", "pixels", "Side of the square images: 32 or 64 for dcgan, 28 for infogan"},
                 [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
       "28 for infogan, else 32")));
-  keys.push_back(whole_key({"model.width", "channels", "Channels next to the image (dcgan, infogan); hidden units (mlp)"},
+  keys.push_back(whole_key({"model.width", "channels", "Channels next to the image (dcgan, infogan); hidden units of a layer (mlp)"},
                            [](auto& job) -> auto& { return job.model.width; }, {1, 4096}));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));

@@ -6,61 +6,66 @@ namespace {
 
 using Count = std::int64_t;
 
-constexpr Count kDcganKernel = 4 * 4;
-constexpr int kDcganSeed = 4;           // pixels a side of the generator's first map
-constexpr Count kInfoganHidden = 1024;  // of both fully connected layers
+constexpr Count kKernel = 4 * 4;  // pixels of every convolution
+constexpr Count kDcganMap = 4 * 4;
+constexpr Count kInfoganHidden = 1024;
+constexpr Count kInfoganChannels = 128;
 constexpr Count kInfoganMap = 7 * 7;
+constexpr Count kPoint = 2;  // coordinates
 
-Count convolution(Count in, Count out) { return in * out * kDcganKernel; }
-Count linear(Count in, Count out) { return in * out + out; }
+enum class Bias { kNone, kEach };
+
+Count convolution(Count in, Count out) { return in * out * kKernel; }
+Count linear(Count in, Count out, Bias bias) { return in * out + (bias == Bias::kEach ? out : 0); }
 Count batch_norm(Count channels) { return 2 * channels; }
 
-/// Doublings between 4 pixels and the image, less the last, which has the image's channels.
-int num_inner_levels(const ModelSpec& model) {
-  int levels = -1;
-  for (int side = kDcganSeed; side < model.resolution; side *= 2) {
-    ++levels;
-  }
-  return levels;
+/// The discriminator's BatchNorm, where it has one.
+Count optional_norm(const ModelSpec& model, Count channels) {
+  return model.normalization == Normalization::kNone ? 0 : batch_norm(channels);
 }
 
-/// Radford et al., 2016: (transposed) convolutions of 4x4 without bias, batch normalization between them.
+/// Labels are appended to the noise, and projected in the discriminator (Miyato and Koyama, 2018).
+Count noise(const ModelSpec& model) { return Count{model.latent} + model.classes; }
+
+/// Radford et al., 2016: (transposed) convolutions without bias; channels double as the maps halve, down to 4 x 4.
 ParameterCounts count_dcgan(const ModelSpec& model) {
+  const Count widest = Count{model.width} * model.resolution / 8;
   ParameterCounts counts;
-  const Count norm = model.normalization == Normalization::kNone ? 0 : 1;
-  Count channels = static_cast<Count>(model.width) << num_inner_levels(model);
-  counts.generator = convolution(model.latent + model.classes, channels) + batch_norm(channels);
-  // The last convolution looks at the whole 4x4 map; labels add a projection (Miyato and Koyama, 2018).
-  counts.discriminator = convolution(channels, 1) + model.classes * channels * kDcganKernel;
-  for (; channels > model.width; channels /= 2) {
+  counts.generator = convolution(noise(model), widest) + batch_norm(widest) + convolution(model.width, model.channels);
+  counts.discriminator = convolution(model.channels, model.width) + linear(widest * kDcganMap, 1, Bias::kNone) +
+                         model.classes * widest;
+  for (Count channels = widest; channels > model.width; channels /= 2) {
     counts.generator += convolution(channels, channels / 2) + batch_norm(channels / 2);
-    counts.discriminator += convolution(channels / 2, channels) + norm * batch_norm(channels);
+    counts.discriminator += convolution(channels / 2, channels) + optional_norm(model, channels);
   }
-  counts.generator += convolution(model.width, model.channels);
-  counts.discriminator += convolution(model.channels, model.width);
   return counts;
 }
 
-/// Lucic et al., 2018 ("Are GANs created equal?"), appendix: two fully connected and two convolutional layers each.
+/// Lucic et al., 2018, appendix: two dense and two convolutional layers each; biases next to the image and the logit.
 ParameterCounts count_infogan(const ModelSpec& model) {
-  const Count width = model.width;
-  const Count flat = 2 * width * kInfoganMap;
-  const Count norm = model.normalization == Normalization::kNone ? 0 : 1;
+  const Count flat = kInfoganChannels * kInfoganMap;
   ParameterCounts counts;
-  counts.generator = linear(model.latent + model.classes, kInfoganHidden) + batch_norm(kInfoganHidden) +
-                     linear(kInfoganHidden, flat) + batch_norm(flat) + convolution(2 * width, width) + width +
-                     batch_norm(width) + convolution(width, model.channels) + model.channels;
-  counts.discriminator = convolution(model.channels, width) + width + convolution(width, 2 * width) + 2 * width +
-                         norm * batch_norm(2 * width) + linear(flat, kInfoganHidden) +
-                         norm * batch_norm(kInfoganHidden) + linear(kInfoganHidden, 1) + model.classes * kInfoganHidden;
+  counts.generator = linear(noise(model), kInfoganHidden, Bias::kNone) + batch_norm(kInfoganHidden) +
+                     linear(kInfoganHidden, flat, Bias::kNone) + batch_norm(flat) +
+                     convolution(kInfoganChannels, model.width) + batch_norm(model.width) +
+                     convolution(model.width, model.channels) + model.channels;
+  counts.discriminator = convolution(model.channels, model.width) + model.width +
+                         convolution(model.width, kInfoganChannels) + optional_norm(model, kInfoganChannels) +
+                         linear(flat, kInfoganHidden, Bias::kNone) + optional_norm(model, kInfoganHidden);
+  counts.discriminator += model.classes > 0 ? kInfoganHidden + model.classes * kInfoganHidden
+                                            : linear(kInfoganHidden, 1, Bias::kEach);
   return counts;
 }
 
-/// Gulrajani et al., 2017, toy experiments: three hidden layers each, points of two coordinates.
+/// Gulrajani et al., 2017, toy experiments: three hidden layers each.
 ParameterCounts count_mlp(const ModelSpec& model) {
-  const Count inner = 2 * linear(model.width, model.width);
-  return {.generator = linear(model.latent, model.width) + inner + linear(model.width, 2),
-          .discriminator = linear(2, model.width) + inner + linear(model.width, 1)};
+  const Count inner = 2 * linear(model.width, model.width, Bias::kEach);
+  ParameterCounts counts;
+  counts.generator =
+      linear(model.latent, model.width, Bias::kEach) + inner + linear(model.width, kPoint, Bias::kEach);
+  counts.discriminator = linear(kPoint, model.width, Bias::kEach) + inner + linear(model.width, 1, Bias::kEach) +
+                         3 * optional_norm(model, model.width);
+  return counts;
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ where a cosine schedule ends at it does it count.
 )";
 
 constexpr const char* kSchemaLimits =
-    "A file has at most {} KiB and {} levels, is UTF-8 without NUL bytes and one document, and has no anchors, aliases,\n"
-    "tags or keys given twice.\n";
+    "A file has at most {} KiB, {} levels and {} words, is UTF-8 without NUL bytes and one document, and has no\n"
+    "anchors, aliases, tags or keys given twice.\n";
 
 std::string table_row(const Key& key) {
   const std::string mark = key.changes_weights ? "" : " *";
@@ -56,7 +56,7 @@ std::string table_row(const Key& key) {
 
 std::string reference_page() {
   std::string page = kIntroduction;
-  page += fmt::format(fmt::runtime(kSchemaLimits), kYamlLimitBytes / 1024, kYamlLimitDepth);
+  page += fmt::format(fmt::runtime(kSchemaLimits), kYamlLimitBytes / 1024, kYamlLimitDepth, kYamlLimitValues);
   std::string section;
   for (const Key& key : key_table()) {
     const std::string own = key.path.substr(0, key.path.find('.'));

@@ -82,11 +82,14 @@ std::string check_batch(const JobSpec& job) {
 }
 
 std::string check_statistics(const JobSpec& job) {
-  if (job.model.family != ModelFamily::kInfogan || job.training.batch != job.training.microbatches) {
+  // Dense layers have one value an example; maps have many pixels to take statistics over.
+  const bool is_dense = job.model.family == ModelFamily::kInfogan ||
+                        (job.model.family == ModelFamily::kMlp && job.model.normalization == Normalization::kBatch);
+  if (!is_dense || job.training.batch != job.training.microbatches) {
     return {};
   }
-  return "a micro-batch of one image has no batch statistics, which family infogan needs; use fewer "
-         "training.microbatches or a larger training.batch";
+  return fmt::format("a micro-batch of one example has no batch statistics, which family {} needs here; use fewer "
+                     "training.microbatches or a larger training.batch", name_of(job.model.family));
 }
 
 std::string check_workers(const JobSpec& job) {
@@ -96,12 +99,6 @@ std::string check_workers(const JobSpec& job) {
   return fmt::format("layout.data {} workers cannot share training.microbatches {}: some would have none; use at most {} "
                      "workers or more micro-batches", job.layout.data, job.training.microbatches,
                      job.training.microbatches);
-}
-
-std::string check_normalization(const JobSpec& job) {
-  const bool is_refused =
-      job.model.family == ModelFamily::kMlp && job.model.normalization == Normalization::kBatch;
-  return is_refused ? "family mlp has no normalization; use none or auto" : "";
 }
 
 std::string check_axis(const char* what, int size) {
@@ -124,12 +121,10 @@ std::vector<Rule> job_rules() {
        check_resolution},
       {{"model.channels"}, "`model.channels` is 1 or 3.", check_channels},
       {{"model.classes", "data.source"}, "`model.classes` is 0 or 10 with fashion-mnist.", check_classes},
-      {{"model.normalization", "model.family"}, "`model.normalization` batch does not go with mlp.",
-       check_normalization},
       {{"training.batch", "training.microbatches"}, "`training.batch` is a multiple of `training.microbatches`.",
        check_batch},
       {{"training.microbatches", "training.batch", "model.family"},
-       "A micro-batch has at least 2 images with infogan.", check_statistics},
+       "A micro-batch has at least 2 examples where dense layers are batch-normalized (infogan).", check_statistics},
       {{"layout.data", "training.microbatches"}, "`layout.data` is at most `training.microbatches`.", check_workers},
       {{"layout.stages"}, "`layout.stages` is 1 for now.",
        [](const JobSpec& job) { return check_axis("stages", job.layout.stages); }},

@@ -52,6 +52,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
+    count_value(mark);
     if (expects_key()) {
       refuse(mark, "a key is missing before this ':'");
     }
@@ -64,6 +65,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
+    count_value(mark);
     if (expects_key()) {
       begin_entry(mark, value);
       return;
@@ -108,6 +110,12 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
+  void count_value(const YAML::Mark& mark) {
+    if (++num_values_ > kYamlLimitValues) {
+      refuse(mark, fmt::format("more than {} words; a job needs a hundred", kYamlLimitValues));
+    }
+  }
+
   [[nodiscard]] bool expects_key() const {
     return !frames_.empty() && frames_.back().node.kind == YamlNode::Kind::kMap && !frames_.back().has_pending_key;
   }
@@ -125,8 +133,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
+    count_value(mark);
     if (expects_key()) {
-      refuse(mark, "a key must be a word, not a list or a map");
+      refuse(mark, "a key must be a word, not a list or a map; is a bracket left open?");
     }
     if (frames_.size() >= kYamlLimitDepth) {
       refuse(mark, fmt::format("nested deeper than {} levels; a job needs five", kYamlLimitDepth));
@@ -160,6 +169,7 @@ class TreeBuilder final : public YAML::EventHandler {
   YamlResult& result_;
   std::vector<Frame> frames_;
   int num_documents_ = 0;
+  std::size_t num_values_ = 0;
 };
 
 void refuse_bytes(std::string_view text) {
@@ -171,6 +181,11 @@ void refuse_bytes(std::string_view text) {
   }
   if (const auto at = find_invalid_utf8(text)) {
     throw Refusal{{position_of_offset(text, *at), "is not UTF-8 here; save the file as UTF-8"}};
+  }
+  const auto num_brackets =
+      std::count_if(text.begin(), text.end(), [](char character) { return character == '[' || character == '{'; });
+  if (static_cast<std::size_t>(num_brackets) > kYamlLimitBrackets) {
+    throw Refusal{{{}, fmt::format("more than {} opening brackets; a job needs a few", kYamlLimitBrackets)}};
   }
 }
 

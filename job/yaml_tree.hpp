@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A YAML text from an untrusted place as a small tree with positions, or one complaint. Pure.
 //
-// Built from the parser's events, so that limits hold before anything grows: size, depth, no anchors, aliases, tags,
-// second documents, keys given twice.
+// Built from the parser's events, so that limits hold before anything grows: size, depth, number of values, no anchors,
+// aliases, tags, second documents, keys given twice.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@ namespace gangway {
 
 inline constexpr std::size_t kYamlLimitBytes = 1U << 20U;
 inline constexpr std::size_t kYamlLimitDepth = 32;
+inline constexpr std::size_t kYamlLimitValues = 10'000;
+/// Of '[' and '{' together: the parser looks ahead over all that are open, before it reports the first.
+inline constexpr std::size_t kYamlLimitBrackets = 1000;
 
 /// Where something stands, from 1; line 0: nowhere in particular.
 struct YamlPosition {

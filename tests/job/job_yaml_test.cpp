@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/job/job_problems.hpp"
+
+namespace gangway {
+namespace {
+
+using testing::spec_of;
+
+TEST(JobYaml, NestsSectionsAndNamesTheOptimizer) {
+  const std::string yaml = to_yaml(spec_of(""));
+  EXPECT_NE(yaml.find("\nmodel:\n  family: dcgan\n  resolution: 32\n"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("\ngenerator:\n  optimizer:\n    adam:\n      lr: 0.0002\n      betas: [0.5, 0.999]\n"),
+            std::string::npos);
+  EXPECT_NE(yaml.find("\n  schedule:\n    warmup_kimg: 0\n"), std::string::npos);
+  EXPECT_EQ(yaml.find("adamw"), std::string::npos);
+  EXPECT_NE(yaml.find("\nlayout:\n  data: auto\n"), std::string::npos);
+}
+
+TEST(JobYaml, LeavesOutWhatHasNoMeaning) {
+  const std::string yaml = to_yaml(spec_of("model: {family: mlp}\ndata: {source: 'toy:ring8'}"));
+  EXPECT_EQ(yaml.find("resolution"), std::string::npos);
+  EXPECT_EQ(yaml.find("mirror"), std::string::npos);
+}
+
+TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
+  const std::vector<std::vector<std::string>> jobs = {
+      {},
+      {"model.family=infogan", "model.width=32", "training.loss=hinge"},
+      {"model.family=mlp", "data.source=toy:grid25", "training.loss=wasserstein", "training.gradient_penalty=0"},
+      {"model.resolution=64", "model.channels=3", "model.classes=7", "data.source=images:/a b/it's.zip", "data.mirror=true"},
+      {"training.loss=relativistic", "training.r1.gamma=0.1", "training.r1.interval=16", "training.seed=18446744073709551615"},
+      {"generator.optimizer.adamw.lr=1.0000000000000002e-4", "discriminator.optimizer.adamw.weight_decay=1e-300"},
+      {"generator.schedule.decay=cosine", "discriminator.schedule.decay=step", "discriminator.schedule.step_kimg=0.3"},
+      {"layout.data=2", "layout.transport=mpi", "checkpoint.every_kimg=0", "numerics.memory_format=contiguous"},
+  };
+  for (const auto& overrides : jobs) {
+    const ResolvedJob job = load_job(testing::sources_of("", overrides));
+    EXPECT_EQ(parse_job(job.yaml, "job.yaml"), job.spec) << job.yaml;
+    EXPECT_EQ(to_yaml(parse_job(job.yaml, "job.yaml")), job.yaml);
+  }
+}
+
+TEST(JobYaml, KeepsEveryBitOfEveryNumber) {
+  std::mt19937_64 random(7);  // fixed seed: the same numbers each time
+  std::uniform_real_distribution<double> exponent(-300.0, 8.0);
+  for (int draw = 0; draw < 200; ++draw) {
+    JobSpec spec = spec_of("");
+    spec.training.kimg = std::pow(10.0, exponent(random));
+    spec.generator.optimizer.lr = std::pow(10.0, exponent(random));
+    EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+  }
+}
+
+}  // namespace
+}  // namespace gangway

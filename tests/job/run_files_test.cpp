@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "job/atomic_file.hpp"
+#include "job/run_directory.hpp"
+#include "tests/job/temporary_folder.hpp"
+
+namespace gangway {
+namespace {
+
+using testing::TemporaryFolder;
+
+std::string text_of(const TemporaryFolder& folder, std::string_view name) {
+  return read_small_file(folder.path() / name, 1U << 16U).value_or("nothing");
+}
+
+TEST(RunFiles, HoldTheJobAndTheCommand) {
+  const TemporaryFolder folder;
+  write_job(folder.path(), "model:\n");
+  write_command(folder.path(), "gangway run x.yaml");
+  EXPECT_EQ(text_of(folder, kJobFile), "model:\n");
+  EXPECT_EQ(text_of(folder, kCommandFile), "gangway run x.yaml\n");
+}
+
+TEST(RunFiles, HoldTheStatus) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_status(folder.path()), std::nullopt);
+  const RunStatus status{.exit_code = 3, .reason = "rank 2 \"died\"\n"};
+  write_status(folder.path(), status);
+  EXPECT_EQ(read_status(folder.path()), status);
+}
+
+TEST(RunFiles, TakeADamagedStatusForNone) {
+  const TemporaryFolder folder;
+  for (const char* text : {"", "{", "[1]", "{}", "{\"exit_code\": \"3\"}", "{\"exit_code\": 3.5}"}) {
+    write_file_atomically(folder.path() / kStatusFile, text);
+    EXPECT_EQ(read_status(folder.path()), std::nullopt) << text;
+  }
+  for (const char* text : {"{\"exit_code\": 3}", "{\"exit_code\": 3, \"reason\": 5}"}) {
+    write_file_atomically(folder.path() / kStatusFile, text);
+    EXPECT_EQ(read_status(folder.path()), (RunStatus{.exit_code = 3, .reason = ""})) << text;
+  }
+}
+
+TEST(RunFiles, ForgetTheAttemptBefore) {
+  const TemporaryFolder folder;
+  write_status(folder.path(), {.exit_code = 3, .reason = "x"});
+  write_failure(folder.path(), {});
+  clear_status(folder.path());
+  clear_status(folder.path());
+  EXPECT_EQ(text_of(folder, kStatusFile), "nothing");
+  EXPECT_EQ(text_of(folder, kErrorFile), "nothing");
+  std::filesystem::create_directories(folder.path() / kStatusFile);
+  EXPECT_THROW(clear_status(folder.path()), EnvironmentError);
+}
+
+TEST(RunFiles, HoldTheRootCause) {
+  const TemporaryFolder folder;
+  RunFailure failure;
+  failure.exit_code = 3;
+  failure.message = "rank 2 was killed";
+  failure.rank = 2;
+  failure.host = "node-\xFF";  // no UTF-8: still written
+  failure.pid = 77;
+  failure.signal = "SIGKILL";
+  failure.last_checkpoint = "step-00000100";
+  write_failure(folder.path(), failure);
+  const auto json = nlohmann::json::parse(text_of(folder, kErrorFile));
+  EXPECT_EQ(json["rank"], 2);
+  EXPECT_EQ(json["pid"], 77);
+  EXPECT_EQ(json["signal"], "SIGKILL");
+  EXPECT_EQ(json["last_checkpoint"], "step-00000100");
+}
+
+TEST(RunFiles, NameNoRankWhereNoneIsAtFault) {
+  const TemporaryFolder folder;
+  RunFailure failure;
+  failure.exit_code = 6;
+  failure.message = "disk full";
+  write_failure(folder.path(), failure);
+  const auto json = nlohmann::json::parse(text_of(folder, kErrorFile));
+  EXPECT_FALSE(json.contains("rank"));
+  EXPECT_EQ(json["message"], "disk full");
+}
+
+TEST(RunFiles, HoldThePlacement) {
+  const TemporaryFolder folder;
+  PlacedRank coordinator;
+  coordinator.role = "coordinator";
+  PlacedRank worker;
+  worker.rank = 1;
+  worker.role = "worker";
+  worker.host = "here";
+  worker.pid = 9;
+  worker.device = "cpu";
+  worker.microbatches = {.begin = 0, .end = 2};
+  write_placement(folder.path(), {coordinator, worker});
+  const auto ranks = nlohmann::json::parse(text_of(folder, kPlacementFile))["ranks"];
+  ASSERT_EQ(ranks.size(), 2U);
+  EXPECT_FALSE(ranks[0].contains("microbatches"));
+  EXPECT_EQ(ranks[1]["microbatches"], nlohmann::json::parse("[0, 2]"));
+  EXPECT_EQ(ranks[1]["device"], "cpu");
+}
+
+}  // namespace
+}  // namespace gangway

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "job/spec.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gangway {
+namespace {
+
+TEST(JobSpec, RoundsTheNumberOfStepsUp) {
+  JobSpec spec;
+  spec.training.kimg = 1;
+  spec.training.batch = 64;
+  spec.discriminator.steps = 1;
+  EXPECT_EQ(spec.total_steps(), 16);  // 1000 / 64 = 15.6
+  spec.discriminator.steps = 5;
+  EXPECT_EQ(spec.images_per_step(), 320);
+  EXPECT_EQ(spec.total_steps(), 4);
+}
+
+TEST(JobSpec, TurnsKimgIntoAtLeastOneStep) {
+  JobSpec spec;
+  spec.training.batch = 64;
+  EXPECT_EQ(spec.steps_of_kimg(0.0), 0);
+  EXPECT_EQ(spec.steps_of_kimg(0.001), 1);
+  EXPECT_EQ(spec.steps_of_kimg(6.4), 100);
+}
+
+TEST(JobSpec, CutsTheBatchIntoMicrobatches) {
+  JobSpec spec;
+  spec.training.batch = 64;
+  spec.training.microbatches = 4;
+  EXPECT_EQ(spec.images_per_microbatch(), 16);
+}
+
+}  // namespace
+}  // namespace gangway

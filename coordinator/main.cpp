@@ -28,6 +28,7 @@ namespace {
 struct Options {
   StartOptions start;
   std::uint16_t lifeline_port = 0;
+  bool smoke_test = false;
   int bar_columns = 0;
   double start_deadline_seconds = std::chrono::duration<double>(kStartDeadline).count();
 };
@@ -49,6 +50,17 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+sigset_t signals_of_interest() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
+    sigaddset(&set, signal);
+  }
+  return set;
+}
+
+void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
+
 std::string host_name() {
   char name[256] = {};
   ::gethostname(name, sizeof(name) - 1);
@@ -56,7 +68,8 @@ std::string host_name() {
 }
 
 void describe(CLI::App& app, Options& options) {
-  app.add_option("job", options.start.job_file, "Job file")->required();
+  app.add_option("job", options.start.job_file, "Job file");
+  app.add_flag("--smoke-test", options.smoke_test, "Exchange one message between the ranks and end");
   app.add_option("overrides", options.start.overrides, "key=value");
   app.add_option("--outdir", options.start.outdir, "Folder of the runs")->capture_default_str();
   app.add_option("--run", options.start.run_name, "Name of the run (default: the job file's)");
@@ -97,6 +110,22 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
   return loop.run();
 }
 
+/// Two ranks exchange a message: what `gangway doctor` runs under mpirun.
+int smoke_test() {
+  constexpr std::chrono::seconds kLimit{20};
+  MpiControl mpi;
+  mpi.send((mpi.rank() + 1) % mpi.size(), "hello");
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (!mpi.poll()) {
+    if (std::chrono::steady_clock::now() > end) {
+      throw EnvironmentError(fmt::format("rank {}: no message came within {} s", mpi.rank(), kLimit.count()));
+    }
+    std::this_thread::yield();
+  }
+  mpi.finalize();
+  return 0;
+}
+
 /// Everything before the first Welcome can end the job in one line, with the workers leaving in order.
 int refuse(MpiControl& mpi, int exit_code, const std::string& line) {
   if (refuse_workers(mpi, exit_code, line)) {
@@ -110,6 +139,7 @@ int coordinate(const Options& options) {
   boost::asio::io_context io;
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2, SIGTERM);  // before MPI: a signal then waits for the loop
   signals.add(SIGINT);
+  unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
   MpiControl mpi;
   if (mpi.size() < 2) {
     throw EnvironmentError("no workers: MPI has one rank only; start with 'gangway run', 'mpirun -n 3 gangway train JOB.yaml' "
@@ -154,7 +184,7 @@ int main(int argc, char** argv) {
   options.start.environment = coordinator::gangway_environment();
   int code = static_cast<int>(ExitCode::kInternal);
   try {
-    code = coordinator::coordinate(options);
+    code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);
   } catch (const Error& error) {
     std::cerr << "gangway: " << error.what() << std::endl;
     code = static_cast<int>(error.code());

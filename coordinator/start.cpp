@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
 #include "job/parse.hpp"
@@ -102,23 +103,12 @@ std::string describe_model(const ModelSpec& model) {
                      model.classes);
 }
 
-void require_fitting_layout(const JobSpec& spec, int num_workers) {
-  if (num_workers > spec.training.microbatches) {
-    throw ConfigError(fmt::format("{} workers for {} micro-batches: start at most {} (-n), or raise training.microbatches",
-                                  num_workers, spec.training.microbatches, spec.training.microbatches));
-  }
-  if (spec.layout.data != 0 && spec.layout.data != num_workers) {
-    throw ConfigError(fmt::format("layout.data is {}, but {} workers were started: use -n {}, or layout.data=auto",
-                                  spec.layout.data, num_workers, spec.layout.data));
-  }
-}
-
 StartedRun open_job(const StartOptions& options, int num_workers) {
   ResolvedJob job = load_job({.file = options.job_file,
                               .text = std::nullopt,
                               .overrides = options.overrides,
                               .environment = options.environment});
-  require_fitting_layout(job.spec, num_workers);
+  require_workers(job.spec, num_workers);
   const fs::path directory = choose_directory(options, job.name);
   StartedRun run{.spec = job.spec, .job_yaml = std::move(job.yaml), .directory = directory, .lock = RunLock(directory)};
   clear_status(directory);

@@ -53,9 +53,6 @@ struct StartedRun {
 /// @throws CheckpointError, EnvironmentError.
 void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell);
 
-/// @throws ConfigError when the job cannot run on so many workers.
-void require_fitting_layout(const JobSpec& spec, int num_workers);
-
 /// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
 [[nodiscard]] std::string describe_model(const ModelSpec& model);
 

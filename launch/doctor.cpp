@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "launch/doctor.hpp"
+
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "launch/mpirun_command.hpp"
+#include "report/table.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr double kLeastDiskGib = 1.0;
+constexpr double kLeastSharedMemoryGib = 0.0625;  // Open MPI's segments: 4 MiB a rank
+
+
+struct CommandOutput {
+  int code = 127;
+  std::string text;
+};
+
+CommandOutput output_of(const std::string& command) {
+  CommandOutput output;
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) {
+    return output;
+  }
+  std::array<char, 512> bytes{};
+  while (const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
+    output.text.append(bytes.data(), size);
+  }
+  output.code = ::pclose(pipe);
+  return output;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Read from the wheel's version file: loading LibTorch takes seconds.
+Finding find_libtorch() {
+  const fs::path root = GANGWAY_LIBTORCH_ROOT;
+  std::ifstream file(root / "version.py");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string content = text.str();
+  std::smatch match;
+  if (std::regex_search(content, match, std::regex("__version__ *= *'([^']+)'"))) {
+    return {"LibTorch", Health::kGood, match[1].str()};
+  }
+  return {"LibTorch", Health::kBad, fmt::format("no version file in '{}': run ./launch/setup", root.string())};
+}
+
+Finding find_mpi() {
+  const CommandOutput version = output_of("mpirun --version");
+  if (version.code != 0) {
+    return {"MPI", Health::kBad, "mpirun was not found: install openmpi-bin (./launch/setup does)"};
+  }
+  return {"MPI", Health::kGood, first_line(version.text)};
+}
+
+Finding run_two_ranks() {
+  MpirunRequest request{.workers = 1, .threads = 1, .program = {}, .hostfile = {}, .exported_variables = {}, .train_arguments = {}};
+  std::vector<std::string> words = mpirun_command(request);
+  words.resize(words.size() - 2);  // not `gangway train`, but the coordinator's own test
+  words.insert(words.end(), {(program_folder() / "gangway-coordinator").string(), "--smoke-test"});
+  const std::string root = ::geteuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
+  const CommandOutput output = output_of(root + "timeout 60 " + shell_line(words));
+  if (output.code != 0 || !output.text.empty()) {
+    return {"mpirun, 2 ranks", Health::kBad, fmt::format("failed: {}: try '{}'", first_line(output.text), shell_line(words))};
+  }
+  return {"mpirun, 2 ranks", Health::kGood, "exchanged a message"};
+}
+
+Finding find_space(const std::string& item, const fs::path& folder, double least_gib) {
+  struct statvfs status {};
+  if (::statvfs(folder.c_str(), &status) != 0) {
+    return {item, Health::kBad, fmt::format("{} cannot be examined: does it exist?", folder.string())};
+  }
+  const double gib = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize) / kGibibyte;
+  if (gib < least_gib) {
+    return {item, Health::kBad, fmt::format("{:.2f} GiB free in {}: free some", gib, folder.string())};
+  }
+  return {item, Health::kGood, fmt::format("{:.1f} GiB free in {}", gib, folder.string())};
+}
+
+Finding find_memory() {
+  struct sysinfo info {};
+  ::sysinfo(&info);
+  return {"memory", Health::kGood, fmt::format("{:.1f} GiB", static_cast<double>(info.totalram) * info.mem_unit / kGibibyte)};
+}
+
+Finding find_cores() {
+  const unsigned cores = std::thread::hardware_concurrency();
+  if (cores < 2) {
+    return {"cores", Health::kNote, fmt::format("{}: several workers will share it (mpirun runs with --oversubscribe)", cores)};
+  }
+  return {"cores", Health::kGood, std::to_string(cores)};
+}
+
+Finding find_fashion_mnist() {
+  const fs::path folder = "/usr/share/datasets/fashion-mnist";
+  if (!fs::is_directory(folder)) {
+    return {"Fashion-MNIST", Health::kNote, "missing: apt-get install dataset-fashion-mnist (./launch/setup does)"};
+  }
+  return {"Fashion-MNIST", Health::kGood, folder.string()};
+}
+
+Finding find_programs() {
+  std::string missing;
+  for (const char* name : {"gangway-coordinator", "gangway-worker", "gangway-model"}) {
+    if (!fs::exists(program_folder() / name)) {
+      missing += std::string(missing.empty() ? "" : ", ") + name;
+    }
+  }
+  if (!missing.empty()) {
+    return {"programs", Health::kBad, fmt::format("{} not in {}: build them (./launch/build)", missing, program_folder().string())};
+  }
+  return {"programs", Health::kGood, program_folder().string()};
+}
+
+Finding find_user(const Environment& environment) {
+  if (::geteuid() != 0) {
+    return {"user", Health::kGood, "not root"};
+  }
+  const bool allowed = find_variable(environment, "OMPI_ALLOW_RUN_AS_ROOT").has_value();
+  return {"user", Health::kNote,
+          allowed ? "root; OMPI_ALLOW_RUN_AS_ROOT is set"
+                  : "root: gangway run allows it; for a bare mpirun set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+}
+
+std::string health_name(Health health) {
+  switch (health) {
+    case Health::kGood:
+      return "good";
+    case Health::kNote:
+      return "note";
+    case Health::kBad:
+      return "bad";
+  }
+  return "bad";
+}
+
+}  // namespace
+
+std::vector<Finding> examine(const Environment& environment) {
+  return {{"gangway", Health::kGood, GANGWAY_VERSION},
+          find_programs(),
+          find_libtorch(),
+          find_mpi(),
+          run_two_ranks(),
+          {"CUDA toolkit", Health::kGood, GANGWAY_CUDA_VERSION " (at build time)"},
+          {"Protobuf", Health::kGood, GANGWAY_PROTOBUF_VERSION " (at build time)"},
+          {"gRPC", Health::kGood, GANGWAY_GRPC_VERSION " (at build time)"},
+          find_cores(),
+          find_memory(),
+          find_space("/dev/shm", "/dev/shm", kLeastSharedMemoryGib),
+          find_space("disk", fs::current_path(), kLeastDiskGib),
+          find_fashion_mnist(),
+          find_user(environment)};
+}
+
+std::string findings_text(const std::vector<Finding>& findings) {
+  report::Table table({{.title = "item"}, {.title = "health"}, {.title = "detail"}});
+  for (const Finding& finding : findings) {
+    table.add_row({finding.item, health_name(finding.health), finding.detail});
+  }
+  return table.text();
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"item", finding.item}, {"health", health_name(finding.health)}, {"detail", finding.detail}});
+  }
+  return nlohmann::ordered_json{{"healthy", is_healthy(findings)}, {"findings", list}}.dump(2) + "\n";
+}
+
+bool is_healthy(const std::vector<Finding>& findings) {
+  return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.health == Health::kBad; });
+}
+
+}  // namespace gangway::launch

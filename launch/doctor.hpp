@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// `gangway doctor`: what this machine has and lacks, as a table or as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/environment.hpp"
+
+namespace gangway::launch {
+
+enum class Health { kGood, kNote, kBad };
+
+struct Finding {
+  std::string item;
+  Health health = Health::kGood;
+  std::string detail;  ///< what is there; for kNote and kBad also the remedy
+};
+
+/// Looks; starts two ranks under mpirun for a moment, changes nothing.
+[[nodiscard]] std::vector<Finding> examine(const Environment& environment);
+
+[[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
+/// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}], "healthy": true}.
+[[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
+[[nodiscard]] bool is_healthy(const std::vector<Finding>& findings);
+
+}  // namespace gangway::launch

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "launch/environment.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
+extern char** environ;
+
+namespace gangway::launch {
+
+Environment read_environment() {
+  Environment variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const auto equals = text.find('='); equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+std::optional<std::string> find_variable(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::nullopt : std::optional(found->second);
+}
+
+Environment gangway_variables(const Environment& environment) {
+  Environment chosen;
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("GANGWAY_")) {
+      chosen.emplace(name, value);
+    }
+  }
+  return chosen;
+}
+
+std::filesystem::path program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+
+void become(const std::string& program, const std::vector<std::string>& arguments) {
+  const std::string path = (program_folder() / program).string();
+  std::vector<char*> words{const_cast<char*>(path.c_str())};  // execv does not write
+  for (const std::string& argument : arguments) {
+    words.push_back(const_cast<char*>(argument.c_str()));
+  }
+  words.push_back(nullptr);
+  ::execv(path.c_str(), words.data());
+  throw EnvironmentError(fmt::format("{} cannot be started: {}: build all programs (./launch/build)", path, std::strerror(errno)));
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The only reader of environment variables and of this program's place, for the gangway command. Called at the start.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gangway::launch {
+
+using Environment = std::map<std::string, std::string>;
+
+/// All variables of this process.
+[[nodiscard]] Environment read_environment();
+
+[[nodiscard]] std::optional<std::string> find_variable(const Environment& environment, const std::string& name);
+
+/// Those whose name begins with GANGWAY_.
+[[nodiscard]] Environment gangway_variables(const Environment& environment);
+
+/// The folder of this program, where its siblings lie.
+[[nodiscard]] std::filesystem::path program_folder();
+
+/// Becomes another of Gangway's programs. @throws EnvironmentError when it is not there.
+[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments);
+
+}  // namespace gangway::launch

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run_job.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "job/atomic_file.hpp"
+#include "job/dry_run.hpp"
+#include "job/errors.hpp"
+#include "job/parse.hpp"
+#include "job/run_directory.hpp"
+#include "launch/mpirun_command.hpp"
+#include "launch/supervise.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxHostfileBytes = std::size_t{1} << 20U;
+// A run that was killed a moment ago holds its lock until its last process is gone, about a second.
+constexpr std::chrono::seconds kLockPatience{10};
+constexpr std::chrono::milliseconds kLockRetry{200};
+
+std::string read_hostfile(const fs::path& path) {
+  const auto text = read_small_file(path, kMaxHostfileBytes);
+  if (!text) {
+    throw ConfigError(fmt::format("--hostfile {}: no such file", path.string()));
+  }
+  return *text;
+}
+
+fs::path choose_run(const RunOptions& options, const std::string& default_name) {
+  const std::string name = options.run_name.empty() ? default_name : options.run_name;
+  require_run_name(name);
+  if (options.resume == "never") {
+    return create_run(options.outdir, name);
+  }
+  if (options.resume == "must" && !find_run(options.outdir, name)) {
+    throw CheckpointError(fmt::format("--resume must: there is no run '{}' in {}: start with --resume auto", name,
+                                      options.outdir.string()));
+  }
+  return open_run(options.outdir, name);
+}
+
+/// The run must be nobody's before the old status is forgotten. The coordinator takes the lock for good.
+void require_free(const fs::path& run) {
+  const auto end = std::chrono::steady_clock::now() + kLockPatience;
+  for (bool told = false;; told = true) {
+    try {
+      const RunLock probe(run);
+      return;
+    } catch (const EnvironmentError& error) {
+      if (std::chrono::steady_clock::now() >= end) {
+        throw;
+      }
+      if (!told) {
+        std::cout << "note   " << error.what() << "; waiting for its end" << std::endl;
+      }
+      std::this_thread::sleep_for(kLockRetry);
+    }
+  }
+}
+
+/// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything looks like a terminal.
+int bar_columns(const std::string& progress) {
+  winsize size{};
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  constexpr int kUnknownWidth = 80;
+  const int columns = is_terminal && size.ws_col > 0 ? size.ws_col : kUnknownWidth;
+  if (progress == "bar") {
+    return columns;
+  }
+  return progress == "auto" && is_terminal ? columns : 0;
+}
+
+std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run, const std::string& resume_command) {
+  std::vector<std::string> words{fs::absolute(options.job_file).string()};
+  words.insert(words.end(), options.overrides.begin(), options.overrides.end());
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.push_back(name);
+    words.push_back(value);
+  };
+  add("--run-directory", run.string());
+  add("--resume", options.resume);
+  add("--command", resume_command);
+  if (options.lifeline_port != 0) {
+    add("--lifeline-port", std::to_string(options.lifeline_port));
+  }
+  if (const int columns = bar_columns(options.progress); columns > 0) {
+    add("--bar-columns", std::to_string(columns));
+  }
+  return words;
+}
+
+/// Variables that change what ranks on other hosts do.
+std::vector<std::string> exported_variables(const Environment& environment) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") || name == "CUDA_VISIBLE_DEVICES") {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void set_default(const char* name, const char* value) { ::setenv(name, value, /*overwrite=*/0); }
+
+void allow_root() {
+  if (::geteuid() == 0) {
+    set_default("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    set_default("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+}
+
+fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
+  if (options.hostfile.empty()) {
+    return {};
+  }
+  fs::path path = run / "hostfile";
+  write_file_atomically(path, hostfile_with_coordinator(read_hostfile(options.hostfile)));
+  return path;
+}
+
+}  // namespace
+
+int default_workers(const JobSpec& spec, int slots) {
+  if (spec.layout.data > 0) {
+    return spec.layout.data;
+  }
+  return std::max(1, std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));
+}
+
+std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
+  bool is_new = false;
+  for (std::size_t index = 0; index < typed.size(); ++index) {
+    if (typed[index] == "--resume=never") {
+      typed[index] = "--resume=auto";
+      is_new = true;
+    } else if (typed[index] == "--resume" && index + 1 < typed.size() && typed[index + 1] == "never") {
+      typed[index + 1] = "auto";
+      is_new = true;
+    }
+  }
+  if (is_new) {
+    typed.insert(typed.end(), {"--run", run_directory_name});
+  }
+  return shell_line(typed);
+}
+
+int run_job(const RunOptions& options, const Environment& environment, const std::vector<std::string>& typed) {
+  const ResolvedJob job = load_job({.file = options.job_file,
+                                    .text = std::nullopt,
+                                    .overrides = options.overrides,
+                                    .environment = gangway_variables(environment)});
+  const int slots = options.hostfile.empty() ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
+                                             : hostfile_slots(read_hostfile(options.hostfile));
+  const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
+  require_workers(job.spec, workers);
+  if (options.dry_run) {
+    std::cout << describe_dry_run(job.spec, workers) << std::flush;
+    return static_cast<int>(ExitCode::kDone);
+  }
+  const fs::path run = choose_run(options, job.name);
+  require_free(run);
+  clear_status(run);
+  fs::remove(run / kPlacementFile);
+  const std::string resume_command = resume_line(typed, run.filename().string());
+  SupervisedJob supervised{
+      .command = mpirun_command({.workers = workers,
+                                 .threads = job.spec.numerics.threads,
+                                 .program = program_folder() / "gangway",
+                                 .hostfile = coordinator_hostfile(options, run),
+                                 .exported_variables = exported_variables(environment),
+                                 .train_arguments = train_arguments(options, run, resume_command)}),
+      .run_directory = run,
+      .resume_command = resume_command};
+  std::cout << "$ " << shell_line(supervised.command) << std::endl;
+  allow_root();
+  return supervise(supervised);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "launch/train.hpp"
+
+#include <charconv>
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::launch {
+namespace {
+
+int number(const std::string& name, const std::string& text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
+    throw EnvironmentError(fmt::format("{}='{}' is no rank: start with mpirun, srun --mpi=pmix or gangway run", name, text));
+  }
+  return value;
+}
+
+/// Signals that come before a rank can answer must neither kill it nor get lost.
+void hold_signals(int rank) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
+    sigaddset(&set, signal);
+    if (rank > 0) {
+      std::signal(signal, SIG_IGN);  // the coordinator answers, for all
+    }
+  }
+  if (rank == 0) {
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  }
+}
+
+}  // namespace
+
+int launched_rank(const Environment& environment) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
+    if (const auto rank = find_variable(environment, name)) {
+      return number(name, *rank);
+    }
+  }
+  if (const auto tasks = find_variable(environment, "SLURM_NTASKS"); tasks && find_variable(environment, "SLURM_PROCID")) {
+    throw EnvironmentError(fmt::format("Slurm started {} tasks that do not know one another: use 'srun --mpi=pmix gangway train "
+                                       "...', or 'mpirun gangway train ...' inside the allocation",
+                                       *tasks));
+  }
+  throw EnvironmentError("not started by mpirun: use 'gangway run JOB.yaml -n 2', or 'mpirun -n 3 gangway train JOB.yaml' for a "
+                         "coordinator and two workers");
+}
+
+void train(const Environment& environment, const std::vector<std::string>& arguments) {
+  const int rank = launched_rank(environment);
+  hold_signals(rank);
+  if (rank == 0) {
+    become("gangway-coordinator", arguments);
+  }
+  become("gangway-worker", {});
+}
+
+}  // namespace gangway::launch

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One block of floats under an ArenaLayout. Pages that are never touched are never resident, so an arena of which a
-// worker uses only its slices (moments, averages) costs only those.
+// One block of floats under an ArenaLayout. Pages that are never touched are never resident, so an
+// arena of which a worker uses only its slices (moments, averages) costs only those.
 #pragma once
-
-#include <sys/mman.h>
 
 #include <cstddef>
 #include <span>
+
+#include <sys/mman.h>
 
 #include "comm/arena_layout.hpp"
 #include "job/errors.hpp"
@@ -20,7 +20,8 @@ class Arena {
     if (elements_ == 0) {
       return;
     }
-    void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
       throw EnvironmentError("out of address space for an arena; use fewer workers on this host");
     }
@@ -43,7 +44,9 @@ class Arena {
   [[nodiscard]] const float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return elements_; }
   [[nodiscard]] std::span<float> range(ElementRange r) { return {data_ + r.begin, r.size()}; }
-  [[nodiscard]] std::span<const float> range(ElementRange r) const { return {data_ + r.begin, r.size()}; }
+  [[nodiscard]] std::span<const float> range(ElementRange r) const {
+    return {data_ + r.begin, r.size()};
+  }
 
  private:
   [[nodiscard]] std::size_t bytes() const noexcept { return elements_ * sizeof(float); }

@@ -6,9 +6,12 @@
 namespace gangway::comm {
 namespace {
 
-std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+std::size_t round_up(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
-std::size_t place(std::span<const ArenaLayout::Tensor> tensors, std::size_t offset, std::vector<ArenaEntry>& entries) {
+std::size_t place(std::span<const ArenaLayout::Tensor> tensors, std::size_t offset,
+                  std::vector<ArenaEntry>& entries) {
   for (const ArenaLayout::Tensor& tensor : tensors) {
     entries.push_back({tensor.name, offset, tensor.elements});
     offset = round_up(offset + tensor.elements, kTensorAlignment);

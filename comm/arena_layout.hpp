@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where each tensor of a network lies inside one flat block of floats. Weights, gradients, moments and averages of a
-// network all use one layout, so that "elements [a, b)" means the same everywhere. Immutable; any thread.
+// Where each tensor of a network lies inside one flat block of floats. Weights, gradients, moments
+// and averages of a network all use one layout, so that "elements [a, b)" means the same
+// everywhere. Immutable; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +12,11 @@
 
 namespace gangway::comm {
 
-/// Tensors start at multiples of this: vector bodies and scalar tails round differently (design.md, part 1).
+/// Tensors start at multiples of this: vector bodies and scalar tails round differently (design.md,
+/// part 1).
 inline constexpr std::size_t kTensorAlignment = 64;
-/// Norms are sums over blocks of this many elements; slices of owners are made of whole blocks (docs/numerics.md).
+/// Norms are sums over blocks of this many elements; slices of owners are made of whole blocks
+/// (docs/numerics.md).
 inline constexpr std::size_t kBlockElements = 4096;
 
 /// Half-open range of elements.
@@ -29,7 +32,7 @@ struct ElementRange {
 
 struct ArenaEntry {
   std::string name;
-  std::size_t offset = 0;    ///< elements from the start of the arena
+  std::size_t offset = 0;  ///< elements from the start of the arena
   std::size_t elements = 0;
 };
 
@@ -40,8 +43,9 @@ class ArenaLayout {
     std::size_t elements = 0;
   };
 
-  /// Lays out `parameters` in module order, then, from the next block on, `statistics`: values that are folded over
-  /// the micro-batches like gradients but updated by an average instead of the optimiser (BatchNorm).
+  /// Lays out `parameters` in module order, then, from the next block on, `statistics`: values that
+  /// are folded over the micro-batches like gradients but updated by an average instead of the
+  /// optimiser (BatchNorm).
   ArenaLayout(std::span<const Tensor> parameters, std::span<const Tensor> statistics);
 
   [[nodiscard]] const std::vector<ArenaEntry>& parameters() const { return parameters_; }

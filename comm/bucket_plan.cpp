@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "comm/bucket_plan.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
+
+#include <xxhash.h>
 
 namespace gangway::comm {
 
-BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets) : num_workers_(num_workers) {
+BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets)
+    : num_workers_(num_workers) {
   const std::size_t blocks = layout.num_blocks();
-  const std::size_t count = std::max<std::size_t>(1, std::min({target_buckets, blocks, kMaxBuckets}));
+  const std::size_t count =
+      std::max<std::size_t>(1, std::min({target_buckets, blocks, kMaxBuckets}));
   for (std::size_t i = count; i-- > 0;) {
-    const ElementRange range{blocks * i / count * kBlockElements, blocks * (i + 1) / count * kBlockElements};
+    const ElementRange range{blocks * i / count * kBlockElements,
+                             blocks * (i + 1) / count * kBlockElements};
     if (!range.empty()) {
       buckets_.push_back(range);
     }
   }
-  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(num_workers), layout.size(), layout.statistics_range().begin};
+  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(num_workers), layout.size(),
+                                   layout.statistics_range().begin};
   for (const std::vector<ArenaEntry>* entries : {&layout.parameters(), &layout.statistics()}) {
     for (const ArenaEntry& entry : *entries) {
       words.push_back(XXH3_64bits(entry.name.data(), entry.name.size()));
@@ -35,7 +39,8 @@ ElementRange BucketPlan::slice(std::size_t index, int worker) const {
   const ElementRange bucket = buckets_[index];
   const std::size_t blocks = bucket.size() / kBlockElements;
   const auto cut = [&](int w) {
-    return bucket.begin + blocks * static_cast<std::size_t>(w) / static_cast<std::size_t>(num_workers_) * kBlockElements;
+    return bucket.begin + blocks * static_cast<std::size_t>(w) /
+                              static_cast<std::size_t>(num_workers_) * kBlockElements;
   };
   return {cut(worker), cut(worker + 1)};
 }

@@ -9,9 +9,12 @@ namespace gangway::comm {
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit Deadline(std::chrono::milliseconds from_now) : end_(Clock::now() + from_now), allowed_(from_now) {}
+  explicit Deadline(std::chrono::milliseconds from_now)
+      : end_(Clock::now() + from_now), allowed_(from_now) {}
   [[nodiscard]] bool expired() const { return Clock::now() >= end_; }
-  [[nodiscard]] double allowed_seconds() const { return std::chrono::duration<double>(allowed_).count(); }
+  [[nodiscard]] double allowed_seconds() const {
+    return std::chrono::duration<double>(allowed_).count();
+  }
 
  private:
   Clock::time_point end_;

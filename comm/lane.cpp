@@ -4,7 +4,9 @@
 namespace gangway::comm {
 
 Lane::Lane(Task pump, std::chrono::microseconds idle_period)
-    : pump_(std::move(pump)), idle_period_(idle_period), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : pump_(std::move(pump)),
+      idle_period_(idle_period),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Lane::~Lane() {
   thread_.request_stop();
@@ -37,7 +39,8 @@ void Lane::run(const std::stop_token& stop) {
     Task task;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, idle_period_, [&] { return woken_ || (!tasks_.empty() && failure_ == nullptr); });
+      changed_.wait_for(lock, stop, idle_period_,
+                        [&] { return woken_ || (!tasks_.empty() && failure_ == nullptr); });
       woken_ = false;
       if (!tasks_.empty() && failure_ == nullptr) {
         task = std::move(tasks_.front());
@@ -50,7 +53,8 @@ void Lane::run(const std::stop_token& stop) {
       ++finished_;
       finished_changed_.notify_all();
     }
-    attempt(pump_);  // after every task too: a lane that is never idle must not silence the control messages
+    attempt(pump_);  // after every task too: a lane that is never idle must not silence the control
+                     // messages
   }
 }
 

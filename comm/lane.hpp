@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one thread of a worker that communicates. The compute thread submits tasks, which run in order, and waits for
-// them where it needs their result; between tasks the lane pumps the control messages that share its thread.
+// The one thread of a worker that communicates. The compute thread submits tasks, which run in
+// order, and waits for them where it needs their result; between tasks the lane pumps the control
+// messages that share its thread.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,8 @@ class Lane {
   using Task = std::function<void()>;
   using Ticket = std::uint64_t;
 
-  /// @param pump  called after every task, on the lane's thread, and every `idle_period` where there is none
+  /// @param pump  called after every task, on the lane's thread, and every `idle_period` where
+  /// there is none
   explicit Lane(Task pump, std::chrono::microseconds idle_period = std::chrono::microseconds(500));
   /// Ends after the task in hand; tasks not begun are dropped.
   ~Lane();
@@ -28,8 +30,8 @@ class Lane {
 
   /// Any thread. Never waits.
   Ticket submit(Task task);
-  /// Waits until the task of `ticket` and all before it have ended. Rethrows the first failure of any task: after one,
-  /// no further task runs.
+  /// Waits until the task of `ticket` and all before it have ended. Rethrows the first failure of
+  /// any task: after one, no further task runs.
   void wait(Ticket ticket);
   /// Has the pump run soon; any thread.
   void wake();
@@ -41,7 +43,7 @@ class Lane {
 
   Task pump_;
   std::chrono::microseconds idle_period_;
-  std::mutex mutex_;                    // guards the six below
+  std::mutex mutex_;  // guards the six below
   std::condition_variable_any changed_;
   std::condition_variable finished_changed_;
   std::deque<Task> tasks_;
@@ -49,7 +51,7 @@ class Lane {
   Ticket finished_ = 0;
   bool woken_ = false;
   std::exception_ptr failure_;
-  std::jthread thread_;                 // last: it uses all of the above
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace gangway::comm

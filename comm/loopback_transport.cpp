@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "comm/loopback_transport.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "job/errors.hpp"
 
@@ -20,13 +20,15 @@ void LoopbackHub::kill(int worker) {
   changed_.notify_all();
 }
 
-RequestId LoopbackTransport::start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) {
+RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
+                                        std::span<const std::byte> bytes) {
   const std::scoped_lock lock(hub_.mutex_);
   if (hub_.dead_[static_cast<std::size_t>(worker_)]) {
     throw CommError(fmt::format("worker {} is dead", worker_));
   }
   count_sent(bytes.size());
-  const LoopbackHub::Fate fate = hub_.injector_ ? hub_.injector_(worker_, peer, tag) : LoopbackHub::Fate{};
+  const LoopbackHub::Fate fate =
+      hub_.injector_ ? hub_.injector_(worker_, peer, tag) : LoopbackHub::Fate{};
   if (!fate.lost) {
     auto& queue = hub_.in_flight_[{worker_, peer, tag.packed()}];
     LoopbackHub::Clock::time_point arrival = LoopbackHub::Clock::now() + fate.delay;
@@ -52,7 +54,8 @@ bool LoopbackTransport::done(RequestId request) {
   const Receive receive = found->second;
   // Receives of one wire are served in the order they were started, like MPI's.
   for (auto earlier = receives_.begin(); earlier != found; ++earlier) {
-    if (earlier->second.peer == receive.peer && earlier->second.tag.packed() == receive.tag.packed()) {
+    if (earlier->second.peer == receive.peer &&
+        earlier->second.tag.packed() == receive.tag.packed()) {
       return false;
     }
   }
@@ -63,8 +66,10 @@ bool LoopbackTransport::done(RequestId request) {
     queue.pop_front();
     receives_.erase(found);
     if (message.bytes.size() != receive.bytes.size()) {
-      throw CommError(fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers built from one job?",
-                                  worker_, receive.peer, message.bytes.size(), receive.bytes.size()));
+      throw CommError(
+          fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
+                      "built from one job?",
+                      worker_, receive.peer, message.bytes.size(), receive.bytes.size()));
     }
     std::ranges::copy(message.bytes, receive.bytes.begin());
     return true;

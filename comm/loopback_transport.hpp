@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranks as threads of one process, for tests of everything above the transport: delay, loss and death can be injected.
+// Ranks as threads of one process, for tests of everything above the transport: delay, loss and
+// death can be injected.
 #pragma once
 
 #include <chrono>
@@ -26,7 +27,8 @@ class LoopbackHub {
   };
   using Injector = std::function<Fate(int from, int to, MessageTag tag)>;
 
-  explicit LoopbackHub(int num_workers) : num_workers_(num_workers), dead_(static_cast<std::size_t>(num_workers)) {}
+  explicit LoopbackHub(int num_workers)
+      : num_workers_(num_workers), dead_(static_cast<std::size_t>(num_workers)) {}
 
   [[nodiscard]] int num_workers() const { return num_workers_; }
   /// Decides the fate of every later message; called with the hub locked.
@@ -43,7 +45,7 @@ class LoopbackHub {
   using Wire = std::tuple<int, int, int>;  // from, to, packed tag
 
   int num_workers_;
-  std::mutex mutex_;                            // guards all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::map<Wire, std::deque<Message>> in_flight_;
   std::vector<bool> dead_;
@@ -52,13 +54,16 @@ class LoopbackHub {
 
 class LoopbackTransport final : public Transport {
  public:
-  LoopbackTransport(LoopbackHub& hub, int worker, std::int64_t epoch = 0) : hub_(hub), worker_(worker), epoch_(epoch) {}
+  LoopbackTransport(LoopbackHub& hub, int worker, std::int64_t epoch = 0)
+      : hub_(hub), worker_(worker), epoch_(epoch) {}
 
   [[nodiscard]] int worker() const override { return worker_; }
   [[nodiscard]] int num_workers() const override { return hub_.num_workers(); }
   [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
-  [[nodiscard]] RequestId start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) override;
-  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) override;
+  [[nodiscard]] RequestId start_send(int peer, MessageTag tag,
+                                     std::span<const std::byte> bytes) override;
+  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
+                                        std::span<std::byte> bytes) override;
   [[nodiscard]] bool done(RequestId request) override;
   void idle() override;
 

@@ -9,10 +9,12 @@ namespace gangway::comm {
 
 MpiSession::MpiSession() {
   int provided = MPI_THREAD_SINGLE;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_SERIALIZED) {
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
+      provided < MPI_THREAD_SERIALIZED) {
     throw EnvironmentError("MPI does not start with thread support; try 'gangway doctor'");
   }
-  // A survivor that writes to a dead TCP peer must get an error, not SIGPIPE. MPI_Init may have set its own handler.
+  // A survivor that writes to a dead TCP peer must get an error, not SIGPIPE. MPI_Init may have set
+  // its own handler.
   (void)std::signal(SIGPIPE, SIG_IGN);
   MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MPI_Init to MPI_Finalize of one process, with what survives the loss of a rank (facts: one communicator made at the
-// start, errors returned, SIGPIPE ignored).
+// MPI_Init to MPI_Finalize of one process, with what survives the loss of a rank (facts: one
+// communicator made at the start, errors returned, SIGPIPE ignored).
 #pragma once
 
 #include <mpi.h>
@@ -9,11 +9,13 @@ namespace gangway::comm {
 
 class MpiSession {
  public:
-  /// Thread level "serialized": one thread at a time calls MPI, in a worker the lane's. @throws EnvironmentError.
+  /// Thread level "serialized": one thread at a time calls MPI, in a worker the lane's. @throws
+  /// EnvironmentError.
   MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  ~MpiSession() = default;  // without finalize(): the process is about to _exit, and MPI is left alone
+  ~MpiSession() =
+      default;  // without finalize(): the process is about to _exit, and MPI is left alone
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }

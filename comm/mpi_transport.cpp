@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "comm/mpi_transport.hpp"
 
-#include <fmt/format.h>
-#include <sched.h>
-
 #include <array>
 #include <limits>
+
+#include <fmt/format.h>
+#include <sched.h>
 
 #include "job/errors.hpp"
 
@@ -25,20 +25,22 @@ void check(int code, const char* what, int peer) {
 
 int count_of(std::size_t bytes) {
   if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw InvariantError(fmt::format("a message of {} bytes is larger than MPI takes in one piece; use more buckets", bytes));
+    throw InvariantError(fmt::format(
+        "a message of {} bytes is larger than MPI takes in one piece; use more buckets", bytes));
   }
   return static_cast<int>(bytes);
 }
 
 }  // namespace
 
-MpiTransport::MpiTransport(const MpiSession& session, std::int64_t epoch, std::function<void()> pump)
+MpiTransport::MpiTransport(const MpiSession& session, std::int64_t epoch,
+                           std::function<void()> pump)
     : session_(session), epoch_(epoch), pump_(std::move(pump)) {}
 
 RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) {
   Operation operation{MPI_REQUEST_NULL, peer, 0, false};
-  check(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(), session_.communicator(),
-                  &operation.request),
+  check(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
+                  session_.communicator(), &operation.request),
         "MPI_Isend", peer);
   count_sent(bytes.size());
   operations_.emplace(next_request_, operation);
@@ -47,8 +49,8 @@ RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std
 
 RequestId MpiTransport::start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) {
   Operation operation{MPI_REQUEST_NULL, peer, bytes.size(), true};
-  check(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(), session_.communicator(),
-                  &operation.request),
+  check(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
+                  session_.communicator(), &operation.request),
         "MPI_Irecv", peer);
   operations_.emplace(next_request_, operation);
   return next_request_++;
@@ -73,8 +75,10 @@ bool MpiTransport::done(RequestId request) {
     int received = 0;
     MPI_Get_count(&status, MPI_BYTE, &received);
     if (static_cast<std::size_t>(received) != ended.expected_bytes) {
-      throw CommError(fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers built from one job?",
-                                  worker(), ended.peer, received, ended.expected_bytes));
+      throw CommError(
+          fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
+                      "built from one job?",
+                      worker(), ended.peer, received, ended.expected_bytes));
     }
   }
   idle_polls_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Workers over MPI: MPI_Isend and MPI_Irecv on the session's communicator, polled with MPI_Test, the epoch in the tag.
-// Rank 0 is the coordinator, so worker w is rank w + 1. Lane thread only.
+// Workers over MPI: MPI_Isend and MPI_Irecv on the session's communicator, polled with MPI_Test,
+// the epoch in the tag. Rank 0 is the coordinator, so worker w is rank w + 1. Lane thread only.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,10 @@ class MpiTransport final : public Transport {
   [[nodiscard]] int worker() const override { return session_.rank() - 1; }
   [[nodiscard]] int num_workers() const override { return session_.size() - 1; }
   [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
-  [[nodiscard]] RequestId start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) override;
-  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) override;
+  [[nodiscard]] RequestId start_send(int peer, MessageTag tag,
+                                     std::span<const std::byte> bytes) override;
+  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
+                                        std::span<std::byte> bytes) override;
   [[nodiscard]] bool done(RequestId request) override;
   void idle() override;
 

@@ -12,12 +12,14 @@ bool poll_all(Transport& transport, std::vector<PendingRequest>& pending) {
   return pending.empty();
 }
 
-void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const Deadline& deadline, std::string_view what) {
+void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const Deadline& deadline,
+              std::string_view what) {
   while (!poll_all(transport, pending)) {
     if (deadline.expired()) {
-      throw CommError(fmt::format("worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
-                                  "The limit is layout.timeout_seconds",
-                                  transport.worker(), deadline.allowed_seconds(), pending.front().peer, what));
+      throw CommError(fmt::format(
+          "worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
+          "The limit is layout.timeout_seconds",
+          transport.worker(), deadline.allowed_seconds(), pending.front().peer, what));
     }
     transport.idle();
   }

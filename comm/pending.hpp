@@ -18,7 +18,8 @@ struct PendingRequest {
 
 /// Polls until every request in `pending` is done, then empties it.
 /// @throws CommError naming `what` and the first silent peer when the deadline passes.
-void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const Deadline& deadline, std::string_view what);
+void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const Deadline& deadline,
+              std::string_view what);
 
 /// Removes the requests that are done; true when none is left. Does not wait.
 [[nodiscard]] bool poll_all(Transport& transport, std::vector<PendingRequest>& pending);

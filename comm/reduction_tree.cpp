@@ -35,11 +35,13 @@ MicrobatchRange parent_of(MicrobatchRange node, int num_microbatches) {
   MicrobatchRange current{0, num_microbatches};
   while (current != node) {
     if (current.size() < 2 || !current.contains(node)) {
-      throw InvariantError(fmt::format("[{}, {}) is no subtree of {} micro-batches; please report this", node.begin, node.end,
-                                       num_microbatches));
+      throw InvariantError(
+          fmt::format("[{}, {}) is no subtree of {} micro-batches; please report this", node.begin,
+                      node.end, num_microbatches));
     }
     const int middle = split_point(current);
-    const MicrobatchRange child = node.begin < middle ? MicrobatchRange{current.begin, middle} : MicrobatchRange{middle, current.end};
+    const MicrobatchRange child = node.begin < middle ? MicrobatchRange{current.begin, middle}
+                                                      : MicrobatchRange{middle, current.end};
     if (child == node) {
       return current;
     }

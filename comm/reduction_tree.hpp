@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one tree by which the gradients of M micro-batches are summed, whoever holds them: [0, M) is split at the middle,
-// recursively (design.md, part 1). Pure; any thread.
+// The one tree by which the gradients of M micro-batches are summed, whoever holds them: [0, M) is
+// split at the middle, recursively (design.md, part 1). Pure; any thread.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,20 @@ struct MicrobatchRange {
   int begin = 0;
   int end = 0;
   [[nodiscard]] int size() const { return end - begin; }
-  [[nodiscard]] bool contains(MicrobatchRange other) const { return begin <= other.begin && other.end <= end; }
+  [[nodiscard]] bool contains(MicrobatchRange other) const {
+    return begin <= other.begin && other.end <= end;
+  }
   friend bool operator==(const MicrobatchRange&, const MicrobatchRange&) = default;
 };
 
 /// Where a node of the tree is split into its two children; `node.size()` is at least 2.
 [[nodiscard]] inline int split_point(MicrobatchRange node) { return node.begin + node.size() / 2; }
 
-/// The fewest whole subtrees of [0, num_microbatches) whose leaves are exactly `range`, from left to right. Their sums
-/// are a worker's *partials*. One where the range is a whole subtree; at most about 2 log2(M).
-[[nodiscard]] std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range, int num_microbatches);
+/// The fewest whole subtrees of [0, num_microbatches) whose leaves are exactly `range`, from left
+/// to right. Their sums are a worker's *partials*. One where the range is a whole subtree; at most
+/// about 2 log2(M).
+[[nodiscard]] std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range,
+                                                          int num_microbatches);
 
 /// The parent of `node` in the tree over [0, num_microbatches); the root is its own parent.
 /// @throws InvariantError if `node` is no node of that tree.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Point-to-point messages between the workers of one job: non-blocking, polled, never a collective, so that the loss of
-// a peer can always be survived (facts: the only MPI pattern that does). Used by the lane's thread only.
+// Point-to-point messages between the workers of one job: non-blocking, polled, never a collective,
+// so that the loss of a peer can always be survived (facts: the only MPI pattern that does). Used
+// by the lane's thread only.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,19 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  [[nodiscard]] virtual int worker() const = 0;        ///< own index, 0..num_workers()-1
+  [[nodiscard]] virtual int worker() const = 0;  ///< own index, 0..num_workers()-1
   [[nodiscard]] virtual int num_workers() const = 0;
   [[nodiscard]] virtual std::int64_t epoch() const = 0;
 
   /// Starts sending `bytes` to `peer`; they must stay unchanged until the request is done.
-  [[nodiscard]] virtual RequestId start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) = 0;
+  [[nodiscard]] virtual RequestId start_send(int peer, MessageTag tag,
+                                             std::span<const std::byte> bytes) = 0;
   /// Starts receiving exactly bytes.size() bytes from `peer`.
-  [[nodiscard]] virtual RequestId start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) = 0;
+  [[nodiscard]] virtual RequestId start_receive(int peer, MessageTag tag,
+                                                std::span<std::byte> bytes) = 0;
   /// Makes progress; true once, when the request is complete (it is then forgotten).
-  /// @throws CommError if the peer failed or sent another number of bytes; the request is then forgotten.
+  /// @throws CommError if the peer failed or sent another number of bytes; the request is then
+  /// forgotten.
   [[nodiscard]] virtual bool done(RequestId request) = 0;
   /// Called between polls that found nothing done: gives up the core, pumps what shares the thread.
   virtual void idle() = 0;

@@ -12,13 +12,17 @@
 namespace gangway::comm {
 namespace {
 
-constexpr std::size_t kChunk = 2048;  // floats a scratch row: a few rows stay in the first-level cache
+constexpr std::size_t kChunk =
+    2048;  // floats a scratch row: a few rows stay in the first-level cache
 
-/// Sums the subtree `node` for `count` elements from `offset` into `out`, using `scratch` rows below.
-void sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, std::size_t offset, std::size_t count, float* out,
-              float* scratch) {
-  if (rest.empty() || rest.front().microbatches.begin != node.begin || rest.front().microbatches.end > node.end) {
-    throw InvariantError("the partials of the workers do not cover the micro-batches; please report this");
+/// Sums the subtree `node` for `count` elements from `offset` into `out`, using `scratch` rows
+/// below.
+void sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, std::size_t offset,
+              std::size_t count, float* out, float* scratch) {
+  if (rest.empty() || rest.front().microbatches.begin != node.begin ||
+      rest.front().microbatches.end > node.end) {
+    throw InvariantError(
+        "the partials of the workers do not cover the micro-batches; please report this");
   }
   if (rest.front().microbatches == node) {
     std::memcpy(out, rest.front().values + offset, count * sizeof(float));
@@ -39,7 +43,8 @@ void add_in_place(float* target, const float* addend, std::size_t elements) {
   }
 }
 
-void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale, std::span<float> out) {
+void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale,
+              std::span<float> out) {
   std::size_t depth = 1;
   for (int n = num_microbatches; n > 1; n = (n + 1) / 2) {
     ++depth;
@@ -50,7 +55,8 @@ void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float
     std::span<const TreeSummand> rest = summands;
     sum_node({0, num_microbatches}, rest, offset, count, out.data() + offset, scratch.data());
     if (!rest.empty()) {
-      throw InvariantError("the workers hold more partials than there are micro-batches; please report this");
+      throw InvariantError(
+          "the workers hold more partials than there are micro-batches; please report this");
     }
     for (std::size_t i = 0; i < count; ++i) {
       out[offset + i] *= scale;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the reduction on plain floats: pairwise sums in tree order, and sums of squares by fixed blocks.
+// The arithmetic of the reduction on plain floats: pairwise sums in tree order, and sums of squares
+// by fixed blocks.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,13 @@ struct TreeSummand {
   const float* values = nullptr;
 };
 
-/// out[i] = scale * (sum of the summands' values[i] in tree order over [0, num_microbatches)), i < elements.
-/// @pre the summands, in ascending order, are whole subtrees that cover [0, num_microbatches) exactly.
+/// out[i] = scale * (sum of the summands' values[i] in tree order over [0, num_microbatches)), i <
+/// elements.
+/// @pre the summands, in ascending order, are whole subtrees that cover [0, num_microbatches)
+/// exactly.
 /// @throws InvariantError if they do not.
-void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale, std::span<float> out);
+void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale,
+              std::span<float> out);
 
 /// Sum of squares of one block (kBlockElements values) in double, always in the same order.
 [[nodiscard]] double block_sum_of_squares(const float* block);

@@ -6,22 +6,25 @@
 
 namespace gangway::gan {
 
-/// Generator: appends the one-hot label to "noise" [N, latent] → [N, latent + classes] (Mirza and Osindero, 2014).
+/// Generator: appends the one-hot label to "noise" [N, latent] → [N, latent + classes] (Mirza and
+/// Osindero, 2014).
 class LabelConcatenation final : public Block {
  public:
   explicit LabelConcatenation(std::int64_t classes) : classes_(classes) {}
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext& context) override;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
 
  private:
   std::int64_t classes_;
 };
 
-/// Discriminator: adds <embedding(label), mean of "features" over pixels> to what `head` makes of the features
-/// (projection discriminator, Miyato and Koyama, 2018, eq. 3).
+/// Discriminator: adds <embedding(label), mean of "features" over pixels> to what `head` makes of
+/// the features (projection discriminator, Miyato and Koyama, 2018, eq. 3).
 class ProjectionHead final : public Block {
  public:
   ProjectionHead(std::int64_t classes, std::int64_t features, std::int64_t pixels);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext& context) override;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
 
  private:
   std::int64_t classes_;

@@ -58,7 +58,8 @@ NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& c
 }
 
 at::Tensor LayerBlock::apply_linear(const at::Tensor& x) const {
-  const std::optional<at::Tensor> bias = bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
+  const std::optional<at::Tensor> bias =
+      bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
   switch (spec_.kind) {
     case LayerKind::kLinear:
       return at::linear(x, weight_->tensor, bias);
@@ -72,16 +73,18 @@ at::Tensor LayerBlock::apply_linear(const at::Tensor& x) const {
 
 at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& context) const {
   if (context.mode == Mode::kEvaluation) {
-    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean_->running, variance_->running, false,
-                          kNormMomentum, kNormEpsilon, true);
+    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean_->running,
+                          variance_->running, false, kNormMomentum, kNormEpsilon, true);
   }
   if (context.harvest == Harvest::kNo) {
-    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, {}, {}, true, kNormMomentum, kNormEpsilon, true);
+    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, {}, {}, true, kNormMomentum,
+                          kNormEpsilon, true);
   }
   // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
   at::Tensor mean = at::zeros_like(mean_->running);
   at::Tensor variance = at::zeros_like(variance_->running);
-  at::Tensor y = at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean, variance, true, 1.0, kNormEpsilon, true);
+  at::Tensor y = at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean, variance, true,
+                                1.0, kNormEpsilon, true);
   mean_->harvest.add_(mean);
   variance_->harvest.add_(variance);
   return y;

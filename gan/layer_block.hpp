@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block that most networks are made of: a linear map (dense, convolution, transposed convolution), an optional
-// BatchNorm, an activation, an optional keyed dropout.
+// The block that most networks are made of: a linear map (dense, convolution, transposed
+// convolution), an optional BatchNorm, an activation, an optional keyed dropout.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ enum class ActivationKind { kNone, kRelu, kLeakyRelu, kSoftplus, kTanh };
 
 struct LayerSpec {
   LayerKind kind = LayerKind::kLinear;
-  std::int64_t in = 1;       ///< features or channels
+  std::int64_t in = 1;  ///< features or channels
   std::int64_t out = 1;
-  std::int64_t kernel = 4;   ///< pixels, square
+  std::int64_t kernel = 4;  ///< pixels, square
   std::int64_t stride = 2;
   std::int64_t padding = 1;
   bool bias = false;
   bool batch_norm = false;
   ActivationKind activation = ActivationKind::kNone;
-  double dropout = 0.0;      ///< probability, keyed
-  std::vector<std::int64_t> input_shape = {};   ///< per example; empty: as it comes
+  double dropout = 0.0;                        ///< probability, keyed
+  std::vector<std::int64_t> input_shape = {};  ///< per example; empty: as it comes
   std::string input = "features";
   std::string output = "features";
   double initial_scale = 0.02;
@@ -32,7 +32,8 @@ struct LayerSpec {
 class LayerBlock final : public Block {
  public:
   explicit LayerBlock(LayerSpec spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext& context) override;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
 
  private:
   [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x) const;
@@ -48,7 +49,8 @@ class LayerBlock final : public Block {
   Statistic* variance_ = nullptr;
 };
 
-/// Weight of the newest micro-batch statistic in BatchNorm's running values (Ioffe and Szegedy, 2015; PyTorch's default).
+/// Weight of the newest micro-batch statistic in BatchNorm's running values (Ioffe and Szegedy,
+/// 2015; PyTorch's default).
 inline constexpr double kNormMomentum = 0.1;
 
 }  // namespace gangway::gan

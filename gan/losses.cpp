@@ -11,11 +11,12 @@ at::Tensor discriminator_real_loss(LossKind loss, const at::Tensor& real_logits)
   switch (loss) {
     case LossKind::kNonsaturating:  // Goodfellow et al., 2014, eq. 1, on logits
       return at::softplus(-real_logits).mean();
-    case LossKind::kLeastSquares:   // Mao et al., 2017, eq. 2 with a = 0, b = c = 1, without its factor of one half
+    case LossKind::kLeastSquares:  // Mao et al., 2017, eq. 2 with a = 0, b = c = 1, without its
+                                   // factor of one half
       return (real_logits - 1.0).square().mean();
-    case LossKind::kHinge:          // Lim and Ye, 2017; Miyato et al., 2018, eq. 16
+    case LossKind::kHinge:  // Lim and Ye, 2017; Miyato et al., 2018, eq. 16
       return at::relu(1.0 - real_logits).mean();
-    case LossKind::kWasserstein:    // Arjovsky et al., 2017, eq. 3
+    case LossKind::kWasserstein:  // Arjovsky et al., 2017, eq. 3
       return -real_logits.mean();
     case LossKind::kRelativistic:
       break;

@@ -7,7 +7,8 @@
 
 namespace gangway::gan {
 
-/// Whether the loss of a real image needs the logit of a fake one: the two passes are then one (relativistic).
+/// Whether the loss of a real image needs the logit of a fake one: the two passes are then one
+/// (relativistic).
 [[nodiscard]] bool couples_real_and_fake(LossKind loss);
 
 /// Discriminator's loss on real images. @pre !couples_real_and_fake(loss)
@@ -17,8 +18,9 @@ namespace gangway::gan {
 /// Generator's loss. @pre !couples_real_and_fake(loss)
 [[nodiscard]] at::Tensor generator_loss(LossKind loss, const at::Tensor& fake_logits);
 
-/// Relativistic pairing, softplus(-(a - b)): the discriminator's with (real, fake), the generator's with (fake, real)
-/// (Jolicoeur-Martineau, 2018; R3GAN, Huang et al., 2024, eq. 2).
-[[nodiscard]] at::Tensor relativistic_loss(const at::Tensor& preferred_logits, const at::Tensor& other_logits);
+/// Relativistic pairing, softplus(-(a - b)): the discriminator's with (real, fake), the generator's
+/// with (fake, real) (Jolicoeur-Martineau, 2018; R3GAN, Huang et al., 2024, eq. 2).
+[[nodiscard]] at::Tensor relativistic_loss(const at::Tensor& preferred_logits,
+                                           const at::Tensor& other_logits);
 
 }  // namespace gangway::gan

@@ -8,7 +8,8 @@
 namespace gangway::gan {
 
 const at::Tensor& NamedTensors::at(const std::string& name) const {
-  const auto found = std::ranges::find(tensors_, name, [](const auto& entry) { return entry.first; });
+  const auto found =
+      std::ranges::find(tensors_, name, [](const auto& entry) { return entry.first; });
   if (found == tensors_.end()) {
     throw InvariantError("a block needs the tensor '" + name + "', which no block before it made");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What flows between the blocks of a network: a few tensors by name, in a fixed order. Labels, styles or skip images
-// pass through blocks that do not know them.
+// What flows between the blocks of a network: a few tensors by name, in a fixed order. Labels,
+// styles or skip images pass through blocks that do not know them.
 #pragma once
 
 #include <string>
@@ -14,14 +14,17 @@ namespace gangway::gan {
 class NamedTensors {
  public:
   NamedTensors() = default;
-  NamedTensors(std::initializer_list<std::pair<std::string, at::Tensor>> tensors) : tensors_(tensors) {}
+  NamedTensors(std::initializer_list<std::pair<std::string, at::Tensor>> tensors)
+      : tensors_(tensors) {}
 
   /// @throws InvariantError when a block asks for what no block before it made.
   [[nodiscard]] const at::Tensor& at(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
   /// A copy in which `name` is `tensor`.
   [[nodiscard]] NamedTensors with(const std::string& name, at::Tensor tensor) const;
-  [[nodiscard]] const std::vector<std::pair<std::string, at::Tensor>>& entries() const { return tensors_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, at::Tensor>>& entries() const {
+    return tensors_;
+  }
 
  private:
   std::vector<std::pair<std::string, at::Tensor>> tensors_;

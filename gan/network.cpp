@@ -8,7 +8,8 @@ namespace gangway::gan {
 Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output)
     : name_(std::move(name)), blocks_(std::move(blocks)), output_(std::move(output)) {}
 
-NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in, ForwardContext context) {
+NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
+                                    ForwardContext context) {
   context.key.block = static_cast<std::int32_t>(index);
   return blocks_[index]->forward(in, context);
 }
@@ -45,14 +46,19 @@ void Network::initialise(std::uint64_t seed) {
   std::int32_t position = 0;
   for (const NamedParameter& named : parameters()) {
     Parameter& parameter = *named.parameter;
-    const RandomKey key{.seed = seed, .phase = kPhaseInitialisation, .repeat = name_ == "generator" ? 0 : 1,
-                        .block = position++, .draw = static_cast<std::int32_t>(RandomDraw::kWeight)};
+    const RandomKey key{.seed = seed,
+                        .phase = kPhaseInitialisation,
+                        .repeat = name_ == "generator" ? 0 : 1,
+                        .block = position++,
+                        .draw = static_cast<std::int32_t>(RandomDraw::kWeight)};
     if (parameter.initial == Initial::kZero) {
       parameter.tensor.zero_();
       continue;
     }
     const double mean = parameter.initial == Initial::kOnePlusNormal ? 1.0 : 0.0;
-    parameter.tensor.copy_(keyed_normal(key, parameter.tensor.sizes(), at::kCPU).mul_(parameter.initial_scale).add_(mean));
+    parameter.tensor.copy_(keyed_normal(key, parameter.tensor.sizes(), at::kCPU)
+                               .mul_(parameter.initial_scale)
+                               .add_(mean));
   }
   for (const NamedStatistic& named : statistics()) {
     named.statistic->running.fill_(named.statistic->initial);

@@ -14,20 +14,22 @@ class Network {
  public:
   /// @param name    "generator" or "discriminator": the prefix of its tensors' names
   /// @param output  the name under which the last block leaves the result
-  Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output = "features");
+  Network(std::string name, std::vector<std::unique_ptr<Block>> blocks,
+          std::string output = "features");
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] Block& block(std::size_t index) { return *blocks_[index]; }
 
   /// Runs one block; its index becomes part of the key.
-  [[nodiscard]] NamedTensors forward_block(std::size_t index, const NamedTensors& in, ForwardContext context);
+  [[nodiscard]] NamedTensors forward_block(std::size_t index, const NamedTensors& in,
+                                           ForwardContext context);
   /// Runs all blocks; the result of the last.
   [[nodiscard]] at::Tensor forward(NamedTensors in, const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
 
   struct NamedParameter {
-    std::string name;   ///< "generator/0/weight"
+    std::string name;  ///< "generator/0/weight"
     Parameter* parameter;
   };
   struct NamedStatistic {

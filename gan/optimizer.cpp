@@ -11,8 +11,9 @@ namespace gangway::gan {
 namespace {
 
 /// The overloads of at::_fused_adam_ and at::_fused_adamw_ whose learning rate is a number.
-using FusedStep = void (*)(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
-                           double, double, double, double, double, bool, bool, const std::optional<at::Tensor>&,
+using FusedStep = void (*)(at::TensorList, at::TensorList, at::TensorList, at::TensorList,
+                           at::TensorList, at::TensorList, double, double, double, double, double,
+                           bool, bool, const std::optional<at::Tensor>&,
                            const std::optional<at::Tensor>&);
 
 at::Tensor as_tensor(std::span<float> values) {
@@ -24,32 +25,42 @@ double decay_factor(const ScheduleSpec& schedule, double images, double total_im
     case DecayKind::kNone:
       return 1.0;
     case DecayKind::kCosine: {  // Loshchilov and Hutter, 2017, eq. 5, one cycle
-      const double progress = total_images > 0.0 ? std::clamp(images / total_images, 0.0, 1.0) : 1.0;
-      return schedule.final_factor + (1.0 - schedule.final_factor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+      const double progress =
+          total_images > 0.0 ? std::clamp(images / total_images, 0.0, 1.0) : 1.0;
+      return schedule.final_factor +
+             (1.0 - schedule.final_factor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     }
     case DecayKind::kStep:
-      return schedule.step_kimg > 0.0 ? std::pow(schedule.step_factor, std::floor(images / (schedule.step_kimg * 1000.0))) : 1.0;
+      return schedule.step_kimg > 0.0 ? std::pow(schedule.step_factor,
+                                                 std::floor(images / (schedule.step_kimg * 1000.0)))
+                                      : 1.0;
   }
   return 1.0;
 }
 
 }  // namespace
 
-void optimizer_step(const OptimizerSettings& settings, std::int64_t update, const OptimizerSlice& slice) {
+void optimizer_step(const OptimizerSettings& settings, std::int64_t update,
+                    const OptimizerSlice& slice) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> weights{as_tensor(slice.weights)};
-  // The fused kernels take the gradient as mutable although they only read it without a gradient scale.
-  std::vector<at::Tensor> gradients{as_tensor({const_cast<float*>(slice.gradient.data()), slice.gradient.size()})};
+  // The fused kernels take the gradient as mutable although they only read it without a gradient
+  // scale.
+  std::vector<at::Tensor> gradients{
+      as_tensor({const_cast<float*>(slice.gradient.data()), slice.gradient.size()})};
   std::vector<at::Tensor> first{as_tensor(slice.first_moment)};
   std::vector<at::Tensor> second{as_tensor(slice.second_moment)};
   const std::vector<at::Tensor> steps{at::scalar_tensor(static_cast<double>(update), at::kFloat)};
-  const FusedStep run = settings.kind == OptimizerKind::kAdam ? static_cast<FusedStep>(at::_fused_adam_)
-                                                              : static_cast<FusedStep>(at::_fused_adamw_);
-  run(weights, gradients, first, second, {}, steps, settings.lr, settings.beta1, settings.beta2, settings.weight_decay,
-      settings.eps, /*amsgrad=*/false, /*maximize=*/false, std::nullopt, std::nullopt);
+  const FusedStep run = settings.kind == OptimizerKind::kAdam
+                            ? static_cast<FusedStep>(at::_fused_adam_)
+                            : static_cast<FusedStep>(at::_fused_adamw_);
+  run(weights, gradients, first, second, {}, steps, settings.lr, settings.beta1, settings.beta2,
+      settings.weight_decay, settings.eps, /*amsgrad=*/false, /*maximize=*/false, std::nullopt,
+      std::nullopt);
 }
 
-OptimizerSettings scheduled_settings(const NetworkSpec& spec, double images, double total_images, double laziness) {
+OptimizerSettings scheduled_settings(const NetworkSpec& spec, double images, double total_images,
+                                     double laziness) {
   const double warmup = spec.schedule.warmup_kimg * 1000.0;
   const double rise = warmup > 0.0 ? std::min(1.0, images / warmup) : 1.0;
   const OptimizerSpec& optimizer = spec.optimizer;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019) on a flat slice, by LibTorch's fused kernels.
-// Element-wise: the bits do not depend on how an arena is cut, as long as cuts are multiples of 64 elements.
+// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019) on a flat slice, by LibTorch's
+// fused kernels. Element-wise: the bits do not depend on how an arena is cut, as long as cuts are
+// multiples of 64 elements.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,13 @@ struct OptimizerSlice {
 };
 
 /// @param update  number of this update, from 1 on (bias correction)
-void optimizer_step(const OptimizerSettings& settings, std::int64_t update, const OptimizerSlice& slice);
+void optimizer_step(const OptimizerSettings& settings, std::int64_t update,
+                    const OptimizerSlice& slice);
 
-/// Settings after `images` real images have been seen of `total_images`. `laziness` is k / (k + 1) for a job whose
-/// discriminator has a regulariser every k steps, else 1 (StyleGAN2, appendix B: lr * c, beta^c).
-[[nodiscard]] OptimizerSettings scheduled_settings(const NetworkSpec& spec, double images, double total_images, double laziness);
+/// Settings after `images` real images have been seen of `total_images`. `laziness` is k / (k + 1)
+/// for a job whose discriminator has a regulariser every k steps, else 1 (StyleGAN2, appendix B: lr
+/// * c, beta^c).
+[[nodiscard]] OptimizerSettings scheduled_settings(const NetworkSpec& spec, double images,
+                                                   double total_images, double laziness);
 
 }  // namespace gangway::gan

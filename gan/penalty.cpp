@@ -16,9 +16,12 @@ at::Tensor penalty_of(PenaltyKind kind, double weight, const at::Tensor& gradien
 }
 
 /// d(sum of <outputs, cotangents>) / d inputs and parameters; what does not depend stays undefined.
-torch::autograd::variable_list vector_jacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs,
-                                               const std::vector<at::Tensor>& cotangents, bool create_graph) {
-  return torch::autograd::grad(outputs, inputs, cotangents, /*retain_graph=*/true, create_graph, /*allow_unused=*/true);
+torch::autograd::variable_list vector_jacobian(const std::vector<at::Tensor>& outputs,
+                                               const std::vector<at::Tensor>& inputs,
+                                               const std::vector<at::Tensor>& cotangents,
+                                               bool create_graph) {
+  return torch::autograd::grad(outputs, inputs, cotangents, /*retain_graph=*/true, create_graph,
+                               /*allow_unused=*/true);
 }
 
 void accumulate(at::Tensor& target, const at::Tensor& addend) {
@@ -29,7 +32,8 @@ void accumulate(at::Tensor& target, const at::Tensor& addend) {
 }
 
 /// Adds to `.grad` in place, as autograd's own accumulation does: the gradient lives in an arena.
-void add_to_gradients(const std::vector<at::Tensor>& parameters, const torch::autograd::variable_list& gradients, std::size_t first) {
+void add_to_gradients(const std::vector<at::Tensor>& parameters,
+                      const torch::autograd::variable_list& gradients, std::size_t first) {
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& gradient = gradients[first + i];
@@ -62,11 +66,14 @@ void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& con
     current = current.with(name, tensor.detach());
   }
   for (std::size_t i = 0; i < network_.num_blocks(); ++i) {
-    // Only what the last block made, and at first the image, lies on the path from the image to the logits.
+    // Only what the last block made, and at first the image, lies on the path from the image to the
+    // logits.
     const std::string path = i == 0 ? "image" : network_.output();
     const at::Tensor input = current.at(path).detach().requires_grad_(true);
-    // An identity in between, because blocks may activate in place and a leaf must not be written to.
-    const NamedTensors out = network_.forward_block(i, current.with(path, input.view_as(input)), context);
+    // An identity in between, because blocks may activate in place and a leaf must not be written
+    // to.
+    const NamedTensors out =
+        network_.forward_block(i, current.with(path, input.view_as(input)), context);
     const at::Tensor output = out.at(network_.output());
     cuts_.push_back({{input}, {output}, {}, {}, {at::Tensor()}});
     current = out.with(network_.output(), output.detach());
@@ -82,7 +89,8 @@ void BlockwisePenalty::sweep_cotangents() {
       cotangent = cotangent.detach().requires_grad_(true);
     }
     cut.output_cotangents = cotangents;
-    cut.input_cotangents = vector_jacobian(cut.outputs, cut.inputs, cut.output_cotangents, /*create_graph=*/true);
+    cut.input_cotangents =
+        vector_jacobian(cut.outputs, cut.inputs, cut.output_cotangents, /*create_graph=*/true);
     cotangents = cut.input_cotangents;
   }
 }
@@ -109,7 +117,8 @@ void BlockwisePenalty::sweep_second_order(std::vector<at::Tensor> incoming) {
     std::vector<at::Tensor> wanted = cut.output_cotangents;
     wanted.insert(wanted.end(), cut.inputs.begin(), cut.inputs.end());
     wanted.insert(wanted.end(), parameters.begin(), parameters.end());
-    const torch::autograd::variable_list gradients = vector_jacobian(cut.input_cotangents, wanted, incoming, false);
+    const torch::autograd::variable_list gradients =
+        vector_jacobian(cut.input_cotangents, wanted, incoming, false);
     add_to_gradients(parameters, gradients, 2);
     accumulate(cut.adjoints.front(), gradients[1]);
     incoming = {gradients[0]};
@@ -124,7 +133,8 @@ void BlockwisePenalty::sweep_adjoints() {
       const std::vector<at::Tensor> parameters = trained(i);
       std::vector<at::Tensor> wanted = cut.inputs;
       wanted.insert(wanted.end(), parameters.begin(), parameters.end());
-      const torch::autograd::variable_list gradients = vector_jacobian(cut.outputs, wanted, {adjoint}, false);
+      const torch::autograd::variable_list gradients =
+          vector_jacobian(cut.outputs, wanted, {adjoint}, false);
       add_to_gradients(parameters, gradients, 1);
       accumulate(cut.adjoints.front(), gradients[0]);
     }
@@ -132,11 +142,12 @@ void BlockwisePenalty::sweep_adjoints() {
   }
 }
 
-at::Tensor whole_network_penalty(Network& discriminator, PenaltyKind kind, double weight, const NamedTensors& in,
-                                 const ForwardContext& context) {
+at::Tensor whole_network_penalty(Network& discriminator, PenaltyKind kind, double weight,
+                                 const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor image = in.at("image").detach().requires_grad_(true);
   const at::Tensor logits = discriminator.forward(in.with("image", image.view_as(image)), context);
-  const at::Tensor gradient = torch::autograd::grad({logits.sum()}, {image}, {}, true, /*create_graph=*/true).front();
+  const at::Tensor gradient =
+      torch::autograd::grad({logits.sum()}, {image}, {}, true, /*create_graph=*/true).front();
   return penalty_of(kind, weight, gradient);
 }
 

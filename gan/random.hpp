@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Keyed random numbers: every draw is a pure function of its key, so it is the same on any layout and any device.
+// Keyed random numbers: every draw is a pure function of its key, so it is the same on any layout
+// and any device.
 //
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11) with the key of design.md part 1:
-// (seed, step, phase, repeat, pass, micro-batch, block, draw). Only +, -, *, / and sqrt of IEEE 754 are used, with
-// contraction off, so the CPU and the CUDA compiler produce the same bits. No LibTorch; included by .cpp and .cu files.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11) with the key
+// of design.md part 1: (seed, step, phase, repeat, pass, micro-batch, block, draw). Only +, -, *, /
+// and sqrt of IEEE 754 are used, with contraction off, so the CPU and the CUDA compiler produce the
+// same bits. No LibTorch; included by .cpp and .cu files.
 #pragma once
 
 #include <cmath>
@@ -21,12 +23,13 @@ namespace gangway {
 struct RandomKey {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
-  std::int32_t phase = 0;       ///< index of the phase in the job's list; kInitialisation, kData … for uses outside
-  std::int32_t repeat = 0;      ///< n_critic position
+  std::int32_t phase =
+      0;  ///< index of the phase in the job's list; kInitialisation, kData … for uses outside
+  std::int32_t repeat = 0;  ///< n_critic position
   std::int32_t pass = 0;
   std::int32_t microbatch = 0;
-  std::int32_t block = 0;       ///< block of the network, or 0
-  std::int32_t draw = 0;        ///< noise, labels, mix, dropout … (RandomDraw)
+  std::int32_t block = 0;  ///< block of the network, or 0
+  std::int32_t draw = 0;   ///< noise, labels, mix, dropout … (RandomDraw)
 };
 
 /// Values of RandomKey::phase outside the training phases.
@@ -36,23 +39,36 @@ inline constexpr std::int32_t kPhaseSample = -3;
 inline constexpr std::int32_t kPhaseEvaluation = -4;
 
 /// Values of RandomKey::draw.
-enum class RandomDraw : std::int32_t { kNoise = 0, kLabel = 1, kMix = 2, kDropout = 3, kMirror = 4, kWeight = 5, kPermutation = 6, kToy = 7 };
+enum class RandomDraw : std::int32_t {
+  kNoise = 0,
+  kLabel = 1,
+  kMix = 2,
+  kDropout = 3,
+  kMirror = 4,
+  kWeight = 5,
+  kPermutation = 6,
+  kToy = 7
+};
 
 struct PhiloxBlock {
   std::uint32_t word[4];
 };
 
-/// Ten rounds of Philox4x32 (Salmon et al., table 2; constants of the reference implementation, Random123).
-GANGWAY_HOST_DEVICE inline PhiloxBlock philox4x32(std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high) {
+/// Ten rounds of Philox4x32 (Salmon et al., table 2; constants of the reference implementation,
+/// Random123).
+GANGWAY_HOST_DEVICE inline PhiloxBlock philox4x32(std::uint64_t key, std::uint64_t counter_low,
+                                                  std::uint64_t counter_high) {
   std::uint32_t k0 = static_cast<std::uint32_t>(key);
   std::uint32_t k1 = static_cast<std::uint32_t>(key >> 32U);
-  PhiloxBlock x{{static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32U),
-                 static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32U)}};
+  PhiloxBlock x{
+      {static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32U),
+       static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32U)}};
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p0 = static_cast<std::uint64_t>(0xD2511F53U) * x.word[0];
     const std::uint64_t p1 = static_cast<std::uint64_t>(0xCD9E8D57U) * x.word[2];
-    x = PhiloxBlock{{static_cast<std::uint32_t>(p1 >> 32U) ^ x.word[1] ^ k0, static_cast<std::uint32_t>(p1),
-                     static_cast<std::uint32_t>(p0 >> 32U) ^ x.word[3] ^ k1, static_cast<std::uint32_t>(p0)}};
+    x = PhiloxBlock{
+        {static_cast<std::uint32_t>(p1 >> 32U) ^ x.word[1] ^ k0, static_cast<std::uint32_t>(p1),
+         static_cast<std::uint32_t>(p0 >> 32U) ^ x.word[3] ^ k1, static_cast<std::uint32_t>(p0)}};
     k0 += 0x9E3779B9U;
     k1 += 0xBB67AE85U;
   }
@@ -69,7 +85,8 @@ GANGWAY_HOST_DEVICE inline std::uint64_t mix64(std::uint64_t x) {
 
 namespace detail {
 
-/// Natural logarithm of a normal double in (0, 1], by atanh series after taking out the exponent; error below 2e-15.
+/// Natural logarithm of a normal double in (0, 1], by atanh series after taking out the exponent;
+/// error below 2e-15.
 GANGWAY_HOST_DEVICE inline double log_of_unit(double x) {
   int exponent = 0;
   while (x < 0.70710678118654752440) {  // at most 33 turns for the uniforms used here
@@ -85,10 +102,12 @@ GANGWAY_HOST_DEVICE inline double log_of_unit(double x) {
   return 2.0 * s * sum + static_cast<double>(exponent) * 0.69314718055994530942;
 }
 
-/// sin and cos of 2 pi t for t in [0, 1), by Taylor series on an eighth of a turn; error below 1e-15.
+/// sin and cos of 2 pi t for t in [0, 1), by Taylor series on an eighth of a turn; error below
+/// 1e-15.
 GANGWAY_HOST_DEVICE inline void sincos_of_turn(double t, double* sine, double* cosine) {
   const int quarter = static_cast<int>(t * 4.0 + 0.5);  // 0..4
-  const double r = (t - static_cast<double>(quarter) * 0.25) * 6.28318530717958647693;  // |r| <= pi/4
+  const double r =
+      (t - static_cast<double>(quarter) * 0.25) * 6.28318530717958647693;  // |r| <= pi/4
   const double z = r * r;
   double s = 1.0;
   double c = 1.0;
@@ -98,16 +117,29 @@ GANGWAY_HOST_DEVICE inline void sincos_of_turn(double t, double* sine, double* c
   }
   s = s * r;
   switch (quarter & 3) {
-    case 0: *sine = s; *cosine = c; break;
-    case 1: *sine = c; *cosine = -s; break;
-    case 2: *sine = -s; *cosine = -c; break;
-    default: *sine = -c; *cosine = s; break;
+    case 0:
+      *sine = s;
+      *cosine = c;
+      break;
+    case 1:
+      *sine = c;
+      *cosine = -s;
+      break;
+    case 2:
+      *sine = -s;
+      *cosine = -c;
+      break;
+    default:
+      *sine = -c;
+      *cosine = s;
+      break;
   }
 }
 
 }  // namespace detail
 
-/// The random numbers of one key, addressed by index: any element can be drawn alone, in any order, on any thread.
+/// The random numbers of one key, addressed by index: any element can be drawn alone, in any order,
+/// on any thread.
 class KeyedRandom {
  public:
   GANGWAY_HOST_DEVICE explicit KeyedRandom(const RandomKey& key) {
@@ -121,7 +153,9 @@ class KeyedRandom {
   }
 
   /// 32 random bits.
-  GANGWAY_HOST_DEVICE std::uint32_t bits(std::uint64_t index) const { return block(index / 4).word[index % 4]; }
+  GANGWAY_HOST_DEVICE std::uint32_t bits(std::uint64_t index) const {
+    return block(index / 4).word[index % 4];
+  }
 
   /// Uniform in [0, 1), 24 bits.
   GANGWAY_HOST_DEVICE float uniform(std::uint64_t index) const {
@@ -133,7 +167,8 @@ class KeyedRandom {
     return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits(index)) * bound) >> 32U);
   }
 
-  /// Four standard normals of elements 4 * group … 4 * group + 3 (Box and Muller, 1958), written to out[0..3].
+  /// Four standard normals of elements 4 * group … 4 * group + 3 (Box and Muller, 1958), written to
+  /// out[0..3].
   GANGWAY_HOST_DEVICE void normal4(std::uint64_t group, float* out) const {
     const PhiloxBlock x = block(group);
     for (int half = 0; half < 2; ++half) {
@@ -150,9 +185,12 @@ class KeyedRandom {
 
  private:
   GANGWAY_HOST_DEVICE static std::uint64_t pair(std::int32_t a, std::int32_t b) {
-    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32U) | static_cast<std::uint32_t>(b);
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32U) |
+           static_cast<std::uint32_t>(b);
   }
-  GANGWAY_HOST_DEVICE PhiloxBlock block(std::uint64_t index) const { return philox4x32(key_, index, high_); }
+  GANGWAY_HOST_DEVICE PhiloxBlock block(std::uint64_t index) const {
+    return philox4x32(key_, index, high_);
+  }
 
   std::uint64_t key_;
   std::uint64_t high_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a list of instructions. What an instruction does is somebody else's: the worker's for training, a clock's for
-// simulation, a recorder's in tests.
+// Runs a list of instructions. What an instruction does is somebody else's: the worker's for
+// training, a clock's for simulation, a recorder's in tests.
 #pragma once
 
 #include <vector>

@@ -28,16 +28,24 @@ std::vector<PassKind> discriminator_passes(const JobSpec& job) {
 
 std::vector<Phase> phases_of(const JobSpec& job) {
   std::vector<Phase> phases;
-  phases.push_back({.name = "discriminator", .network = NetworkId::kDiscriminator, .repeats = job.discriminator.steps,
-                    .passes = discriminator_passes(job), .clip_norm = job.discriminator.clip_norm});
+  phases.push_back({.name = "discriminator",
+                    .network = NetworkId::kDiscriminator,
+                    .repeats = job.discriminator.steps,
+                    .passes = discriminator_passes(job),
+                    .clip_norm = job.discriminator.clip_norm});
   if (has_lazy_regulariser(job)) {
-    phases.push_back({.name = "discriminator_regulariser", .network = NetworkId::kDiscriminator,
-                      .interval = job.training.penalty.r1_interval, .passes = {PassKind::kR1},
+    phases.push_back({.name = "discriminator_regulariser",
+                      .network = NetworkId::kDiscriminator,
+                      .interval = job.training.penalty.r1_interval,
+                      .passes = {PassKind::kR1},
                       .clip_norm = job.discriminator.clip_norm});
   }
-  phases.push_back({.name = "generator", .network = NetworkId::kGenerator,
-                    .passes = {job.training.loss == LossKind::kRelativistic ? PassKind::kGeneratePair : PassKind::kGenerate},
-                    .clip_norm = job.generator.clip_norm});
+  phases.push_back(
+      {.name = "generator",
+       .network = NetworkId::kGenerator,
+       .passes = {job.training.loss == LossKind::kRelativistic ? PassKind::kGeneratePair
+                                                               : PassKind::kGenerate},
+       .clip_norm = job.generator.clip_norm});
   for (std::size_t i = 0; i < phases.size(); ++i) {
     phases[i].index = static_cast<int>(i);
   }

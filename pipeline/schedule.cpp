@@ -74,7 +74,8 @@ void write_repeat(Writer& writer, const Phase& phase, LocalMicrobatches local) {
 
 }  // namespace
 
-std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, LocalMicrobatches local, std::int64_t step) {
+std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
+                                            LocalMicrobatches local, std::int64_t step) {
   std::vector<Instruction> list;
   Writer writer(list);
   for (const Phase& phase : phases) {
@@ -90,12 +91,14 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, Lo
 }
 
 std::string describe(const Instruction& instruction) {
-  static constexpr const char* kOperations[] = {"open leaf of", "forward", "backward", "penalty forward", "penalty backward",
-                                                "close leaf of", "reduce", "agree on", "update"};
+  static constexpr const char* kOperations[] = {
+      "open leaf of",  "forward", "backward", "penalty forward", "penalty backward",
+      "close leaf of", "reduce",  "agree on", "update"};
   std::string text = kOperations[static_cast<int>(instruction.operation)];
   text += instruction.network == NetworkId::kGenerator ? " generator" : " discriminator";
   if (instruction.microbatch >= 0) {
-    text += " pass " + std::to_string(instruction.pass) + " micro-batch " + std::to_string(instruction.microbatch);
+    text += " pass " + std::to_string(instruction.pass) + " micro-batch " +
+            std::to_string(instruction.microbatch);
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A worker's work as data: the list of instructions of one step, made from the job's phases and the worker's part of
-// the layout. The executor runs the list, the simulator times it; neither knows how it came about. No third party.
+// A worker's work as data: the list of instructions of one step, made from the job's phases and the
+// worker's part of the layout. The executor runs the list, the simulator times it; neither knows
+// how it came about. No third party.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ enum class Operation {
 struct Instruction {
   Operation operation = Operation::kForward;
   NetworkId network = NetworkId::kDiscriminator;  ///< that computes or is updated
-  int phase = 0;        ///< index into the job's phases
-  int repeat = 0;       ///< n_critic position
-  int pass = 0;         ///< index into the phase's passes
-  int microbatch = -1;  ///< -1 where none is meant
+  int phase = 0;                                  ///< index into the job's phases
+  int repeat = 0;                                 ///< n_critic position
+  int pass = 0;                                   ///< index into the phase's passes
+  int microbatch = -1;                            ///< -1 where none is meant
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
@@ -40,7 +41,8 @@ struct LocalMicrobatches {
 };
 
 /// The one-stage schedule: everything of a micro-batch on one worker, phase after phase.
-[[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, LocalMicrobatches local,
+[[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
+                                                          LocalMicrobatches local,
                                                           std::int64_t step);
 
 /// "update generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.

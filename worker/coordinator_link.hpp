@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A worker's side of the talk with the coordinator, as plain values: no Protobuf, no MPI, no LibTorch. The training
-// session calls it from the compute thread, the checkpoint writer from its own; a fake serves in tests.
+// A worker's side of the talk with the coordinator, as plain values: no Protobuf, no MPI, no
+// LibTorch. The training session calls it from the compute thread, the checkpoint writer from its
+// own; a fake serves in tests.
 //
-// Order of a life: join, connect the lifeline (worker/lifeline.hpp), ready, then next_lease until one says `last`,
-// then goodbye. After the steps of a lease come, in this order, its pictures and its checkpoint.
+// Order of a life: join, connect the lifeline (worker/lifeline.hpp), ready, then next_lease until
+// one says `last`, then goodbye. After the steps of a lease come, in this order, its pictures and
+// its checkpoint.
 #pragma once
 
 #include <chrono>
@@ -17,10 +19,10 @@ namespace gangway::worker {
 
 /// How this process presents itself.
 struct HelloInfo {
-  int rank = 0;          ///< MPI rank, 1..W
+  int rank = 0;  ///< MPI rank, 1..W
   std::string host;
   std::int64_t pid = 0;
-  std::string device;    ///< "cpu" or the GPU's name
+  std::string device;  ///< "cpu" or the GPU's name
 };
 
 /// The micro-batches [begin, end) of one worker.
@@ -40,11 +42,11 @@ struct LifelineAddress {
 /// Everything a worker needs before its first lease.
 struct WelcomeInfo {
   std::int64_t epoch = 0;
-  std::string job_yaml;                  ///< the resolved job
-  std::string run_directory;             ///< absolute
-  std::vector<WorkerRangeInfo> ranges;   ///< by worker index 0..W-1; this worker's index is rank - 1
-  std::string resume_directory;          ///< absolute path of a verified checkpoint, or empty
-  std::int64_t start_step = 0;           ///< steps already done
+  std::string job_yaml;                 ///< the resolved job
+  std::string run_directory;            ///< absolute
+  std::vector<WorkerRangeInfo> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
+  std::string resume_directory;         ///< absolute path of a verified checkpoint, or empty
+  std::int64_t start_step = 0;          ///< steps already done
   LifelineAddress lifeline;
 };
 
@@ -62,14 +64,16 @@ struct LeaseInfo {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool pictures = false;             ///< after step `end`: worker 0 writes fakesNNNNNN.png
-  std::string checkpoint_directory;  ///< not empty: after step `end`, write this worker's file there, report the part
-  bool last = false;                 ///< no lease follows: say goodbye once every part has been reported
+  std::string checkpoint_directory;  ///< not empty: after step `end`, write this worker's file
+                                     ///< there, report the part
+  bool last = false;  ///< no lease follows: say goodbye once every part has been reported
 };
 
 struct MicrobatchLossInfo {
   int microbatch = 0;
-  double generator = 0.0;      ///< mean over the micro-batch
-  double discriminator = 0.0;  ///< mean over the micro-batch and the step's repeats, penalties included
+  double generator = 0.0;  ///< mean over the micro-batch
+  double discriminator =
+      0.0;  ///< mean over the micro-batch and the step's repeats, penalties included
 };
 
 /// Figures of one finished step of this worker.
@@ -92,22 +96,23 @@ struct CheckpointPartInfo {
   std::string error;     ///< not empty: the save failed, and why
 };
 
-/// Thrown by `join` and `next_lease` when the coordinator ends the job. It has already told the user why: the worker
-/// leaves quietly (its message and exit code are for the log).
+/// Thrown by `join` and `next_lease` when the coordinator ends the job. It has already told the
+/// user why: the worker leaves quietly (its message and exit code are for the log).
 class StoppedByCoordinator : public Error {
  public:
   using Error::Error;
 };
 
-/// The talk with the coordinator. Thread: `checkpoint_part`, `picture`, `report` and `stop` from any thread, the rest
-/// from the compute thread.
+/// The talk with the coordinator. Thread: `checkpoint_part`, `picture`, `report` and `stop` from
+/// any thread, the rest from the compute thread.
 class CoordinatorLink {
  public:
   virtual ~CoordinatorLink() = default;
 
   /// Says Hello and waits for the Welcome.
   /// @throws StoppedByCoordinator; CommError when `limit` passes.
-  [[nodiscard]] virtual WelcomeInfo join(const HelloInfo& hello, std::chrono::milliseconds limit) = 0;
+  [[nodiscard]] virtual WelcomeInfo join(const HelloInfo& hello,
+                                         std::chrono::milliseconds limit) = 0;
 
   /// Everything is set up and the lifeline stands: leases may flow. Never waits.
   virtual void ready(const ReadyInfo& ready) = 0;
@@ -125,7 +130,8 @@ class CoordinatorLink {
   /// A picture was written: its name inside the run directory. Never waits.
   virtual void picture(std::int64_t step, const std::string& file) = 0;
 
-  /// This worker cannot go on. Waits at most a second for the message to leave; the caller then ends the process.
+  /// This worker cannot go on. Waits at most a second for the message to leave; the caller then
+  /// ends the process.
   virtual void stop(ExitCode code, const std::string& reason) = 0;
 
   /// All leases done, nothing in flight. Waits until the message has left.

@@ -112,7 +112,9 @@ class ChannelLink : public CoordinatorLink {
   void goodbye(milliseconds limit) override {
     say_goodbye();
     if (!channel_.flush(limit)) {
-      throw CommError(fmt::format("rank {}: the Goodbye could not be sent within {} ms: is rank 0 alive?", rank_, limit.count()));
+      throw CommError(
+          fmt::format("rank {}: the Goodbye could not be sent within {} ms: is rank 0 alive?",
+                      rank_, limit.count()));
     }
   }
 
@@ -126,30 +128,34 @@ class ChannelLink : public CoordinatorLink {
   }
 
   /// The next message, which must be of `kind`. A Stop is answered with Goodbye and thrown.
-  messages::Envelope receive(milliseconds limit, messages::Envelope::BodyCase kind, const char* what) {
+  messages::Envelope receive(milliseconds limit, messages::Envelope::BodyCase kind,
+                             const char* what) {
     const auto end = steady_clock::now() + limit;
     std::optional<std::string> bytes = channel_.try_receive();
     while (!bytes) {
       const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
       if (left.count() <= 0) {
-        throw CommError(fmt::format("rank {}: {} did not come within {} ms: is rank 0 alive?", rank_, what, limit.count()));
+        throw CommError(fmt::format("rank {}: {} did not come within {} ms: is rank 0 alive?",
+                                    rank_, what, limit.count()));
       }
       (void)channel_.wait(left);  // the loop looks for itself
       bytes = channel_.try_receive();
     }
     messages::Envelope envelope;
     if (!envelope.ParseFromString(*bytes)) {
-      throw InvariantError(fmt::format("rank {}: {} bytes from rank 0 are no message: start all ranks from one build", rank_,
-                                       bytes->size()));
+      throw InvariantError(fmt::format(
+          "rank {}: {} bytes from rank 0 are no message: start all ranks from one build", rank_,
+          bytes->size()));
     }
     if (envelope.has_stop()) {
       say_goodbye();
       (void)channel_.flush(kFarewell);
-      throw StoppedByCoordinator(static_cast<ExitCode>(envelope.stop().exit_code()), envelope.stop().reason());
+      throw StoppedByCoordinator(static_cast<ExitCode>(envelope.stop().exit_code()),
+                                 envelope.stop().reason());
     }
     if (envelope.body_case() != kind) {
-      throw InvariantError(fmt::format("rank {}: rank 0 sent a message of kind {} instead of {}", rank_,
-                                       static_cast<int>(envelope.body_case()), what));
+      throw InvariantError(fmt::format("rank {}: rank 0 sent a message of kind {} instead of {}",
+                                       rank_, static_cast<int>(envelope.body_case()), what));
     }
     return envelope;
   }

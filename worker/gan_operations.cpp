@@ -22,7 +22,8 @@ GanOperations::GanOperations(const Setup& setup)
       reals_(setup.reals),
       local_(setup.local),
       generator_sync_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange),
-      discriminator_sync_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator), setup.exchange) {}
+      discriminator_sync_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
+                          setup.exchange) {}
 
 void GanOperations::begin_step(std::int64_t step) {
   step_ = step;
@@ -49,7 +50,8 @@ void GanOperations::perform(const Instruction& instruction) {
     case Operation::kReduce:
       return sync(instruction.network).reduce();
     case Operation::kAgree: {
-      // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's clip_grad_norm_.
+      // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
+      // clip_grad_norm_.
       const double norm = sync(instruction.network).gradient_norm();
       clip_scale_ = static_cast<float>(std::min(1.0, phase(instruction).clip_norm / (norm + 1e-6)));
       return;
@@ -66,9 +68,11 @@ void GanOperations::forward(const Instruction& at) {
 void GanOperations::forward_generator(const Instruction& at) {
   const bool trains_generator = phase(at).network == NetworkId::kGenerator;
   const int count = job_.images_per_microbatch();
-  gan::NamedTensors in{{"noise", gan::keyed_normal(key(at, RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU)}};
+  gan::NamedTensors in{{"noise", gan::keyed_normal(key(at, RandomDraw::kNoise),
+                                                   {count, job_.model.latent}, at::kCPU)}};
   if (job_.model.classes > 0) {
-    pass_.fake_labels = gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
+    pass_.fake_labels =
+        gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
     in = in.with("labels", pass_.fake_labels);
   }
   const at::AutoGradMode with_graph(trains_generator);
@@ -86,15 +90,17 @@ void GanOperations::forward_discriminator(const Instruction& at) {
   const PassKind kind = pass_kind(at);
   const bool trains_discriminator = phase(at).network == NetworkId::kDiscriminator;
   const gan::Harvest harvest = trains_discriminator ? gan::Harvest::kYes : gan::Harvest::kNo;
-  if (kind == PassKind::kReal || kind == PassKind::kRealFakePair || kind == PassKind::kGeneratePair) {
+  if (kind == PassKind::kReal || kind == PassKind::kRealFakePair ||
+      kind == PassKind::kGeneratePair) {
     const RealBatch& real = reals(at);
     // The generator's gradient does not flow into real logits, so they need no graph there.
     const at::AutoGradMode with_graph(trains_discriminator);
-    pass_.real_logits = discriminator_.network().forward(discriminator_input(real.images, real.labels), context(at, harvest, 0));
+    pass_.real_logits = discriminator_.network().forward(
+        discriminator_input(real.images, real.labels), context(at, harvest, 0));
   }
   if (kind != PassKind::kReal) {
-    pass_.fake_logits =
-        discriminator_.network().forward(discriminator_input(pass_.fake, pass_.fake_labels), context(at, harvest, 1));
+    pass_.fake_logits = discriminator_.network().forward(
+        discriminator_input(pass_.fake, pass_.fake_labels), context(at, harvest, 1));
   }
 }
 
@@ -144,12 +150,12 @@ void GanOperations::penalty_forward(const Instruction& at) {
     shape.front() = images.size(0);
     const at::Tensor mix = gan::keyed_uniform(key(at, RandomDraw::kMix), shape, at::kCPU);
     images = mix * real.images + (1.0 - mix) * pass_.fake;
-    penalty_ = std::make_unique<gan::BlockwisePenalty>(discriminator_.network(), gan::PenaltyKind::kGradientPenalty,
-                                                       spec.gradient_penalty);
+    penalty_ = std::make_unique<gan::BlockwisePenalty>(
+        discriminator_.network(), gan::PenaltyKind::kGradientPenalty, spec.gradient_penalty);
   } else {
     // A lazy regulariser stands for the steps that it is not run in (StyleGAN2, appendix B).
-    penalty_ = std::make_unique<gan::BlockwisePenalty>(discriminator_.network(), gan::PenaltyKind::kR1,
-                                                       spec.r1_gamma * phase(at).interval);
+    penalty_ = std::make_unique<gan::BlockwisePenalty>(
+        discriminator_.network(), gan::PenaltyKind::kR1, spec.r1_gamma * phase(at).interval);
   }
   penalty_->forward(discriminator_input(images, real.labels), context(at, gan::Harvest::kNo, 0));
 }
@@ -172,7 +178,8 @@ NetworkUpdater::Plan GanOperations::update_plan(const Instruction& at) {
   const bool is_generator = at.network == NetworkId::kGenerator;
   NetworkState& state = is_generator ? generator_ : discriminator_;
   const double laziness = is_generator ? 1.0 : pipeline::laziness_of(job_);
-  const NetworkSpec& spec = is_generator ? static_cast<const NetworkSpec&>(job_.generator) : job_.discriminator;
+  const NetworkSpec& spec =
+      is_generator ? static_cast<const NetworkSpec&>(job_.generator) : job_.discriminator;
   const double images_per_step = static_cast<double>(job_.images_per_step());
   NetworkUpdater::Plan plan;
   // Counted up to the end of this step, so that a warm-up does not begin with a rate of zero.
@@ -184,16 +191,23 @@ NetworkUpdater::Plan GanOperations::update_plan(const Instruction& at) {
       plan.harvests += kind == PassKind::kRealFakePair ? 2 : 1;
     }
   }
-  // Half-life in images (StyleGAN2-ADA), and no more inertia than there is history (TensorFlow's moving average).
+  // Half-life in images (StyleGAN2-ADA), and no more inertia than there is history (TensorFlow's
+  // moving average).
   const double updates = static_cast<double>(plan.update);
   const double half_life = job_.generator.ema_kimg * 1000.0;
-  plan.average_decay = half_life > 0.0 ? std::min(std::exp2(-images_per_step / half_life), (1.0 + updates) / (10.0 + updates)) : 0.0;
+  plan.average_decay = half_life > 0.0 ? std::min(std::exp2(-images_per_step / half_life),
+                                                  (1.0 + updates) / (10.0 + updates))
+                                       : 0.0;
   return plan;
 }
 
-PassKind GanOperations::pass_kind(const Instruction& at) const { return phase(at).passes[static_cast<std::size_t>(at.pass)]; }
+PassKind GanOperations::pass_kind(const Instruction& at) const {
+  return phase(at).passes[static_cast<std::size_t>(at.pass)];
+}
 
-const pipeline::Phase& GanOperations::phase(const Instruction& at) const { return phases_[static_cast<std::size_t>(at.phase)]; }
+const pipeline::Phase& GanOperations::phase(const Instruction& at) const {
+  return phases_[static_cast<std::size_t>(at.phase)];
+}
 
 const RealBatch& GanOperations::reals(const Instruction& at) {
   const bool takes_new = phase(at).network == NetworkId::kDiscriminator && phase(at).index == 0;
@@ -201,17 +215,25 @@ const RealBatch& GanOperations::reals(const Instruction& at) {
 }
 
 RandomKey GanOperations::key(const Instruction& at, RandomDraw draw) const {
-  return {.seed = job_.training.seed, .step = step_, .phase = at.phase, .repeat = at.repeat, .pass = at.pass,
-          .microbatch = at.microbatch, .draw = static_cast<std::int32_t>(draw)};
+  return {.seed = job_.training.seed,
+          .step = step_,
+          .phase = at.phase,
+          .repeat = at.repeat,
+          .pass = at.pass,
+          .microbatch = at.microbatch,
+          .draw = static_cast<std::int32_t>(draw)};
 }
 
-gan::ForwardContext GanOperations::context(const Instruction& at, gan::Harvest harvest, int sub_pass) const {
-  gan::ForwardContext result{.mode = gan::Mode::kTraining, .harvest = harvest, .key = key(at, RandomDraw::kDropout)};
+gan::ForwardContext GanOperations::context(const Instruction& at, gan::Harvest harvest,
+                                           int sub_pass) const {
+  gan::ForwardContext result{
+      .mode = gan::Mode::kTraining, .harvest = harvest, .key = key(at, RandomDraw::kDropout)};
   result.key.pass = 2 * at.pass + sub_pass;
   return result;
 }
 
-gan::NamedTensors GanOperations::discriminator_input(const at::Tensor& images, const at::Tensor& labels) const {
+gan::NamedTensors GanOperations::discriminator_input(const at::Tensor& images,
+                                                     const at::Tensor& labels) const {
   gan::NamedTensors in{{"image", images}};
   return job_.model.classes > 0 ? in.with("labels", labels) : in;
 }

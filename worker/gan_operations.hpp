@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each instruction of a schedule does to the two networks of a GAN. One small function an operation; the order is
-// the schedule's. Compute thread.
+// What each instruction of a schedule does to the two networks of a GAN. One small function an
+// operation; the order is the schedule's. Compute thread.
 #pragma once
 
 #include <memory>
@@ -44,8 +44,8 @@ class GanOperations final : public pipeline::Operations {
  private:
   /// What a pass over one micro-batch has computed so far.
   struct Pass {
-    at::Tensor fake_graph;   // the generator's output with its graph, where it is trained
-    at::Tensor fake;         // the same, detached: a leaf for the discriminator
+    at::Tensor fake_graph;  // the generator's output with its graph, where it is trained
+    at::Tensor fake;        // the same, detached: a leaf for the discriminator
     at::Tensor fake_labels;
     at::Tensor real_logits;
     at::Tensor fake_logits;
@@ -66,8 +66,10 @@ class GanOperations final : public pipeline::Operations {
   [[nodiscard]] const RealBatch& reals(const pipeline::Instruction& at);
   [[nodiscard]] RandomKey key(const pipeline::Instruction& at, RandomDraw draw) const;
   /// Training mode; the discriminator's two forwards of one pass have keys of their own.
-  [[nodiscard]] gan::ForwardContext context(const pipeline::Instruction& at, gan::Harvest harvest, int sub_pass) const;
-  [[nodiscard]] gan::NamedTensors discriminator_input(const at::Tensor& images, const at::Tensor& labels) const;
+  [[nodiscard]] gan::ForwardContext context(const pipeline::Instruction& at, gan::Harvest harvest,
+                                            int sub_pass) const;
+  [[nodiscard]] gan::NamedTensors discriminator_input(const at::Tensor& images,
+                                                      const at::Tensor& labels) const;
   [[nodiscard]] MicrobatchLoss& loss_of(const pipeline::Instruction& at);
   void add_discriminator_loss(const pipeline::Instruction& at, double value);
   [[nodiscard]] NetworkSync& sync(pipeline::NetworkId network);
@@ -81,11 +83,11 @@ class GanOperations final : public pipeline::Operations {
   comm::MicrobatchRange local_;
   NetworkSync generator_sync_;
   NetworkSync discriminator_sync_;
-  Pass pass_;                                        // of the micro-batch in work
-  std::unique_ptr<gan::BlockwisePenalty> penalty_;   // between its two instructions
+  Pass pass_;                                       // of the micro-batch in work
+  std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
   std::vector<MicrobatchLoss> losses_;
   std::int64_t step_ = 0;
-  float clip_scale_ = 1.0F;                          // from Agree to Update
+  float clip_scale_ = 1.0F;  // from Agree to Update
 };
 
 }  // namespace gangway::worker

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "worker/lifeline.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -16,7 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
@@ -25,7 +24,8 @@ namespace gangway::worker {
 namespace {
 
 /// A connected, non-blocking socket, or an empty descriptor with errno's text in `problem`.
-FileDescriptor connect_to(const std::string& host, std::uint16_t port, std::chrono::milliseconds limit, std::string& problem) {
+FileDescriptor connect_to(const std::string& host, std::uint16_t port,
+                          std::chrono::milliseconds limit, std::string& problem) {
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -61,25 +61,30 @@ FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milli
   std::string_view rest = address.hosts;
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (FileDescriptor socket = connect_to(std::string(rest.substr(0, comma)), address.port, limit, problem)) {
+    if (FileDescriptor socket =
+            connect_to(std::string(rest.substr(0, comma)), address.port, limit, problem)) {
       return socket;
     }
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  throw EnvironmentError(fmt::format("the coordinator's lifeline at {} port {} cannot be reached: {}: open that port between the "
-                                     "hosts, or choose one with --lifeline-port",
-                                     address.hosts, address.port, problem));
+  throw EnvironmentError(fmt::format(
+      "the coordinator's lifeline at {} port {} cannot be reached: {}: open that port between the "
+      "hosts, or choose one with --lifeline-port",
+      address.hosts, address.port, problem));
 }
 
 }  // namespace
 
-Lifeline::Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit, OnAbandoned on_abandoned)
+Lifeline::Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
+                   OnAbandoned on_abandoned)
     : on_abandoned_(std::move(on_abandoned)),
       socket_(connect_to_any(address, limit)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   const std::string line = fmt::format("gangway-lifeline {} {}\n", address.token, rank);
-  if (!wake_ || ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
-    throw EnvironmentError(fmt::format("rank {}: the lifeline to {} broke at once: is rank 0 alive?", rank, address.hosts));
+  if (!wake_ || ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+                    static_cast<ssize_t>(line.size())) {
+    throw EnvironmentError(fmt::format(
+        "rank {}: the lifeline to {} broke at once: is rank 0 alive?", rank, address.hosts));
   }
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
@@ -96,7 +101,9 @@ bool Lifeline::listen() {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
     return true;
   }
-  const bool told = size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(kAbandon) != std::string_view::npos;
+  const bool told =
+      size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(kAbandon) !=
+                      std::string_view::npos;
   if (size > 0 && !told) {
     return true;
   }

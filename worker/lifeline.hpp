@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The worker's end of the lifeline (framing: job/control_protocol.hpp): tells the coordinator within milliseconds that
-// this process died, and this process that the coordinator did or has given the job up. Made by the worker's main
-// after `join`, before `ready`; it runs a thread of its own.
+// The worker's end of the lifeline (framing: job/control_protocol.hpp): tells the coordinator
+// within milliseconds that this process died, and this process that the coordinator did or has
+// given the job up. Made by the worker's main after `join`, before `ready`; it runs a thread of its
+// own.
 #pragma once
 
 #include <atomic>
@@ -18,19 +19,20 @@ namespace gangway::worker {
 /// A connected lifeline. Heartbeats flow until it is destroyed.
 class Lifeline {
  public:
-  /// Called once, on the lifeline's thread, with one line that says what happened. It normally ends the process:
-  /// the compute thread may be waiting for a peer that no longer exists.
+  /// Called once, on the lifeline's thread, with one line that says what happened. It normally ends
+  /// the process: the compute thread may be waiting for a peer that no longer exists.
   using OnAbandoned = std::function<void(const std::string& reason)>;
 
   /// Tries each address in turn, each for at most `limit`, and sends the first line.
   /// @throws EnvironmentError when none answers.
-  Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit, OnAbandoned on_abandoned);
+  Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
+           OnAbandoned on_abandoned);
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed connection is the
-  /// expected end, and `on_abandoned` is not called for it.
+  /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed
+  /// connection is the expected end, and `on_abandoned` is not called for it.
   void expect_close() { close_expected_ = true; }
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // gangway-worker: one MPI rank that computes. Started by `gangway train` under mpirun or srun.
-#include <ATen/Parallel.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "comm/lane.hpp"
 #include "comm/mpi_session.hpp"
@@ -14,6 +14,7 @@
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/parse.hpp"
+#include "report/log_file.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
 #include "worker/mpi_control_channel.hpp"
@@ -34,21 +35,31 @@ std::string host_name() {
   _exit(static_cast<int>(code));
 }
 
-void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane, MpiControlChannel& channel) {
+void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
+           MpiControlChannel& channel, std::unique_ptr<spdlog::logger>& log) {
   const WelcomeInfo welcome =
-      link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = "cpu"}, kStartDeadline);
-  Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline, [&](const std::string& reason) {
-    fmt::print(stderr, "gangway-worker: rank {}: {}\n", session.rank(), reason);
-    leave(ExitCode::kWorkerLost);
-  });
+      link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = "cpu"},
+                kStartDeadline);
+  log = report::open_log_file(welcome.run_directory, session.rank());
+  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), getpid());
+  Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
+                    [&](const std::string& reason) {
+                      log->error("{}", reason);
+                      leave(ExitCode::kWorkerLost);
+                    });
   const JobSpec job = parse_job(welcome.job_yaml, "job of the coordinator");
   at::set_num_threads(job.numerics.threads);
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   Training training({job, welcome, link, transport, lane});
-  link.ready(training.ready_info());
+  const ReadyInfo ready = training.ready_info();
+  log->info("{}; {}; from step {}", ready.plan_summary,
+            welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
+            welcome.start_step);
+  link.ready(ready);
   training.run();
   link.goodbye(kStartDeadline);
   lifeline.expect_close();
+  log->info("done");
 }
 
 int run() {
@@ -58,16 +69,22 @@ int run() {
     comm::Lane lane([&channel] { channel.pump(); });
     channel.on_send([&lane] { lane.wake(); });
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
+    std::unique_ptr<spdlog::logger> log;  // from the Welcome on
+    const auto fail = [&](ExitCode code, const char* reason) {
+      if (log != nullptr) {
+        log->error("{}", reason);
+      }
+      link->stop(code, reason);
+      leave(code);
+    };
     try {
-      train(*link, session, lane, channel);
+      train(*link, session, lane, channel, log);
     } catch (const StoppedByCoordinator& stopped) {
       leave(stopped.code());
     } catch (const Error& error) {
-      link->stop(error.code(), error.what());
-      leave(error.code());
+      fail(error.code(), error.what());
     } catch (const std::exception& error) {
-      link->stop(ExitCode::kInternal, error.what());
-      leave(ExitCode::kInternal);
+      fail(ExitCode::kInternal, error.what());
     }
   }
   session.finalize();

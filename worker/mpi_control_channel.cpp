@@ -51,8 +51,8 @@ void MpiControlChannel::start_queued() {
   for (std::string& bytes : queued) {
     Outgoing& message = in_flight_.emplace_back(Outgoing{std::move(bytes), MPI_REQUEST_NULL});
     // An error here means that rank 0 is gone; its lifeline says so, and ends this process.
-    (void)MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()), MPI_BYTE, 0, kControlTag,
-                    session_.communicator(), &message.request);
+    (void)MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()), MPI_BYTE, 0,
+                    kControlTag, session_.communicator(), &message.request);
   }
 }
 
@@ -72,11 +72,13 @@ void MpiControlChannel::reap_sent() {
 void MpiControlChannel::receive_waiting() {
   int waiting = 0;
   MPI_Status status{};
-  while (MPI_Iprobe(0, kControlTag, session_.communicator(), &waiting, &status) == MPI_SUCCESS && waiting != 0) {
+  while (MPI_Iprobe(0, kControlTag, session_.communicator(), &waiting, &status) == MPI_SUCCESS &&
+         waiting != 0) {
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
     std::string bytes(static_cast<std::size_t>(size), '\0');
-    if (MPI_Recv(bytes.data(), size, MPI_BYTE, 0, kControlTag, session_.communicator(), MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    if (MPI_Recv(bytes.data(), size, MPI_BYTE, 0, kControlTag, session_.communicator(),
+                 MPI_STATUS_IGNORE) != MPI_SUCCESS) {
       return;
     }
     const std::scoped_lock lock(mutex_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Control messages to and from rank 0 over MPI. Any thread queues and takes; `pump` alone calls MPI, on the lane.
+// Control messages to and from rank 0 over MPI. Any thread queues and takes; `pump` alone calls
+// MPI, on the lane.
 #pragma once
 
 #include <condition_variable>
@@ -38,12 +39,12 @@ class MpiControlChannel final : public ControlChannel {
 
   const comm::MpiSession& session_;
   std::function<void()> wake_;
-  std::list<Outgoing> in_flight_;          // lane thread only
-  std::mutex mutex_;                       // guards the three below
+  std::list<Outgoing> in_flight_;  // lane thread only
+  std::mutex mutex_;               // guards the three below
   std::condition_variable changed_;
   std::deque<std::string> outbox_;
   std::deque<std::string> inbox_;
-  std::size_t unsent_ = 0;                 // queued or in flight
+  std::size_t unsent_ = 0;  // queued or in flight
 };
 
 }  // namespace gangway::worker

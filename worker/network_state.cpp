@@ -20,15 +20,17 @@ comm::ArenaLayout layout_of(gan::Network& network) {
 
 std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat format) {
   const bool last = format == MemoryFormat::kChannelsLast && tensor.dim() == 4;
-  return at::empty(tensor.sizes(), tensor.options().memory_format(last ? at::MemoryFormat::ChannelsLast
-                                                                       : at::MemoryFormat::Contiguous))
+  return at::empty(tensor.sizes(),
+                   tensor.options().memory_format(last ? at::MemoryFormat::ChannelsLast
+                                                       : at::MemoryFormat::Contiguous))
       .strides()
       .vec();
 }
 
 }  // namespace
 
-NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging)
+NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers,
+                           Averaging averaging)
     : network_(network),
       layout_(layout_of(network)),
       plan_(layout_, num_workers, comm::kDefaultBuckets),
@@ -36,8 +38,12 @@ NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_w
       first_moment_(layout_.size()),
       second_moment_(layout_.size()) {
   const at::NoGradGuard no_grad;
-  const auto place = [&](const std::string& name, const comm::ArenaEntry& entry, const at::Tensor& tensor, bool is_statistic) {
-    places_.push_back({name, {entry.offset, entry.offset + entry.elements}, tensor.sizes().vec(), strides_of(tensor, format),
+  const auto place = [&](const std::string& name, const comm::ArenaEntry& entry,
+                         const at::Tensor& tensor, bool is_statistic) {
+    places_.push_back({name,
+                       {entry.offset, entry.offset + entry.elements},
+                       tensor.sizes().vec(),
+                       strides_of(tensor, format),
                        is_statistic});
     view(weights_, places_.back()).copy_(tensor);
   };

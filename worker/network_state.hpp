@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Everything that one network owns on a worker, in arenas of one layout: weights (whole), moments and average (own slices
-// only, whole after a gather). Binds the network's tensors to them. Compute thread, but for what the lane updates
-// between a phase's reduce and update.
+// Everything that one network owns on a worker, in arenas of one layout: weights (whole), moments
+// and average (own slices only, whole after a gather). Binds the network's tensors to them. Compute
+// thread, but for what the lane updates between a phase's reduce and update.
 #pragma once
 
 #include <functional>
@@ -39,16 +39,17 @@ class NetworkState {
 
   /// From now on backward adds to `leaf` and training passes harvest their statistics there.
   void bind_gradients(comm::Arena& leaf);
-  /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average). Rebinds whatever happens.
+  /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average).
+  /// Rebinds whatever happens.
   void with_weights(comm::Arena& arena, const std::function<void()>& body);
 
   /// A trained tensor or a statistic, by its place in an arena.
   struct Place {
-    std::string name;                    ///< "generator/0/weight"
+    std::string name;  ///< "generator/0/weight"
     comm::ElementRange range;
     std::vector<std::int64_t> sizes;
-    std::vector<std::int64_t> strides;   ///< of the memory format
-    bool is_statistic = false;           ///< has no moments
+    std::vector<std::int64_t> strides;  ///< of the memory format
+    bool is_statistic = false;          ///< has no moments
   };
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
   /// The tensor at `place` of `arena`, in its logical shape; shares memory.

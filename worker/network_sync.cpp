@@ -11,9 +11,14 @@ NetworkSync::NetworkSync(NetworkState& state, int network, const Exchange& excha
       lane_(exchange.lane),
       partials_(state.layout().size(), exchange.num_microbatches),
       updater_(state),
-      reducer_(exchange.transport, {.network = network, .layout = &state.layout(), .plan = &state.plan(),
-                                    .weights = &state.weights(), .updater = &updater_, .ranges = exchange.ranges,
-                                    .num_microbatches = exchange.num_microbatches, .timeout = exchange.timeout}) {}
+      reducer_(exchange.transport, {.network = network,
+                                    .layout = &state.layout(),
+                                    .plan = &state.plan(),
+                                    .weights = &state.weights(),
+                                    .updater = &updater_,
+                                    .ranges = exchange.ranges,
+                                    .num_microbatches = exchange.num_microbatches,
+                                    .timeout = exchange.timeout}) {}
 
 void NetworkSync::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
@@ -40,7 +45,8 @@ double NetworkSync::take_exposed_seconds() { return std::exchange(exposed_second
 void NetworkSync::wait(comm::Lane::Ticket ticket) {
   const auto begin = std::chrono::steady_clock::now();
   lane_.wait(ticket);
-  exposed_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  exposed_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace gangway::worker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One network's way from local gradients to new weights everywhere: partials, reducer, updater, and the lane that runs
-// them. Compute thread.
+// One network's way from local gradients to new weights everywhere: partials, reducer, updater, and
+// the lane that runs them. Compute thread.
 #pragma once
 
 #include <chrono>

@@ -21,8 +21,10 @@ void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mea
 
 void NetworkUpdater::update_parameters(comm::ElementRange range, std::span<const float> mean) {
   gan::optimizer_step(plan_.settings, plan_.update,
-                      {.weights = state_.weights().range(range), .gradient = mean,
-                       .first_moment = state_.first_moment().range(range), .second_moment = state_.second_moment().range(range)});
+                      {.weights = state_.weights().range(range),
+                       .gradient = mean,
+                       .first_moment = state_.first_moment().range(range),
+                       .second_moment = state_.second_moment().range(range)});
 }
 
 void NetworkUpdater::update_statistics(comm::ElementRange range, std::span<const float> mean) {

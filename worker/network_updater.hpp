@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Turns reduced gradients into new weights for one network's slices: the optimiser on parameters, the running average on
-// statistics, then the weight average over both. Lane thread, between `prepare` calls of the compute thread.
+// Turns reduced gradients into new weights for one network's slices: the optimiser on parameters,
+// the running average on statistics, then the weight average over both. Lane thread, between
+// `prepare` calls of the compute thread.
 #pragma once
 
 #include "comm/reducer.hpp"
@@ -15,9 +16,9 @@ class NetworkUpdater final : public comm::SliceUpdater {
 
   struct Plan {
     gan::OptimizerSettings settings;
-    std::int64_t update = 1;        ///< number of this update, from 1 on
-    int harvests = 0;               ///< statistics added a micro-batch; 0: the phase harvests none
-    double average_decay = 0.0;     ///< beta of the weight average; used where the network keeps one
+    std::int64_t update = 1;     ///< number of this update, from 1 on
+    int harvests = 0;            ///< statistics added a micro-batch; 0: the phase harvests none
+    double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
   };
   /// Sets what the next update does. Compute thread, before the update is submitted to the lane.
   void prepare(const Plan& plan) { plan_ = plan; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "worker/real_batches.hpp"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "gan/models/models.hpp"
 #include "job/errors.hpp"
@@ -13,39 +13,48 @@ namespace gangway::worker {
 namespace {
 
 /// The reads of a worker, in the order in which its schedule asks for them.
-data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local, std::int64_t first_step) {
+data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
+                                std::int64_t first_step) {
   struct Position {
     std::int64_t step;
     int repeat = 0;
     int microbatch;
   };
-  return [&job, local, at = Position{first_step, 0, local.begin}]() mutable -> std::optional<data::BatchRequest> {
-    if (at.step >= job.total_steps() || local.size() == 0) {
-      return std::nullopt;
-    }
-    const int count = job.images_per_microbatch();
-    const std::int64_t first = at.step * job.images_per_step() + static_cast<std::int64_t>(at.repeat) * job.training.batch +
-                               static_cast<std::int64_t>(at.microbatch) * count;
-    const data::BatchRequest request{at.step, at.repeat, at.microbatch, first, count};
-    if (++at.microbatch == local.end) {
-      at.microbatch = local.begin;
-      if (++at.repeat == job.discriminator.steps) {
-        at.repeat = 0;
-        ++at.step;
-      }
-    }
-    return request;
-  };
+  return
+      [&job, local,
+       at = Position{first_step, 0, local.begin}]() mutable -> std::optional<data::BatchRequest> {
+        if (at.step >= job.total_steps() || local.size() == 0) {
+          return std::nullopt;
+        }
+        const int count = job.images_per_microbatch();
+        const std::int64_t first = at.step * job.images_per_step() +
+                                   static_cast<std::int64_t>(at.repeat) * job.training.batch +
+                                   static_cast<std::int64_t>(at.microbatch) * count;
+        const data::BatchRequest request{at.step, at.repeat, at.microbatch, first, count};
+        if (++at.microbatch == local.end) {
+          at.microbatch = local.begin;
+          if (++at.repeat == job.discriminator.steps) {
+            at.repeat = 0;
+            ++at.step;
+          }
+        }
+        return request;
+      };
 }
 
 }  // namespace
 
-RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local, std::int64_t first_step)
-    : job_(job), local_(local), shape_(gan::example_shape(job.model)), held_(static_cast<std::size_t>(local.size())) {
+RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
+                         comm::MicrobatchRange local, std::int64_t first_step)
+    : job_(job),
+      local_(local),
+      shape_(gan::example_shape(job.model)),
+      held_(static_cast<std::size_t>(local.size())) {
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   loader_ = std::make_unique<data::Loader>(
       dataset, data::SampleOrder(job.training.seed, dataset.size()),
-      data::LoaderOptions{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff, .prefetch = job.data.prefetch},
+      data::LoaderOptions{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
+                          .prefetch = job.data.prefetch},
       requests_of(job, local, first_step));
 }
 
@@ -63,8 +72,9 @@ const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch
   wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const data::BatchRequest& request = held.memory.request;
   if (request.step != step || request.repeat != repeat || request.microbatch != microbatch) {
-    throw InvariantError(fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
-                                     request.step, request.microbatch, step, microbatch));
+    throw InvariantError(
+        fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
+                    request.step, request.microbatch, step, microbatch));
   }
   at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat);
   if (job_.numerics.memory_format == MemoryFormat::kChannelsLast && images.dim() == 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The real images of the worker's micro-batches, read ahead. A discriminator repeat takes the next ones; later phases of
-// the step look at the same. Compute thread; the loader's threads are inside.
+// The real images of the worker's micro-batches, read ahead. A discriminator repeat takes the next
+// ones; later phases of the step look at the same. Compute thread; the loader's threads are inside.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,11 @@ struct RealBatch {
 
 class RealBatches {
  public:
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local, std::int64_t first_step);
+  RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local,
+              std::int64_t first_step);
 
-  /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last for it.
+  /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
+  /// for it.
   const RealBatch& take(std::int64_t step, int repeat, int microbatch);
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
   /// Seconds spent waiting for the loader since the last call.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "worker/sample_pictures.hpp"
 
-#include <fmt/format.h>
-
 #include <numeric>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "comm/range_gather.hpp"
 #include "gan/data/permutation.hpp"
@@ -21,7 +21,9 @@ constexpr int kPicturePart = 32;
 
 bool shows_points(const JobSpec& job) { return job.model.family == ModelFamily::kMlp; }
 
-int num_examples(const JobSpec& job) { return shows_points(job) ? kScatterPoints : job.output.grid * job.output.grid; }
+int num_examples(const JobSpec& job) {
+  return shows_points(job) ? kScatterPoints : job.output.grid * job.output.grid;
+}
 
 at::Tensor first_reals(const JobSpec& job, const data::Dataset& dataset) {
   std::vector<std::int64_t> shape = gan::example_shape(job.model);
@@ -42,16 +44,23 @@ std::string fakes_file(std::int64_t images) {
   return images == 0 ? "fakes_init.png" : fmt::format("fakes{:06}.png", images / 1000);
 }
 
-void SamplePictures::write_reals() const { write("reals.png", first_reals(setup_.job, setup_.dataset)); }
+void SamplePictures::write_reals() const {
+  write("reals.png", first_reals(setup_.job, setup_.dataset));
+}
 
 bool SamplePictures::write_fakes(const std::string& file) {
   NetworkState& generator = setup_.generator;
   comm::Arena& shown = generator.average() != nullptr ? *generator.average() : generator.weights();
   if (generator.average() != nullptr) {
-    std::vector<comm::ElementRange> wanted(static_cast<std::size_t>(setup_.transport.num_workers()));
+    std::vector<comm::ElementRange> wanted(
+        static_cast<std::size_t>(setup_.transport.num_workers()));
     wanted.front() = {0, generator.layout().size()};
-    const comm::GatherRequest request{.network = 0, .part = kPicturePart, .plan = &generator.plan(), .arena = &shown,
-                                      .wanted = wanted, .timeout = setup_.timeout};
+    const comm::GatherRequest request{.network = 0,
+                                      .part = kPicturePart,
+                                      .plan = &generator.plan(),
+                                      .arena = &shown,
+                                      .wanted = wanted,
+                                      .timeout = setup_.timeout};
     setup_.lane.wait(setup_.lane.submit([&] { comm::gather_ranges(setup_.transport, request); }));
   }
   if (setup_.transport.worker() != 0) {
@@ -67,18 +76,25 @@ bool SamplePictures::write_fakes(const std::string& file) {
 
 void SamplePictures::write(const std::string& file, const at::Tensor& examples) const {
   const at::Tensor plain = examples.contiguous();
-  const std::span<const float> values(plain.const_data_ptr<float>(), static_cast<std::size_t>(plain.numel()));
+  const std::span<const float> values(plain.const_data_ptr<float>(),
+                                      static_cast<std::size_t>(plain.numel()));
   const std::filesystem::path path = setup_.run_directory / file;
   if (shows_points(setup_.job)) {
     const at::Tensor reals = first_reals(setup_.job, setup_.dataset).contiguous();
-    const std::span<const float> behind(reals.const_data_ptr<float>(), static_cast<std::size_t>(reals.numel()));
-    const std::vector<pictures::ScatterLayer> layers{{behind, pictures::kGray}, {values, pictures::kBlue}};
+    const std::span<const float> behind(reals.const_data_ptr<float>(),
+                                        static_cast<std::size_t>(reals.numel()));
+    const std::vector<pictures::ScatterLayer> layers{{behind, pictures::kGray},
+                                                     {values, pictures::kBlue}};
     pictures::write_png_scatter(path, layers);
     return;
   }
   const ModelSpec& model = setup_.job.model;
-  pictures::write_png_grid(path, {.pixels = values, .count = static_cast<int>(plain.size(0)), .channels = model.channels,
-                                  .height = model.resolution, .width = model.resolution},
+  pictures::write_png_grid(path,
+                           {.pixels = values,
+                            .count = static_cast<int>(plain.size(0)),
+                            .channels = model.channels,
+                            .height = model.resolution,
+                            .width = model.resolution},
                            setup_.job.output.grid);
 }
 

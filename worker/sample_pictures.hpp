@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pictures of a run: real examples once, generated ones of fixed noise again and again. Worker 0 draws; the others
-// only help to gather the generator's average. Compute thread.
+// The pictures of a run: real examples once, generated ones of fixed noise again and again. Worker
+// 0 draws; the others only help to gather the generator's average. Compute thread.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +28,8 @@ class SamplePictures {
 
   /// Writes reals.png: the first examples of the first data pass. Worker 0 only.
   void write_reals() const;
-  /// Writes `file` (a name in the run directory) from fixed noise and the averaged generator. All workers call it; true
-  /// on the one that wrote.
+  /// Writes `file` (a name in the run directory) from fixed noise and the averaged generator. All
+  /// workers call it; true on the one that wrote.
   bool write_fakes(const std::string& file);
 
  private:

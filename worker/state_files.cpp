@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state_files.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <deque>
+
+#include <fmt/format.h>
 
 #include "comm/range_gather.hpp"
 #include "job/errors.hpp"
@@ -35,10 +35,13 @@ std::string stored_name(const NamedArena& arena, const NetworkState::Place& plac
   return arena.prefix + place.name.substr(place.name.find('/'));
 }
 
-std::string updates_name(NetworkState& network) { return network.network().name() + "_optimizer/updates"; }
+std::string updates_name(NetworkState& network) {
+  return network.network().name() + "_optimizer/updates";
+}
 
 comm::ElementRange span_of(const std::vector<NetworkState::Place>& places) {
-  return places.empty() ? comm::ElementRange{} : comm::ElementRange{places.front().range.begin, places.back().range.end};
+  return places.empty() ? comm::ElementRange{}
+                        : comm::ElementRange{places.front().range.begin, places.back().range.end};
 }
 
 template <typename T>
@@ -48,10 +51,12 @@ std::span<const std::byte> bytes_of(const T* data, std::size_t count) {
 
 }  // namespace
 
-std::vector<NetworkState::Place> StateFiles::share_of(const NetworkState& network, int worker, int num_workers) {
+std::vector<NetworkState::Place> StateFiles::share_of(const NetworkState& network, int worker,
+                                                      int num_workers) {
   std::vector<NetworkState::Place> share;
   for (const NetworkState::Place& place : network.places()) {
-    const auto owner = static_cast<int>(place.range.begin * static_cast<std::size_t>(num_workers) / network.layout().size());
+    const auto owner = static_cast<int>(place.range.begin * static_cast<std::size_t>(num_workers) /
+                                        network.layout().size());
     if (owner == worker) {
       share.push_back(place);
     }
@@ -70,9 +75,14 @@ void StateFiles::gather(NetworkState& network, int index) {
     if (arena.arena == &network.weights()) {
       continue;  // every worker has them whole
     }
-    const comm::GatherRequest request{.network = index, .part = part++, .plan = &network.plan(), .arena = arena.arena,
-                                      .wanted = wanted, .timeout = setup_.timeout};
-    setup_.lane.wait(setup_.lane.submit([this, &request] { comm::gather_ranges(setup_.transport, request); }));
+    const comm::GatherRequest request{.network = index,
+                                      .part = part++,
+                                      .plan = &network.plan(),
+                                      .arena = arena.arena,
+                                      .wanted = wanted,
+                                      .timeout = setup_.timeout};
+    setup_.lane.wait(
+        setup_.lane.submit([this, &request] { comm::gather_ranges(setup_.transport, request); }));
   }
 }
 
@@ -91,17 +101,24 @@ checkpoint::FileReport StateFiles::save(const std::filesystem::path& directory, 
         if (place.is_statistic && !arena.holds_statistics) {
           continue;
         }
-        const at::Tensor& tensor = kept.emplace_back(NetworkState::view(*arena.arena, place).contiguous());
-        records.push_back({stored_name(arena, place), checkpoint::ElementType::kF32, place.sizes,
-                           bytes_of(tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel()))});
+        const at::Tensor& tensor =
+            kept.emplace_back(NetworkState::view(*arena.arena, place).contiguous());
+        records.push_back(
+            {stored_name(arena, place), checkpoint::ElementType::kF32, place.sizes,
+             bytes_of(tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel()))});
       }
     }
     if (me == 0) {
-      records.push_back({updates_name(network), checkpoint::ElementType::kI64, {1}, bytes_of(&network.updates, 1)});
+      records.push_back({updates_name(network),
+                         checkpoint::ElementType::kI64,
+                         {1},
+                         bytes_of(&network.updates, 1)});
     }
   }
   return checkpoint::write_worker_file(
-      directory, {.step = step, .epoch = setup_.transport.epoch(), .worker = me, .num_workers = num_workers}, records);
+      directory,
+      {.step = step, .epoch = setup_.transport.epoch(), .worker = me, .num_workers = num_workers},
+      records);
 }
 
 void StateFiles::load(const std::filesystem::path& checkpoint) {
@@ -116,18 +133,22 @@ void StateFiles::load(const std::filesystem::path& checkpoint) {
         const std::string name = stored_name(arena, place);
         const checkpoint::TensorRecord& record = reader.require(name);
         if (record.type != checkpoint::ElementType::kF32 || record.shape != place.sizes) {
-          throw CheckpointError(fmt::format("{}: tensor '{}' has another shape or type than this job's; is it a checkpoint of "
-                                            "another model?", checkpoint.string(), name));
+          throw CheckpointError(fmt::format(
+              "{}: tensor '{}' has another shape or type than this job's; is it a checkpoint of "
+              "another model?",
+              checkpoint.string(), name));
         }
-        at::Tensor values = at::empty(place.sizes, at::kFloat);  // copied: a file's bytes need not be aligned
+        at::Tensor values =
+            at::empty(place.sizes, at::kFloat);  // copied: a file's bytes need not be aligned
         std::memcpy(values.mutable_data_ptr(), record.bytes.data(), record.bytes.size());
         NetworkState::view(*arena.arena, place).copy_(values);
       }
     }
     const checkpoint::TensorRecord& updates = reader.require(updates_name(*network));
-    if (updates.type != checkpoint::ElementType::kI64 || updates.bytes.size() != sizeof network->updates) {
-      throw CheckpointError(fmt::format("{}: '{}' is not one integer; the checkpoint is damaged", checkpoint.string(),
-                                        updates.name));
+    if (updates.type != checkpoint::ElementType::kI64 ||
+        updates.bytes.size() != sizeof network->updates) {
+      throw CheckpointError(fmt::format("{}: '{}' is not one integer; the checkpoint is damaged",
+                                        checkpoint.string(), updates.name));
     }
     std::memcpy(&network->updates, updates.bytes.data(), sizeof network->updates);
   }

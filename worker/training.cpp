@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "worker/training.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
@@ -58,11 +58,17 @@ Training::Training(const Setup& setup)
       phases_(pipeline::phases_of(setup.job)),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
       networks_(setup.job, setup.transport.num_workers()),
-      exchange_{setup.transport, setup.lane, ranges_of(setup.welcome), setup.job.training.microbatches, timeout_},
+      exchange_{setup.transport, setup.lane, ranges_of(setup.welcome),
+                setup.job.training.microbatches, timeout_},
       reals_(job_, *dataset_, local_, start_step_),
-      operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_, local_}),
-      files_({setup.transport, setup.lane, {&networks_.generator, &networks_.discriminator}, timeout_}),
-      pictures_({job_, *dataset_, networks_.generator, setup.transport, setup.lane, setup.welcome.run_directory, timeout_}) {
+      operations_(
+          {job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_, local_}),
+      files_({setup.transport,
+              setup.lane,
+              {&networks_.generator, &networks_.discriminator},
+              timeout_}),
+      pictures_({job_, *dataset_, networks_.generator, setup.transport, setup.lane,
+                 setup.welcome.run_directory, timeout_}) {
   if (!setup.welcome.resume_directory.empty()) {
     files_.load(setup.welcome.resume_directory);
   }
@@ -75,9 +81,10 @@ ReadyInfo Training::ready_info() const {
   info.plan_hash = generator.plan().hash() * 31 + discriminator.plan().hash();
   info.generator_parameters = generator.num_parameters();
   info.discriminator_parameters = discriminator.num_parameters();
-  info.plan_summary = fmt::format("generator {} parameters in {} buckets, discriminator {} in {}", info.generator_parameters,
-                                  generator.plan().num_buckets(), info.discriminator_parameters,
-                                  discriminator.plan().num_buckets());
+  info.plan_summary =
+      fmt::format("generator {} parameters in {} buckets, discriminator {} in {}",
+                  info.generator_parameters, generator.plan().num_buckets(),
+                  info.discriminator_parameters, discriminator.plan().num_buckets());
   info.data_fingerprint = dataset_->fingerprint();
   return info;
 }
@@ -87,7 +94,8 @@ void Training::run() {
     write_pictures(0);
   }
   for (bool last = false; !last;) {
-    const LeaseInfo lease = link_.next_lease(std::max<std::chrono::milliseconds>(timeout_, kStartDeadline));
+    const LeaseInfo lease =
+        link_.next_lease(std::max<std::chrono::milliseconds>(timeout_, kStartDeadline));
     for (std::int64_t step = lease.begin; step < lease.end; ++step) {
       run_step(step);
     }
@@ -105,8 +113,10 @@ void Training::run_step(std::int64_t step) {
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t sent_before = transport_.bytes_sent();
   operations_.begin_step(step);
-  pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step), operations_);
-  report(step + 1, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), sent_before);
+  pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step),
+                    operations_);
+  report(step + 1, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+         sent_before);
 }
 
 void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before) {
@@ -142,7 +152,8 @@ void Training::save(const std::string& directory, std::int64_t steps_done) {
     part.bytes = report.bytes;
     part.xxh3_128 = report.xxh3_128;
   } catch (const EnvironmentError& error) {
-    part.error = error.what();  // a full disk does not stop training; the coordinator counts and says so
+    part.error =
+        error.what();  // a full disk does not stop training; the coordinator counts and says so
   }
   link_.checkpoint_part(part);
 }

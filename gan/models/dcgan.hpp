@@ -2,8 +2,8 @@
 // DCGAN (Radford et al., 2015) for 32 and 64 pixels, plain or with labels.
 #pragma once
 
-#include "gan/network.hpp"
 #include "gan/models/discriminator_style.hpp"
+#include "gan/network.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::gan {

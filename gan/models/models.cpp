@@ -10,13 +10,17 @@ namespace gangway::gan {
 namespace {
 
 DiscriminatorStyle style_of(const JobSpec& job) {
-  const bool has_penalty = job.training.penalty.gradient_penalty > 0.0 || job.training.penalty.r1_gamma > 0.0;
+  const bool has_penalty =
+      job.training.penalty.gradient_penalty > 0.0 || job.training.penalty.r1_gamma > 0.0;
   const Normalization norm = job.model.normalization;
-  // A penalty on the gradient of one example means nothing when BatchNorm mixes the examples (Gulrajani et al., sec. 4).
+  // A penalty on the gradient of one example means nothing when BatchNorm mixes the examples
+  // (Gulrajani et al., sec. 4).
   const bool automatic = !has_penalty && job.model.family != ModelFamily::kMlp;
-  return {.batch_norm = norm == Normalization::kBatch || (norm == Normalization::kAuto && automatic),
-          .activation = job.model.activation == Activation::kSoftplus ? ActivationKind::kSoftplus : ActivationKind::kLeakyRelu,
-          .dropout = job.model.dropout};
+  return {
+      .batch_norm = norm == Normalization::kBatch || (norm == Normalization::kAuto && automatic),
+      .activation = job.model.activation == Activation::kSoftplus ? ActivationKind::kSoftplus
+                                                                  : ActivationKind::kLeakyRelu,
+      .dropout = job.model.dropout};
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The built-in networks, as lists of blocks made from the job's model section.
 //
-// Generator: "noise" [N, latent] (and "labels" int64 [N]) → images [N, C, H, W] in [-1, 1] or points [N, 2].
-// Discriminator: "image" of the same shape (and "labels") → logits [N, 1].
+// Generator: "noise" [N, latent] (and "labels" int64 [N]) → images [N, C, H, W] in [-1, 1] or
+// points [N, 2]. Discriminator: "image" of the same shape (and "labels") → logits [N, 1].
 #pragma once
 
 #include "gan/network.hpp"

@@ -10,16 +10,16 @@ from pathlib import Path
 
 FOLDERS = "bench|checkpoint|cmake|comm|coordinator|docs|examples|gan|job|launch|pipeline|report|tests|worker"
 LINK = re.compile(r"\]\(([^)#:]+)\)")  # [text](file)
-PATH = re.compile(rf"(?<![\w/.-])(?:\./)?((?:{FOLDERS})/[\w./-]*\w)")
+PATH = re.compile(rf"(?<![\w/.-])(?:\./)?((?:{FOLDERS})/[\w./*-]*[\w*])")
 
 
 def missing_paths(root):
     for document in sorted([*root.glob("*.md"), *(root / "docs").glob("*.md")]):
         for number, line in enumerate(document.read_text().splitlines(), 1):
-            targets = [(document.parent / link, link) for link in LINK.findall(line)]
-            targets += [(root / path, path) for path in PATH.findall(line)]
-            for target, name in targets:
-                if not target.exists():
+            named = [(document.parent, link) for link in LINK.findall(line)]
+            named += [(root, path) for path in PATH.findall(line)]
+            for folder, name in named:
+                if not any(folder.glob(name)):
                     yield f"{document.relative_to(root)}:{number}: '{name}' does not exist"
 
 

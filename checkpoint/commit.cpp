@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The writing half of checkpoint/directory.hpp.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/durable_file.hpp"
@@ -30,7 +29,8 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
   if (errno != EINVAL && errno != ENOSYS) {
     return errno;
   }
-  // File systems without the flag (some network ones): there is one writer, so a look before is enough.
+  // File systems without the flag (some network ones): there is one writer, so a look before is
+  // enough.
   struct stat status {};
   if (::lstat(to.c_str(), &status) == 0) {
     return EEXIST;
@@ -52,14 +52,16 @@ void write_manifest(const fs::path& directory, const Manifest& manifest) {
   const fs::path unfinished = directory / kUnfinishedManifestName;
   write_new_file(unfinished, to_json(manifest));
   if (const int error = rename_to_new(unfinished, directory / kManifestName); error != 0) {
-    throw EnvironmentError(fmt::format("{}: cannot be renamed: {}", unfinished.string(), cause_of(error)));
+    throw EnvironmentError(
+        fmt::format("{}: cannot be renamed: {}", unfinished.string(), cause_of(error)));
   }
   sync_directory(directory);
 }
 
 enum class Existing { kNone, kKeepIt };
 
-/// Decides about what already has the final name: keeps a valid equal, sets a damaged one aside, refuses another job's.
+/// Decides about what already has the final name: keeps a valid equal, sets a damaged one aside,
+/// refuses another job's.
 Existing settle_existing(const fs::path& final_path, const Manifest& manifest, const Warn& warn) {
   struct stat status {};
   if (::lstat(final_path.c_str(), &status) != 0) {
@@ -82,11 +84,12 @@ Existing settle_existing(const fs::path& final_path, const Manifest& manifest, c
   }
   const fs::path aside = final_path.parent_path() / damaged_name(manifest.step);
   if (const int error = rename_to_new(final_path, aside); error != 0) {
-    throw EnvironmentError(
-        fmt::format("{}: damaged, and cannot be set aside: {}", final_path.string(), cause_of(error)));
+    throw EnvironmentError(fmt::format("{}: damaged, and cannot be set aside: {}",
+                                       final_path.string(), cause_of(error)));
   }
   if (warn) {
-    warn(fmt::format("{}; set aside as {}, a new one takes its place", damage, aside.filename().string()));
+    warn(fmt::format("{}; set aside as {}, a new one takes its place", damage,
+                     aside.filename().string()));
   }
   return Existing::kNone;
 }
@@ -105,7 +108,8 @@ fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
     sync_directory(fs::absolute(checkpoints_dir).parent_path());
   }
   if (::mkdir(temporary.c_str(), 0755) != 0) {
-    throw EnvironmentError(fmt::format("{}: cannot make the folder: {}", temporary.string(), cause_of(errno)));
+    throw EnvironmentError(
+        fmt::format("{}: cannot make the folder: {}", temporary.string(), cause_of(errno)));
   }
   try {
     write_owner(temporary, this_process());
@@ -119,15 +123,17 @@ fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
 FileReport write_worker_file(const fs::path& temporary, const FileIdentity& identity,
                              std::span<const TensorRecord> tensors) {
   if (identity.worker < 0 || identity.worker >= identity.num_workers) {
-    throw InvariantError(fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
+    throw InvariantError(
+        fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
   }
-  const std::map<std::string, std::string> metadata{{"format", "pt"},
-                                                    {"gangway.step", fmt::format("{}", identity.step)},
-                                                    {"gangway.epoch", fmt::format("{}", identity.epoch)},
-                                                    {"gangway.worker", fmt::format("{}", identity.worker)},
-                                                    {"gangway.workers", fmt::format("{}", identity.num_workers)}};
-  FileReport report =
-      write_safetensors(temporary / worker_file_name(identity.worker, identity.num_workers), tensors, metadata);
+  const std::map<std::string, std::string> metadata{
+      {"format", "pt"},
+      {"gangway.step", fmt::format("{}", identity.step)},
+      {"gangway.epoch", fmt::format("{}", identity.epoch)},
+      {"gangway.worker", fmt::format("{}", identity.worker)},
+      {"gangway.workers", fmt::format("{}", identity.num_workers)}};
+  FileReport report = write_safetensors(
+      temporary / worker_file_name(identity.worker, identity.num_workers), tensors, metadata);
   sync_directory(temporary);
   return report;
 }
@@ -152,8 +158,8 @@ fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const W
     return final_path;
   }
   if (const int error = rename_to_new(temporary, final_path); error != 0) {
-    throw EnvironmentError(
-        fmt::format("{}: cannot be renamed to {}: {}", temporary.string(), final_path.string(), cause_of(error)));
+    throw EnvironmentError(fmt::format("{}: cannot be renamed to {}: {}", temporary.string(),
+                                       final_path.string(), cause_of(error)));
   }
   sync_directory(parent);
   // Of use only while temporary; readers ignore one that a crash left here.
@@ -163,11 +169,13 @@ fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const W
 
 void discard_temporary(const fs::path& temporary) {
   if (!parse_temporary_name(last_component(temporary))) {
-    throw InvariantError(fmt::format("{}: is not a temporary folder of a checkpoint", temporary.string()));
+    throw InvariantError(
+        fmt::format("{}: is not a temporary folder of a checkpoint", temporary.string()));
   }
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(temporary, ignored)) {
-    // The owner goes last: as long as it is there, a crash in here leaves a folder whose owner is known to be dead.
+    // The owner goes last: as long as it is there, a crash in here leaves a folder whose owner is
+    // known to be dead.
     const std::string name = entry.path().filename().string();
     if (is_own_file_name(name) && name != kOwnerName) {
       (void)::unlink(entry.path().c_str());

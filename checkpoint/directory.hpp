@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The protocol that makes a checkpoint durable, and the rules by which one is found again (docs/checkpoint-format.md).
+// The protocol that makes a checkpoint durable, and the rules by which one is found again
+// (docs/checkpoint-format.md).
 //
-//   coordinator: begin_checkpoint → worker i: write_worker_file, report → coordinator: commit_checkpoint, remove_old.
-//   at a start:  remove_stale_temporaries, newest_valid.
+// A save:   coordinator: begin_checkpoint → worker i: write_worker_file, report →
+//           coordinator: commit_checkpoint, remove_old.
+// A start:  remove_stale_temporaries, newest_valid.
 //
-// A checkpoint exists from the instant its folder has its final name, which is after everything in it is on the disk;
-// it is never changed again. All functions may be called from any thread; writing calls for one folder of
-// checkpoints come from one process at a time (the coordinator).
+// A checkpoint exists from the instant its folder has its final name, which is after everything in
+// it is on the disk; it is never changed again. All functions may be called from any thread;
+// writing calls for one folder of checkpoints come from one process at a time (the coordinator).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,8 @@ namespace gangway::checkpoint {
 /// Receives one line for a person.
 using Warn = std::function<void(std::string)>;
 
-/// Who wrote a worker's file, and of which moment: stored in its metadata, so that files of two steps never mix.
+/// Who wrote a worker's file, and of which moment: stored in its metadata, so that files of two
+/// steps never mix.
 struct FileIdentity {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
@@ -35,24 +38,31 @@ struct FileIdentity {
   int num_workers = 1;
 };
 
-/// Makes `checkpoints_dir` where it is missing, and in it a new folder `.tmp-step-<9 digits>-<nonce>` that says which
-/// process owns it. @throws EnvironmentError naming path and cause.
-[[nodiscard]] std::filesystem::path begin_checkpoint(const std::filesystem::path& checkpoints_dir, std::int64_t step);
+/// Makes `checkpoints_dir` where it is missing, and in it a new folder `.tmp-step-<9
+/// digits>-<nonce>` that says which process owns it. @throws EnvironmentError naming path and
+/// cause.
+[[nodiscard]] std::filesystem::path begin_checkpoint(const std::filesystem::path& checkpoints_dir,
+                                                     std::int64_t step);
 
-/// Writes and syncs the one file of a worker in the folder from begin_checkpoint. Every worker writes one, an empty list
-/// included. @throws as write_safetensors.
-[[nodiscard]] FileReport write_worker_file(const std::filesystem::path& temporary, const FileIdentity& identity,
+/// Writes and syncs the one file of a worker in the folder from begin_checkpoint. Every worker
+/// writes one, an empty list included. @throws as write_safetensors.
+[[nodiscard]] FileReport write_worker_file(const std::filesystem::path& temporary,
+                                           const FileIdentity& identity,
                                            std::span<const TensorRecord> tensors);
 
-/// Checks that every file of the manifest is there with its size, names the manifest's step and epoch, and holds tensors
-/// that no other holds; writes the manifest; gives the folder its final name `step-<9 digits>`.
-/// Nothing is overwritten: a valid checkpoint of the same job and step stays and `temporary` is removed; a damaged one
-/// is set aside as `damaged-step-…` with a line to `warn`.
-/// @return the final path. @throws CheckpointError when files and manifest disagree or another job's checkpoint is in
-/// the way; EnvironmentError when the disk fails. After a throw call discard_temporary and, to retry, start afresh.
-std::filesystem::path commit_checkpoint(const std::filesystem::path& temporary, Manifest manifest, const Warn& warn = {});
+/// Checks that every file of the manifest is there with its size, names the manifest's step and
+/// epoch, and holds tensors that no other holds; writes the manifest; gives the folder its final
+/// name `step-<9 digits>`. Nothing is overwritten: a valid checkpoint of the same job and step
+/// stays and `temporary` is removed; a damaged one is set aside as `damaged-step-…` with a line to
+/// `warn`.
+/// @return the final path. @throws CheckpointError when files and manifest disagree or another
+/// job's checkpoint is in the way; EnvironmentError when the disk fails. After a throw call
+/// discard_temporary and, to retry, start afresh.
+std::filesystem::path commit_checkpoint(const std::filesystem::path& temporary, Manifest manifest,
+                                        const Warn& warn = {});
 
-/// Removes a folder from begin_checkpoint and our files in it; never throws for what is already gone.
+/// Removes a folder from begin_checkpoint and our files in it; never throws for what is already
+/// gone.
 void discard_temporary(const std::filesystem::path& temporary);
 
 /// What all files together hold.
@@ -60,12 +70,14 @@ struct TensorInventory {
   std::int64_t count = 0;
   std::string names_xxh3_128;
 };
-/// Opens all `files` in `directory` and checks them against one another: identities, no tensor twice.
+/// Opens all `files` in `directory` and checks them against one another: identities, no tensor
+/// twice.
 /// @throws CheckpointError naming file and tensor.
-[[nodiscard]] TensorInventory take_inventory(const std::filesystem::path& directory, const Manifest& manifest);
+[[nodiscard]] TensorInventory take_inventory(const std::filesystem::path& directory,
+                                             const Manifest& manifest);
 
 enum class CheckpointStatus {
-  kComplete,   ///< manifest sound, all files there with their sizes (contents not read)
+  kComplete,  ///< manifest sound, all files there with their sizes (contents not read)
   kDamaged,
 };
 
@@ -78,8 +90,10 @@ struct CheckpointEntry {
   std::uint64_t bytes = 0;           ///< of all files by the manifest
 };
 
-/// All `step-…` folders, newest first; empty when the folder does not exist. Cheap: reads manifests and sizes.
-[[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(const std::filesystem::path& checkpoints_dir);
+/// All `step-…` folders, newest first; empty when the folder does not exist. Cheap: reads manifests
+/// and sizes.
+[[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(
+    const std::filesystem::path& checkpoints_dir);
 
 /// Reads everything: sizes, hashes, structure, identities, names; no file too few or too many.
 /// @return the manifest. @throws CheckpointError naming the file, and the tensor where known.
@@ -92,17 +106,21 @@ struct Found {
   Manifest manifest;
 };
 
-/// Verifies the newest, then the one before, and so on. Each refused one costs one line to `warn` that names the damage
-/// and what is used instead. Nothing when none is valid.
-[[nodiscard]] std::optional<Found> newest_valid(const std::filesystem::path& checkpoints_dir, const Warn& warn);
+/// Verifies the newest, then the one before, and so on. Each refused one costs one line to `warn`
+/// that names the damage and what is used instead. Nothing when none is valid.
+[[nodiscard]] std::optional<Found> newest_valid(const std::filesystem::path& checkpoints_dir,
+                                                const Warn& warn);
 
-/// Deletes all but the `keep` newest complete checkpoints. Only folders that carry a sound manifest and nothing foreign
-/// are touched; nothing newer than a kept one is. @pre keep >= 1. @return what was deleted.
-std::vector<std::filesystem::path> remove_old(const std::filesystem::path& checkpoints_dir, int keep);
+/// Deletes all but the `keep` newest complete checkpoints. Only folders that carry a sound manifest
+/// and nothing foreign are touched; nothing newer than a kept one is. @pre keep >= 1. @return what
+/// was deleted.
+std::vector<std::filesystem::path> remove_old(const std::filesystem::path& checkpoints_dir,
+                                              int keep);
 
-/// Deletes temporaries whose owner is known to be dead (same host; another boot or no such process). @return what was
-/// deleted.
-std::vector<std::filesystem::path> remove_stale_temporaries(const std::filesystem::path& checkpoints_dir);
+/// Deletes temporaries whose owner is known to be dead (same host; another boot or no such
+/// process). @return what was deleted.
+std::vector<std::filesystem::path> remove_stale_temporaries(
+    const std::filesystem::path& checkpoints_dir);
 
 /// All files of a verified checkpoint, opened: find a tensor wherever it is.
 class CheckpointReader {

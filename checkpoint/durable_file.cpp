@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/durable_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "checkpoint/hash.hpp"
 #include "job/errors.hpp"
@@ -43,8 +42,9 @@ FileDescriptor::~FileDescriptor() {
 }
 
 NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes) : path_(std::move(path)) {
-  fd_ = FileDescriptor(uninterrupted(
-      [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644); }));
+  fd_ = FileDescriptor(uninterrupted([&] {
+    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  }));
   if (fd_.get() < 0) {
     finished_ = true;  // whatever is there is not ours to remove
     fail("cannot create", errno);
@@ -70,7 +70,8 @@ void NewFile::fail(const std::string& what, int error_number) const {
   } else if (error_number == EACCES || error_number == EROFS || error_number == EPERM) {
     remedy = "; choose a writable run directory (--outdir)";
   }
-  throw EnvironmentError(fmt::format("{}: {}: {}{}", path_.string(), what, cause_of(error_number), remedy));
+  throw EnvironmentError(
+      fmt::format("{}: {}: {}{}", path_.string(), what, cause_of(error_number), remedy));
 }
 
 void NewFile::reserve(std::uint64_t bytes) const {
@@ -96,7 +97,8 @@ void NewFile::reserve(std::uint64_t bytes) const {
 
 void NewFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = uninterrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
+    const ssize_t written =
+        uninterrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
     if (written <= 0) {
       fail("cannot write", written == 0 ? EIO : errno);
     }
@@ -125,7 +127,8 @@ void sync_directory(const std::filesystem::path& directory) {
   const FileDescriptor fd(
       uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (fd.get() < 0 || uninterrupted([&] { return ::fsync(fd.get()); }) != 0) {
-    throw EnvironmentError(fmt::format("{}: cannot sync the folder to disk: {}", directory.string(), cause_of(errno)));
+    throw EnvironmentError(
+        fmt::format("{}: cannot sync the folder to disk: {}", directory.string(), cause_of(errno)));
   }
 }
 
@@ -135,7 +138,8 @@ OpenFile open_regular_file(const std::filesystem::path& path) {
   file.fd = FileDescriptor(uninterrupted(
       [&] { return ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }));
   if (file.fd.get() < 0) {
-    const std::string cause = errno == ELOOP ? "is a symbolic link, which is refused" : cause_of(errno);
+    const std::string cause =
+        errno == ELOOP ? "is a symbolic link, which is refused" : cause_of(errno);
     throw CheckpointError(fmt::format("{}: cannot be read: {}", path.string(), cause));
   }
   struct stat status {};
@@ -155,7 +159,8 @@ void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byt
     const ssize_t got = uninterrupted(
         [&] { return ::pread(file.fd.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
     if (got < 0) {
-      throw CheckpointError(fmt::format("{}: cannot be read at byte {}: {}", path.string(), offset, cause_of(errno)));
+      throw CheckpointError(
+          fmt::format("{}: cannot be read at byte {}: {}", path.string(), offset, cause_of(errno)));
     }
     if (got == 0) {
       throw CheckpointError(fmt::format("{}: ends at byte {}: truncated", path.string(), offset));
@@ -168,8 +173,8 @@ void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byt
 std::string read_small_file(const std::filesystem::path& path, std::size_t max_bytes) {
   const OpenFile file = open_regular_file(path);
   if (file.bytes > max_bytes) {
-    throw CheckpointError(
-        fmt::format("{}: has {} bytes, more than the {} allowed", path.string(), file.bytes, max_bytes));
+    throw CheckpointError(fmt::format("{}: has {} bytes, more than the {} allowed", path.string(),
+                                      file.bytes, max_bytes));
   }
   std::string text(static_cast<std::size_t>(file.bytes), '\0');
   read_exactly(file, 0, std::as_writable_bytes(std::span(text.data(), text.size())), path);
@@ -181,8 +186,8 @@ std::string hash_file(const std::filesystem::path& path) {
   Hasher hasher;
   std::vector<std::byte> chunk(kReadChunkBytes);
   for (std::uint64_t offset = 0; offset < file.bytes;) {
-    const std::span<std::byte> piece(
-        chunk.data(), static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), file.bytes - offset)));
+    const std::span<std::byte> piece(chunk.data(), static_cast<std::size_t>(std::min<std::uint64_t>(
+                                                       chunk.size(), file.bytes - offset)));
     read_exactly(file, offset, piece, path);
     hasher.update(std::span<const std::byte>(piece));
     offset += piece.size();

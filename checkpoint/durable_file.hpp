@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls behind the store: new files that are on the disk or do not exist, and bounded reads that follow no link.
-// Internal to the store; any thread.
+// System calls behind the store: new files that are on the disk or do not exist, and bounded reads
+// that follow no link. Internal to the store; any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace gangway::checkpoint {
 
-/// Owns an open file descriptor; -1 is none. Closing here ignores errors: NewFile::finish checks them.
+/// Owns an open file descriptor; -1 is none. Closing here ignores errors: NewFile::finish checks
+/// them.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -37,8 +38,8 @@ class FileDescriptor {
 /// A file that did not exist before. Removed again unless finish() succeeded.
 class NewFile {
  public:
-  /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; a full disk says what is needed
-  /// and what is free.
+  /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; a full disk
+  /// says what is needed and what is free.
   NewFile(std::filesystem::path path, std::uint64_t bytes);
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -46,8 +47,8 @@ class NewFile {
 
   /// Appends. @throws EnvironmentError.
   void write(std::span<const std::byte> bytes);
-  /// Syncs and closes. After a failed sync the content is lost for good (the kernel marks the pages clean), so the file
-  /// is removed and never synced again. @throws EnvironmentError.
+  /// Syncs and closes. After a failed sync the content is lost for good (the kernel marks the pages
+  /// clean), so the file is removed and never synced again. @throws EnvironmentError.
   void finish();
 
  private:
@@ -74,12 +75,15 @@ struct OpenFile {
 [[nodiscard]] OpenFile open_regular_file(const std::filesystem::path& path);
 
 /// Fills `out` from `offset`. @throws CheckpointError at an error or an early end.
-void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out, const std::filesystem::path& path);
+void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,
+                  const std::filesystem::path& path);
 
-/// The whole of a small file. @throws CheckpointError when it cannot be read or exceeds `max_bytes`.
+/// The whole of a small file. @throws CheckpointError when it cannot be read or exceeds
+/// `max_bytes`.
 [[nodiscard]] std::string read_small_file(const std::filesystem::path& path, std::size_t max_bytes);
 
-/// XXH3-128 of a file, by read(): a bad sector is an error here, not a signal. @throws CheckpointError.
+/// XXH3-128 of a file, by read(): a bad sector is an error here, not a signal. @throws
+/// CheckpointError.
 [[nodiscard]] std::string hash_file(const std::filesystem::path& path);
 
 }  // namespace gangway::checkpoint

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/hash.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <new>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 namespace gangway::checkpoint {
 
@@ -39,7 +38,9 @@ void Hasher::update(std::span<const std::byte> bytes) {
   (void)XXH3_128bits_update(state_->xxh.get(), bytes.data(), bytes.size());
 }
 
-void Hasher::update(std::string_view text) { update(std::as_bytes(std::span(text.data(), text.size()))); }
+void Hasher::update(std::string_view text) {
+  update(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 void Hasher::update(std::uint64_t number) {
   std::array<std::byte, 8> bytes{};
@@ -55,7 +56,9 @@ std::string hash_of(std::span<const std::byte> bytes) {
   return canonical_hex(XXH3_128bits(bytes.data(), bytes.size()));
 }
 
-std::string hash_of(std::string_view text) { return hash_of(std::as_bytes(std::span(text.data(), text.size()))); }
+std::string hash_of(std::string_view text) {
+  return hash_of(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 bool is_hash(std::string_view text) {
   return text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {

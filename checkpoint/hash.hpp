@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// XXH3-128 as the checkpoints use it: incremental, printed as 32 lower-case hexadecimal digits in canonical (big-endian)
-// order, as `xxh128sum` prints it. Any thread; one object belongs to one thread.
+// XXH3-128 as the checkpoints use it: incremental, printed as 32 lower-case hexadecimal digits in
+// canonical (big-endian) order, as `xxh128sum` prints it. Any thread; one object belongs to one
+// thread.
 #pragma once
 
 #include <cstddef>

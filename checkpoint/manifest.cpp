@@ -26,13 +26,14 @@ constexpr int kMaxJsonDepth = 4;
 constexpr std::size_t kMaxFiles = 65'536;
 constexpr std::size_t kMaxEvents = 100'000;
 constexpr std::size_t kMaxSoftware = 256;
-constexpr std::size_t kMaxTextBytes = 4096;            // fingerprints, versions, an event's detail
+constexpr std::size_t kMaxTextBytes = 4096;  // fingerprints, versions, an event's detail
 constexpr std::size_t kMaxJobBytes = std::size_t{1} << 20U;
 constexpr std::string_view kSealMember = "\"seal_xxh3_128\": \"";
 constexpr std::string_view kBlankSeal = "00000000000000000000000000000000";
 constexpr std::string_view kEndOfSeal = "\"\n}\n";
 
-/// Takes members out of an object by name and type, and in the end complains about those that nobody asked for.
+/// Takes members out of an object by name and type, and in the end complains about those that
+/// nobody asked for.
 class Members {
  public:
   Members(const json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -53,7 +54,8 @@ class Members {
   std::string text(const char* name, std::size_t max_bytes = kMaxTextBytes) {
     const json& value = at(name);
     if (!value.is_string() || value.get_ref<const std::string&>().size() > max_bytes) {
-      throw CheckpointError(fmt::format("{}: '{}' is not a text of at most {} bytes: damaged", where_, name, max_bytes));
+      throw CheckpointError(fmt::format("{}: '{}' is not a text of at most {} bytes: damaged",
+                                        where_, name, max_bytes));
     }
     return value.get<std::string>();
   }
@@ -69,14 +71,16 @@ class Members {
   const json& list(const char* name, std::size_t max_size) {
     const json& value = at(name);
     if (!value.is_array() || value.size() > max_size) {
-      throw CheckpointError(fmt::format("{}: '{}' is not a list of at most {}: damaged", where_, name, max_size));
+      throw CheckpointError(
+          fmt::format("{}: '{}' is not a list of at most {}: damaged", where_, name, max_size));
     }
     return value;
   }
 
   void require_no_others() const {
     if (object_.size() != taken_) {
-      throw CheckpointError(fmt::format("{}: has {} members, {} are known: damaged", where_, object_.size(), taken_));
+      throw CheckpointError(
+          fmt::format("{}: has {} members, {} are known: damaged", where_, object_.size(), taken_));
     }
   }
 
@@ -96,8 +100,8 @@ std::optional<std::string> contradiction_in_files(const Manifest& manifest) {
     const int worker = static_cast<int>(i);
     // The one legal name a place: no '..', no '/', nothing twice, nothing left out.
     if (file.worker != worker || file.name != worker_file_name(worker, static_cast<int>(count))) {
-      return fmt::format("file {} is '{}' of worker {}, not '{}'", i, printable(file.name), file.worker,
-                         worker_file_name(worker, static_cast<int>(count)));
+      return fmt::format("file {} is '{}' of worker {}, not '{}'", i, printable(file.name),
+                         file.worker, worker_file_name(worker, static_cast<int>(count)));
     }
     if (!is_hash(file.xxh3_128) || file.bytes > std::uint64_t{INT64_MAX}) {
       return fmt::format("size or hash of '{}' is not one", file.name);
@@ -111,13 +115,15 @@ std::optional<std::string> contradiction_in(const Manifest& manifest) {
   if (manifest.step < 0 || manifest.step > kMaxStep) {
     return fmt::format("step {} is outside 0 to {}", manifest.step, kMaxStep);
   }
-  if (manifest.images < 0 || manifest.epoch < 0 || manifest.data_cursor < 0 || manifest.tensor_count < 0) {
+  if (manifest.images < 0 || manifest.epoch < 0 || manifest.data_cursor < 0 ||
+      manifest.tensor_count < 0) {
     return "a count is negative";
   }
   if (!is_hash(manifest.checkpoint_id) || !is_hash(manifest.tensor_names_xxh3_128)) {
     return "checkpoint_id or tensor_names_xxh3_128 is not 32 hexadecimal digits";
   }
-  for (const std::string* text : {&manifest.job_fingerprint, &manifest.model_fingerprint, &manifest.data_fingerprint}) {
+  for (const std::string* text :
+       {&manifest.job_fingerprint, &manifest.model_fingerprint, &manifest.data_fingerprint}) {
     if (text->size() > kMaxTextBytes || !has_no_controls(*text)) {
       return "a fingerprint is too long or has control characters";
     }
@@ -142,7 +148,8 @@ void check_seal(std::string_view text, const std::string& where) {
                         text.size() == place + kBlankSeal.size() + kEndOfSeal.size() &&
                         text.substr(place + kBlankSeal.size()) == kEndOfSeal;
   if (!in_place || text.substr(place, kBlankSeal.size()) != seal(std::string(text))) {
-    throw CheckpointError(fmt::format("{}: its seal does not match its content: damaged or edited", where));
+    throw CheckpointError(
+        fmt::format("{}: its seal does not match its content: damaged or edited", where));
   }
 }
 
@@ -150,11 +157,12 @@ int read_version(Members& members, const std::string& where) {
   const std::int64_t version = members.count("format_version");
   if (version > kFormatVersion) {
     throw CheckpointError(fmt::format(
-        "{}: checkpoint format {} is newer than the {} that this program reads: update gangway", where, version,
-        kFormatVersion));
+        "{}: checkpoint format {} is newer than the {} that this program reads: update gangway",
+        where, version, kFormatVersion));
   }
   if (version < kOldestVersion) {
-    throw CheckpointError(fmt::format("{}: checkpoint format {} never existed: damaged", where, version));
+    throw CheckpointError(
+        fmt::format("{}: checkpoint format {} never existed: damaged", where, version));
   }
   return static_cast<int>(version);
 }
@@ -165,7 +173,8 @@ std::vector<ManifestFile> read_files(const json& list, const std::string& where)
     Members members(item, fmt::format("{}: files[{}]", where, files.size()));
     ManifestFile file;
     file.name = members.text("name");
-    file.worker = static_cast<int>(std::min<std::int64_t>(members.count("worker"), std::numeric_limits<int>::max()));
+    file.worker = static_cast<int>(
+        std::min<std::int64_t>(members.count("worker"), std::numeric_limits<int>::max()));
     file.bytes = static_cast<std::uint64_t>(members.count("bytes"));
     file.xxh3_128 = members.text("xxh3_128");
     members.require_no_others();
@@ -190,9 +199,9 @@ std::vector<ManifestEvent> read_events(const json& list, const std::string& wher
 
 std::map<std::string, std::string> read_software(const json& object, const std::string& where) {
   std::map<std::string, std::string> software;
-  const bool sound = object.is_object() && std::all_of(object.begin(), object.end(), [](const json& value) {
-                       return value.is_string();
-                     });
+  const bool sound =
+      object.is_object() && std::all_of(object.begin(), object.end(),
+                                        [](const json& value) { return value.is_string(); });
   if (!sound) {
     throw CheckpointError(fmt::format("{}: 'software' is not an object of texts: damaged", where));
   }
@@ -210,14 +219,16 @@ std::string worker_file_name(int worker, int num_workers) {
 
 std::string rfc3339(std::chrono::system_clock::time_point time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
 std::chrono::system_clock::time_point parse_rfc3339(const std::string& text) {
   std::tm parts{};
   const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   if (end == nullptr || *end != '\0') {
-    throw CheckpointError(fmt::format("'{}' is not a time like 2026-11-21T10:36:00Z", printable(text, 40)));
+    throw CheckpointError(
+        fmt::format("'{}' is not a time like 2026-11-21T10:36:00Z", printable(text, 40)));
   }
   return std::chrono::system_clock::from_time_t(::timegm(&parts));
 }
@@ -229,7 +240,10 @@ std::string to_json(const Manifest& manifest) {
   (void)parse_rfc3339(manifest.created);
   ordered_json files = ordered_json::array();
   for (const ManifestFile& file : manifest.files) {
-    files.push_back({{"name", file.name}, {"worker", file.worker}, {"bytes", file.bytes}, {"xxh3_128", file.xxh3_128}});
+    files.push_back({{"name", file.name},
+                     {"worker", file.worker},
+                     {"bytes", file.bytes},
+                     {"xxh3_128", file.xxh3_128}});
   }
   ordered_json events = ordered_json::array();
   for (const ManifestEvent& event : manifest.events) {
@@ -257,20 +271,22 @@ std::string to_json(const Manifest& manifest) {
   try {
     text = document.dump(2) + "\n";
   } catch (const json::exception& error) {
-    throw InvariantError(fmt::format("checkpoint manifest of step {}: {}", manifest.step, printable(error.what())));
+    throw InvariantError(
+        fmt::format("checkpoint manifest of step {}: {}", manifest.step, printable(error.what())));
   }
   const std::size_t place = text.rfind(kSealMember) + kSealMember.size();
   text.replace(place, kBlankSeal.size(), seal(text));
   if (text.size() > kMaxManifestBytes) {
-    throw InvariantError(fmt::format("checkpoint manifest of step {} has {} bytes, allowed are {}", manifest.step,
-                                     text.size(), kMaxManifestBytes));
+    throw InvariantError(fmt::format("checkpoint manifest of step {} has {} bytes, allowed are {}",
+                                     manifest.step, text.size(), kMaxManifestBytes));
   }
   return text;
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (text.size() > kMaxManifestBytes) {
-    throw CheckpointError(fmt::format("{}: has {} bytes, allowed are {}", where, text.size(), kMaxManifestBytes));
+    throw CheckpointError(
+        fmt::format("{}: has {} bytes, allowed are {}", where, text.size(), kMaxManifestBytes));
   }
   const json document = parse_strict_json(text, kMaxJsonDepth, where);
   Members members(document, where);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/names.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/manifest.hpp"
@@ -22,7 +21,8 @@ constexpr std::string_view kTemporaryPrefix = ".tmp-";
 constexpr std::string_view kDoomedPrefix = ".old-";
 
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool all_hex(std::string_view text) {
@@ -51,7 +51,8 @@ std::optional<std::int64_t> parse_with_nonce(std::string_view name, std::string_
 
 std::string step_name(std::int64_t step) {
   if (step < 0 || step > kMaxStep) {
-    throw InvariantError(fmt::format("step {} has no checkpoint name: allowed are 0 to {}", step, kMaxStep));
+    throw InvariantError(
+        fmt::format("step {} has no checkpoint name: allowed are 0 to {}", step, kMaxStep));
   }
   return fmt::format("step-{:09d}", step);
 }
@@ -60,9 +61,13 @@ std::string temporary_name(std::int64_t step) {
   return fmt::format("{}{}-{}", kTemporaryPrefix, step_name(step), nonce());
 }
 
-std::string doomed_name(std::int64_t step) { return fmt::format("{}{}-{}", kDoomedPrefix, step_name(step), nonce()); }
+std::string doomed_name(std::int64_t step) {
+  return fmt::format("{}{}-{}", kDoomedPrefix, step_name(step), nonce());
+}
 
-std::string damaged_name(std::int64_t step) { return fmt::format("damaged-{}-{}", step_name(step), nonce()); }
+std::string damaged_name(std::int64_t step) {
+  return fmt::format("damaged-{}-{}", step_name(step), nonce());
+}
 
 std::optional<std::int64_t> parse_step_name(std::string_view name) {
   constexpr std::string_view kPrefix = "step-";
@@ -81,23 +86,28 @@ std::optional<std::int64_t> parse_temporary_name(std::string_view name) {
   return parse_with_nonce(name, kTemporaryPrefix);
 }
 
-std::optional<std::int64_t> parse_doomed_name(std::string_view name) { return parse_with_nonce(name, kDoomedPrefix); }
+std::optional<std::int64_t> parse_doomed_name(std::string_view name) {
+  return parse_with_nonce(name, kDoomedPrefix);
+}
 
 bool is_worker_file_name(std::string_view name) {
   constexpr std::string_view kPrefix = "worker-";
   constexpr std::string_view kMiddle = "-of-";
   constexpr std::string_view kSuffix = ".safetensors";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() < kPrefix.size() + kSuffix.size()) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) ||
+      name.size() < kPrefix.size() + kSuffix.size()) {
     return false;
   }
-  const std::string_view numbers = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  const std::string_view numbers =
+      name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
   const std::size_t middle = numbers.find(kMiddle);
   return middle != std::string_view::npos && all_digits(numbers.substr(0, middle)) &&
          all_digits(numbers.substr(middle + kMiddle.size()));
 }
 
 bool is_own_file_name(std::string_view name) {
-  return name == kManifestName || name == kUnfinishedManifestName || name == kOwnerName || is_worker_file_name(name);
+  return name == kManifestName || name == kUnfinishedManifestName || name == kOwnerName ||
+         is_worker_file_name(name);
 }
 
 std::string last_component(const std::filesystem::path& path) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The names of a checkpoint folder, made and recognised. Nothing that is not matched in full is ever touched.
-// Internal to the store.
+// The names of a checkpoint folder, made and recognised. Nothing that is not matched in full is
+// ever touched. Internal to the store.
 #pragma once
 
 #include <cstdint>

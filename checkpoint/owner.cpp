@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/owner.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/names.hpp"
@@ -48,18 +47,20 @@ std::uint64_t start_ticks_of(std::int64_t pid) {
 
 std::string host_name() {
   std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown");
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : std::string("unknown");
 }
 
 }  // namespace
 
 Owner this_process() {
   std::error_code ignored;
-  return Owner{.host = host_name(),
-               .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
-               .pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string(),
-               .pid = ::getpid(),
-               .start_ticks = start_ticks_of(::getpid())};
+  return Owner{
+      .host = host_name(),
+      .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
+      .pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string(),
+      .pid = ::getpid(),
+      .start_ticks = start_ticks_of(::getpid())};
 }
 
 void write_owner(const std::filesystem::path& directory, const Owner& owner) {
@@ -85,7 +86,8 @@ OwnerState judge(const Owner& owner, const Owner& self) {
 OwnerState owner_state(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kOwnerName;
   try {
-    const nlohmann::json document = parse_strict_json(read_small_file(path, kMaxOwnerBytes), 1, path.string());
+    const nlohmann::json document =
+        parse_strict_json(read_small_file(path, kMaxOwnerBytes), 1, path.string());
     const Owner owner{.host = document.at("host").get<std::string>(),
                       .boot_id = document.at("boot_id").get<std::string>(),
                       .pid_namespace = document.at("pid_namespace").get<std::string>(),

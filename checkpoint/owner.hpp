@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which process is writing a temporary folder, recorded inside it, so that a later run can tell a live writer from a
-// dead one. Internal to the store.
+// Which process is writing a temporary folder, recorded inside it, so that a later run can tell a
+// live writer from a dead one. Internal to the store.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gangway::checkpoint {
 
-/// A process id is reused, so the start time goes with it; it means nothing on another host, in another boot or in
-/// another process-id namespace (a container), so these go too.
+/// A process id is reused, so the start time goes with it; it means nothing on another host, in
+/// another boot or in another process-id namespace (a container), so these go too.
 struct Owner {
   std::string host;
   std::string boot_id;
@@ -29,7 +29,8 @@ enum class OwnerState {
 [[nodiscard]] Owner this_process();
 /// Writes owner.json into `directory`. @throws EnvironmentError.
 void write_owner(const std::filesystem::path& directory, const Owner& owner);
-/// A folder without a readable owner.json is of a process that died before it could write it: kDead.
+/// A folder without a readable owner.json is of a process that died before it could write it:
+/// kDead.
 [[nodiscard]] OwnerState owner_state(const std::filesystem::path& directory);
 /// The judgement alone. @param self this_process() of the caller.
 [[nodiscard]] OwnerState judge(const Owner& owner, const Owner& self);

@@ -18,7 +18,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns padded to their widest cell, two blanks apart; the first `right_aligned` ones to the right, the last one ragged.
+/// Columns padded to their widest cell, two blanks apart; the first `right_aligned` ones to the
+/// right, the last one ragged.
 std::string table(const std::vector<Row>& rows, std::size_t right_aligned) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows) {
@@ -55,7 +56,8 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string age_text(const std::string& created, std::chrono::system_clock::time_point now) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - parse_rfc3339(created)).count();
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now - parse_rfc3339(created)).count();
   if (seconds < 0) {
     return "in the future";
   }
@@ -71,7 +73,9 @@ std::string age_text(const std::string& created, std::chrono::system_clock::time
   return fmt::format("{} d", seconds / 86'400);
 }
 
-std::string kimg_text(std::int64_t images) { return fmt::format("{:.1f}", static_cast<double>(images) / 1000.0); }
+std::string kimg_text(std::int64_t images) {
+  return fmt::format("{:.1f}", static_cast<double>(images) / 1000.0);
+}
 
 std::vector<CheckpointEntry> entries_of(const fs::path& run_directory) {
   std::error_code error;
@@ -82,13 +86,15 @@ std::vector<CheckpointEntry> entries_of(const fs::path& run_directory) {
 }
 
 /// The entries of `step`, or all of them. @throws CheckpointError when there is none of that step.
-std::vector<CheckpointEntry> select(std::vector<CheckpointEntry> entries, std::optional<std::int64_t> step,
+std::vector<CheckpointEntry> select(std::vector<CheckpointEntry> entries,
+                                    std::optional<std::int64_t> step,
                                     const fs::path& run_directory) {
   if (step) {
     std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != *step; });
     if (entries.empty()) {
-      throw CheckpointError(fmt::format("{}: has no checkpoint of step {}: see 'gangway checkpoints ls {}'",
-                                        run_directory.string(), *step, run_directory.string()));
+      throw CheckpointError(
+          fmt::format("{}: has no checkpoint of step {}: see 'gangway checkpoints ls {}'",
+                      run_directory.string(), *step, run_directory.string()));
     }
   }
   return entries;
@@ -115,19 +121,21 @@ std::string manifest_text(const CheckpointReader& reader, const fs::path& path) 
   for (const ManifestFile& file : manifest.files) {
     bytes += file.bytes;
   }
-  std::vector<Row> rows = {{"checkpoint", path.string()},
-                           {"id", manifest.checkpoint_id},
-                           {"format", fmt::format("{}", manifest.format_version)},
-                           {"step", fmt::format("{}", manifest.step)},
-                           {"kimg", kimg_text(manifest.images)},
-                           {"epoch", fmt::format("{}", manifest.epoch)},
-                           {"created", manifest.created},
-                           {"size", fmt::format("{} in {} files", size_text(bytes), manifest.files.size())},
-                           {"tensors", fmt::format("{}", manifest.tensor_count)},
-                           {"job", printable(manifest.job_fingerprint)},
-                           {"model", printable(manifest.model_fingerprint)},
-                           {"data", fmt::format("{}, cursor {}", printable(manifest.data_fingerprint), manifest.data_cursor)},
-                           {"numerics", printable(manifest.numerics, 400)}};
+  std::vector<Row> rows = {
+      {"checkpoint", path.string()},
+      {"id", manifest.checkpoint_id},
+      {"format", fmt::format("{}", manifest.format_version)},
+      {"step", fmt::format("{}", manifest.step)},
+      {"kimg", kimg_text(manifest.images)},
+      {"epoch", fmt::format("{}", manifest.epoch)},
+      {"created", manifest.created},
+      {"size", fmt::format("{} in {} files", size_text(bytes), manifest.files.size())},
+      {"tensors", fmt::format("{}", manifest.tensor_count)},
+      {"job", printable(manifest.job_fingerprint)},
+      {"model", printable(manifest.model_fingerprint)},
+      {"data",
+       fmt::format("{}, cursor {}", printable(manifest.data_fingerprint), manifest.data_cursor)},
+      {"numerics", printable(manifest.numerics, 400)}};
   for (const auto& [name, version] : manifest.software) {
     rows.push_back({printable(name), printable(version)});
   }
@@ -170,7 +178,8 @@ std::string list_text(const fs::path& run_directory, std::chrono::system_clock::
 }
 
 VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t> step) {
-  const std::vector<CheckpointEntry> entries = select(entries_of(run_directory), step, run_directory);
+  const std::vector<CheckpointEntry> entries =
+      select(entries_of(run_directory), step, run_directory);
   if (entries.empty()) {
     return {.text = no_checkpoints(run_directory), .all_valid = false};
   }
@@ -179,8 +188,9 @@ VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t
     const std::string name = entry.path.filename().string();
     try {
       const Manifest manifest = verify_checkpoint(entry.path);
-      result.text += fmt::format("{}  ok  {} tensors in {} files, {}\n", name, manifest.tensor_count,
-                                 manifest.files.size(), size_text(entry.bytes));
+      result.text +=
+          fmt::format("{}  ok  {} tensors in {} files, {}\n", name, manifest.tensor_count,
+                      manifest.files.size(), size_text(entry.bytes));
     } catch (const CheckpointError& error) {
       result.all_valid = false;
       result.text += fmt::format("{}  DAMAGED  {}\n", name, error.what());
@@ -190,16 +200,18 @@ VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t
 }
 
 std::string show_text(const fs::path& run_directory, std::optional<std::int64_t> step) {
-  const std::vector<CheckpointEntry> entries = select(entries_of(run_directory), step, run_directory);
-  const auto chosen = step ? entries.begin() : std::find_if(entries.begin(), entries.end(), [](const auto& entry) {
-    return entry.status == CheckpointStatus::kComplete;
-  });
+  const std::vector<CheckpointEntry> entries =
+      select(entries_of(run_directory), step, run_directory);
+  const auto chosen =
+      step ? entries.begin() : std::find_if(entries.begin(), entries.end(), [](const auto& entry) {
+        return entry.status == CheckpointStatus::kComplete;
+      });
   if (chosen == entries.end()) {
     throw CheckpointError(fmt::format("{}: has no complete checkpoint", run_directory.string()));
   }
   const CheckpointReader reader(chosen->path);
-  return fmt::format("{}\njob file\n{}\n{}", manifest_text(reader, chosen->path), indented(reader.manifest().job_yaml),
-                     tensor_table(reader));
+  return fmt::format("{}\njob file\n{}\n{}", manifest_text(reader, chosen->path),
+                     indented(reader.manifest().job_yaml), tensor_table(reader));
 }
 
 }  // namespace gangway::checkpoint

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The deleting half of checkpoint/directory.hpp: nothing that the store did not write is ever removed.
-#include <sys/stat.h>
-#include <unistd.h>
-
+// The deleting half of checkpoint/directory.hpp: nothing that the store did not write is ever
+// removed.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/durable_file.hpp"
@@ -36,7 +36,8 @@ bool holds_only_own_files(const fs::path& directory) {
   return !error;
 }
 
-/// Unlinks our files, then the folder, which stays when something foreign is in it. True when it is gone.
+/// Unlinks our files, then the folder, which stays when something foreign is in it. True when it is
+/// gone.
 bool remove_own_folder(const fs::path& directory) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
@@ -47,12 +48,13 @@ bool remove_own_folder(const fs::path& directory) {
   return ::rmdir(directory.c_str()) == 0;
 }
 
-/// Takes the checkpoint's name away first, so that a crash in between leaves no half of it under that name.
+/// Takes the checkpoint's name away first, so that a crash in between leaves no half of it under
+/// that name.
 bool remove_checkpoint(const CheckpointEntry& entry) {
   const fs::path doomed = entry.path.parent_path() / doomed_name(entry.step);
   if (std::rename(entry.path.c_str(), doomed.c_str()) != 0) {
-    throw EnvironmentError(
-        fmt::format("{}: old checkpoint cannot be deleted: {}", entry.path.string(), cause_of(errno)));
+    throw EnvironmentError(fmt::format("{}: old checkpoint cannot be deleted: {}",
+                                       entry.path.string(), cause_of(errno)));
   }
   return remove_own_folder(doomed);
 }
@@ -74,7 +76,8 @@ std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, int keep) {
       ++kept;
     }
   }
-  std::reverse(surplus.begin(), surplus.end());  // oldest first: a crash in between leaves the newer ones
+  std::reverse(surplus.begin(),
+               surplus.end());  // oldest first: a crash in between leaves the newer ones
   for (const CheckpointEntry* entry : surplus) {
     if (entry->manifest && holds_only_own_files(entry->path) && remove_checkpoint(*entry)) {
       removed.push_back(entry->path);
@@ -91,7 +94,8 @@ std::vector<fs::path> remove_stale_temporaries(const fs::path& checkpoints_dir) 
     if (!is_real_directory(entry.path())) {
       continue;
     }
-    const bool is_dead_temporary = parse_temporary_name(name) && owner_state(entry.path()) == OwnerState::kDead;
+    const bool is_dead_temporary =
+        parse_temporary_name(name) && owner_state(entry.path()) == OwnerState::kDead;
     if (is_dead_temporary || parse_doomed_name(name)) {
       stale.push_back(entry.path());
     }

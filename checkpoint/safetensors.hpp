@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Writes and reads safetensors files: the container of a worker's part of a checkpoint, readable by anybody's
-// `safetensors` package. Called by a worker's writer thread and by whoever loads; no LibTorch.
+// Writes and reads safetensors files: the container of a worker's part of a checkpoint, readable by
+// anybody's `safetensors` package. Called by a worker's writer thread and by whoever loads; no
+// LibTorch.
 //
-// The reader trusts nothing: every length, offset, shape and name is checked against the file before it is used. The
-// caps below are stricter than the format's (100 MB of header) and hold for the writer too.
+// The reader trusts nothing: every length, offset, shape and name is checked against the file
+// before it is used. The caps below are stricter than the format's (100 MB of header) and hold for
+// the writer too.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +25,25 @@ inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} << 20U;
 inline constexpr std::size_t kMaxTensors = std::size_t{1} << 17U;
 inline constexpr std::size_t kMaxNameBytes = 512;
 inline constexpr std::size_t kMaxRank = 16;
-/// The data section starts at a multiple of this: the header is padded with spaces, which the format allows.
+/// The data section starts at a multiple of this: the header is padded with spaces, which the
+/// format allows.
 inline constexpr std::size_t kDataAlignment = 4096;
 
-enum class ElementType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU64, kU32, kU16, kU8, kBool };
+enum class ElementType {
+  kF64,
+  kF32,
+  kF16,
+  kBF16,
+  kI64,
+  kI32,
+  kI16,
+  kI8,
+  kU64,
+  kU32,
+  kU16,
+  kU8,
+  kBool
+};
 
 /// Bytes of one element.
 [[nodiscard]] std::size_t item_size(ElementType type);
@@ -34,8 +51,9 @@ enum class ElementType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU64, k
 [[nodiscard]] std::string_view type_name(ElementType type);
 [[nodiscard]] std::optional<ElementType> parse_type(std::string_view name);
 
-/// One tensor: row-major, little-endian, no gaps. `bytes` is borrowed: from the caller when writing, from the
-/// SafetensorsFile when reading (no alignment is promised then). Rank 0 is a scalar; zero elements are legal.
+/// One tensor: row-major, little-endian, no gaps. `bytes` is borrowed: from the caller when
+/// writing, from the SafetensorsFile when reading (no alignment is promised then). Rank 0 is a
+/// scalar; zero elements are legal.
 struct TensorRecord {
   std::string name;  ///< UTF-8, 1 to kMaxNameBytes bytes, unique in a file and in a checkpoint
   ElementType type = ElementType::kF32;
@@ -50,16 +68,18 @@ struct FileReport {
   std::string xxh3_128;  ///< of the whole file, 32 hexadecimal digits
 };
 
-/// Writes a new file (an existing one or a link is refused), syncs and closes it. Tensors are stored by descending item
-/// size, then name. Space is reserved first, so that a full disk is noticed before anything is written. On any failure
-/// the partial file is removed.
+/// Writes a new file (an existing one or a link is refused), syncs and closes it. Tensors are
+/// stored by descending item size, then name. Space is reserved first, so that a full disk is
+/// noticed before anything is written. On any failure the partial file is removed.
 /// @throws EnvironmentError naming path and cause: full disk, permissions, input/output error.
-/// @throws InvariantError when a record contradicts itself (size against shape, duplicate or illegal name).
-FileReport write_safetensors(const std::filesystem::path& path, std::span<const TensorRecord> tensors,
+/// @throws InvariantError when a record contradicts itself (size against shape, duplicate or
+/// illegal name).
+FileReport write_safetensors(const std::filesystem::path& path,
+                             std::span<const TensorRecord> tensors,
                              const std::map<std::string, std::string>& metadata);
 
-/// A file mapped into memory and checked in full (except the values) when opened. Immutable afterwards; any thread may
-/// read. Records and their bytes live as long as this object.
+/// A file mapped into memory and checked in full (except the values) when opened. Immutable
+/// afterwards; any thread may read. Records and their bytes live as long as this object.
 class SafetensorsFile {
  public:
   /// @throws CheckpointError naming the file, and the tensor where there is one.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/safetensors.hpp"
@@ -18,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxJsonDepth = 4;  // header, tensor, shape: 3; one to spare, as the format's authors advise
+constexpr int kMaxJsonDepth =
+    4;  // header, tensor, shape: 3; one to spare, as the format's authors advise
 constexpr std::size_t kMaxMetadata = 4096;
 constexpr std::uint64_t kLengthBytes = 8;
 
@@ -51,13 +51,16 @@ std::string read_header_text(const OpenFile& file, const std::filesystem::path& 
     length |= std::to_integer<std::uint64_t>(raw[i]) << (8U * i);
   }
   if (length > file.bytes - kLengthBytes) {
-    refuse(where, fmt::format("announces a header of {} bytes in a file of {}", length, file.bytes));
+    refuse(where,
+           fmt::format("announces a header of {} bytes in a file of {}", length, file.bytes));
   }
   if (length < 2 || length > kMaxHeaderBytes) {
-    refuse(where, fmt::format("announces a header of {} bytes, allowed are 2 to {}", length, kMaxHeaderBytes));
+    refuse(where, fmt::format("announces a header of {} bytes, allowed are 2 to {}", length,
+                              kMaxHeaderBytes));
   }
   std::string text(static_cast<std::size_t>(length), '\0');
-  read_exactly(file, kLengthBytes, std::as_writable_bytes(std::span(text.data(), text.size())), path);
+  read_exactly(file, kLengthBytes, std::as_writable_bytes(std::span(text.data(), text.size())),
+               path);
   return text;
 }
 
@@ -76,7 +79,8 @@ std::map<std::string, std::string> read_metadata(const json& value, const std::s
 }
 
 /// The shape, and in `bytes` what it needs; refuses what does not fit into 64 bits.
-std::vector<std::int64_t> read_shape(const json& value, std::uint64_t& bytes, const std::string& where) {
+std::vector<std::int64_t> read_shape(const json& value, std::uint64_t& bytes,
+                                     const std::string& where) {
   if (!value.is_array() || value.size() > kMaxRank) {
     refuse(where, fmt::format("the shape is not a list of at most {} numbers", kMaxRank));
   }
@@ -98,8 +102,8 @@ Placed read_tensor(const std::string& name, const json& value, const std::string
   if (name.empty() || name.size() > kMaxNameBytes || !has_no_controls(name)) {
     refuse(where, "illegal name");
   }
-  if (!value.is_object() || value.size() != 3 || !value.contains("dtype") || !value.contains("shape") ||
-      !value.contains("data_offsets")) {
+  if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
+      !value.contains("shape") || !value.contains("data_offsets")) {
     refuse(where, "its entry is not exactly dtype, shape and data_offsets");
   }
   Placed placed;
@@ -121,13 +125,15 @@ Placed read_tensor(const std::string& name, const json& value, const std::string
   placed.begin = offsets[0].get<std::uint64_t>();
   placed.end = offsets[1].get<std::uint64_t>();
   if (placed.begin > placed.end || placed.end - placed.begin != bytes) {
-    refuse(where, fmt::format("shape and dtype need {} bytes, the offsets are {} to {}", bytes, placed.begin, placed.end));
+    refuse(where, fmt::format("shape and dtype need {} bytes, the offsets are {} to {}", bytes,
+                              placed.begin, placed.end));
   }
   return placed;
 }
 
 /// Tensors must follow one another without hole or overlap and end with the file.
-void require_covering(std::vector<Placed>& tensors, std::uint64_t data_bytes, const std::string& file) {
+void require_covering(std::vector<Placed>& tensors, std::uint64_t data_bytes,
+                      const std::string& file) {
   std::sort(tensors.begin(), tensors.end(), [](const Placed& a, const Placed& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
@@ -184,21 +190,25 @@ struct SafetensorsFile::Mapping {
   }
 };
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : mapping_(std::make_unique<Mapping>()) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+    : mapping_(std::make_unique<Mapping>()) {
   mapping_->path = path;
   const OpenFile file = open_regular_file(path);
   const std::string text = read_header_text(file, path);
   const std::uint64_t data_begin = kLengthBytes + text.size();
   Header header = parse_header(text, file.bytes - data_begin, path.string());
 
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(file.bytes), PROT_READ, MAP_PRIVATE, file.fd.get(), 0);
+  void* address = ::mmap(nullptr, static_cast<std::size_t>(file.bytes), PROT_READ, MAP_PRIVATE,
+                         file.fd.get(), 0);
   if (address == MAP_FAILED) {
     throw CheckpointError(fmt::format("{}: cannot be mapped: {}", path.string(), cause_of(errno)));
   }
-  mapping_->contents = {static_cast<const std::byte*>(address), static_cast<std::size_t>(file.bytes)};
+  mapping_->contents = {static_cast<const std::byte*>(address),
+                        static_cast<std::size_t>(file.bytes)};
   for (Placed& tensor : header.tensors) {
-    tensor.record.bytes = mapping_->contents.subspan(static_cast<std::size_t>(data_begin + tensor.begin),
-                                                     static_cast<std::size_t>(tensor.end - tensor.begin));
+    tensor.record.bytes =
+        mapping_->contents.subspan(static_cast<std::size_t>(data_begin + tensor.begin),
+                                   static_cast<std::size_t>(tensor.end - tensor.begin));
     mapping_->tensors.push_back(std::move(tensor.record));
   }
   std::sort(mapping_->tensors.begin(), mapping_->tensors.end(),
@@ -215,12 +225,15 @@ const std::filesystem::path& SafetensorsFile::path() const { return mapping_->pa
 std::span<const TensorRecord> SafetensorsFile::tensors() const { return mapping_->tensors; }
 
 const TensorRecord* SafetensorsFile::find(std::string_view name) const {
-  const auto found = std::lower_bound(mapping_->tensors.begin(), mapping_->tensors.end(), name,
-                                      [](const TensorRecord& tensor, std::string_view key) { return tensor.name < key; });
+  const auto found = std::lower_bound(
+      mapping_->tensors.begin(), mapping_->tensors.end(), name,
+      [](const TensorRecord& tensor, std::string_view key) { return tensor.name < key; });
   return found != mapping_->tensors.end() && found->name == name ? &*found : nullptr;
 }
 
-const std::map<std::string, std::string>& SafetensorsFile::metadata() const { return mapping_->metadata; }
+const std::map<std::string, std::string>& SafetensorsFile::metadata() const {
+  return mapping_->metadata;
+}
 
 std::span<const std::byte> SafetensorsFile::contents() const { return mapping_->contents; }
 

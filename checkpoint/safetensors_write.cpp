@@ -51,20 +51,24 @@ const TypeRow& row_of(ElementType type) {
 void require_consistent(const TensorRecord& tensor) {
   if (tensor.name.empty() || tensor.name.size() > kMaxNameBytes || tensor.name == "__metadata__" ||
       !has_no_controls(tensor.name)) {
-    throw InvariantError(fmt::format("tensor '{}': illegal name for a checkpoint", printable(tensor.name)));
+    throw InvariantError(
+        fmt::format("tensor '{}': illegal name for a checkpoint", printable(tensor.name)));
   }
   std::size_t bytes = item_size(tensor.type);
   bool sound = tensor.shape.size() <= kMaxRank;
   for (const std::int64_t extent : tensor.shape) {
-    sound = sound && extent >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes);
+    sound = sound && extent >= 0 &&
+            !__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes);
   }
   if (!sound || bytes != tensor.bytes.size()) {
-    throw InvariantError(fmt::format("tensor '{}': {} bytes given for shape [{}] of {}", tensor.name,
-                                     tensor.bytes.size(), fmt::join(tensor.shape, ", "), type_name(tensor.type)));
+    throw InvariantError(fmt::format("tensor '{}': {} bytes given for shape [{}] of {}",
+                                     tensor.name, tensor.bytes.size(),
+                                     fmt::join(tensor.shape, ", "), type_name(tensor.type)));
   }
 }
 
-/// Descending item size keeps every tensor aligned to its items without gaps, which the format forbids.
+/// Descending item size keeps every tensor aligned to its items without gaps, which the format
+/// forbids.
 std::vector<const TensorRecord*> storage_order(std::span<const TensorRecord> tensors) {
   std::vector<const TensorRecord*> order;
   std::set<std::string_view> names;
@@ -92,7 +96,8 @@ std::string make_header(const std::vector<const TensorRecord*>& order,
   std::uint64_t offset = 0;
   for (const TensorRecord* tensor : order) {
     const std::uint64_t end = offset + tensor->bytes.size();
-    // A list of pairs would make the library search all earlier names at each insertion; emplace_back does not.
+    // A list of pairs would make the library search all earlier names at each insertion;
+    // emplace_back does not.
     header.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(
         tensor->name, nlohmann::ordered_json{{"dtype", type_name(tensor->type)},
                                              {"shape", tensor->shape},
@@ -103,12 +108,15 @@ std::string make_header(const std::vector<const TensorRecord*>& order,
   try {
     json = header.dump();
   } catch (const nlohmann::json::exception& error) {
-    throw InvariantError(fmt::format("a tensor name or metadata is not UTF-8: {}", printable(error.what())));
+    throw InvariantError(
+        fmt::format("a tensor name or metadata is not UTF-8: {}", printable(error.what())));
   }
-  const std::size_t padded = (8 + json.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment - 8;
+  const std::size_t padded =
+      (8 + json.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment - 8;
   if (padded > kMaxHeaderBytes || order.size() > kMaxTensors) {
     throw InvariantError(
-        fmt::format("{} tensors need a header of {} bytes: more than a checkpoint file may have", order.size(), padded));
+        fmt::format("{} tensors need a header of {} bytes: more than a checkpoint file may have",
+                    order.size(), padded));
   }
   json.resize(padded, ' ');
   std::string out(8, '\0');
@@ -142,7 +150,8 @@ std::optional<ElementType> parse_type(std::string_view name) {
   return std::nullopt;
 }
 
-FileReport write_safetensors(const std::filesystem::path& path, std::span<const TensorRecord> tensors,
+FileReport write_safetensors(const std::filesystem::path& path,
+                             std::span<const TensorRecord> tensors,
                              const std::map<std::string, std::string>& metadata) {
   const std::vector<const TensorRecord*> order = storage_order(tensors);
   const std::string header = make_header(order, metadata);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The reading half of checkpoint/directory.hpp.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <set>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/durable_file.hpp"
@@ -28,7 +27,8 @@ void require_real_directory(const fs::path& path) {
     throw CheckpointError(fmt::format("{}: cannot be read: {}", path.string(), cause_of(errno)));
   }
   if (S_ISLNK(status.st_mode)) {
-    throw CheckpointError(fmt::format("{}: is a symbolic link, which is refused: name the folder itself", path.string()));
+    throw CheckpointError(fmt::format(
+        "{}: is a symbolic link, which is refused: name the folder itself", path.string()));
   }
   if (!S_ISDIR(status.st_mode)) {
     throw CheckpointError(fmt::format("{}: is not a folder", path.string()));
@@ -42,8 +42,8 @@ Manifest read_manifest(const fs::path& checkpoint) {
   Manifest manifest = parse_manifest(read_small_file(path, kMaxManifestBytes), path.string());
   const std::optional<std::int64_t> named = parse_step_name(last_component(checkpoint));
   if (named && *named != manifest.step) {
-    throw CheckpointError(
-        fmt::format("{}: its manifest is of step {}: the folder was renamed", checkpoint.string(), manifest.step));
+    throw CheckpointError(fmt::format("{}: its manifest is of step {}: the folder was renamed",
+                                      checkpoint.string(), manifest.step));
   }
   return manifest;
 }
@@ -51,7 +51,8 @@ Manifest read_manifest(const fs::path& checkpoint) {
 void require_size(const fs::path& path, const ManifestFile& file) {
   const std::uint64_t bytes = open_regular_file(path).bytes;
   if (bytes != file.bytes) {
-    throw CheckpointError(fmt::format("{}: has {} bytes, the manifest says {}: {}", path.string(), bytes, file.bytes,
+    throw CheckpointError(fmt::format("{}: has {} bytes, the manifest says {}: {}", path.string(),
+                                      bytes, file.bytes,
                                       bytes < file.bytes ? "truncated" : "damaged"));
   }
 }
@@ -65,14 +66,15 @@ void require_identity(const SafetensorsFile& file, const Manifest& manifest, int
   for (const auto& [key, value] : expected) {
     const auto found = file.metadata().find(key);
     if (found == file.metadata().end() || found->second != value) {
-      throw CheckpointError(fmt::format("{}: says {} = {}, the manifest {}: a file of another checkpoint",
-                                        file.path().string(), key,
-                                        found == file.metadata().end() ? "nothing" : found->second.substr(0, 20), value));
+      throw CheckpointError(fmt::format(
+          "{}: says {} = {}, the manifest {}: a file of another checkpoint", file.path().string(),
+          key, found == file.metadata().end() ? "nothing" : found->second.substr(0, 20), value));
     }
   }
 }
 
-/// A worker file that the manifest does not know would mean that files of two checkpoints were mixed.
+/// A worker file that the manifest does not know would mean that files of two checkpoints were
+/// mixed.
 void require_no_extra_files(const fs::path& checkpoint, const Manifest& manifest) {
   std::set<std::string_view> known;
   for (const ManifestFile& file : manifest.files) {
@@ -82,11 +84,13 @@ void require_no_extra_files(const fs::path& checkpoint, const Manifest& manifest
   for (const fs::directory_entry& entry : fs::directory_iterator(checkpoint, error)) {
     const std::string name = entry.path().filename().string();
     if (is_worker_file_name(name) && !known.contains(name)) {
-      throw CheckpointError(fmt::format("{}: is not in the manifest: a file of another checkpoint", entry.path().string()));
+      throw CheckpointError(fmt::format("{}: is not in the manifest: a file of another checkpoint",
+                                        entry.path().string()));
     }
   }
   if (error) {
-    throw CheckpointError(fmt::format("{}: cannot be listed: {}", checkpoint.string(), error.message()));
+    throw CheckpointError(
+        fmt::format("{}: cannot be listed: {}", checkpoint.string(), error.message()));
   }
 }
 
@@ -96,7 +100,8 @@ std::vector<SafetensorsFile> open_files(const fs::path& directory, const Manifes
   for (const ManifestFile& listed : manifest.files) {
     const int worker = static_cast<int>(files.size());
     if (listed.name != worker_file_name(worker, static_cast<int>(manifest.files.size()))) {
-      throw CheckpointError(fmt::format("{}: file {} of the manifest is '{}'", directory.string(), worker, listed.name));
+      throw CheckpointError(fmt::format("{}: file {} of the manifest is '{}'", directory.string(),
+                                        worker, listed.name));
     }
     require_size(directory / listed.name, listed);
     files.emplace_back(directory / listed.name);
@@ -114,7 +119,8 @@ TensorIndex index_tensors(const std::vector<SafetensorsFile>& files) {
     for (const TensorRecord& tensor : file.tensors()) {
       const auto [place, is_new] = index.emplace(tensor.name, &tensor);
       if (!is_new) {
-        throw CheckpointError(fmt::format("{}: tensor '{}': is in {} too", file.path().string(), tensor.name,
+        throw CheckpointError(fmt::format("{}: tensor '{}': is in {} too", file.path().string(),
+                                          tensor.name,
                                           holder.at(place->second)->path().filename().string()));
       }
       holder.emplace(&tensor, &file);
@@ -129,14 +135,15 @@ TensorInventory count_names(const TensorIndex& index) {
     hasher.update(name);
     hasher.update("\n");
   }
-  return TensorInventory{.count = static_cast<std::int64_t>(index.size()), .names_xxh3_128 = hasher.hex()};
+  return TensorInventory{.count = static_cast<std::int64_t>(index.size()),
+                         .names_xxh3_128 = hasher.hex()};
 }
 
 void require_hash(const fs::path& path, const ManifestFile& file) {
   const std::string hash = hash_file(path);
   if (hash != file.xxh3_128) {
-    throw CheckpointError(fmt::format("{}: its content hashes to {}, the manifest says {}: damaged", path.string(),
-                                      hash, file.xxh3_128));
+    throw CheckpointError(fmt::format("{}: its content hashes to {}, the manifest says {}: damaged",
+                                      path.string(), hash, file.xxh3_128));
   }
 }
 
@@ -169,7 +176,8 @@ std::vector<std::pair<std::int64_t, fs::path>> step_folders(const fs::path& chec
     }
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    throw CheckpointError(fmt::format("{}: cannot be listed: {}", checkpoints_dir.string(), error.message()));
+    throw CheckpointError(
+        fmt::format("{}: cannot be listed: {}", checkpoints_dir.string(), error.message()));
   }
   std::sort(folders.rbegin(), folders.rend());
   return folders;
@@ -197,9 +205,11 @@ Manifest verify_checkpoint(const fs::path& checkpoint) {
   for (const ManifestFile& file : manifest.files) {
     require_hash(checkpoint / file.name, file);
   }
-  if (inventory.count != manifest.tensor_count || inventory.names_xxh3_128 != manifest.tensor_names_xxh3_128) {
-    throw CheckpointError(fmt::format("{}: its files hold {} tensors, the manifest knows {} (or others): damaged",
-                                      checkpoint.string(), inventory.count, manifest.tensor_count));
+  if (inventory.count != manifest.tensor_count ||
+      inventory.names_xxh3_128 != manifest.tensor_names_xxh3_128) {
+    throw CheckpointError(
+        fmt::format("{}: its files hold {} tensors, the manifest knows {} (or others): damaged",
+                    checkpoint.string(), inventory.count, manifest.tensor_count));
   }
   return manifest;
 }
@@ -216,14 +226,17 @@ std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& w
     }
   }
   for (const std::string& damage : refused) {
-    warn(found ? fmt::format("{}; going on from the older {}", damage, found->path.filename().string())
+    warn(found ? fmt::format("{}; going on from the older {}", damage,
+                             found->path.filename().string())
                : fmt::format("{}; no older checkpoint is valid", damage));
   }
   return found;
 }
 
 CheckpointReader::CheckpointReader(const fs::path& checkpoint)
-    : path_(checkpoint), manifest_(verify_checkpoint(checkpoint)), files_(open_files(checkpoint, manifest_)),
+    : path_(checkpoint),
+      manifest_(verify_checkpoint(checkpoint)),
+      files_(open_files(checkpoint, manifest_)),
       by_name_(index_tensors(files_)) {}
 
 std::vector<const TensorRecord*> CheckpointReader::tensors() const {
@@ -243,8 +256,8 @@ const TensorRecord* CheckpointReader::find(std::string_view name) const {
 const TensorRecord& CheckpointReader::require(std::string_view name) const {
   const TensorRecord* tensor = find(name);
   if (tensor == nullptr) {
-    throw CheckpointError(
-        fmt::format("{}: tensor '{}' is missing: a checkpoint of another model?", path_.string(), name));
+    throw CheckpointError(fmt::format("{}: tensor '{}' is missing: a checkpoint of another model?",
+                                      path_.string(), name));
   }
   return *tensor;
 }

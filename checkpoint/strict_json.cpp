@@ -27,7 +27,8 @@ class Watch {
       case json::parse_event_t::object_start:
       case json::parse_event_t::array_start:
         if (++depth_ > max_depth_) {
-          throw CheckpointError(fmt::format("{}: JSON nested deeper than {} levels: damaged", where_, max_depth_));
+          throw CheckpointError(
+              fmt::format("{}: JSON nested deeper than {} levels: damaged", where_, max_depth_));
         }
         members_.emplace_back();
         break;
@@ -38,8 +39,8 @@ class Watch {
         break;
       case json::parse_event_t::key:
         if (!members_.back().insert(parsed.get_ref<const std::string&>()).second) {
-          throw CheckpointError(
-              fmt::format("{}: '{}' occurs twice: damaged", where_, printable(parsed.get_ref<const std::string&>())));
+          throw CheckpointError(fmt::format("{}: '{}' occurs twice: damaged", where_,
+                                            printable(parsed.get_ref<const std::string&>())));
         }
         break;
       case json::parse_event_t::value:
@@ -57,7 +58,9 @@ class Watch {
 
 }  // namespace
 
-bool has_no_controls(std::string_view text) { return std::none_of(text.begin(), text.end(), is_control); }
+bool has_no_controls(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), is_control);
+}
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string out(text.substr(0, max_bytes));
@@ -71,14 +74,17 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
 json parse_strict_json(std::string_view text, int max_depth, const std::string& where) {
   // The library ends quietly at a NUL and skips a byte-order mark; neither is JSON.
   if (text.empty() || text.front() != '{' || text.find('\0') != std::string_view::npos) {
-    throw CheckpointError(fmt::format("{}: not a JSON object: damaged, or another kind of file", where));
+    throw CheckpointError(
+        fmt::format("{}: not a JSON object: damaged, or another kind of file", where));
   }
   Watch watch(max_depth, where);
   try {
-    return json::parse(text.begin(), text.end(),
-                       [&watch](int, json::parse_event_t event, json& parsed) { return watch(event, parsed); });
+    return json::parse(
+        text.begin(), text.end(),
+        [&watch](int, json::parse_event_t event, json& parsed) { return watch(event, parsed); });
   } catch (const json::exception& error) {
-    throw CheckpointError(fmt::format("{}: not valid JSON ({}): damaged", where, printable(error.what(), 160)));
+    throw CheckpointError(
+        fmt::format("{}: not valid JSON ({}): damaged", where, printable(error.what(), 160)));
   }
 }
 

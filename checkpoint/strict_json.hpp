@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// JSON from files that may be damaged or hostile: a bounded depth, no doubled members, no NUL, one object, valid UTF-8.
-// Internal to the store.
+// JSON from files that may be damaged or hostile: a bounded depth, no doubled members, no NUL, one
+// object, valid UTF-8. Internal to the store.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace gangway::checkpoint {
 
 /// @param max_depth nested objects and arrays, the outermost included.
 /// @param where starts the message: the path. @throws CheckpointError.
-[[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, int max_depth, const std::string& where);
+[[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, int max_depth,
+                                               const std::string& where);
 
 /// `text` fit for a one-line message: control characters replaced, at most `max_bytes` kept.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t max_bytes = 120);

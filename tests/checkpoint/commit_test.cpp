@@ -29,7 +29,8 @@ struct Parts {
   TemporaryFolder folder;
   Manifest manifest = sample_manifest(5);
   fs::path temporary = write_parts(
-      folder.path(), sample_state(5), 2, [](std::size_t i) { return static_cast<int>(i % 2); }, manifest);
+      folder.path(), sample_state(5), 2, [](std::size_t i) { return static_cast<int>(i % 2); },
+      manifest);
   std::string commit_error() {
     return checkpoint_error_of([&] { (void)commit_checkpoint(temporary, manifest); });
   }
@@ -39,8 +40,9 @@ TEST(Commit, MakesAFolderOfTheFilesAndTheManifestAlone) {
   const TemporaryFolder folder;
   const fs::path path = commit_sample(folder.path() / "run" / "checkpoints", 123);
   EXPECT_EQ(path.filename(), "step-000000123");
-  EXPECT_THAT(names_in(path), UnorderedElementsAre("manifest.json", "worker-0000-of-0002.safetensors",
-                                                   "worker-0001-of-0002.safetensors"));
+  EXPECT_THAT(names_in(path),
+              UnorderedElementsAre("manifest.json", "worker-0000-of-0002.safetensors",
+                                   "worker-0001-of-0002.safetensors"));
   EXPECT_THAT(names_in(path.parent_path()), ElementsAre("step-000000123"));
   EXPECT_EQ(verify_checkpoint(path).tensor_count, 8);
 }
@@ -54,7 +56,8 @@ TEST(Commit, LeavesNothingThatCouldBeTakenForACheckpointBefore) {
 TEST(Commit, RefusesAMissingFile) {
   Parts parts;
   fs::remove(parts.temporary / worker_file_name(1, 2));
-  EXPECT_THAT(parts.commit_error(), HasSubstr("worker-0001-of-0002.safetensors: cannot be read: No such file"));
+  EXPECT_THAT(parts.commit_error(),
+              HasSubstr("worker-0001-of-0002.safetensors: cannot be read: No such file"));
 }
 
 TEST(Commit, RefusesAFileOfAnotherSize) {
@@ -66,12 +69,15 @@ TEST(Commit, RefusesAFileOfAnotherSize) {
 TEST(Commit, RefusesAFileOfAnotherStepOrEpoch) {
   Parts parts;
   parts.manifest.epoch = 2;
-  EXPECT_THAT(parts.commit_error(), HasSubstr("says gangway.epoch = 1, the manifest 2: a file of another checkpoint"));
+  EXPECT_THAT(parts.commit_error(),
+              HasSubstr("says gangway.epoch = 1, the manifest 2: a file of another checkpoint"));
 
   const fs::path other = begin_checkpoint(parts.folder.path(), 6);
-  const FileReport report = write_worker_file(other, {.step = 6, .epoch = 1, .worker = 0, .num_workers = 1}, {});
+  const FileReport report =
+      write_worker_file(other, {.step = 6, .epoch = 1, .worker = 0, .num_workers = 1}, {});
   parts.manifest.epoch = 1;
-  parts.manifest.files = {{.name = report.name, .worker = 0, .bytes = report.bytes, .xxh3_128 = report.xxh3_128}};
+  parts.manifest.files = {
+      {.name = report.name, .worker = 0, .bytes = report.bytes, .xxh3_128 = report.xxh3_128}};
   fs::remove(parts.temporary / worker_file_name(0, 2));
   fs::remove(parts.temporary / worker_file_name(1, 2));
   fs::rename(other / report.name, parts.temporary / report.name);
@@ -83,18 +89,24 @@ TEST(Commit, RefusesATensorThatTwoWorkersWrote) {
   Manifest manifest = sample_manifest(5);
   const fs::path temporary = begin_checkpoint(folder.path(), 5);
   for (int worker = 0; worker < 2; ++worker) {
-    const FileReport report = write_worker_file(
-        temporary, {.step = 5, .epoch = 1, .worker = worker, .num_workers = 2}, records(sample_state(5)));
-    manifest.files.push_back({.name = report.name, .worker = worker, .bytes = report.bytes, .xxh3_128 = report.xxh3_128});
+    const FileReport report =
+        write_worker_file(temporary, {.step = 5, .epoch = 1, .worker = worker, .num_workers = 2},
+                          records(sample_state(5)));
+    manifest.files.push_back({.name = report.name,
+                              .worker = worker,
+                              .bytes = report.bytes,
+                              .xxh3_128 = report.xxh3_128});
   }
-  EXPECT_THAT(checkpoint_error_of([&] { (void)commit_checkpoint(temporary, manifest); }),
-              HasSubstr("tensor 'discriminator.0.weight': is in worker-0000-of-0002.safetensors too"));
+  EXPECT_THAT(
+      checkpoint_error_of([&] { (void)commit_checkpoint(temporary, manifest); }),
+      HasSubstr("tensor 'discriminator.0.weight': is in worker-0000-of-0002.safetensors too"));
 }
 
 TEST(Commit, RefusesAFileThatTheManifestDoesNotKnow) {
   Parts parts;
   fs::copy(parts.temporary / worker_file_name(0, 2), parts.temporary / worker_file_name(2, 3));
-  EXPECT_THAT(parts.commit_error(), HasSubstr("worker-0002-of-0003.safetensors: is not in the manifest"));
+  EXPECT_THAT(parts.commit_error(),
+              HasSubstr("worker-0002-of-0003.safetensors: is not in the manifest"));
 }
 
 TEST(Commit, OfAnEqualStepKeepsTheFirst) {
@@ -111,7 +123,8 @@ TEST(Commit, NeverReplacesAnotherJobsCheckpoint) {
   Parts parts;
   const fs::path first = commit_sample(parts.folder.path(), 5);
   parts.manifest.job_fingerprint = "another";
-  EXPECT_THAT(parts.commit_error(), HasSubstr("exists already, of another job (5d1f, not another)"));
+  EXPECT_THAT(parts.commit_error(),
+              HasSubstr("exists already, of another job (5d1f, not another)"));
   EXPECT_EQ(verify_checkpoint(first).job_fingerprint, "5d1f");
 }
 
@@ -120,8 +133,9 @@ TEST(Commit, SetsADamagedCheckpointOfTheSameStepAsideAndSaysSo) {
   const fs::path damaged = commit_sample(parts.folder.path(), 5);
   fs::resize_file(damaged / worker_file_name(0, 2), 100);
   std::vector<std::string> warnings;
-  const fs::path path = commit_checkpoint(parts.temporary, parts.manifest,
-                                          [&](std::string line) { warnings.push_back(std::move(line)); });
+  const fs::path path = commit_checkpoint(parts.temporary, parts.manifest, [&](std::string line) {
+    warnings.push_back(std::move(line));
+  });
   EXPECT_EQ(verify_checkpoint(path).step, 5);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_THAT(warnings[0], HasSubstr("has 100 bytes"));
@@ -152,7 +166,8 @@ TEST(Commit, SaysWhereAFolderCannotBeMade) {
     (void)begin_checkpoint(folder.path() / "file" / "checkpoints", 1);
     FAIL();
   } catch (const EnvironmentError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("file/checkpoints: cannot make the folder: Not a directory"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("file/checkpoints: cannot make the folder: Not a directory"));
   }
 }
 
@@ -160,14 +175,17 @@ TEST(Names, AreRecognisedInFullOnly) {
   EXPECT_EQ(parse_step_name("step-000000123"), 123);
   EXPECT_EQ(parse_temporary_name(temporary_name(7)), 7);
   EXPECT_EQ(parse_doomed_name(doomed_name(7)), 7);
-  for (const char* name : {"step-123", "step-0000001234", "step-00000012x", "step-000000123.old", "xstep-000000123", ""}) {
+  for (const char* name : {"step-123", "step-0000001234", "step-00000012x", "step-000000123.old",
+                           "xstep-000000123", ""}) {
     EXPECT_EQ(parse_step_name(name), std::nullopt) << name;
   }
-  for (const char* name : {".tmp-step-000000007", ".tmp-step-000000007-0123", ".tmp-step-000000007-0123456789abcdeX"}) {
+  for (const char* name : {".tmp-step-000000007", ".tmp-step-000000007-0123",
+                           ".tmp-step-000000007-0123456789abcdeX"}) {
     EXPECT_EQ(parse_temporary_name(name), std::nullopt) << name;
   }
   EXPECT_TRUE(is_worker_file_name("worker-0000-of-0002.safetensors"));
-  for (const char* name : {"worker-.safetensors", "worker-0-of-.safetensors", "worker-a-of-2.safetensors", "model.safetensors"}) {
+  for (const char* name : {"worker-.safetensors", "worker-0-of-.safetensors",
+                           "worker-a-of-2.safetensors", "model.safetensors"}) {
     EXPECT_FALSE(is_worker_file_name(name)) << name;
   }
   EXPECT_THROW((void)step_name(kMaxStep + 1), InvariantError);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Damage of every kind to a committed checkpoint: all of it must be found, none may crash or pass.
+#include <random>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <random>
 
 #include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
@@ -58,7 +58,8 @@ class Damage : public ::testing::Test {
 
 TEST_F(Damage, RandomBitFlipsAreAllFound) {
   std::mt19937_64 random(20261121);
-  const std::vector<fs::path> files = {checkpoint / worker_file_name(0, 2), checkpoint / worker_file_name(1, 2),
+  const std::vector<fs::path> files = {checkpoint / worker_file_name(0, 2),
+                                       checkpoint / worker_file_name(1, 2),
                                        checkpoint / kManifestName};
   for (int i = 0; i < kRandomFlips; ++i) {
     const fs::path& path = files[random() % files.size()];
@@ -72,7 +73,8 @@ TEST_F(Damage, EveryBitOfTheManifestCounts) {
   const std::string sound = read_text(path);
   for (std::size_t bit = 0; bit < sound.size() * 8; ++bit) {
     std::string text = sound;
-    text[bit / 8] = static_cast<char>(static_cast<unsigned char>(text[bit / 8]) ^ (1U << (bit % 8)));
+    text[bit / 8] =
+        static_cast<char>(static_cast<unsigned char>(text[bit / 8]) ^ (1U << (bit % 8)));
     EXPECT_THROW((void)parse_manifest(text, "M"), CheckpointError) << "bit " << bit;
   }
 }
@@ -97,7 +99,9 @@ TEST_F(Damage, TruncationIsFoundAtEveryByteOfTheHeaderAndEveryPage) {
 TEST_F(Damage, TruncationOfTheManifestIsFoundAtEveryByte) {
   const std::string sound = read_text(checkpoint / kManifestName);
   for (std::size_t length = 0; length < sound.size(); ++length) {
-    EXPECT_THROW((void)parse_manifest(std::string_view(sound).substr(0, length), "M"), CheckpointError) << length;
+    EXPECT_THROW((void)parse_manifest(std::string_view(sound).substr(0, length), "M"),
+                 CheckpointError)
+        << length;
   }
 }
 

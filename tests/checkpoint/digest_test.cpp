@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/digest.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "checkpoint/hash.hpp"
 #include "job/errors.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string digest_of(const std::vector<OwnedTensor>& state, int num_workers, const Sharding& sharding,
-                      const std::function<void(Manifest&)>& change = {}) {
+std::string digest_of(const std::vector<OwnedTensor>& state, int num_workers,
+                      const Sharding& sharding, const std::function<void(Manifest&)>& change = {}) {
   const TemporaryFolder folder;
   Manifest manifest = sample_manifest(5);
   if (change) {
@@ -32,7 +32,10 @@ TEST(Digest, DoesNotDependOnWhichWorkerHoldsWhat) {
   const std::string one = digest_of(state, 1, all_on_first);
   EXPECT_TRUE(is_hash(one));
   for (const int workers : {2, 3, 4, 7, 12}) {
-    EXPECT_EQ(digest_of(state, workers, [&](std::size_t i) { return static_cast<int>(i) % workers; }), one) << workers;
+    EXPECT_EQ(
+        digest_of(state, workers, [&](std::size_t i) { return static_cast<int>(i) % workers; }),
+        one)
+        << workers;
     EXPECT_EQ(digest_of(state, workers, all_on_first), one) << workers;
   }
   std::vector<OwnedTensor> reversed(state.rbegin(), state.rend());
@@ -53,10 +56,13 @@ TEST(Digest, DoesNotDependOnTheMembershipOrTheClock) {
 TEST(Digest, ChangesWithNumericsStepNameTypeShapeAndEveryBit) {
   const std::vector<OwnedTensor> state = sample_state(5);
   std::vector<std::string> digests = {digest_of(state, 1, all_on_first)};
-  digests.push_back(digest_of(state, 1, all_on_first, [](Manifest& manifest) { manifest.numerics = "threads=2"; }));
-  digests.push_back(digest_of(state, 1, all_on_first, [](Manifest& manifest) { manifest.step = 6; }));
+  digests.push_back(digest_of(state, 1, all_on_first,
+                              [](Manifest& manifest) { manifest.numerics = "threads=2"; }));
+  digests.push_back(
+      digest_of(state, 1, all_on_first, [](Manifest& manifest) { manifest.step = 6; }));
   for (const auto& change : std::vector<std::function<void(OwnedTensor&)>>{
-           [](OwnedTensor& tensor) { tensor.name += "x"; }, [](OwnedTensor& tensor) { tensor.type = ElementType::kI32; },
+           [](OwnedTensor& tensor) { tensor.name += "x"; },
+           [](OwnedTensor& tensor) { tensor.type = ElementType::kI32; },
            [](OwnedTensor& tensor) { std::swap(tensor.shape[0], tensor.shape[1]); },
            [](OwnedTensor& tensor) { tensor.bytes.back() ^= std::byte{0x80}; }}) {
     std::vector<OwnedTensor> changed = state;
@@ -68,11 +74,10 @@ TEST(Digest, ChangesWithNumericsStepNameTypeShapeAndEveryBit) {
 }
 
 TEST(Digest, OfAFixedStateIsThisForEver) {
-  // A change here is a change of what the digest means: raise its version and say so in docs/checkpoint-format.md.
-  const std::vector<OwnedTensor> state = {{.name = "a",
-                                           .type = ElementType::kU8,
-                                           .shape = {2},
-                                           .bytes = {std::byte{1}, std::byte{2}}}};
+  // A change here is a change of what the digest means: raise its version and say so in
+  // docs/checkpoint-format.md.
+  const std::vector<OwnedTensor> state = {
+      {.name = "a", .type = ElementType::kU8, .shape = {2}, .bytes = {std::byte{1}, std::byte{2}}}};
   const auto le = [](std::uint64_t number) {
     std::string text;
     for (unsigned i = 0; i < 8; ++i) {
@@ -81,7 +86,8 @@ TEST(Digest, OfAFixedStateIsThisForEver) {
     return text;
   };
   const std::string numerics = sample_manifest(5).numerics;
-  const std::string expected = le(14) + "gangway-digest" + le(1) + le(numerics.size()) + numerics + le(5) +  //
+  const std::string expected = le(14) + "gangway-digest" + le(1) + le(numerics.size()) + numerics +
+                               le(5) +  //
                                le(1) + "a" + le(2) + "U8" + le(1) + le(2) + "\x01\x02";
   EXPECT_EQ(digest_of(state, 1, all_on_first), hash_of(expected));
 }

@@ -7,7 +7,8 @@ namespace gangway::checkpoint {
 namespace {
 
 TEST(Hash, AgreesWithTheReferenceOnTheEmptyText) {
-  EXPECT_EQ(hash_of(std::string_view()), "99aa06d3014798d86001c324468d497f");  // xxHash: XXH3 128 bits, seed 0, empty
+  EXPECT_EQ(hash_of(std::string_view()),
+            "99aa06d3014798d86001c324468d497f");  // xxHash: XXH3 128 bits, seed 0, empty
 }
 
 TEST(Hash, IsTheSameInPiecesAndAtOnce) {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/hash.hpp"
@@ -13,8 +12,8 @@
 namespace gangway::checkpoint {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::ordered_json;
+using ::testing::HasSubstr;
 
 Manifest complete_manifest() {
   Manifest manifest = sample_manifest(42);
@@ -23,7 +22,10 @@ Manifest complete_manifest() {
   manifest.tensor_count = 8;
   manifest.events = {{.step = 3, .kind = "rollback", .detail = "other seed"}};
   for (int worker = 0; worker < 2; ++worker) {
-    manifest.files.push_back({.name = worker_file_name(worker, 2), .worker = worker, .bytes = 9, .xxh3_128 = hash_of("f")});
+    manifest.files.push_back({.name = worker_file_name(worker, 2),
+                              .worker = worker,
+                              .bytes = 9,
+                              .xxh3_128 = hash_of("f")});
   }
   return manifest;
 }
@@ -68,11 +70,14 @@ TEST(Manifest, OfTheOldestFormatStillLoads) {
 }
 
 TEST(Manifest, OfANewerFormatIsRefusedWithTheRemedy) {
-  EXPECT_THAT(message_with([](ordered_json& m) { m["format_version"] = 2; }),
-              HasSubstr("M: checkpoint format 2 is newer than the 1 that this program reads: update gangway"));
+  EXPECT_THAT(
+      message_with([](ordered_json& m) { m["format_version"] = 2; }),
+      HasSubstr(
+          "M: checkpoint format 2 is newer than the 1 that this program reads: update gangway"));
   // A newer format may have other members and another seal.
   EXPECT_THAT(message_for(R"({"format_version": 7, "other": []})"), HasSubstr("format 7 is newer"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["format_version"] = 0; }), HasSubstr("never existed"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["format_version"] = 0; }),
+              HasSubstr("never existed"));
 }
 
 TEST(Manifest, EditedByHandIsRefused) {
@@ -88,19 +93,32 @@ TEST(Manifest, NeedsItsSealAtTheEnd) {
 }
 
 TEST(Manifest, RefusesMissingUnknownAndMistypedMembers) {
-  EXPECT_THAT(message_with([](ordered_json& m) { m.erase("numerics"); }), HasSubstr("M: 'numerics' is missing"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = "42"; }), HasSubstr("M: 'step' is not a count"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = -1; }), HasSubstr("M: 'step' is not a count"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = 1.5; }), HasSubstr("M: 'step' is not a count"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["images"] = UINT64_MAX; }), HasSubstr("'images' is not a count"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["job_yaml"] = 3; }), HasSubstr("'job_yaml' is not a text"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"] = 3; }), HasSubstr("'files' is not a list"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0] = 3; }), HasSubstr("M: files[0]: not an object"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][1]["x"] = 3; }), HasSubstr("M: files[1]: has 5 members"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["events"][0].erase("kind"); }), HasSubstr("events[0]: 'kind'"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["software"]["gangway"] = 1; }), HasSubstr("'software'"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["created"] = "yesterday"; }), HasSubstr("is not a time"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["numerics"] = std::string(5000, 'n'); }), HasSubstr("at most 4096"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m.erase("numerics"); }),
+              HasSubstr("M: 'numerics' is missing"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = "42"; }),
+              HasSubstr("M: 'step' is not a count"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = -1; }),
+              HasSubstr("M: 'step' is not a count"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = 1.5; }),
+              HasSubstr("M: 'step' is not a count"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["images"] = UINT64_MAX; }),
+              HasSubstr("'images' is not a count"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["job_yaml"] = 3; }),
+              HasSubstr("'job_yaml' is not a text"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"] = 3; }),
+              HasSubstr("'files' is not a list"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0] = 3; }),
+              HasSubstr("M: files[0]: not an object"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][1]["x"] = 3; }),
+              HasSubstr("M: files[1]: has 5 members"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["events"][0].erase("kind"); }),
+              HasSubstr("events[0]: 'kind'"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["software"]["gangway"] = 1; }),
+              HasSubstr("'software'"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["created"] = "yesterday"; }),
+              HasSubstr("is not a time"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["numerics"] = std::string(5000, 'n'); }),
+              HasSubstr("at most 4096"));
   EXPECT_THAT(message_with([](ordered_json& m) {
                 m.erase("events");
                 m["eventz"] = ordered_json::array();
@@ -110,27 +128,38 @@ TEST(Manifest, RefusesMissingUnknownAndMistypedMembers) {
 }
 
 TEST(Manifest, RefusesValuesOutsideTheirRange) {
-  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = 1'000'000'000; }), HasSubstr("outside 0 to 999999999"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["checkpoint_id"] = "x"; }), HasSubstr("checkpoint_id"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["job_fingerprint"] = "a\nb"; }), HasSubstr("fingerprint"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["step"] = 1'000'000'000; }),
+              HasSubstr("outside 0 to 999999999"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["checkpoint_id"] = "x"; }),
+              HasSubstr("checkpoint_id"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["job_fingerprint"] = "a\nb"; }),
+              HasSubstr("fingerprint"));
 }
 
 TEST(Manifest, AllowsOneFileNameAPlaceAndNoOther) {
-  for (const char* name : {"../step-000000001/worker-0000-of-0002.safetensors", "/etc/passwd", "worker-0001-of-0002.safetensors",
-                           "worker-0000-of-0003.safetensors", "", ".", "worker-0000-of-0002.safetensors/"}) {
-    EXPECT_THAT(message_with([&](ordered_json& m) { m["files"][0]["name"] = name; }), HasSubstr("M: file 0 is '")) << name;
+  for (const char* name : {"../step-000000001/worker-0000-of-0002.safetensors", "/etc/passwd",
+                           "worker-0001-of-0002.safetensors", "worker-0000-of-0003.safetensors", "",
+                           ".", "worker-0000-of-0002.safetensors/"}) {
+    EXPECT_THAT(message_with([&](ordered_json& m) { m["files"][0]["name"] = name; }),
+                HasSubstr("M: file 0 is '"))
+        << name;
   }
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"] = ordered_json::array(); }), HasSubstr("lists 0 files"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"].erase(0); }), HasSubstr("M: file 0 is '"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["worker"] = 1; }), HasSubstr("M: file 0 is '"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["xxh3_128"] = "abc"; }), HasSubstr("size or hash"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"] = ordered_json::array(); }),
+              HasSubstr("lists 0 files"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"].erase(0); }),
+              HasSubstr("M: file 0 is '"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["worker"] = 1; }),
+              HasSubstr("M: file 0 is '"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["xxh3_128"] = "abc"; }),
+              HasSubstr("size or hash"));
 }
 
 TEST(Manifest, RefusesHostileJson) {
   EXPECT_THAT(message_for(""), HasSubstr("M: not a JSON object"));
   EXPECT_THAT(message_for("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(message_for(R"({"step":1,"step":2})"), HasSubstr("'step' occurs twice"));
-  EXPECT_THAT(message_for("{" + std::string(kMaxManifestBytes, ' ') + "}"), HasSubstr("allowed are 8388608"));
+  EXPECT_THAT(message_for("{" + std::string(kMaxManifestBytes, ' ') + "}"),
+              HasSubstr("allowed are 8388608"));
 }
 
 TEST(Manifest, ThatContradictsItselfIsNotWritten) {

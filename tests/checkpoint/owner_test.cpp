@@ -8,7 +8,9 @@
 namespace gangway::checkpoint {
 namespace {
 
-TEST(Owner, IsAliveWhileItsProcessRuns) { EXPECT_EQ(judge(this_process(), this_process()), OwnerState::kAlive); }
+TEST(Owner, IsAliveWhileItsProcessRuns) {
+  EXPECT_EQ(judge(this_process(), this_process()), OwnerState::kAlive);
+}
 
 TEST(Owner, IsDeadWhenItsProcessIdIsUnusedOrReused) {
   Owner gone = this_process();

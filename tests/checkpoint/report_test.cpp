@@ -42,7 +42,8 @@ TEST_F(Report, ListsDamageWithItsCause) {
 TEST_F(Report, TellsAnEmptyRunFromNoRun) {
   EXPECT_THAT(list_text(run(), now), HasSubstr(": no checkpoints\n"));
   EXPECT_FALSE(verify_text(run()).all_valid);
-  EXPECT_THAT(checkpoint_error_of([&] { (void)list_text(run() / "typo", now); }), HasSubstr("typo: no such run directory"));
+  EXPECT_THAT(checkpoint_error_of([&] { (void)list_text(run() / "typo", now); }),
+              HasSubstr("typo: no such run directory"));
 }
 
 TEST_F(Report, VerifiesAllOrOne) {
@@ -61,7 +62,8 @@ TEST_F(Report, VerifiesAllOrOne) {
   EXPECT_THAT(damaged.text, HasSubstr("step-000000001  DAMAGED  "));
   EXPECT_TRUE(verify_text(run(), 2).all_valid);
   EXPECT_FALSE(verify_text(run(), 1).all_valid);
-  EXPECT_THAT(checkpoint_error_of([&] { (void)verify_text(run(), 3); }), HasSubstr("has no checkpoint of step 3"));
+  EXPECT_THAT(checkpoint_error_of([&] { (void)verify_text(run(), 3); }),
+              HasSubstr("has no checkpoint of step 3"));
 }
 
 TEST_F(Report, ShowsManifestJobAndTensors) {
@@ -77,7 +79,8 @@ TEST_F(Report, ShowsManifestJobAndTensors) {
 }
 
 TEST_F(Report, HasNothingToShowWithoutACheckpoint) {
-  EXPECT_THAT(checkpoint_error_of([&] { (void)show_text(run()); }), HasSubstr("has no complete checkpoint"));
+  EXPECT_THAT(checkpoint_error_of([&] { (void)show_text(run()); }),
+              HasSubstr("has no complete checkpoint"));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/names.hpp"
@@ -56,8 +56,8 @@ TEST_F(Retention, TouchesNothingThatItCannotRead) {
   fs::create_directory(folder.path() / "step-000000000");
   write_text(folder.path() / "step-000000003.bak", "");
   (void)remove_old(folder.path(), 1);
-  EXPECT_THAT(names(), ElementsAre("step-000000000", "step-000000001", "step-000000002", "step-000000003.bak",
-                                   "step-000000004"));
+  EXPECT_THAT(names(), ElementsAre("step-000000000", "step-000000001", "step-000000002",
+                                   "step-000000003.bak", "step-000000004"));
   EXPECT_TRUE(fs::exists(folder.path() / "step-000000002" / worker_file_name(0, 2)));
 }
 
@@ -70,7 +70,9 @@ TEST_F(Retention, DoesNotFollowALinkInAnOldPlace) {
   EXPECT_EQ(verify_checkpoint(target).step, 1);
 }
 
-TEST_F(Retention, RefusesToKeepNothing) { EXPECT_THROW((void)remove_old(folder.path(), 0), InvariantError); }
+TEST_F(Retention, RefusesToKeepNothing) {
+  EXPECT_THROW((void)remove_old(folder.path(), 0), InvariantError);
+}
 
 TEST_F(Retention, LeavesTheTemporaryOfALivingProcess) {
   const fs::path temporary = begin_checkpoint(folder.path(), 1);

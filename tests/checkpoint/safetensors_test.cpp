@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/safetensors.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "checkpoint/hash.hpp"
 #include "job/errors.hpp"
@@ -28,7 +28,8 @@ std::string message_of_environment_error(const std::function<void()>& action) {
 TEST(Safetensors, GivesBackWhatWasWritten) {
   const TemporaryFolder folder;
   const std::vector<OwnedTensor> state = sample_state(7);
-  (void)write_safetensors(folder.path() / "a.safetensors", records(state), {{"who", "wörker \"0\"\n"}});
+  (void)write_safetensors(folder.path() / "a.safetensors", records(state),
+                          {{"who", "wörker \"0\"\n"}});
 
   const SafetensorsFile file(folder.path() / "a.safetensors");
   ASSERT_EQ(file.tensors().size(), state.size());
@@ -45,7 +46,8 @@ TEST(Safetensors, GivesBackWhatWasWritten) {
 
 TEST(Safetensors, ReportsNameSizeAndHashOfTheFile) {
   const TemporaryFolder folder;
-  const FileReport report = write_safetensors(folder.path() / "a.safetensors", records(sample_state(1)), {});
+  const FileReport report =
+      write_safetensors(folder.path() / "a.safetensors", records(sample_state(1)), {});
   const std::string content = read_text(folder.path() / "a.safetensors");
   EXPECT_EQ(report.name, "a.safetensors");
   EXPECT_EQ(report.bytes, content.size());
@@ -61,7 +63,9 @@ TEST(Safetensors, StartsTheDataAtAPageAndAlignsEveryTensorToItsItems) {
   EXPECT_EQ((length + 8) % kDataAlignment, 0U);
   const SafetensorsFile file(folder.path() / "a");
   for (const TensorRecord& tensor : file.tensors()) {
-    EXPECT_EQ(static_cast<std::size_t>(tensor.bytes.data() - file.contents().data()) % item_size(tensor.type), 0U)
+    EXPECT_EQ(static_cast<std::size_t>(tensor.bytes.data() - file.contents().data()) %
+                  item_size(tensor.type),
+              0U)
         << tensor.name;
   }
 }
@@ -75,7 +79,8 @@ TEST(Safetensors, KeepsAFileWithoutTensors) {
 TEST(Safetensors, KeepsEveryElementType) {
   const TemporaryFolder folder;
   std::vector<OwnedTensor> all;
-  for (const char* name : {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}) {
+  for (const char* name : {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32",
+                           "U16", "U8", "BOOL"}) {
     const std::optional<ElementType> type = parse_type(name);
     ASSERT_TRUE(type.has_value()) << name;
     EXPECT_EQ(type_name(*type), name);
@@ -88,8 +93,9 @@ TEST(Safetensors, KeepsEveryElementType) {
 TEST(Safetensors, NeverOverwritesAFile) {
   const TemporaryFolder folder;
   write_text(folder.path() / "a", "precious");
-  EXPECT_THAT(message_of_environment_error([&] { (void)write_safetensors(folder.path() / "a", {}, {}); }),
-              HasSubstr("/a: cannot create: File exists"));
+  EXPECT_THAT(
+      message_of_environment_error([&] { (void)write_safetensors(folder.path() / "a", {}, {}); }),
+      HasSubstr("/a: cannot create: File exists"));
   EXPECT_EQ(read_text(folder.path() / "a"), "precious");
 }
 
@@ -100,12 +106,14 @@ TEST(Safetensors, FollowsNoLink) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "target"));
 
   (void)write_safetensors(folder.path() / "target", {}, {});
-  EXPECT_THAT(checkpoint_error_of([&] { SafetensorsFile file(folder.path() / "link"); }), HasSubstr("symbolic link"));
+  EXPECT_THAT(checkpoint_error_of([&] { SafetensorsFile file(folder.path() / "link"); }),
+              HasSubstr("symbolic link"));
 }
 
 TEST(Safetensors, NamesPathAndCauseWhenAFileCannotBeMade) {
-  EXPECT_THAT(message_of_environment_error([] { (void)write_safetensors("/nowhere/at/all", {}, {}); }),
-              HasSubstr("/nowhere/at/all: cannot create: No such file or directory"));
+  EXPECT_THAT(
+      message_of_environment_error([] { (void)write_safetensors("/nowhere/at/all", {}, {}); }),
+      HasSubstr("/nowhere/at/all: cannot create: No such file or directory"));
   EXPECT_THAT(checkpoint_error_of([] { SafetensorsFile file("/nowhere/at/all"); }),
               HasSubstr("/nowhere/at/all: cannot be read: No such file or directory"));
 }
@@ -134,7 +142,8 @@ TEST(Safetensors, SaysHowMuchIsFreeWhenTheFileCannotFit) {
 TEST(Safetensors, RefusesToWriteWhatContradictsItself) {
   const TemporaryFolder folder;
   const auto attempt = [&](std::vector<OwnedTensor> tensors) {
-    EXPECT_THROW((void)write_safetensors(folder.path() / "a", records(tensors), {}), InvariantError);
+    EXPECT_THROW((void)write_safetensors(folder.path() / "a", records(tensors), {}),
+                 InvariantError);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "a"));
   };
   OwnedTensor wrong_size = make_tensor("a", ElementType::kF32, {4}, 0);

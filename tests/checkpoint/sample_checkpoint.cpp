@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
-#include <stdlib.h>
-
 #include <fstream>
 #include <iterator>
+
+#include <stdlib.h>
 
 #include "job/errors.hpp"
 
@@ -31,7 +31,10 @@ OwnedTensor make_tensor(const std::string& name, ElementType type, std::vector<s
   for (const std::int64_t extent : shape) {
     bytes *= static_cast<std::size_t>(extent);
   }
-  OwnedTensor tensor{.name = name, .type = type, .shape = std::move(shape), .bytes = std::vector<std::byte>(bytes)};
+  OwnedTensor tensor{.name = name,
+                     .type = type,
+                     .shape = std::move(shape),
+                     .bytes = std::vector<std::byte>(bytes)};
   std::uint64_t state = salt * 0x9e3779b97f4a7c15ULL + 1;
   for (std::byte& byte : tensor.bytes) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -74,8 +77,8 @@ Manifest sample_manifest(std::int64_t step) {
                   .created = "2026-11-21T10:36:00Z"};
 }
 
-fs::path write_parts(const fs::path& checkpoints_dir, const std::vector<OwnedTensor>& state, int num_workers,
-                     const Sharding& sharding, Manifest& manifest) {
+fs::path write_parts(const fs::path& checkpoints_dir, const std::vector<OwnedTensor>& state,
+                     int num_workers, const Sharding& sharding, Manifest& manifest) {
   fs::path temporary = begin_checkpoint(checkpoints_dir, manifest.step);
   for (int worker = 0; worker < num_workers; ++worker) {
     std::vector<TensorRecord> part;
@@ -84,10 +87,16 @@ fs::path write_parts(const fs::path& checkpoints_dir, const std::vector<OwnedTen
         part.push_back(state[i].record());
       }
     }
-    const FileReport report = write_worker_file(
-        temporary, {.step = manifest.step, .epoch = manifest.epoch, .worker = worker, .num_workers = num_workers}, part);
-    manifest.files.push_back(
-        {.name = report.name, .worker = worker, .bytes = report.bytes, .xxh3_128 = report.xxh3_128});
+    const FileReport report = write_worker_file(temporary,
+                                                {.step = manifest.step,
+                                                 .epoch = manifest.epoch,
+                                                 .worker = worker,
+                                                 .num_workers = num_workers},
+                                                part);
+    manifest.files.push_back({.name = report.name,
+                              .worker = worker,
+                              .bytes = report.bytes,
+                              .xxh3_128 = report.xxh3_128});
   }
   return temporary;
 }
@@ -101,7 +110,8 @@ fs::path commit_sample(const fs::path& checkpoints_dir, std::int64_t step, int n
 }
 
 void write_text(const fs::path& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 std::string read_text(const fs::path& path) {

@@ -34,12 +34,14 @@ struct OwnedTensor {
   ElementType type = ElementType::kF32;
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;
-  [[nodiscard]] TensorRecord record() const { return {.name = name, .type = type, .shape = shape, .bytes = bytes}; }
+  [[nodiscard]] TensorRecord record() const {
+    return {.name = name, .type = type, .shape = shape, .bytes = bytes};
+  }
 };
 
 /// Values that depend on `salt` alone.
-[[nodiscard]] OwnedTensor make_tensor(const std::string& name, ElementType type, std::vector<std::int64_t> shape,
-                                      std::uint64_t salt);
+[[nodiscard]] OwnedTensor make_tensor(const std::string& name, ElementType type,
+                                      std::vector<std::int64_t> shape, std::uint64_t salt);
 /// A state of eight tensors of several types that depends on `step` alone: one scalar, one empty.
 [[nodiscard]] std::vector<OwnedTensor> sample_state(std::int64_t step);
 [[nodiscard]] std::vector<TensorRecord> records(const std::vector<OwnedTensor>& tensors);
@@ -49,9 +51,11 @@ struct OwnedTensor {
 
 /// Which worker writes tensor `index`.
 using Sharding = std::function<int(std::size_t index)>;
-/// Writes the files of `state` into a new temporary and lists them in `manifest`; returns the temporary.
-std::filesystem::path write_parts(const std::filesystem::path& checkpoints_dir, const std::vector<OwnedTensor>& state,
-                                  int num_workers, const Sharding& sharding, Manifest& manifest);
+/// Writes the files of `state` into a new temporary and lists them in `manifest`; returns the
+/// temporary.
+std::filesystem::path write_parts(const std::filesystem::path& checkpoints_dir,
+                                  const std::vector<OwnedTensor>& state, int num_workers,
+                                  const Sharding& sharding, Manifest& manifest);
 /// A committed checkpoint of sample_state(step), dealt out to the workers in turn.
 std::filesystem::path commit_sample(const std::filesystem::path& checkpoints_dir, std::int64_t step,
                                     int num_workers = 2);

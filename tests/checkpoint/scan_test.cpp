@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 #include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
@@ -21,7 +21,8 @@ class Scan : public ::testing::Test {
  protected:
   /// newest_valid; its warnings are collected.
   std::optional<Found> newest() {
-    return newest_valid(folder.path(), [this](std::string line) { warnings.push_back(std::move(line)); });
+    return newest_valid(folder.path(),
+                        [this](std::string line) { warnings.push_back(std::move(line)); });
   }
   std::string verify_error(const fs::path& path) {
     return checkpoint_error_of([&] { (void)verify_checkpoint(path); });
@@ -67,8 +68,9 @@ TEST_F(Scan, FallsBackToTheOlderOneAndSaysSoInOneLine) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->step, 1);
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_THAT(warnings[0], AllOf(HasSubstr("step-000000002/worker-0001-of-0002.safetensors: has 4200 bytes"),
-                                 HasSubstr("truncated; going on from the older step-000000001")));
+  EXPECT_THAT(warnings[0],
+              AllOf(HasSubstr("step-000000002/worker-0001-of-0002.safetensors: has 4200 bytes"),
+                    HasSubstr("truncated; going on from the older step-000000001")));
   EXPECT_EQ(warnings[0].find('\n'), std::string::npos);
 }
 
@@ -76,7 +78,8 @@ TEST_F(Scan, SaysWhenNoneIsValid) {
   fs::remove(commit_sample(folder.path(), 1) / kManifestName);
   EXPECT_EQ(newest(), std::nullopt);
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_THAT(warnings[0], HasSubstr("manifest.json: cannot be read: No such file or directory; no older checkpoint is valid"));
+  EXPECT_THAT(warnings[0], HasSubstr("manifest.json: cannot be read: No such file or directory; no "
+                                     "older checkpoint is valid"));
 }
 
 TEST_F(Scan, SeesAMissingFile) {
@@ -91,7 +94,8 @@ TEST_F(Scan, SeesAnExtraWorkerFileButLeavesAPersonsNotesAlone) {
   write_text(path / "notes.txt", "the good one");
   EXPECT_EQ(verify_error(path), "");
   fs::copy(path / worker_file_name(0, 2), path / worker_file_name(0, 3));
-  EXPECT_THAT(verify_error(path), HasSubstr("worker-0000-of-0003.safetensors: is not in the manifest"));
+  EXPECT_THAT(verify_error(path),
+              HasSubstr("worker-0000-of-0003.safetensors: is not in the manifest"));
 }
 
 TEST_F(Scan, SeesSwappedFiles) {
@@ -105,8 +109,10 @@ TEST_F(Scan, SeesSwappedFiles) {
 TEST_F(Scan, SeesAFileOfAnotherStep) {
   const fs::path first = commit_sample(folder.path(), 1);
   const fs::path second = commit_sample(folder.path(), 2);
-  fs::copy(first / worker_file_name(0, 2), second / worker_file_name(0, 2), fs::copy_options::overwrite_existing);
-  EXPECT_THAT(verify_error(second), HasSubstr("says gangway.step = 1, the manifest 2: a file of another checkpoint"));
+  fs::copy(first / worker_file_name(0, 2), second / worker_file_name(0, 2),
+           fs::copy_options::overwrite_existing);
+  EXPECT_THAT(verify_error(second),
+              HasSubstr("says gangway.step = 1, the manifest 2: a file of another checkpoint"));
 }
 
 TEST_F(Scan, SeesAFileOfAnotherSaveOfTheSameStep) {
@@ -115,9 +121,11 @@ TEST_F(Scan, SeesAFileOfAnotherSaveOfTheSameStep) {
   std::vector<OwnedTensor> state = sample_state(1);
   state[0].bytes[0] ^= std::byte{1};
   const fs::path temporary = write_parts(
-      folder.path() / "b", state, 2, [](std::size_t i) { return static_cast<int>(i % 2); }, manifest);
+      folder.path() / "b", state, 2, [](std::size_t i) { return static_cast<int>(i % 2); },
+      manifest);
   const fs::path other = commit_checkpoint(temporary, manifest);
-  fs::copy(other / worker_file_name(0, 2), ours / worker_file_name(0, 2), fs::copy_options::overwrite_existing);
+  fs::copy(other / worker_file_name(0, 2), ours / worker_file_name(0, 2),
+           fs::copy_options::overwrite_existing);
   EXPECT_THAT(verify_error(ours), HasSubstr("its content hashes to"));
 }
 
@@ -137,13 +145,16 @@ TEST_F(Scan, ReadsACheckpointThatWasCopiedUnderAnotherName) {
 TEST_F(Scan, FollowsNoLinks) {
   const fs::path path = commit_sample(folder.path() / "elsewhere", 1);
   fs::create_directory_symlink(path, folder.path() / "step-000000001");
-  EXPECT_THAT(verify_error(folder.path() / "step-000000001"), HasSubstr("is a symbolic link, which is refused"));
-  EXPECT_THAT(verify_error(folder.path() / "step-000000001" / ""), HasSubstr("is a symbolic link, which is refused"));
+  EXPECT_THAT(verify_error(folder.path() / "step-000000001"),
+              HasSubstr("is a symbolic link, which is refused"));
+  EXPECT_THAT(verify_error(folder.path() / "step-000000001" / ""),
+              HasSubstr("is a symbolic link, which is refused"));
   EXPECT_EQ(newest(), std::nullopt);
 
   fs::rename(path / worker_file_name(0, 2), folder.path() / "data");
   fs::create_symlink(folder.path() / "data", path / worker_file_name(0, 2));
-  EXPECT_THAT(verify_error(path), HasSubstr("worker-0000-of-0002.safetensors: cannot be read: is a symbolic link"));
+  EXPECT_THAT(verify_error(path),
+              HasSubstr("worker-0000-of-0002.safetensors: cannot be read: is a symbolic link"));
 }
 
 TEST_F(Scan, IgnoresTheOwnerThatACrashLeftBehind) {
@@ -161,8 +172,9 @@ TEST_F(Scan, ReaderFindsTensorsOfAllFiles) {
     EXPECT_TRUE(std::ranges::equal(reader.require(tensor.name).bytes, tensor.bytes)) << tensor.name;
   }
   EXPECT_EQ(reader.find("absent"), nullptr);
-  EXPECT_THAT(checkpoint_error_of([&] { (void)reader.require("absent"); }),
-              HasSubstr("step-000000004: tensor 'absent' is missing: a checkpoint of another model?"));
+  EXPECT_THAT(
+      checkpoint_error_of([&] { (void)reader.require("absent"); }),
+      HasSubstr("step-000000004: tensor 'absent' is missing: a checkpoint of another model?"));
 }
 
 }  // namespace

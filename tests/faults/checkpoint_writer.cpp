@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Writes small checkpoints for ever, or checks what is there: the victim of checkpoint_kill_campaign.py and the source of
-// files for other tests. Every value follows from the step, so that a torn or mixed state cannot pass for a whole one.
+// Writes small checkpoints for ever, or checks what is there: the victim of
+// checkpoint_kill_campaign.py and the source of files for other tests. Every value follows from the
+// step, so that a torn or mixed state cannot pass for a whole one.
 //
-//   checkpoint_writer write DIR [STEPS]   prints "begin N" and "committed N"; STEPS 0 or absent: for ever
-//   checkpoint_writer check DIR           loads the newest valid one; prints "step N" or "none", warnings on stderr
-#include <unistd.h>
-
+//   checkpoint_writer write DIR [STEPS]   prints "begin N" and "committed N"; STEPS 0 or absent:
+//   for ever checkpoint_writer check DIR           loads the newest valid one; prints "step N" or
+//   "none", warnings on stderr
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
@@ -28,19 +29,23 @@ constexpr int kTensorsPerWorker = 3;
 constexpr std::size_t kElements = 12'000;
 constexpr int kKeep = 2;
 
-std::string tensor_name(int worker, int index) { return fmt::format("net.{}.weight.{}", worker, index); }
+std::string tensor_name(int worker, int index) {
+  return fmt::format("net.{}.weight.{}", worker, index);
+}
 
 std::vector<float> values_of(std::int64_t step, int worker, int index) {
   std::vector<float> values(kElements + static_cast<std::size_t>(index));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto mixed = static_cast<std::uint64_t>(step) * 31 + static_cast<std::uint64_t>(worker) * 7 +
-                       static_cast<std::uint64_t>(index) + i;
+    const auto mixed = static_cast<std::uint64_t>(step) * 31 +
+                       static_cast<std::uint64_t>(worker) * 7 + static_cast<std::uint64_t>(index) +
+                       i;
     values[i] = static_cast<float>(mixed % 1'000'003);
   }
   return values;
 }
 
-store::FileReport write_worker(const std::filesystem::path& temporary, std::int64_t step, int worker) {
+store::FileReport write_worker(const std::filesystem::path& temporary, std::int64_t step,
+                               int worker) {
   std::vector<std::vector<float>> values;
   std::vector<store::TensorRecord> tensors;
   for (int index = 0; index < kTensorsPerWorker; ++index) {
@@ -67,8 +72,10 @@ void save(const std::filesystem::path& directory, std::int64_t step) {
                              .created = store::rfc3339(std::chrono::system_clock::now())};
     for (int worker = 0; worker < kNumWorkers; ++worker) {
       const store::FileReport report = write_worker(temporary, step, worker);
-      manifest.files.push_back(
-          {.name = report.name, .worker = worker, .bytes = report.bytes, .xxh3_128 = report.xxh3_128});
+      manifest.files.push_back({.name = report.name,
+                                .worker = worker,
+                                .bytes = report.bytes,
+                                .xxh3_128 = report.xxh3_128});
     }
     (void)store::commit_checkpoint(temporary, manifest);
   } catch (...) {
@@ -104,8 +111,8 @@ void require_whole(const store::Found& found) {
       const store::TensorRecord& tensor = reader.require(tensor_name(worker, index));
       if (tensor.bytes.size() != expected.size() * sizeof(float) ||
           std::memcmp(tensor.bytes.data(), expected.data(), tensor.bytes.size()) != 0) {
-        throw gangway::CheckpointError(
-            fmt::format("{}: tensor '{}' is not that of step {}", found.path.string(), tensor.name, found.step));
+        throw gangway::CheckpointError(fmt::format("{}: tensor '{}' is not that of step {}",
+                                                   found.path.string(), tensor.name, found.step));
       }
     }
   }

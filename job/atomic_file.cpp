@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "job/atomic_file.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
 
 #include "job/errors.hpp"
 
@@ -16,13 +16,17 @@ namespace {
 const char* remedy_for(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT: return "free some space or choose another --outdir";
+    case EDQUOT:
+      return "free some space or choose another --outdir";
     case EACCES:
     case EPERM:
-    case EROFS: return "choose an --outdir that you may write to";
+    case EROFS:
+      return "choose an --outdir that you may write to";
     case ENOENT:
-    case ENOTDIR: return "the folder is gone; start the job again";
-    default: return "look at the disk and start the job again";
+    case ENOTDIR:
+      return "the folder is gone; start the job again";
+    default:
+      return "look at the disk and start the job again";
   }
 }
 
@@ -34,7 +38,8 @@ const char* remedy_for(int error) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
+AtomicFile::AtomicFile(std::filesystem::path path)
+    : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
   file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file_) {
     fail("be written", path_);
@@ -78,7 +83,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   file.commit();
 }
 
-std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+std::optional<std::string> read_small_file(const std::filesystem::path& path,
+                                           std::size_t limit_bytes) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) {
     return std::nullopt;
@@ -102,8 +108,8 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
     size += static_cast<std::size_t>(got);
   }
   if (size > limit_bytes) {
-    throw EnvironmentError(fmt::format("{}: larger than {} bytes; it is not a file of this program", path.string(),
-                                       limit_bytes));
+    throw EnvironmentError(fmt::format("{}: larger than {} bytes; it is not a file of this program",
+                                       path.string(), limit_bytes));
   }
   content.resize(size);
   return content;

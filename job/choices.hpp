@@ -14,14 +14,19 @@ template <typename Value>
 struct Choice {
   std::string_view name;
   Value value;
-  bool is_available = true;  ///< false: a word that is understood, for something that is not built yet
+  bool is_available =
+      true;  ///< false: a word that is understood, for something that is not built yet
 };
 
 constexpr std::array<Choice<ModelFamily>, 3> choices(ModelFamily) {
-  return {{{"dcgan", ModelFamily::kDcgan}, {"infogan", ModelFamily::kInfogan}, {"mlp", ModelFamily::kMlp}}};
+  return {{{"dcgan", ModelFamily::kDcgan},
+           {"infogan", ModelFamily::kInfogan},
+           {"mlp", ModelFamily::kMlp}}};
 }
 constexpr std::array<Choice<Normalization>, 3> choices(Normalization) {
-  return {{{"auto", Normalization::kAuto}, {"batch", Normalization::kBatch}, {"none", Normalization::kNone}}};
+  return {{{"auto", Normalization::kAuto},
+           {"batch", Normalization::kBatch},
+           {"none", Normalization::kNone}}};
 }
 constexpr std::array<Choice<Activation>, 2> choices(Activation) {
   return {{{"leaky-relu", Activation::kLeakyRelu}, {"softplus", Activation::kSoftplus}}};
@@ -40,7 +45,8 @@ constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
   return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
 }
 constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
-  return {{{"contiguous", MemoryFormat::kContiguous}, {"channels-last", MemoryFormat::kChannelsLast}}};
+  return {
+      {{"contiguous", MemoryFormat::kContiguous}, {"channels-last", MemoryFormat::kChannelsLast}}};
 }
 constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
   return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda, false}}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a job would do, without doing it: placement, steps, sizes and memory, for `gangway run --dry-run`. Pure.
+// What a job would do, without doing it: placement, steps, sizes and memory, for `gangway run
+// --dry-run`. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace gangway {
 
-/// Bytes that one worker needs. An estimate: allocator and library overheads are a constant measured once.
+/// Bytes that one worker needs. An estimate: allocator and library overheads are a constant
+/// measured once.
 struct MemoryEstimate {
   std::int64_t weights_bytes = 0;      ///< both networks and, if kept, the weight average
   std::int64_t gradients_bytes = 0;    ///< arenas, and the stack of partial sums
@@ -24,11 +26,12 @@ struct MemoryEstimate {
 /// Of the worker with the most micro-batches. @pre `spec` comes from load_job.
 [[nodiscard]] MemoryEstimate estimate_memory(const JobSpec& spec, int workers);
 
-/// @throws ConfigError, one line with the remedy, unless 1 <= workers <= training.microbatches, and workers equals
-/// layout.data where the job fixes that.
+/// @throws ConfigError, one line with the remedy, unless 1 <= workers <= training.microbatches, and
+/// workers equals layout.data where the job fixes that.
 void require_workers(const JobSpec& spec, int workers);
 
-/// The text that `--dry-run` prints: resolved job, placement table, steps, parameters, memory a worker.
+/// The text that `--dry-run` prints: resolved job, placement table, steps, parameters, memory a
+/// worker.
 /// @throws ConfigError as require_workers.
 [[nodiscard]] std::string describe_dry_run(const JobSpec& spec, int workers);
 

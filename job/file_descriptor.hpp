@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A POSIX file descriptor with one owner. Used by everything that needs more than streams offer: fsync, flock, sockets.
+// A POSIX file descriptor with one owner. Used by everything that needs more than streams offer:
+// fsync, flock, sockets.
 #pragma once
 
 #include <unistd.h>

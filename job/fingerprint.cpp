@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/fingerprint.hpp"
 
+#include <functional>
+
 #include <fmt/format.h>
 #include <xxhash.h>
-
-#include <functional>
 
 #include "job/key.hpp"
 
@@ -38,7 +38,8 @@ std::string job_fingerprint(const JobSpec& spec) {
 }
 
 std::string model_fingerprint(const JobSpec& spec) {
-  return xxh3_128(canonical_text(spec, [](const Key& key) { return key.path.starts_with("model."); }));
+  return xxh3_128(
+      canonical_text(spec, [](const Key& key) { return key.path.starts_with("model."); }));
 }
 
 std::string numerics_text(const JobSpec& spec) {
@@ -46,7 +47,8 @@ std::string numerics_text(const JobSpec& spec) {
   std::string text;
   for (const Key& key : key_table()) {
     if (key.path.starts_with(section)) {
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", key.path.substr(section.size()), key.get(spec));
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", key.path.substr(section.size()),
+                          key.get(spec));
     }
   }
   return text;

@@ -8,15 +8,17 @@
 
 namespace gangway {
 
-/// 32 hexadecimal digits (XXH3-128) of every key that can change a weight: all but layout, checkpoint, output,
-/// data.prefetch and training.kimg; the last counts where a cosine schedule ends at it. Two jobs with one fingerprint
-/// train to the same bits at the same step.
+/// 32 hexadecimal digits (XXH3-128) of every key that can change a weight: all but layout,
+/// checkpoint, output, data.prefetch and training.kimg; the last counts where a cosine schedule
+/// ends at it. Two jobs with one fingerprint train to the same bits at the same step.
 [[nodiscard]] std::string job_fingerprint(const JobSpec& spec);
 
-/// 32 hexadecimal digits of the model section alone: equal where the tensors have the same names and shapes.
+/// 32 hexadecimal digits of the model section alone: equal where the tensors have the same names
+/// and shapes.
 [[nodiscard]] std::string model_fingerprint(const JobSpec& spec);
 
-/// The numerics section in one line, `threads=1 memory_format=channels-last wire=fp32 device=cpu`: the digest's header.
+/// The numerics section in one line, `threads=1 memory_format=channels-last wire=fp32 device=cpu`:
+/// the digest's header.
 [[nodiscard]] std::string numerics_text(const JobSpec& spec);
 
 }  // namespace gangway

@@ -19,7 +19,8 @@ std::string environment_name(const std::string& path) {
 std::vector<std::string> sections_of(const std::vector<Key>& keys) {
   std::vector<std::string> sections;
   for (const Key& key : keys) {
-    for (std::size_t dot = key.path.find('.'); dot != std::string::npos; dot = key.path.find('.', dot + 1)) {
+    for (std::size_t dot = key.path.find('.'); dot != std::string::npos;
+         dot = key.path.find('.', dot + 1)) {
       std::string section = key.path.substr(0, dot);
       if (std::find(sections.begin(), sections.end(), section) == sections.end()) {
         sections.push_back(std::move(section));
@@ -29,6 +30,8 @@ std::vector<std::string> sections_of(const std::vector<Key>& keys) {
   return sections;
 }
 
-std::string default_of(const Key& key) { return key.default_note.empty() ? key.get(JobSpec{}) : key.default_note; }
+std::string default_of(const Key& key) {
+  return key.default_note.empty() ? key.get(JobSpec{}) : key.default_note;
+}
 
 }  // namespace gangway

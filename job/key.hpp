@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One key of the job file as data: parsing, printing, "did you mean" and the reference page all read this. Pure.
+// One key of the job file as data: parsing, printing, "did you mean" and the reference page all
+// read this. Pure.
 #pragma once
 
 #include <functional>
@@ -13,14 +14,14 @@
 namespace gangway {
 
 struct Key {
-  std::string path;         ///< `training.kimg`
-  std::string type;         ///< number, whole number, text …
-  std::string allowed;      ///< range or choices, for people
-  std::string unit;         ///< empty: none
-  std::string description;  ///< one line
-  std::string default_note; ///< where the default depends on other keys; else empty
+  std::string path;          ///< `training.kimg`
+  std::string type;          ///< number, whole number, text …
+  std::string allowed;       ///< range or choices, for people
+  std::string unit;          ///< empty: none
+  std::string description;   ///< one line
+  std::string default_note;  ///< where the default depends on other keys; else empty
   bool changes_weights = true;
-  bool is_variant = false;  ///< a map that is itself a choice (`optimizer: {adam: …}`): one of its siblings at most
+  bool is_variant = false;  ///< a map that is itself a choice (`optimizer: {adam: …}`), one at most
   /// Takes the value over. Returns what is wrong with it, or nothing.
   std::function<std::string(const YamlNode&, JobSpec&)> set;
   /// The value as YAML on one line; empty for a variant.
@@ -36,7 +37,8 @@ struct Key {
 /// GANGWAY_TRAINING_KIMG for training.kimg.
 [[nodiscard]] std::string environment_name(const std::string& path);
 
-/// All keys, in the order in which they are printed. Built anew at each call: tens of entries, microseconds.
+/// All keys, in the order in which they are printed. Built anew at each call: tens of entries,
+/// microseconds.
 [[nodiscard]] std::vector<Key> key_table();
 
 /// The maps that hold keys: `training`, `training.r1` …, each once, in the table's order.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "job/key_types.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "job/suggestion.hpp"
 #include "job/utf8.hpp"
@@ -37,8 +37,11 @@ struct Parsed {
 template <typename Number>
 Parsed<Number> parse_number(std::string_view digits) {
   Parsed<Number> parsed;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parsed.value);
-  parsed.error = error == std::errc{} && end != digits.data() + digits.size() ? std::errc::invalid_argument : error;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), parsed.value);
+  parsed.error = error == std::errc{} && end != digits.data() + digits.size()
+                     ? std::errc::invalid_argument
+                     : error;
   return parsed;
 }
 
@@ -71,10 +74,14 @@ std::string text_of(const RealBounds& bounds) {
 
 std::string unlike(const YamlNode& node) {
   switch (node.kind) {
-    case YamlNode::Kind::kNull: return "not nothing";
-    case YamlNode::Kind::kSequence: return "not a list";
-    case YamlNode::Kind::kMap: return "not a map";
-    case YamlNode::Kind::kScalar: break;
+    case YamlNode::Kind::kNull:
+      return "not nothing";
+    case YamlNode::Kind::kSequence:
+      return "not a list";
+    case YamlNode::Kind::kMap:
+      return "not a map";
+    case YamlNode::Kind::kScalar:
+      break;
   }
   return fmt::format("not {}'{}'", node.is_quoted ? "the text " : "", shown(node.text));
 }
@@ -86,13 +93,15 @@ Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds) 
   }
   const auto parsed = parse_number<std::uint64_t>(*digits);
   const auto real = parse_number<double>(*digits);
-  const bool is_whole = parsed.error != std::errc::invalid_argument || (real.error == std::errc{} && real.value < 0.0 &&
-                                                                        real.value == std::floor(real.value));
+  const bool is_whole =
+      parsed.error != std::errc::invalid_argument ||
+      (real.error == std::errc{} && real.value < 0.0 && real.value == std::floor(real.value));
   if (!is_whole) {
     return {.complaint = fmt::format("expected a whole number, {}", unlike(node))};
   }
   if (parsed.error != std::errc{} || parsed.value < bounds.low || parsed.value > bounds.high) {
-    return {.complaint = fmt::format("{} is out of range; allowed: {}", shown(node.text), text_of(bounds))};
+    return {.complaint =
+                fmt::format("{} is out of range; allowed: {}", shown(node.text), text_of(bounds))};
   }
   return {.value = parsed.value};
 }
@@ -100,12 +109,14 @@ Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds) 
 Read<double> read_real(const YamlNode& node, const RealBounds& bounds) {
   const auto digits = plain_digits(node);
   const auto parsed = digits ? parse_number<double>(*digits) : Parsed<double>{};
-  // from_chars takes "inf" and "nan"; YAML writes ".inf", which it does not take. No key has a use for either.
+  // from_chars takes "inf" and "nan"; YAML writes ".inf", which it does not take. No key has a use
+  // for either.
   if (parsed.error == std::errc::invalid_argument || !std::isfinite(parsed.value)) {
     return {.complaint = fmt::format("expected a number, {}", unlike(node))};
   }
   if (parsed.error != std::errc{} || !is_within(parsed.value, bounds)) {
-    return {.complaint = fmt::format("{} is out of range; allowed: {}", shown(node.text), text_of(bounds))};
+    return {.complaint =
+                fmt::format("{} is out of range; allowed: {}", shown(node.text), text_of(bounds))};
   }
   return {.value = parsed.value};
 }
@@ -131,20 +142,24 @@ Read<std::string> read_text(const YamlNode& node) {
     return static_cast<unsigned char>(character) < 0x20 || character == 0x7F;
   });
   if (has_control || node.text.size() > kLongestText) {
-    return {.complaint = fmt::format("expected one line of at most {} bytes without control characters, {}", kLongestText,
-                                     unlike(node))};
+    return {.complaint =
+                fmt::format("expected one line of at most {} bytes without control characters, {}",
+                            kLongestText, unlike(node))};
   }
   return {.value = node.text};
 }
 
 std::string quoted_if_needed(const std::string& text) {
   const auto is_plain = [](char character) {
-    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character == '/' ||
-           character == '_' || character == '.' || character == '-' || (character >= '0' && character <= '9');
+    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+           character == '/' || character == '_' || character == '.' || character == '-' ||
+           (character >= '0' && character <= '9');
   };
-  const bool is_word = std::all_of(text.begin(), text.end(), [&](char c) { return is_plain(c) || c == ':'; });
+  const bool is_word =
+      std::all_of(text.begin(), text.end(), [&](char c) { return is_plain(c) || c == ':'; });
   const bool begins_with_letter = !text.empty() && text.front() >= 'a' && text.front() <= 'z';
-  if (is_word && begins_with_letter && text.back() != ':' && text != "null" && text != "true" && text != "false") {
+  if (is_word && begins_with_letter && text.back() != ':' && text != "null" && text != "true" &&
+      text != "false") {
     return text;
   }
   std::string quoted = "'";
@@ -155,7 +170,8 @@ std::string quoted_if_needed(const std::string& text) {
 }
 
 std::string choice_complaint(const YamlNode& node, const std::vector<std::string>& names) {
-  const auto near = node.kind == YamlNode::Kind::kScalar ? nearest_word(node.text, names) : std::nullopt;
+  const auto near =
+      node.kind == YamlNode::Kind::kScalar ? nearest_word(node.text, names) : std::nullopt;
   return fmt::format("expected {}, {}{}", joined(names, ", "), unlike(node),
                      near ? fmt::format("; did you mean '{}'?", *near) : "");
 }

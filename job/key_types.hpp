@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Makes keys of the types that a job file knows: whole numbers, numbers, choices, text. Used by job/key_table.cpp. Pure.
+// Makes keys of the types that a job file knows: whole numbers, numbers, choices, text. Used by
+// job/key_table.cpp. Pure.
 //
-// A field is given as a generic lambda, `[](auto& job) -> auto& { return job.training.batch; }`, which serves reading
-// and writing.
+// A field is given as a generic lambda, `[](auto& job) -> auto& { return job.training.batch; }`,
+// which serves reading and writing.
 #pragma once
 
 #include <array>
@@ -64,7 +65,8 @@ struct Read {
 [[nodiscard]] std::string quoted_if_needed(const std::string& text);
 /// What a value is, for messages: "not 'abc'", "not a list".
 [[nodiscard]] std::string unlike(const YamlNode& node);
-[[nodiscard]] std::string choice_complaint(const YamlNode& node, const std::vector<std::string>& names);
+[[nodiscard]] std::string choice_complaint(const YamlNode& node,
+                                           const std::vector<std::string>& names);
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 [[nodiscard]] Key make_key(KeyText text, std::string type, std::string allowed);
 
@@ -124,7 +126,8 @@ template <typename Field>
       available.emplace_back(choice.name);
     }
   }
-  Key key = make_key(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice", joined(available, ", "));
+  Key key = make_key(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
+                     joined(available, ", "));
   key.set = [field, available](const YamlNode& node, JobSpec& job) -> std::string {
     for (const auto& choice : kChoices) {
       if (node.kind != YamlNode::Kind::kScalar || node.text != choice.name) {

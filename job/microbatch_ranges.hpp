@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which worker holds which micro-batches: contiguous ranges, so that each holds a few whole subtrees. Pure.
+// Which worker holds which micro-batches: contiguous ranges, so that each holds a few whole
+// subtrees. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ struct MicrobatchRange {
   bool operator==(const MicrobatchRange&) const = default;
 };
 
-/// Worker w of W holds [w*M/W, (w+1)*M/W): sizes differ by at most one. @pre 1 <= worker count <= M.
+/// Worker w of W holds [w*M/W, (w+1)*M/W): sizes differ by at most one. @pre 1 <= worker count <=
+/// M.
 [[nodiscard]] inline MicrobatchRange microbatch_range(int microbatches, int workers, int worker) {
   const auto bound = [&](int index) {
     return static_cast<int>(static_cast<std::int64_t>(index) * microbatches / workers);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many numbers the networks of a job have, from the formulae of their families; the networks themselves are in gan/.
-// Pure.
+// How many numbers the networks of a job have, from the formulae of their families; the networks
+// themselves are in gan/. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "job/parse.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <fstream>
 #include <set>
 #include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "job/key.hpp"
 #include "job/rules.hpp"
@@ -36,8 +36,10 @@ std::string read_job_file(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    const std::string cause = errno == ENOENT ? "no such file" : std::generic_category().message(errno);
-    throw JobFileError({fmt::format("{}: {}; job files to begin with are in examples/", path.string(), cause)});
+    const std::string cause =
+        errno == ENOENT ? "no such file" : std::generic_category().message(errno);
+    throw JobFileError(
+        {fmt::format("{}: {}; job files to begin with are in examples/", path.string(), cause)});
   }
   std::string content(kYamlLimitBytes + 1, '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
@@ -89,13 +91,14 @@ void settle(Draft& draft) {
   if (model.family == ModelFamily::kInfogan && !draft.given.contains("model.resolution")) {
     model.resolution = 28;
   }
-  if (draft.spec.training.loss == LossKind::kWasserstein && !draft.given.contains("training.gradient_penalty")) {
+  if (draft.spec.training.loss == LossKind::kWasserstein &&
+      !draft.given.contains("training.gradient_penalty")) {
     penalty.gradient_penalty = kUsualGradientPenalty;
   }
   if (model.normalization == Normalization::kAuto) {
     const bool has_penalty = penalty.gradient_penalty > 0.0 || penalty.r1_gamma > 0.0;
-    model.normalization =
-        has_penalty || model.family == ModelFamily::kMlp ? Normalization::kNone : Normalization::kBatch;
+    model.normalization = has_penalty || model.family == ModelFamily::kMlp ? Normalization::kNone
+                                                                           : Normalization::kBatch;
   }
 }
 

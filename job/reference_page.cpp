@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "job/reference_page.hpp"
 
-#include <fmt/format.h>
-
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "job/key.hpp"
 #include "job/rules.hpp"
@@ -39,30 +39,35 @@ where a cosine schedule ends at it does it count.
 )";
 
 constexpr const char* kSchemaLimits =
-    "A file has at most {} KiB, {} levels and {} words, is UTF-8 without NUL bytes and one document, and has no\n"
+    "A file has at most {} KiB, {} levels and {} words, is UTF-8 without NUL bytes and one "
+    "document, and has no\n"
     "anchors, aliases, tags or keys given twice.\n";
 
 std::string table_row(const Key& key) {
   const std::string mark = key.changes_weights ? "" : " *";
   const std::string unit = key.unit.empty() ? "" : ", " + key.unit;
   if (key.is_variant) {
-    return fmt::format("| `{}` | {} | | {} | {} |\n", key.path, key.type, key.allowed, key.description);
+    return fmt::format("| `{}` | {} | | {} | {} |\n", key.path, key.type, key.allowed,
+                       key.description);
   }
-  return fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", key.path, mark, key.type, unit, default_of(key), key.allowed,
-                     key.description);
+  return fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", key.path, mark, key.type, unit,
+                     default_of(key), key.allowed, key.description);
 }
 
 }  // namespace
 
 std::string reference_page() {
   std::string page = kIntroduction;
-  page += fmt::format(fmt::runtime(kSchemaLimits), kYamlLimitBytes / 1024, kYamlLimitDepth, kYamlLimitValues);
+  page += fmt::format(fmt::runtime(kSchemaLimits), kYamlLimitBytes / 1024, kYamlLimitDepth,
+                      kYamlLimitValues);
   std::string section;
   for (const Key& key : key_table()) {
     const std::string own = key.path.substr(0, key.path.find('.'));
     if (own != section) {
       section = own;
-      page += fmt::format("\n## {}\n\n| key | type | default | allowed | what it is |\n|---|---|---|---|---|\n", section);
+      page += fmt::format(
+          "\n## {}\n\n| key | type | default | allowed | what it is |\n|---|---|---|---|---|\n",
+          section);
     }
     page += table_row(key);
   }

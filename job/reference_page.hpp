@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// docs/job-file.md, made from the table of keys and the rules. Called by gangway-job-reference and by a test that
-// compares it with the page in the repository. Pure.
+// docs/job-file.md, made from the table of keys and the rules. Called by gangway-job-reference and
+// by a test that compares it with the page in the repository. Pure.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/rules.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "job/choices.hpp"
 #include "job/suggestion.hpp"
@@ -15,32 +15,41 @@ namespace {
 
 constexpr int kFashionMnistLabels = 10;
 
-bool begins_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+bool begins_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
 
 bool is_toy(const JobSpec& job) { return begins_with(job.data.source, "toy:"); }
 
 std::string check_source(const JobSpec& job) {
   const std::string& source = job.data.source;
   const std::vector<std::string> words = {"fashion-mnist", "toy:ring8", "toy:grid25"};
-  const bool is_folder = (begins_with(source, "idx:") && source.size() > std::string_view("idx:").size()) ||
-                         (begins_with(source, "images:") && source.size() > std::string_view("images:").size());
+  const bool is_folder =
+      (begins_with(source, "idx:") && source.size() > std::string_view("idx:").size()) ||
+      (begins_with(source, "images:") && source.size() > std::string_view("images:").size());
   if (is_folder || std::find(words.begin(), words.end(), source) != words.end()) {
     return {};
   }
   const auto near = nearest_word(source, words);
-  return fmt::format("'{}' is no source; expected fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25{}",
-                     shown(source), near ? fmt::format("; did you mean '{}'?", *near) : "");
+  return fmt::format(
+      "'{}' is no source; expected fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or "
+      "toy:grid25{}",
+      shown(source), near ? fmt::format("; did you mean '{}'?", *near) : "");
 }
 
 std::string check_family_and_source(const JobSpec& job) {
   const bool is_mlp = job.model.family == ModelFamily::kMlp;
   if (is_mlp && !is_toy(job)) {
-    return fmt::format("family mlp learns points, and '{}' has images; use data.source toy:ring8 or toy:grid25, or "
-                       "another model.family", shown(job.data.source));
+    return fmt::format(
+        "family mlp learns points, and '{}' has images; use data.source toy:ring8 or toy:grid25, "
+        "or "
+        "another model.family",
+        shown(job.data.source));
   }
   if (!is_mlp && is_toy(job)) {
-    return fmt::format("'{}' has points, and family {} learns images; use model.family mlp or another data.source",
-                       shown(job.data.source), name_of(job.model.family));
+    return fmt::format(
+        "'{}' has points, and family {} learns images; use model.family mlp or another data.source",
+        shown(job.data.source), name_of(job.model.family));
   }
   return {};
 }
@@ -51,7 +60,8 @@ std::string check_resolution(const JobSpec& job) {
     return fmt::format("family dcgan makes images of 32 or 64 pixels, not {}", resolution);
   }
   if (job.model.family == ModelFamily::kInfogan && resolution != 28) {
-    return fmt::format("family infogan makes images of 28 pixels, not {}; leave model.resolution out", resolution);
+    return fmt::format(
+        "family infogan makes images of 28 pixels, not {}; leave model.resolution out", resolution);
   }
   return {};
 }
@@ -63,8 +73,8 @@ std::string check_channels(const JobSpec& job) {
 std::string check_classes(const JobSpec& job) {
   const int classes = job.model.classes;
   if (job.data.source == "fashion-mnist" && classes != 0 && classes != kFashionMnistLabels) {
-    return fmt::format("fashion-mnist has {} labels, not {}; use {}, or 0 to train without labels", kFashionMnistLabels,
-                       classes, kFashionMnistLabels);
+    return fmt::format("fashion-mnist has {} labels, not {}; use {}, or 0 to train without labels",
+                       kFashionMnistLabels, classes, kFashionMnistLabels);
   }
   return {};
 }
@@ -75,30 +85,38 @@ std::string check_batch(const JobSpec& job) {
     return {};
   }
   const int below = training.batch / training.microbatches * training.microbatches;
-  const std::string nearest =
-      below > 0 ? fmt::format("{} or {}", below, below + training.microbatches) : std::to_string(training.microbatches);
-  return fmt::format("training.batch {} cannot be cut into training.microbatches {} equal pieces; use a batch of {}",
-                     training.batch, training.microbatches, nearest);
+  const std::string nearest = below > 0
+                                  ? fmt::format("{} or {}", below, below + training.microbatches)
+                                  : std::to_string(training.microbatches);
+  return fmt::format(
+      "training.batch {} cannot be cut into training.microbatches {} equal pieces; use a batch of "
+      "{}",
+      training.batch, training.microbatches, nearest);
 }
 
 std::string check_statistics(const JobSpec& job) {
   // Dense layers have one value an example; maps have many pixels to take statistics over.
-  const bool is_dense = job.model.family == ModelFamily::kInfogan ||
-                        (job.model.family == ModelFamily::kMlp && job.model.normalization == Normalization::kBatch);
+  const bool is_dense =
+      job.model.family == ModelFamily::kInfogan ||
+      (job.model.family == ModelFamily::kMlp && job.model.normalization == Normalization::kBatch);
   if (!is_dense || job.training.batch != job.training.microbatches) {
     return {};
   }
-  return fmt::format("a micro-batch of one example has no batch statistics, which family {} needs here; use fewer "
-                     "training.microbatches or a larger training.batch", name_of(job.model.family));
+  return fmt::format(
+      "a micro-batch of one example has no batch statistics, which family {} needs here; use fewer "
+      "training.microbatches or a larger training.batch",
+      name_of(job.model.family));
 }
 
 std::string check_workers(const JobSpec& job) {
   if (job.layout.data <= job.training.microbatches) {
     return {};
   }
-  return fmt::format("layout.data {} workers cannot share training.microbatches {}: some would have none; use at most {} "
-                     "workers or more micro-batches", job.layout.data, job.training.microbatches,
-                     job.training.microbatches);
+  return fmt::format(
+      "layout.data {} workers cannot share training.microbatches {}: some would have none; use at "
+      "most {} "
+      "workers or more micro-batches",
+      job.layout.data, job.training.microbatches, job.training.microbatches);
 }
 
 std::string check_axis(const char* what, int size) {
@@ -115,27 +133,39 @@ std::string check_step_decay(const ScheduleSpec& schedule, const char* section) 
 std::vector<Rule> job_rules() {
   return {
       {{"data.source"}, "`data.source` is one of the forms listed.", check_source},
-      {{"model.family", "data.source"}, "`model.family` mlp goes with toy data, the others with images.",
+      {{"model.family", "data.source"},
+       "`model.family` mlp goes with toy data, the others with images.",
        check_family_and_source},
-      {{"model.resolution", "model.family"}, "`model.resolution` is 32 or 64 for dcgan, 28 for infogan.",
+      {{"model.resolution", "model.family"},
+       "`model.resolution` is 32 or 64 for dcgan, 28 for infogan.",
        check_resolution},
       {{"model.channels"}, "`model.channels` is 1 or 3.", check_channels},
-      {{"model.classes", "data.source"}, "`model.classes` is 0 or 10 with fashion-mnist.", check_classes},
-      {{"training.batch", "training.microbatches"}, "`training.batch` is a multiple of `training.microbatches`.",
+      {{"model.classes", "data.source"},
+       "`model.classes` is 0 or 10 with fashion-mnist.",
+       check_classes},
+      {{"training.batch", "training.microbatches"},
+       "`training.batch` is a multiple of `training.microbatches`.",
        check_batch},
       {{"training.microbatches", "training.batch", "model.family"},
-       "A micro-batch has at least 2 examples where dense layers are batch-normalized (infogan).", check_statistics},
-      {{"layout.data", "training.microbatches"}, "`layout.data` is at most `training.microbatches`.", check_workers},
-      {{"layout.stages"}, "`layout.stages` is 1 for now.",
+       "A micro-batch has at least 2 examples where dense layers are batch-normalized (infogan).",
+       check_statistics},
+      {{"layout.data", "training.microbatches"},
+       "`layout.data` is at most `training.microbatches`.",
+       check_workers},
+      {{"layout.stages"},
+       "`layout.stages` is 1 for now.",
        [](const JobSpec& job) { return check_axis("stages", job.layout.stages); }},
-      {{"layout.tensor"}, "`layout.tensor` is 1 for now.",
+      {{"layout.tensor"},
+       "`layout.tensor` is 1 for now.",
        [](const JobSpec& job) { return check_axis("tensor shards", job.layout.tensor); }},
       {{"generator.schedule.decay", "generator.schedule.step_kimg"},
        "`generator.schedule.decay` step needs `step_kimg` above 0.",
        [](const JobSpec& job) { return check_step_decay(job.generator.schedule, "generator"); }},
       {{"discriminator.schedule.decay", "discriminator.schedule.step_kimg"},
        "`discriminator.schedule.decay` step needs `step_kimg` above 0.",
-       [](const JobSpec& job) { return check_step_decay(job.discriminator.schedule, "discriminator"); }},
+       [](const JobSpec& job) {
+         return check_step_decay(job.discriminator.schedule, "discriminator");
+       }},
   };
 }
 

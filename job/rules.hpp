@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What must hold between keys, as data: checked by job/parse.cpp, printed in docs/job-file.md. Pure.
+// What must hold between keys, as data: checked by job/parse.cpp, printed in docs/job-file.md.
+// Pure.
 #pragma once
 
 #include <functional>
@@ -11,9 +12,11 @@
 namespace gangway {
 
 struct Rule {
-  std::vector<std::string> keys;  ///< that it is about; the first one is blamed where none was given by the user
-  std::string statement;          ///< for the reference page
-  std::function<std::string(const JobSpec&)> complaint;  ///< what is wrong and what to do; empty if it holds
+  std::vector<std::string>
+      keys;  ///< that it is about; the first one is blamed where none was given by the user
+  std::string statement;  ///< for the reference page
+  std::function<std::string(const JobSpec&)>
+      complaint;  ///< what is wrong and what to do; empty if it holds
 };
 
 [[nodiscard]] std::vector<Rule> job_rules();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Choosing and making the folder of a run. The files in it: job/run_files.cpp; the lock: job/run_lock.cpp.
+// Choosing and making the folder of a run. The files in it: job/run_files.cpp; the lock:
+// job/run_lock.cpp.
 #include "job/run_directory.hpp"
-
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
 
 #include "job/atomic_file.hpp"
 #include "job/utf8.hpp"
@@ -24,7 +25,8 @@ constexpr std::size_t kNumberDigits = 5;  // at least: the 100,000th run has six
 
 bool is_name_character(char character) {
   return (character >= 'A' && character <= 'Z') || (character >= 'a' && character <= 'z') ||
-         (character >= '0' && character <= '9') || character == '.' || character == '_' || character == '-';
+         (character >= '0' && character <= '9') || character == '.' || character == '_' ||
+         character == '-';
 }
 
 bool is_run_name(const std::string& name) {
@@ -44,8 +46,10 @@ std::optional<NumberedName> split_directory_name(const std::string& directory) {
     return std::nullopt;
   }
   NumberedName parts{.number = 0, .name = directory.substr(dash + 1)};
-  const auto [end, error] = std::from_chars(directory.data(), directory.data() + dash, parts.number);
-  const bool is_number = error == std::errc{} && end == directory.data() + dash && parts.number >= 0;
+  const auto [end, error] =
+      std::from_chars(directory.data(), directory.data() + dash, parts.number);
+  const bool is_number =
+      error == std::errc{} && end == directory.data() + dash && parts.number >= 0;
   return is_number ? std::optional(parts) : std::nullopt;
 }
 
@@ -57,7 +61,8 @@ struct ExistingRun {
 std::vector<ExistingRun> existing_runs(const fs::path& outdir) {
   std::vector<ExistingRun> runs;
   std::error_code error;
-  for (fs::directory_iterator entry(outdir, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(outdir, error), end; !error && entry != end;
+       entry.increment(error)) {
     const auto parts = split_directory_name(entry->path().filename().string());
     std::error_code ignored;
     if (parts && entry->is_directory(ignored)) {
@@ -68,8 +73,9 @@ std::vector<ExistingRun> existing_runs(const fs::path& outdir) {
 }
 
 [[noreturn]] void fail_to_make(const fs::path& path, const std::error_code& error) {
-  throw EnvironmentError(fmt::format("{}: cannot be made: {}; choose an --outdir that you may write to", path.string(),
-                                     error.message()));
+  throw EnvironmentError(
+      fmt::format("{}: cannot be made: {}; choose an --outdir that you may write to", path.string(),
+                  error.message()));
 }
 
 void make_folders(const fs::path& path) {
@@ -80,7 +86,8 @@ void make_folders(const fs::path& path) {
   }
 }
 
-/// One chooser at a time, so that two jobs of one name started together share a folder (and the second meets the lock).
+/// One chooser at a time, so that two jobs of one name started together share a folder (and the
+/// second meets the lock).
 FileDescriptor lock_folder(const fs::path& outdir) {
   FileDescriptor folder(::open(outdir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || ::flock(folder.get(), LOCK_EX) != 0) {
@@ -104,19 +111,23 @@ fs::path create_numbered(const fs::path& outdir, const std::string& name) {
 
 std::string run_name_of(const std::filesystem::path& job_file) {
   std::string name = job_file.stem().string().substr(0, kLongestName);
-  std::replace_if(name.begin(), name.end(), [](char character) { return !is_name_character(character); }, '-');
+  std::replace_if(
+      name.begin(), name.end(), [](char character) { return !is_name_character(character); }, '-');
   name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
   return is_run_name(name) ? name : "job";
 }
 
 void require_run_name(const std::string& name) {
   if (!is_run_name(name)) {
-    throw ConfigError(fmt::format("run name '{}': expected 1 to {} of A-Z a-z 0-9 . _ - without a dot in front; give "
-                                  "another --run", shown(name), kLongestName));
+    throw ConfigError(fmt::format(
+        "run name '{}': expected 1 to {} of A-Z a-z 0-9 . _ - without a dot in front; give "
+        "another --run",
+        shown(name), kLongestName));
   }
 }
 
-std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir, const std::string& name) {
+std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
+                                              const std::string& name) {
   std::optional<ExistingRun> newest;
   for (ExistingRun& run : existing_runs(outdir)) {
     const bool is_named = run.parts.name == name || run.path.filename() == name;

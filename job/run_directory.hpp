@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Where a run keeps what it leaves: `OUTDIR/00003-NAME/` and the small files in it (docs/run-directory.md).
+// Where a run keeps what it leaves: `OUTDIR/00003-NAME/` and the small files in it
+// (docs/run-directory.md).
 //
-// Chosen by `gangway run` or, under a bare mpirun, by the coordinator; only the coordinator and the supervisor write
-// the files named here. Everything is written atomically.
+// Chosen by `gangway run` or, under a bare mpirun, by the coordinator; only the coordinator and the
+// supervisor write the files named here. Everything is written atomically.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +25,22 @@ namespace gangway {
 /// @throws ConfigError unless `name` is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin with a dot.
 void require_run_name(const std::string& name);
 
-/// The newest directory of the run `name` (`NAME` or `00003-NAME`), absolute; nothing if there is none.
-[[nodiscard]] std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir, const std::string& name);
+/// The newest directory of the run `name` (`NAME` or `00003-NAME`), absolute; nothing if there is
+/// none.
+[[nodiscard]] std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
+                                                            const std::string& name);
 
 /// Makes `OUTDIR/NNNNN-NAME`, one above the highest number there, and returns it, absolute.
 /// @throws ConfigError for a bad name, EnvironmentError if it cannot be made.
-[[nodiscard]] std::filesystem::path create_run(const std::filesystem::path& outdir, const std::string& name);
+[[nodiscard]] std::filesystem::path create_run(const std::filesystem::path& outdir,
+                                               const std::string& name);
 
 /// The run's existing directory, else a new one: what `--run NAME` means.
-[[nodiscard]] std::filesystem::path open_run(const std::filesystem::path& outdir, const std::string& name);
+[[nodiscard]] std::filesystem::path open_run(const std::filesystem::path& outdir,
+                                             const std::string& name);
 
-/// Held while a job works in a run directory; released by the kernel when the process dies, however it dies.
+/// Held while a job works in a run directory; released by the kernel when the process dies, however
+/// it dies.
 class RunLock {
  public:
   /// @throws EnvironmentError that names the holder's pid and host, if another process has it.
@@ -54,8 +60,8 @@ struct RunStatus {
 /// The root cause of a failure, as in the box that a person sees.
 struct RunFailure {
   int exit_code = 0;
-  std::string message;          ///< one line: place and remedy
-  int rank = -1;                ///< MPI rank at fault; -1: none in particular
+  std::string message;  ///< one line: place and remedy
+  int rank = -1;        ///< MPI rank at fault; -1: none in particular
   std::string host;
   std::int64_t pid = 0;
   std::string signal;           ///< "SIGKILL", or empty
@@ -93,7 +99,8 @@ void write_failure(const std::filesystem::path& run, const RunFailure& failure);
 
 /// The status of an earlier or just ended attempt; nothing if there is none or it is damaged.
 [[nodiscard]] std::optional<RunStatus> read_status(const std::filesystem::path& run);
-/// Forgets how the attempt before ended (status.json, error.json): called when a job starts. @throws EnvironmentError
+/// Forgets how the attempt before ended (status.json, error.json): called when a job starts.
+/// @throws EnvironmentError
 void clear_status(const std::filesystem::path& run);
 
 }  // namespace gangway

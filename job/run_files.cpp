@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The small files of a run directory (job/run_directory.hpp).
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cerrno>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "job/atomic_file.hpp"
 #include "job/run_directory.hpp"
@@ -16,21 +16,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kStatusLimitBytes = 64 * 1024;
 
-/// Bytes that are not UTF-8 (a host name, a message of a library) become U+FFFD: writing a report must not fail on them.
+/// Bytes that are not UTF-8 (a host name, a message of a library) become U+FFFD: writing a report
+/// must not fail on them.
 void write_json(const std::filesystem::path& path, const Json& json) {
   write_file_atomically(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void remove_file(const std::filesystem::path& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    throw EnvironmentError(fmt::format("{}: cannot be removed: {}; choose an --outdir that you may write to",
-                                       path.string(), std::generic_category().message(errno)));
+    throw EnvironmentError(
+        fmt::format("{}: cannot be removed: {}; choose an --outdir that you may write to",
+                    path.string(), std::generic_category().message(errno)));
   }
 }
 
 }  // namespace
 
-void write_job(const std::filesystem::path& run, std::string_view yaml) { write_file_atomically(run / kJobFile, yaml); }
+void write_job(const std::filesystem::path& run, std::string_view yaml) {
+  write_file_atomically(run / kJobFile, yaml);
+}
 
 void write_command(const std::filesystem::path& run, std::string_view command) {
   write_file_atomically(run / kCommandFile, std::string(command) + "\n");
@@ -56,7 +60,10 @@ void write_status(const std::filesystem::path& run, const RunStatus& status) {
 void write_failure(const std::filesystem::path& run, const RunFailure& failure) {
   Json json = {{"exit_code", failure.exit_code}, {"message", failure.message}};
   if (failure.rank >= 0) {
-    json.update({{"rank", failure.rank}, {"host", failure.host}, {"pid", failure.pid}, {"signal", failure.signal},
+    json.update({{"rank", failure.rank},
+                 {"host", failure.host},
+                 {"pid", failure.pid},
+                 {"signal", failure.signal},
                  {"log", failure.log}});
   }
   json["last_checkpoint"] = failure.last_checkpoint;

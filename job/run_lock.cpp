@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // RunLock of job/run_directory.hpp: flock(2) on a file that names its holder.
+#include <array>
+#include <cerrno>
+#include <system_error>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <system_error>
 
 #include "job/run_directory.hpp"
 #include "job/utf8.hpp"
@@ -17,7 +17,8 @@ namespace {
 
 std::string host_name() {
   std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown host");
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : std::string("unknown host");
 }
 
 /// What the holder wrote: `pid 123 on HOST`.
@@ -30,8 +31,9 @@ std::string holder_of(int file) {
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path) {
-  throw EnvironmentError(fmt::format("{}: cannot be locked: {}; choose an --outdir that you may write to", path.string(),
-                                     std::generic_category().message(errno)));
+  throw EnvironmentError(
+      fmt::format("{}: cannot be locked: {}; choose an --outdir that you may write to",
+                  path.string(), std::generic_category().message(errno)));
 }
 
 }  // namespace
@@ -46,12 +48,13 @@ RunLock::RunLock(const std::filesystem::path& run_directory) {
     if (errno != EWOULDBLOCK) {
       fail(path);
     }
-    throw EnvironmentError(fmt::format("{}: in use by {}; wait for that job to end, or give this one another --run",
-                                       run_directory.string(), holder_of(file_.get())));
+    throw EnvironmentError(
+        fmt::format("{}: in use by {}; wait for that job to end, or give this one another --run",
+                    run_directory.string(), holder_of(file_.get())));
   }
   const std::string holder = fmt::format("pid {} on {}\n", ::getpid(), host_name());
-  if (::ftruncate(file_.get(), 0) != 0 ||
-      ::pwrite(file_.get(), holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
+  if (::ftruncate(file_.get(), 0) != 0 || ::pwrite(file_.get(), holder.data(), holder.size(), 0) !=
+                                              static_cast<ssize_t>(holder.size())) {
     fail(path);
   }
 }

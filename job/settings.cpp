@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "job/settings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "job/key_types.hpp"
 #include "job/suggestion.hpp"
@@ -57,22 +57,25 @@ void SettingCollector::add_file(const std::string& name, std::string_view text) 
   if (result.root.kind == YamlNode::Kind::kMap) {
     walk_map(source, "", result.root);
   } else if (result.root.kind != YamlNode::Kind::kNull) {
-    problems_.add(fmt::format("{}: expected a map of sections ({}), {}", place_of(source, "", result.root.at),
-                              children_of(""), unlike(result.root)));
+    problems_.add(fmt::format("{}: expected a map of sections ({}), {}",
+                              place_of(source, "", result.root.at), children_of(""),
+                              unlike(result.root)));
   }
 }
 
 void SettingCollector::add_environment(const std::string& name, const std::string& value) {
-  const Source source{
-      .layer = Layer::kEnvironment, .place = fmt::format("environment: {}={}", shown(name), shown(value)), .path = {}};
+  const Source source{.layer = Layer::kEnvironment,
+                      .place = fmt::format("environment: {}={}", shown(name), shown(value)),
+                      .path = {}};
   if (const auto known = environment_names_.find(name); known != environment_names_.end()) {
     add_value({source.layer, source.place, known->second}, known->second, value);
     return;
   }
-  const bool names_section = std::any_of(sections_.begin(), sections_.end(), [&](const std::string& section) {
-    const std::string start = environment_name(section) + "_";
-    return section.find('.') == std::string::npos && name.compare(0, start.size(), start) == 0;
-  });
+  const bool names_section =
+      std::any_of(sections_.begin(), sections_.end(), [&](const std::string& section) {
+        const std::string start = environment_name(section) + "_";
+        return section.find('.') == std::string::npos && name.compare(0, start.size(), start) == 0;
+      });
   if (!names_section) {
     return;  // GANGWAY_BIN and its like belong to others
   }
@@ -87,14 +90,17 @@ void SettingCollector::add_environment(const std::string& name, const std::strin
 void SettingCollector::add_override(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    problems_.add(fmt::format("command line: '{}': expected key=value, such as training.kimg=80", shown(text)));
+    problems_.add(fmt::format("command line: '{}': expected key=value, such as training.kimg=80",
+                              shown(text)));
     return;
   }
   const std::string path = text.substr(0, equals);
-  add_value({Layer::kCommandLine, fmt::format("command line: {}", shown(text)), path}, path, text.substr(equals + 1));
+  add_value({Layer::kCommandLine, fmt::format("command line: {}", shown(text)), path}, path,
+            text.substr(equals + 1));
 }
 
-void SettingCollector::add_value(const Source& source, const std::string& path, const std::string& text) {
+void SettingCollector::add_value(const Source& source, const std::string& path,
+                                 const std::string& text) {
   const YamlResult result = read_yaml(text);
   for (const YamlProblem& problem : result.problems) {
     problems_.add(fmt::format("{}: {}", source.place, problem.message));
@@ -112,9 +118,11 @@ void SettingCollector::add_value(const Source& source, const std::string& path, 
   walk(source, path, {}, result.root);
 }
 
-std::string SettingCollector::place_of(const Source& source, const std::string& path, YamlPosition at) {
+std::string SettingCollector::place_of(const Source& source, const std::string& path,
+                                       YamlPosition at) {
   if (source.layer == Layer::kFile) {
-    const std::string place = at.line > 0 ? fmt::format("{}:{}:{}", source.place, at.line, at.column) : source.place;
+    const std::string place =
+        at.line > 0 ? fmt::format("{}:{}:{}", source.place, at.line, at.column) : source.place;
     return path.empty() ? place : fmt::format("{}: {}", place, shown(path));
   }
   return path == source.path ? source.place : fmt::format("{}: {}", source.place, shown(path));
@@ -139,7 +147,8 @@ std::string SettingCollector::children_of(const std::string& path) const {
   return joined(children, ", ");
 }
 
-void SettingCollector::walk(const Source& source, const std::string& path, YamlPosition at, const YamlNode& node) {
+void SettingCollector::walk(const Source& source, const std::string& path, YamlPosition at,
+                            const YamlNode& node) {
   const auto key = keys_.find(path);
   const bool is_leaf = key != keys_.end() && !key->second->is_variant;
   if (is_leaf) {
@@ -151,8 +160,8 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
     return;
   }
   if (node.kind != YamlNode::Kind::kNull && node.kind != YamlNode::Kind::kMap) {
-    problems_.add(fmt::format("{}: expected a map of keys ({}), {}", place_of(source, path, at), children_of(path),
-                              unlike(node)));
+    problems_.add(fmt::format("{}: expected a map of keys ({}), {}", place_of(source, path, at),
+                              children_of(path), unlike(node)));
     return;
   }
   if (key != keys_.end()) {
@@ -161,7 +170,8 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
   walk_map(source, path, node);
 }
 
-void SettingCollector::walk_map(const Source& source, const std::string& path, const YamlNode& map) {
+void SettingCollector::walk_map(const Source& source, const std::string& path,
+                                const YamlNode& map) {
   std::string variant;
   for (const YamlEntry& entry : map.entries) {
     if (problems_.is_full()) {
@@ -172,7 +182,8 @@ void SettingCollector::walk_map(const Source& source, const std::string& path, c
     const auto key = keys_.find(child);
     const bool is_variant = key != keys_.end() && key->second->is_variant;
     if (is_variant && !variant.empty()) {
-      problems_.add(fmt::format("{}: '{}' is chosen already; keep one of them", place_of(source, child, entry.at), variant));
+      problems_.add(fmt::format("{}: '{}' is chosen already; keep one of them",
+                                place_of(source, child, entry.at), variant));
       continue;
     }
     if (is_variant) {
@@ -182,7 +193,8 @@ void SettingCollector::walk_map(const Source& source, const std::string& path, c
   }
 }
 
-void SettingCollector::report_unknown(const Source& source, const std::string& path, YamlPosition at) {
+void SettingCollector::report_unknown(const Source& source, const std::string& path,
+                                      YamlPosition at) {
   const std::string otherwise = "; see docs/job-file.md";
   problems_.add(fmt::format("{}: unknown key{}", place_of(source, path, at),
                             suggestion_text(nearest_path(path, known_), otherwise)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From texts to settings: which key is given which value, by whom, and what is wrong before any value is looked at.
-// Used by job/parse.cpp. Pure.
+// From texts to settings: which key is given which value, by whom, and what is wrong before any
+// value is looked at. Used by job/parse.cpp. Pure.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ enum class Layer { kDefault, kFile, kEnvironment, kCommandLine };
 
 struct Origin {
   Layer layer = Layer::kDefault;
-  std::string text;  ///< begins a message: `job.yaml:3:5: training.kimg`, `command line: training.kimg=abc`
+  std::string
+      text;  ///< begins a message: `job.yaml:3:5: training.kimg`, `command line: training.kimg=abc`
 };
 
 struct Setting {
@@ -70,14 +71,15 @@ class SettingCollector {
   void walk(const Source& source, const std::string& path, YamlPosition at, const YamlNode& node);
   void walk_map(const Source& source, const std::string& path, const YamlNode& map);
   void report_unknown(const Source& source, const std::string& path, YamlPosition at);
-  [[nodiscard]] static std::string place_of(const Source& source, const std::string& path, YamlPosition at);
+  [[nodiscard]] static std::string place_of(const Source& source, const std::string& path,
+                                            YamlPosition at);
   [[nodiscard]] bool is_section(const std::string& path) const;
   [[nodiscard]] std::string children_of(const std::string& path) const;
 
   Problems& problems_;
   std::map<std::string, const Key*, std::less<>> keys_;
   std::vector<std::string> sections_;
-  std::vector<std::string> known_;  ///< for suggestions: keys, then sections
+  std::vector<std::string> known_;                        ///< for suggestions: keys, then sections
   std::map<std::string, std::string> environment_names_;  ///< to paths
   std::vector<Setting> settings_;
 };

@@ -12,7 +12,9 @@ constexpr std::size_t kLongestWord = 64;
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
 /// Two typos, but fewer in short words: `foo` is not a misspelt `lr`.
-int tolerated_distance(std::string_view word) { return word.size() >= 5 ? 2 : word.size() >= 3 ? 1 : 0; }
+int tolerated_distance(std::string_view word) {
+  return word.size() >= 5 ? 2 : word.size() >= 3 ? 1 : 0;
+}
 
 }  // namespace
 
@@ -38,7 +40,8 @@ int edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known) {
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known) {
   if (word.size() > kLongestWord) {
     return std::nullopt;
   }
@@ -54,7 +57,8 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
   return best;
 }
 
-std::optional<std::string> nearest_path(std::string_view path, const std::vector<std::string>& known) {
+std::optional<std::string> nearest_path(std::string_view path,
+                                        const std::vector<std::string>& known) {
   if (auto whole = nearest_word(path, known)) {
     return whole;
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The one owner of a C handle (file descriptor, communicator, stream): released once, moved-from is null.
+// The one owner of a C handle (file descriptor, communicator, stream): released once, moved-from is
+// null.
 //
-// Traits: `using type`, `static type null() noexcept`, `static void release(type) noexcept`. Any thread, one owner.
+// Traits: `using type`, `static type null() noexcept`, `static void release(type) noexcept`. Any
+// thread, one owner.
 #pragma once
 
 #include <utility>
@@ -15,7 +17,8 @@ class UniqueHandle {
 
   UniqueHandle() = default;
   explicit UniqueHandle(Handle handle) noexcept : handle_(handle) {}
-  UniqueHandle(UniqueHandle&& other) noexcept : handle_(std::exchange(other.handle_, Traits::null())) {}
+  UniqueHandle(UniqueHandle&& other) noexcept
+      : handle_(std::exchange(other.handle_, Traits::null())) {}
   UniqueHandle& operator=(UniqueHandle&& other) noexcept {
     if (this != &other) {
       reset(std::exchange(other.handle_, Traits::null()));

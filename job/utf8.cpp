@@ -74,8 +74,9 @@ std::string shown(std::string_view text) {
     }
     const auto first = static_cast<unsigned char>(text[at]);
     // U+0080..U+009F are control characters too, and terminals obey some of them.
-    const bool is_control = first < 0x20 || first == 0x7F ||
-                            (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
+    const bool is_control =
+        first < 0x20 || first == 0x7F ||
+        (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
     if (length == 0 || is_control) {
       result += '?';
     } else {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "job/yaml_tree.hpp"
 
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
-
-#include <algorithm>
-#include <set>
-#include <sstream>
-#include <utility>
 
 #include "job/utf8.hpp"
 
@@ -23,7 +23,8 @@ struct Refusal {
 };
 
 YamlPosition position_of(const YAML::Mark& mark) {
-  return mark.is_null() ? YamlPosition{} : YamlPosition{.line = mark.line + 1, .column = mark.column + 1};
+  return mark.is_null() ? YamlPosition{}
+                        : YamlPosition{.line = mark.line + 1, .column = mark.column + 1};
 }
 
 YamlNode make_node(YamlNode::Kind kind, const YAML::Mark& mark) {
@@ -117,7 +118,8 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   [[nodiscard]] bool expects_key() const {
-    return !frames_.empty() && frames_.back().node.kind == YamlNode::Kind::kMap && !frames_.back().has_pending_key;
+    return !frames_.empty() && frames_.back().node.kind == YamlNode::Kind::kMap &&
+           !frames_.back().has_pending_key;
   }
 
   void begin_entry(const YAML::Mark& mark, const std::string& key) {
@@ -126,11 +128,13 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.is_repeated = !frame.keys.insert(key).second;
     frame.pending = {.key = key, .at = position_of(mark), .value = {}};
     if (frame.is_repeated) {
-      result_.problems.push_back({position_of(mark), fmt::format("key '{}' is given twice; keep one", shown(key))});
+      result_.problems.push_back(
+          {position_of(mark), fmt::format("key '{}' is given twice; keep one", shown(key))});
     }
   }
 
-  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
+            YAML::anchor_t anchor) {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
     count_value(mark);
@@ -174,7 +178,8 @@ class TreeBuilder final : public YAML::EventHandler {
 
 void refuse_bytes(std::string_view text) {
   if (text.size() > kYamlLimitBytes) {
-    throw Refusal{{{}, fmt::format("larger than {} KiB; a job is a page of text", kYamlLimitBytes / 1024)}};
+    throw Refusal{
+        {{}, fmt::format("larger than {} KiB; a job is a page of text", kYamlLimitBytes / 1024)}};
   }
   if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
     throw Refusal{{position_of_offset(text, at), "contains a NUL byte; a job is UTF-8 text"}};
@@ -182,10 +187,12 @@ void refuse_bytes(std::string_view text) {
   if (const auto at = find_invalid_utf8(text)) {
     throw Refusal{{position_of_offset(text, *at), "is not UTF-8 here; save the file as UTF-8"}};
   }
-  const auto num_brackets =
-      std::count_if(text.begin(), text.end(), [](char character) { return character == '[' || character == '{'; });
+  const auto num_brackets = std::count_if(text.begin(), text.end(), [](char character) {
+    return character == '[' || character == '{';
+  });
   if (static_cast<std::size_t>(num_brackets) > kYamlLimitBrackets) {
-    throw Refusal{{{}, fmt::format("more than {} opening brackets; a job needs a few", kYamlLimitBrackets)}};
+    throw Refusal{
+        {{}, fmt::format("more than {} opening brackets; a job needs a few", kYamlLimitBrackets)}};
   }
 }
 
@@ -205,7 +212,8 @@ YamlResult read_yaml(std::string_view text) {
     result.problems.push_back(refusal.problem);
   } catch (const YAML::Exception& error) {
     result.root = {};
-    result.problems.push_back({position_of(error.mark), fmt::format("not valid YAML: {}", shown(error.msg))});
+    result.problems.push_back(
+        {position_of(error.mark), fmt::format("not valid YAML: {}", shown(error.msg))});
   }
   return result;
 }

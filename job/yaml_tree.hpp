@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A YAML text from an untrusted place as a small tree with positions, or one complaint. Pure.
 //
-// Built from the parser's events, so that limits hold before anything grows: size, depth, number of values, no anchors,
-// aliases, tags, second documents, keys given twice.
+// Built from the parser's events, so that limits hold before anything grows: size, depth, number of
+// values, no anchors, aliases, tags, second documents, keys given twice.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ namespace gangway {
 inline constexpr std::size_t kYamlLimitBytes = 1U << 20U;
 inline constexpr std::size_t kYamlLimitDepth = 32;
 inline constexpr std::size_t kYamlLimitValues = 10'000;
-/// Of '[' and '{' together: the parser looks ahead over all that are open, before it reports the first.
+/// Of '[' and '{' together: the parser looks ahead over all that are open, before it reports the
+/// first.
 inline constexpr std::size_t kYamlLimitBrackets = 1000;
 
 /// Where something stands, from 1; line 0: nowhere in particular.
@@ -49,8 +50,9 @@ struct YamlProblem {
 };
 
 struct YamlResult {
-  YamlNode root;                      ///< kNull for an empty text, or if a problem made the parser stop
-  std::vector<YamlProblem> problems;  ///< keys given twice are listed all; anything worse stops at once
+  YamlNode root;  ///< kNull for an empty text, or if a problem made the parser stop
+  std::vector<YamlProblem>
+      problems;  ///< keys given twice are listed all; anything worse stops at once
 };
 
 [[nodiscard]] YamlResult read_yaml(std::string_view text);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/atomic_file.hpp"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <fstream>
 
 #include "job/errors.hpp"
 #include "tests/job/temporary_folder.hpp"
@@ -68,61 +68,82 @@ TEST(AtomicFile, TakesANameWithoutAFolder) {
 TEST(AtomicFile, SaysThatTheDiskIsFull) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "status.json";
-  fs::create_symlink("/dev/full", path.string() + ".tmp");  // every write to it fails as on a full disk
+  fs::create_symlink("/dev/full",
+                     path.string() + ".tmp");  // every write to it fails as on a full disk
   EXPECT_EQ(environment_error([&] { write_file_atomically(path, "x"); }),
-            path.string() + ": cannot be written: No space left on device; free some space or choose another --outdir");
+            path.string() +
+                ": cannot be written: No space left on device; free some space or choose another "
+                "--outdir");
   EXPECT_FALSE(fs::exists(path));
 }
 
 TEST(AtomicFile, SaysThatTheFolderIsGone) {
-  const std::string message = environment_error([] { write_file_atomically("/nowhere/at/all.json", "x"); });
+  const std::string message =
+      environment_error([] { write_file_atomically("/nowhere/at/all.json", "x"); });
   EXPECT_EQ(message,
-            "/nowhere/at/all.json: cannot be written: No such file or directory; the folder is gone; start the job again");
+            "/nowhere/at/all.json: cannot be written: No such file or directory; the folder is "
+            "gone; start the job again");
 }
 
 TEST(AtomicFile, SaysThatTheFolderMayNotBeWrittenTo) {
   // A file system that nobody may write to, root included.
-  EXPECT_NE(environment_error([] { write_file_atomically("/proc/status.json", "x"); }).find("/proc/status.json: cannot be "),
+  EXPECT_NE(environment_error([] {
+              write_file_atomically("/proc/status.json", "x");
+            }).find("/proc/status.json: cannot be "),
             std::string::npos);
 }
 
 TEST(AtomicFile, RefusesToReplaceAFolder) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "a" / "b");
-  EXPECT_NE(environment_error([&] { write_file_atomically(folder.path() / "a", "x"); }).find("cannot be put in place"),
+  EXPECT_NE(environment_error([&] {
+              write_file_atomically(folder.path() / "a", "x");
+            }).find("cannot be put in place"),
             std::string::npos);
 }
 
 TEST(AtomicFile, SaysThatAFileCannotBeSynced) {
   const TemporaryFolder folder;
   fs::create_symlink("/dev/null", (folder.path() / "a.tmp"));  // a device that has no fsync
-  EXPECT_NE(environment_error([&] { write_file_atomically(folder.path() / "a", "x"); }).find("cannot be synced"),
+  EXPECT_NE(environment_error([&] {
+              write_file_atomically(folder.path() / "a", "x");
+            }).find("cannot be synced"),
             std::string::npos);
 }
 
-TEST(SmallFile, IsNothingWhereThereIsNone) { EXPECT_EQ(read_small_file("/nowhere/at/all", 10), std::nullopt); }
+TEST(SmallFile, IsNothingWhereThereIsNone) {
+  EXPECT_EQ(read_small_file("/nowhere/at/all", 10), std::nullopt);
+}
 
 TEST(SmallFile, RefusesAFileThatIsTooLarge) {
   const TemporaryFolder folder;
   write_file_atomically(folder.path() / "a", "12345678901");
-  EXPECT_NE(environment_error([&] { (void)read_small_file(folder.path() / "a", 10); }).find("larger than 10 bytes"),
+  EXPECT_NE(environment_error([&] {
+              (void)read_small_file(folder.path() / "a", 10);
+            }).find("larger than 10 bytes"),
             std::string::npos);
 }
 
 TEST(SmallFile, RefusesAFolder) {
   const TemporaryFolder folder;
-  EXPECT_NE(environment_error([&] { (void)read_small_file(folder.path(), 10); }).find("cannot be read"), std::string::npos);
+  EXPECT_NE(
+      environment_error([&] { (void)read_small_file(folder.path(), 10); }).find("cannot be read"),
+      std::string::npos);
 }
 
 TEST(SmallFile, RefusesAPathThroughAFile) {
   const TemporaryFolder folder;
   write_file_atomically(folder.path() / "a", "x");
-  EXPECT_NE(environment_error([&] { (void)read_small_file(folder.path() / "a" / "b", 10); }).find("cannot be read"),
+  EXPECT_NE(environment_error([&] {
+              (void)read_small_file(folder.path() / "a" / "b", 10);
+            }).find("cannot be read"),
             std::string::npos);
 }
 
 TEST(SyncDirectory, RefusesWhatIsNone) {
-  EXPECT_NE(environment_error([] { sync_directory("/nowhere"); }).find("/nowhere: cannot be synced"), std::string::npos);
+  EXPECT_NE(
+      environment_error([] { sync_directory("/nowhere"); }).find("/nowhere: cannot be synced"),
+      std::string::npos);
 }
 
 }  // namespace

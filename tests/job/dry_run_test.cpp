@@ -21,14 +21,16 @@ std::string refusal(const JobSpec& spec, int workers) {
 
 TEST(DryRun, RefusesMoreWorkersThanMicrobatches) {
   EXPECT_EQ(refusal(spec_of(""), 3),
-            "3 workers cannot share training.microbatches 2: some would have none; use -n 2 or fewer, or more micro-batches "
+            "3 workers cannot share training.microbatches 2: some would have none; use -n 2 or "
+            "fewer, or more micro-batches "
             "(that changes the numbers)");
   EXPECT_EQ(refusal(spec_of(""), 2), "fits");
 }
 
 TEST(DryRun, RefusesNoWorkers) {
   EXPECT_EQ(refusal(spec_of(""), 0),
-            "0 workers: a job needs at least one; start mpirun with -n 2 or more (one rank coordinates), or gangway run with "
+            "0 workers: a job needs at least one; start mpirun with -n 2 or more (one rank "
+            "coordinates), or gangway run with "
             "-n 1 or more");
 }
 
@@ -42,9 +44,10 @@ TEST(DryRun, PrintsJobPlacementStepsParametersAndMemory) {
   const JobSpec spec = spec_of("training: {kimg: 1, batch: 60, microbatches: 3}");
   const std::string text = describe_dry_run(spec, 2);
   EXPECT_EQ(text.find(to_yaml(spec)), 0U);
-  for (const char* part : {"Placement: 2 workers, 3 micro-batches of 20 images\n", "     0  coordinator  -\n",
-                           "     1  worker       0\n", "     2  worker       1-2\n", "Steps: 17 of 60 real images\n",
-                           "Parameters: generator 1066880, discriminator 661248\n", "  weights ", "  total "}) {
+  for (const char* part :
+       {"Placement: 2 workers, 3 micro-batches of 20 images\n", "     0  coordinator  -\n",
+        "     1  worker       0\n", "     2  worker       1-2\n", "Steps: 17 of 60 real images\n",
+        "Parameters: generator 1066880, discriminator 661248\n", "  weights ", "  total "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   EXPECT_NE(describe_dry_run(spec, 1).find("Placement: 1 worker,"), std::string::npos);
@@ -56,14 +59,17 @@ TEST(DryRun, EstimatesLessMemoryWithoutTheAverageAndOnMoreWorkers) {
   const MemoryEstimate one = estimate_memory(spec, 1);
   const MemoryEstimate four = estimate_memory(spec, 4);
   EXPECT_EQ(one.optimizer_bytes, 4 * four.optimizer_bytes);
-  EXPECT_EQ(one.gradients_bytes, 3 * four.gradients_bytes);  // a stack of two partial sums over four micro-batches
-  EXPECT_GT(one.weights_bytes, estimate_memory(spec_of("generator: {ema_kimg: 0}"), 1).weights_bytes);
+  EXPECT_EQ(one.gradients_bytes,
+            3 * four.gradients_bytes);  // a stack of two partial sums over four micro-batches
+  EXPECT_GT(one.weights_bytes,
+            estimate_memory(spec_of("generator: {ema_kimg: 0}"), 1).weights_bytes);
   EXPECT_GT(one.total_bytes(), four.total_bytes());
 }
 
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
-  EXPECT_LT(estimate_memory(spec, 1).activations_bytes, estimate_memory(spec_of(""), 1).activations_bytes / 10);
+  EXPECT_LT(estimate_memory(spec, 1).activations_bytes,
+            estimate_memory(spec_of(""), 1).activations_bytes / 10);
   EXPECT_NE(describe_dry_run(spec, 1).find(" MiB\n"), std::string::npos);
 }
 

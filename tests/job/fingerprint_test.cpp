@@ -23,18 +23,20 @@ TEST(Fingerprint, IsThirtyTwoHexadecimalDigits) {
 
 TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* same : {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5", "checkpoint.every_kimg=1",
-                           "checkpoint.keep=9", "output.tick_kimg=3", "output.grid=2", "training.kimg=99", "data.prefetch=9"}) {
+  for (const char* same : {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
+                           "checkpoint.every_kimg=1", "checkpoint.keep=9", "output.tick_kimg=3",
+                           "output.grid=2", "training.kimg=99", "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
 }
 
 TEST(Fingerprint, ChangesWithEverythingElse) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* other : {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
-                            "training.microbatches=4", "training.batch=64", "training.loss=hinge",
-                            "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1", "discriminator.steps=2",
-                            "generator.clip_norm=1", "numerics.threads=2", "numerics.memory_format=contiguous"}) {
+  for (const char* other :
+       {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
+        "training.microbatches=4", "training.batch=64", "training.loss=hinge",
+        "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1", "discriminator.steps=2",
+        "generator.clip_norm=1", "numerics.threads=2", "numerics.memory_format=contiguous"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
 }
@@ -42,7 +44,8 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
 TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
   for (const std::string section : {"generator", "discriminator"}) {
     const std::string cosine = section + ".schedule.decay=cosine";
-    EXPECT_NE(job_fingerprint(spec_of("", {cosine})), job_fingerprint(spec_of("", {cosine, "training.kimg=99"})));
+    EXPECT_NE(job_fingerprint(spec_of("", {cosine})),
+              job_fingerprint(spec_of("", {cosine, "training.kimg=99"})));
   }
 }
 
@@ -53,7 +56,8 @@ TEST(Fingerprint, OfTheModelKnowsTheModelAlone) {
 }
 
 TEST(Fingerprint, WritesTheNumericsInOneLine) {
-  EXPECT_EQ(numerics_text(spec_of("")), "threads=1 memory_format=channels-last wire=fp32 device=cpu");
+  EXPECT_EQ(numerics_text(spec_of("")),
+            "threads=1 memory_format=channels-last wire=fp32 device=cpu");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Texts that were made to exhaust a parser: each is refused, with a place, in a bounded time.
-#include <gtest/gtest.h>
-
 #include <ctime>
+
+#include <gtest/gtest.h>
 
 #include "tests/job/job_problems.hpp"
 
@@ -35,19 +35,24 @@ std::string refused_quickly(const std::string& text) {
 }
 
 TEST(HostileYaml, TenThousandNestedFlowLists) {
-  EXPECT_NE(refused_quickly(repeated("[", 10'000)).find("more than 1000 opening brackets"), std::string::npos);
+  EXPECT_NE(refused_quickly(repeated("[", 10'000)).find("more than 1000 opening brackets"),
+            std::string::npos);
 }
 
 TEST(HostileYaml, TenThousandNestedFlowMaps) {
-  EXPECT_NE(refused_quickly(repeated("{a: ", 10'000)).find("more than 1000 opening brackets"), std::string::npos);
+  EXPECT_NE(refused_quickly(repeated("{a: ", 10'000)).find("more than 1000 opening brackets"),
+            std::string::npos);
   EXPECT_NE(refused_quickly(repeated("{", 10'000)), "accepted");
 }
 
 TEST(HostileYaml, TenThousandNestedBlockLists) {
-  EXPECT_NE(refused_quickly(repeated("- ", 10'000) + "x").find("nested deeper than 32"), std::string::npos);
+  EXPECT_NE(refused_quickly(repeated("- ", 10'000) + "x").find("nested deeper than 32"),
+            std::string::npos);
 }
 
-TEST(HostileYaml, TenThousandNestedKeys) { EXPECT_NE(refused_quickly(repeated("? ", 10'000) + "x"), "accepted"); }
+TEST(HostileYaml, TenThousandNestedKeys) {
+  EXPECT_NE(refused_quickly(repeated("? ", 10'000) + "x"), "accepted");
+}
 
 TEST(HostileYaml, ThousandNestedBlockMaps) {
   std::string text;
@@ -58,24 +63,35 @@ TEST(HostileYaml, ThousandNestedBlockMaps) {
 }
 
 TEST(HostileYaml, AMebibyteOfOpenBrackets) {
-  EXPECT_NE(refused_quickly(repeated("[", 1U << 20U)).find("more than 1000 opening brackets"), std::string::npos);
+  EXPECT_NE(refused_quickly(repeated("[", 1U << 20U)).find("more than 1000 opening brackets"),
+            std::string::npos);
 }
 
-TEST(HostileYaml, AMebibyteOfOpenBraces) { EXPECT_NE(refused_quickly(repeated("{", 1U << 20U)), "accepted"); }
+TEST(HostileYaml, AMebibyteOfOpenBraces) {
+  EXPECT_NE(refused_quickly(repeated("{", 1U << 20U)), "accepted");
+}
 
-TEST(HostileYaml, AMebibyteOfDashes) { EXPECT_NE(refused_quickly(repeated("- ", 1U << 19U)), "accepted"); }
+TEST(HostileYaml, AMebibyteOfDashes) {
+  EXPECT_NE(refused_quickly(repeated("- ", 1U << 19U)), "accepted");
+}
 
-TEST(HostileYaml, AMebibyteOfQuestionMarks) { EXPECT_NE(refused_quickly(repeated("? ", 1U << 19U)), "accepted"); }
+TEST(HostileYaml, AMebibyteOfQuestionMarks) {
+  EXPECT_NE(refused_quickly(repeated("? ", 1U << 19U)), "accepted");
+}
 
-TEST(HostileYaml, AMebibyteOfColons) { EXPECT_NE(refused_quickly(repeated(": ", 1U << 19U)), "accepted"); }
+TEST(HostileYaml, AMebibyteOfColons) {
+  EXPECT_NE(refused_quickly(repeated(": ", 1U << 19U)), "accepted");
+}
 
 TEST(HostileYaml, AnAliasBomb) {
   std::string text = "a0: &a0 [x, x]\n";
   for (int level = 1; level < 40; ++level) {
     const std::string below = "*a" + std::to_string(level - 1);
-    text += "a" + std::to_string(level) + ": &a" + std::to_string(level) + " [" + below + ", " + below + "]\n";
+    text += "a" + std::to_string(level) + ": &a" + std::to_string(level) + " [" + below + ", " +
+            below + "]\n";
   }
-  EXPECT_EQ(refused_quickly(text), "job.yaml:1:5: anchors (&name) are not allowed; write the value out");
+  EXPECT_EQ(refused_quickly(text),
+            "job.yaml:1:5: anchors (&name) are not allowed; write the value out");
 }
 
 TEST(HostileYaml, FourThousandUnknownKeys) {
@@ -85,11 +101,13 @@ TEST(HostileYaml, FourThousandUnknownKeys) {
   }
   EXPECT_EQ(refused_quickly(text).substr(0, 32), "job.yaml:2:3: training.k0: unkno");
   EXPECT_EQ(testing::problems_of(text).size(), 101U);
-  EXPECT_EQ(testing::problems_of(text).back(), "there are more than 100 problems; mend these first");
+  EXPECT_EQ(testing::problems_of(text).back(),
+            "there are more than 100 problems; mend these first");
 }
 
 TEST(HostileYaml, AHundredThousandRepeatedKeys) {
-  EXPECT_EQ(refused_quickly(repeated("a: 1\n", 100'000)), "job.yaml:2:1: key 'a' is given twice; keep one");
+  EXPECT_EQ(refused_quickly(repeated("a: 1\n", 100'000)),
+            "job.yaml:2:1: key 'a' is given twice; keep one");
 }
 
 TEST(HostileYaml, AsManyOpenBracketsAsAreRead) {
@@ -99,7 +117,8 @@ TEST(HostileYaml, AsManyOpenBracketsAsAreRead) {
 }
 
 TEST(HostileYaml, AVeryLongKey) {
-  const std::string problem = refused_quickly("training:\n  " + std::string(500'000, 'k') + ": 1\n");
+  const std::string problem =
+      refused_quickly("training:\n  " + std::string(500'000, 'k') + ": 1\n");
   EXPECT_LT(problem.size(), 200U);
 }
 

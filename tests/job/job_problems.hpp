@@ -27,7 +27,8 @@ inline JobSpec spec_of(std::string text, std::vector<std::string> overrides = {}
 }
 
 /// The complaints; none for a job that is right.
-inline std::vector<std::string> problems_of(std::string text, std::vector<std::string> overrides = {},
+inline std::vector<std::string> problems_of(std::string text,
+                                            std::vector<std::string> overrides = {},
                                             std::map<std::string, std::string> environment = {}) {
   try {
     (void)load_job(sources_of(std::move(text), std::move(overrides), std::move(environment)));

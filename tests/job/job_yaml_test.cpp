@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "tests/job/job_problems.hpp"
 
@@ -14,8 +14,10 @@ using testing::spec_of;
 TEST(JobYaml, NestsSectionsAndNamesTheOptimizer) {
   const std::string yaml = to_yaml(spec_of(""));
   EXPECT_NE(yaml.find("\nmodel:\n  family: dcgan\n  resolution: 32\n"), std::string::npos) << yaml;
-  EXPECT_NE(yaml.find("\ngenerator:\n  optimizer:\n    adam:\n      lr: 0.0002\n      betas: [0.5, 0.999]\n"),
-            std::string::npos);
+  EXPECT_NE(
+      yaml.find(
+          "\ngenerator:\n  optimizer:\n    adam:\n      lr: 0.0002\n      betas: [0.5, 0.999]\n"),
+      std::string::npos);
   EXPECT_NE(yaml.find("\n  schedule:\n    warmup_kimg: 0\n"), std::string::npos);
   EXPECT_EQ(yaml.find("adamw"), std::string::npos);
   EXPECT_NE(yaml.find("\nlayout:\n  data: auto\n"), std::string::npos);
@@ -31,12 +33,18 @@ TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
   const std::vector<std::vector<std::string>> jobs = {
       {},
       {"model.family=infogan", "model.width=32", "training.loss=hinge"},
-      {"model.family=mlp", "data.source=toy:grid25", "training.loss=wasserstein", "training.gradient_penalty=0"},
-      {"model.resolution=64", "model.channels=3", "model.classes=7", "data.source=images:/a b/it's.zip", "data.mirror=true"},
-      {"training.loss=relativistic", "training.r1.gamma=0.1", "training.r1.interval=16", "training.seed=18446744073709551615"},
-      {"generator.optimizer.adamw.lr=1.0000000000000002e-4", "discriminator.optimizer.adamw.weight_decay=1e-300"},
-      {"generator.schedule.decay=cosine", "discriminator.schedule.decay=step", "discriminator.schedule.step_kimg=0.3"},
-      {"layout.data=2", "layout.transport=mpi", "checkpoint.every_kimg=0", "numerics.memory_format=contiguous"},
+      {"model.family=mlp", "data.source=toy:grid25", "training.loss=wasserstein",
+       "training.gradient_penalty=0"},
+      {"model.resolution=64", "model.channels=3", "model.classes=7",
+       "data.source=images:/a b/it's.zip", "data.mirror=true"},
+      {"training.loss=relativistic", "training.r1.gamma=0.1", "training.r1.interval=16",
+       "training.seed=18446744073709551615"},
+      {"generator.optimizer.adamw.lr=1.0000000000000002e-4",
+       "discriminator.optimizer.adamw.weight_decay=1e-300"},
+      {"generator.schedule.decay=cosine", "discriminator.schedule.decay=step",
+       "discriminator.schedule.step_kimg=0.3"},
+      {"layout.data=2", "layout.transport=mpi", "checkpoint.every_kimg=0",
+       "numerics.memory_format=contiguous"},
   };
   for (const auto& overrides : jobs) {
     const ResolvedJob job = load_job(testing::sources_of("", overrides));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "job/key.hpp"
 
@@ -38,13 +38,15 @@ TEST(KeyTable, MarksWhatNeverChangesAWeight) {
       sections.insert(key.path.substr(0, key.path.find('.')));
     }
   }
-  EXPECT_EQ(sections, (std::set<std::string>{"checkpoint", "data", "layout", "output", "training"}));
+  EXPECT_EQ(sections,
+            (std::set<std::string>{"checkpoint", "data", "layout", "output", "training"}));
 }
 
 TEST(KeyTable, NamesSectionsOnceInOrder) {
   const auto sections = sections_of(key_table());
   EXPECT_EQ(sections.front(), "model");
-  EXPECT_NE(std::find(sections.begin(), sections.end(), "generator.optimizer.adamw"), sections.end());
+  EXPECT_NE(std::find(sections.begin(), sections.end(), "generator.optimizer.adamw"),
+            sections.end());
   EXPECT_EQ(std::set<std::string>(sections.begin(), sections.end()).size(), sections.size());
 }
 

@@ -15,11 +15,13 @@ TEST(KeyTypes, ReadWholeNumbers) {
 }
 
 TEST(KeyTypes, RefuseWhatIsNoWholeNumber) {
-  for (const char* text : {"abc", "6.5", "64.0", "1e3", "0x10", "'64'", "~", "[1]", "{a: 1}", "''", "-0.5", "1 2"}) {
+  for (const char* text :
+       {"abc", "6.5", "64.0", "1e3", "0x10", "'64'", "~", "[1]", "{a: 1}", "''", "-0.5", "1 2"}) {
     const auto read = read_whole(value_of(text), {});
     EXPECT_EQ(read.complaint.substr(0, 23), "expected a whole number") << text;
   }
-  EXPECT_EQ(read_whole(value_of("'64'"), {}).complaint, "expected a whole number, not the text '64'");
+  EXPECT_EQ(read_whole(value_of("'64'"), {}).complaint,
+            "expected a whole number, not the text '64'");
 }
 
 TEST(KeyTypes, RefuseWholeNumbersOutOfRange) {
@@ -37,18 +39,26 @@ TEST(KeyTypes, ReadNumbers) {
 }
 
 TEST(KeyTypes, RefuseWhatIsNoNumber) {
-  for (const char* text : {"abc", "nan", "inf", "-inf", ".inf", ".nan", "1,5", "1_0", "'1'", "~", "[1]", "{a: 1}", "+"}) {
-    EXPECT_EQ(read_real(value_of(text), kZeroOrMore).complaint.substr(0, 17), "expected a number") << text;
+  for (const char* text : {"abc", "nan", "inf", "-inf", ".inf", ".nan", "1,5", "1_0", "'1'", "~",
+                           "[1]", "{a: 1}", "+"}) {
+    EXPECT_EQ(read_real(value_of(text), kZeroOrMore).complaint.substr(0, 17), "expected a number")
+        << text;
   }
 }
 
 TEST(KeyTypes, RefuseNumbersOutOfRange) {
-  EXPECT_EQ(read_real(value_of("0"), kAboveZero).complaint, "0 is out of range; allowed: above 0 to 1e9");
-  EXPECT_EQ(read_real(value_of("-1"), kZeroOrMore).complaint, "-1 is out of range; allowed: 0 to 1e9");
-  EXPECT_EQ(read_real(value_of("1"), kZeroToBelowOne).complaint, "1 is out of range; allowed: 0 to below 1");
-  EXPECT_EQ(read_real(value_of("1.5"), kZeroToOne).complaint, "1.5 is out of range; allowed: 0 to 1");
-  EXPECT_EQ(read_real(value_of("1e400"), kZeroOrMore).complaint, "1e400 is out of range; allowed: 0 to 1e9");
-  EXPECT_EQ(read_real(value_of("1e10"), kZeroOrMore).complaint, "1e10 is out of range; allowed: 0 to 1e9");
+  EXPECT_EQ(read_real(value_of("0"), kAboveZero).complaint,
+            "0 is out of range; allowed: above 0 to 1e9");
+  EXPECT_EQ(read_real(value_of("-1"), kZeroOrMore).complaint,
+            "-1 is out of range; allowed: 0 to 1e9");
+  EXPECT_EQ(read_real(value_of("1"), kZeroToBelowOne).complaint,
+            "1 is out of range; allowed: 0 to below 1");
+  EXPECT_EQ(read_real(value_of("1.5"), kZeroToOne).complaint,
+            "1.5 is out of range; allowed: 0 to 1");
+  EXPECT_EQ(read_real(value_of("1e400"), kZeroOrMore).complaint,
+            "1e400 is out of range; allowed: 0 to 1e9");
+  EXPECT_EQ(read_real(value_of("1e10"), kZeroOrMore).complaint,
+            "1e10 is out of range; allowed: 0 to 1e9");
 }
 
 TEST(KeyTypes, ReadPairs) {
@@ -62,8 +72,10 @@ TEST(KeyTypes, RefuseWhatIsNoPair) {
   EXPECT_EQ(read_pair(value_of("0.5"), kZeroToBelowOne).complaint, start + "not '0.5'");
   EXPECT_EQ(read_pair(value_of("[0.5]"), kZeroToBelowOne).complaint, start + "not one of 1");
   EXPECT_EQ(read_pair(value_of("{a: 1}"), kZeroToBelowOne).complaint, start + "not a map");
-  EXPECT_EQ(read_pair(value_of("[0.5, 1]"), kZeroToBelowOne).complaint, "1 is out of range; allowed: 0 to below 1");
-  EXPECT_EQ(read_pair(value_of("[x, 0.5]"), kZeroToBelowOne).complaint, "expected a number, not 'x'");
+  EXPECT_EQ(read_pair(value_of("[0.5, 1]"), kZeroToBelowOne).complaint,
+            "1 is out of range; allowed: 0 to below 1");
+  EXPECT_EQ(read_pair(value_of("[x, 0.5]"), kZeroToBelowOne).complaint,
+            "expected a number, not 'x'");
 }
 
 TEST(KeyTypes, ReadText) {
@@ -75,8 +87,9 @@ TEST(KeyTypes, ReadText) {
 }
 
 TEST(KeyTypes, WriteTextThatReadsBackAsTheSame) {
-  for (const std::string text : {"fashion-mnist", "idx:/data/x", "images:/a b/c.zip", "it's", "toy: x", "#x", "- x", "null",
-                                 "true", "false", "idx:", "", "5", "~", "[a]", "Gr\xC3\xBC\xC3\x9F"}) {
+  for (const std::string text :
+       {"fashion-mnist", "idx:/data/x", "images:/a b/c.zip", "it's", "toy: x", "#x", "- x", "null",
+        "true", "false", "idx:", "", "5", "~", "[a]", "Gr\xC3\xBC\xC3\x9F"}) {
     const YamlNode node = value_of(quoted_if_needed(text));
     EXPECT_EQ(node.text, text);
     EXPECT_EQ(node.kind, YamlNode::Kind::kScalar) << text;

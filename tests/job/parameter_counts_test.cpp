@@ -15,7 +15,8 @@ ModelSpec dcgan() {
 
 TEST(ParameterCounts, OfDcgan32) {
   const ParameterCounts counts = count_parameters(dcgan());
-  EXPECT_EQ(counts.generator, 100 * 256 * 16 + 512 + 256 * 128 * 16 + 256 + 128 * 64 * 16 + 128 + 64 * 16);
+  EXPECT_EQ(counts.generator,
+            100 * 256 * 16 + 512 + 256 * 128 * 16 + 256 + 128 * 64 * 16 + 128 + 64 * 16);
   EXPECT_EQ(counts.discriminator, 64 * 16 + 64 * 128 * 16 + 256 + 128 * 256 * 16 + 512 + 256 * 16);
 }
 
@@ -25,9 +26,10 @@ TEST(ParameterCounts, OfDcgan64InColourWithoutNormalization) {
   model.channels = 3;
   model.normalization = Normalization::kNone;
   const ParameterCounts counts = count_parameters(model);
-  EXPECT_EQ(counts.generator, 100 * 512 * 16 + 1024 + 512 * 256 * 16 + 512 + 256 * 128 * 16 + 256 + 128 * 64 * 16 + 128 +
-                                  64 * 3 * 16);
-  EXPECT_EQ(counts.discriminator, 3 * 64 * 16 + 64 * 128 * 16 + 128 * 256 * 16 + 256 * 512 * 16 + 512 * 16);
+  EXPECT_EQ(counts.generator, 100 * 512 * 16 + 1024 + 512 * 256 * 16 + 512 + 256 * 128 * 16 + 256 +
+                                  128 * 64 * 16 + 128 + 64 * 3 * 16);
+  EXPECT_EQ(counts.discriminator,
+            3 * 64 * 16 + 64 * 128 * 16 + 128 * 256 * 16 + 256 * 512 * 16 + 512 * 16);
 }
 
 TEST(ParameterCounts, GrowWithLabels) {
@@ -45,8 +47,10 @@ TEST(ParameterCounts, OfInfogan) {
   model.resolution = 28;
   model.latent = 64;
   const ParameterCounts counts = count_parameters(model);
-  EXPECT_EQ(counts.generator, 64 * 1024 + 2048 + 1024 * 6272 + 12'544 + 128 * 64 * 16 + 128 + 64 * 16 + 1);
-  EXPECT_EQ(counts.discriminator, 64 * 16 + 64 + 64 * 128 * 16 + 256 + 6272 * 1024 + 2048 + 1024 + 1);
+  EXPECT_EQ(counts.generator,
+            64 * 1024 + 2048 + 1024 * 6272 + 12'544 + 128 * 64 * 16 + 128 + 64 * 16 + 1);
+  EXPECT_EQ(counts.discriminator,
+            64 * 16 + 64 + 64 * 128 * 16 + 256 + 6272 * 1024 + 2048 + 1024 + 1);
   EXPECT_NEAR(static_cast<double>(counts.generator + counts.discriminator), 13.2e6, 0.05e6);
   model.classes = 10;
   EXPECT_EQ(count_parameters(model).discriminator - counts.discriminator, 10 * 1024 - 1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "job/parse.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "tests/job/job_problems.hpp"
 
@@ -62,70 +62,91 @@ TEST(Parse, LetsTheFileBeatDefaultsTheEnvironmentTheFileAndTheCommandLineAll) {
   const std::string file = "training: {kimg: 2}";
   EXPECT_EQ(spec_of(file).training.kimg, 2.0);
   EXPECT_EQ(spec_of(file, {}, {{"GANGWAY_TRAINING_KIMG", "3"}}).training.kimg, 3.0);
-  EXPECT_EQ(spec_of(file, {"training.kimg=4"}, {{"GANGWAY_TRAINING_KIMG", "3"}}).training.kimg, 4.0);
+  EXPECT_EQ(spec_of(file, {"training.kimg=4"}, {{"GANGWAY_TRAINING_KIMG", "3"}}).training.kimg,
+            4.0);
   EXPECT_EQ(spec_of(file, {"training.kimg=4", "training.kimg=5"}).training.kimg, 5.0);
 }
 
 TEST(Parse, TakesMapsAndListsOnTheCommandLine) {
-  const JobSpec spec = spec_of("", {"generator.optimizer.adam.betas=[0, 0.9]", "training={batch: 8, microbatches: 4}"});
+  const JobSpec spec = spec_of(
+      "", {"generator.optimizer.adam.betas=[0, 0.9]", "training={batch: 8, microbatches: 4}"});
   EXPECT_EQ(spec.generator.optimizer.betas, (std::array<double, 2>{0.0, 0.9}));
   EXPECT_EQ(spec.training.microbatches, 4);
 }
 
 TEST(Parse, TakesAutoForTheNumberOfWorkers) {
   EXPECT_EQ(spec_of("layout: {data: 2}", {"layout.data=auto"}).layout.data, 0);
-  EXPECT_THAT(problems_of("layout: {data: 0}"), ElementsAre("job.yaml:1:10: layout.data: 0 is out of range; allowed: 1 to 65536"));
+  EXPECT_THAT(problems_of("layout: {data: 0}"),
+              ElementsAre("job.yaml:1:10: layout.data: 0 is out of range; allowed: 1 to 65536"));
   EXPECT_THAT(problems_of("layout: {data: many}"),
               ElementsAre("job.yaml:1:10: layout.data: expected a whole number, not 'many'"));
 }
 
 TEST(Parse, ChangesTheOptimizerByNamingAnother) {
   const std::string file = "generator: {optimizer: {adam: {lr: 0.5, betas: [0, 0.5]}}}";
-  const OptimizerSpec changed = spec_of(file, {"generator.optimizer.adamw.eps=1e-3"}).generator.optimizer;
+  const OptimizerSpec changed =
+      spec_of(file, {"generator.optimizer.adamw.eps=1e-3"}).generator.optimizer;
   EXPECT_EQ(changed, (OptimizerSpec{.kind = OptimizerKind::kAdamW, .eps = 1e-3}));
-  EXPECT_EQ(spec_of(file, {"generator.optimizer={adamw: }"}).generator.optimizer.lr, OptimizerSpec{}.lr);
-  const OptimizerSpec kept = spec_of(file, {"generator.optimizer.adam.eps=1e-3"}).generator.optimizer;
+  EXPECT_EQ(spec_of(file, {"generator.optimizer={adamw: }"}).generator.optimizer.lr,
+            OptimizerSpec{}.lr);
+  const OptimizerSpec kept =
+      spec_of(file, {"generator.optimizer.adam.eps=1e-3"}).generator.optimizer;
   EXPECT_EQ(kept.lr, 0.5);
   EXPECT_EQ(kept.eps, 1e-3);
 }
 
-TEST(Parse, KnowsTheOnlyResolutionOfInfogan) { EXPECT_EQ(spec_of("model: {family: infogan}").model.resolution, 28); }
+TEST(Parse, KnowsTheOnlyResolutionOfInfogan) {
+  EXPECT_EQ(spec_of("model: {family: infogan}").model.resolution, 28);
+}
 
 TEST(Parse, GivesWassersteinItsPenaltyUnlessToldOtherwise) {
   EXPECT_EQ(spec_of("training: {loss: wasserstein}").training.penalty.gradient_penalty, 10.0);
-  EXPECT_EQ(spec_of("training: {loss: wasserstein, gradient_penalty: 0}").training.penalty.gradient_penalty, 0.0);
+  EXPECT_EQ(spec_of("training: {loss: wasserstein, gradient_penalty: 0}")
+                .training.penalty.gradient_penalty,
+            0.0);
   EXPECT_EQ(spec_of("training: {loss: hinge}").training.penalty.gradient_penalty, 0.0);
 }
 
 TEST(Parse, SettlesNormalization) {
-  const auto normalization = [](const std::string& text) { return spec_of(text).model.normalization; };
+  const auto normalization = [](const std::string& text) {
+    return spec_of(text).model.normalization;
+  };
   EXPECT_EQ(normalization(""), Normalization::kBatch);
   EXPECT_EQ(normalization("training: {loss: wasserstein}"), Normalization::kNone);
   EXPECT_EQ(normalization("training: {r1: {gamma: 1}}"), Normalization::kNone);
-  EXPECT_EQ(normalization("model: {family: mlp}\ndata: {source: 'toy:ring8'}"), Normalization::kNone);
-  EXPECT_EQ(normalization("model: {normalization: batch}\ntraining: {loss: wasserstein}"), Normalization::kBatch);
+  EXPECT_EQ(normalization("model: {family: mlp}\ndata: {source: 'toy:ring8'}"),
+            Normalization::kNone);
+  EXPECT_EQ(normalization("model: {normalization: batch}\ntraining: {loss: wasserstein}"),
+            Normalization::kBatch);
   EXPECT_EQ(normalization("model: {normalization: none}"), Normalization::kNone);
 }
 
 TEST(Parse, NamesThePlaceTheKeyAndWhatIsExpected) {
-  EXPECT_THAT(problems_of("training:\n  kimg: abc\n"), ElementsAre("job.yaml:2:3: training.kimg: expected a number, not 'abc'"));
+  EXPECT_THAT(problems_of("training:\n  kimg: abc\n"),
+              ElementsAre("job.yaml:2:3: training.kimg: expected a number, not 'abc'"));
   EXPECT_THAT(problems_of("", {"training.kimg=abc"}),
               ElementsAre("command line: training.kimg=abc: expected a number, not 'abc'"));
-  EXPECT_THAT(problems_of("", {"training.kimg="}), ElementsAre("command line: training.kimg=: expected a number, not nothing"));
+  EXPECT_THAT(problems_of("", {"training.kimg="}),
+              ElementsAre("command line: training.kimg=: expected a number, not nothing"));
   EXPECT_THAT(problems_of("", {}, {{"GANGWAY_TRAINING_KIMG", "abc"}}),
               ElementsAre("environment: GANGWAY_TRAINING_KIMG=abc: expected a number, not 'abc'"));
-  EXPECT_THAT(problems_of("data: {mirror: yes}"), ElementsAre("job.yaml:1:8: data.mirror: expected true, false, not 'yes'"));
+  EXPECT_THAT(problems_of("data: {mirror: yes}"),
+              ElementsAre("job.yaml:1:8: data.mirror: expected true, false, not 'yes'"));
   EXPECT_THAT(problems_of("training: {loss: hinje}"),
-              ElementsAre("job.yaml:1:12: training.loss: expected nonsaturating, least-squares, hinge, wasserstein, "
+              ElementsAre("job.yaml:1:12: training.loss: expected nonsaturating, least-squares, "
+                          "hinge, wasserstein, "
                           "relativistic, not 'hinje'; did you mean 'hinge'?"));
 }
 
 TEST(Parse, SaysWhatIsNotAvailableYet) {
-  EXPECT_THAT(problems_of("numerics: {device: cuda, wire: bf16}\ncheckpoint: {snapshot_steps: 5}"),
-              ElementsAre("job.yaml:1:12: numerics.device: cuda is not available yet; use cpu",
-                          "job.yaml:1:26: numerics.wire: expected fp32, not 'bf16'; other wire formats are not available yet",
-                          "job.yaml:2:14: checkpoint.snapshot_steps: expected auto, not '5'; fixed numbers are not "
-                          "available yet"));
+  EXPECT_THAT(
+      problems_of("numerics: {device: cuda, wire: bf16}\ncheckpoint: {snapshot_steps: 5}"),
+      ElementsAre(
+          "job.yaml:1:12: numerics.device: cuda is not available yet; use cpu",
+          "job.yaml:1:26: numerics.wire: expected fp32, not 'bf16'; other wire formats are not "
+          "available yet",
+          "job.yaml:2:14: checkpoint.snapshot_steps: expected auto, not '5'; fixed numbers are not "
+          "available yet"));
 }
 
 /// A path below which values are out of range, as lines of the command line.
@@ -139,27 +160,32 @@ TEST_P(OutOfRange, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Parse, OutOfRange,
-    ::testing::Values("model.width=0", "model.latent=0", "model.channels=4", "model.classes=-1", "model.dropout=1",
-                      "data.prefetch=0", "training.kimg=0", "training.kimg=-1", "training.kimg=1e300", "training.batch=0",
-                      "training.microbatches=0", "training.seed=-1", "training.gradient_penalty=-1",
-                      "training.r1.gamma=-1", "training.r1.interval=0", "generator.optimizer.adam.lr=0",
-                      "generator.optimizer.adam.betas=[0.5, 1]", "generator.optimizer.adam.betas=[-0.1, 0.5]",
+    ::testing::Values("model.width=0", "model.latent=0", "model.channels=4", "model.classes=-1",
+                      "model.dropout=1", "data.prefetch=0", "training.kimg=0", "training.kimg=-1",
+                      "training.kimg=1e300", "training.batch=0", "training.microbatches=0",
+                      "training.seed=-1", "training.gradient_penalty=-1", "training.r1.gamma=-1",
+                      "training.r1.interval=0", "generator.optimizer.adam.lr=0",
+                      "generator.optimizer.adam.betas=[0.5, 1]",
+                      "generator.optimizer.adam.betas=[-0.1, 0.5]",
                       "generator.optimizer.adam.eps=0", "generator.optimizer.adamw.weight_decay=-1",
                       "generator.schedule.warmup_kimg=-1", "generator.schedule.step_factor=0",
-                      "generator.schedule.final_factor=2", "generator.clip_norm=-1", "generator.ema_kimg=-1",
-                      "discriminator.steps=0", "numerics.threads=0", "layout.timeout_seconds=0", "checkpoint.every_kimg=-1",
-                      "checkpoint.keep=0", "output.tick_kimg=0", "output.pictures_kimg=-1", "output.grid=0"));
+                      "generator.schedule.final_factor=2", "generator.clip_norm=-1",
+                      "generator.ema_kimg=-1", "discriminator.steps=0", "numerics.threads=0",
+                      "layout.timeout_seconds=0", "checkpoint.every_kimg=-1", "checkpoint.keep=0",
+                      "output.tick_kimg=0", "output.pictures_kimg=-1", "output.grid=0"));
 
 TEST(Parse, CollectsAllProblemsAtOnce) {
-  const auto problems = problems_of("model: {famly: dcgan}\ntraining: {kimg: x, batch: 7}\n", {"layout.data=9"},
-                                    {{"GANGWAY_OUTPUT_GRID", "0"}});
+  const auto problems = problems_of("model: {famly: dcgan}\ntraining: {kimg: x, batch: 7}\n",
+                                    {"layout.data=9"}, {{"GANGWAY_OUTPUT_GRID", "0"}});
   EXPECT_THAT(problems,
               ElementsAre("job.yaml:1:9: model.famly: unknown key; did you mean 'model.family'?",
                           "job.yaml:2:12: training.kimg: expected a number, not 'x'",
                           "environment: GANGWAY_OUTPUT_GRID=0: 0 is out of range; allowed: 1 to 64",
-                          "job.yaml:2:21: training.batch: training.batch 7 cannot be cut into training.microbatches 2 equal "
+                          "job.yaml:2:21: training.batch: training.batch 7 cannot be cut into "
+                          "training.microbatches 2 equal "
                           "pieces; use a batch of 6 or 8",
-                          "command line: layout.data=9: layout.data 9 workers cannot share training.microbatches 2: some "
+                          "command line: layout.data=9: layout.data 9 workers cannot share "
+                          "training.microbatches 2: some "
                           "would have none; use at most 2 workers or more micro-batches"));
 }
 
@@ -193,18 +219,24 @@ std::vector<std::string> problems_of_file(const std::filesystem::path& path) {
 }
 
 TEST(Parse, RefusesAFileThatCannotBeRead) {
-  EXPECT_THAT(problems_of_file("nowhere/job.yaml"),
-              ElementsAre("nowhere/job.yaml: no such file; job files to begin with are in examples/"));
+  EXPECT_THAT(
+      problems_of_file("nowhere/job.yaml"),
+      ElementsAre("nowhere/job.yaml: no such file; job files to begin with are in examples/"));
   EXPECT_THAT(problems_of_file("."), ElementsAre(".: is a folder; name a job file in it"));
-  EXPECT_THAT(problems_of_file("docs/job-file.md/x.yaml"),
-              ElementsAre("docs/job-file.md/x.yaml: Not a directory; job files to begin with are in examples/"));
+  EXPECT_THAT(
+      problems_of_file("docs/job-file.md/x.yaml"),
+      ElementsAre(
+          "docs/job-file.md/x.yaml: Not a directory; job files to begin with are in examples/"));
 }
 
 TEST(Parse, ReadsNoMoreThanTheLimitOfAnEndlessFile) {
-  EXPECT_THAT(problems_of_file("/dev/zero"), ElementsAre("/dev/zero: larger than 1024 KiB; a job is a page of text"));
+  EXPECT_THAT(problems_of_file("/dev/zero"),
+              ElementsAre("/dev/zero: larger than 1024 KiB; a job is a page of text"));
 }
 
-TEST(Parse, ReadsAResolvedJob) { EXPECT_EQ(parse_job("training: {kimg: 3}", "welcome").training.kimg, 3.0); }
+TEST(Parse, ReadsAResolvedJob) {
+  EXPECT_EQ(parse_job("training: {kimg: 3}", "welcome").training.kimg, 3.0);
+}
 
 }  // namespace
 }  // namespace gangway

@@ -14,12 +14,16 @@ using ::testing::ElementsAre;
 using testing::problems_of;
 
 TEST(Rules, SourceIsOneOfTheForms) {
-  EXPECT_THAT(problems_of("data: {source: fashion_mnist}"),
-              ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected fashion-mnist, idx:DIR, "
-                          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25; did you mean 'fashion-mnist'?"));
-  EXPECT_THAT(problems_of("data: {source: 'idx:'}"),
-              ElementsAre("job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, idx:DIR, "
-                          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25"));
+  EXPECT_THAT(
+      problems_of("data: {source: fashion_mnist}"),
+      ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
+                  "fashion-mnist, idx:DIR, "
+                  "images:DIR_OR_ZIP, toy:ring8 or toy:grid25; did you mean 'fashion-mnist'?"));
+  EXPECT_THAT(
+      problems_of("data: {source: 'idx:'}"),
+      ElementsAre(
+          "job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, idx:DIR, "
+          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
   EXPECT_THAT(problems_of("data: {source: 'idx:/x'}"), ElementsAre());
   EXPECT_THAT(problems_of("data: {source: 'images:/x.zip'}"), ElementsAre());
@@ -27,42 +31,52 @@ TEST(Rules, SourceIsOneOfTheForms) {
 
 TEST(Rules, MlpNeedsPoints) {
   EXPECT_THAT(problems_of("model: {family: mlp}"),
-              ElementsAre("job.yaml:1:9: model.family: family mlp learns points, and 'fashion-mnist' has images; use "
+              ElementsAre("job.yaml:1:9: model.family: family mlp learns points, and "
+                          "'fashion-mnist' has images; use "
                           "data.source toy:ring8 or toy:grid25, or another model.family"));
 }
 
 TEST(Rules, ToyDataNeedsMlp) {
-  EXPECT_THAT(problems_of("data: {source: 'toy:ring8'}"),
-              ElementsAre("job.yaml:1:8: data.source: 'toy:ring8' has points, and family dcgan learns images; use "
-                          "model.family mlp or another data.source"));
+  EXPECT_THAT(
+      problems_of("data: {source: 'toy:ring8'}"),
+      ElementsAre(
+          "job.yaml:1:8: data.source: 'toy:ring8' has points, and family dcgan learns images; use "
+          "model.family mlp or another data.source"));
 }
 
 TEST(Rules, ImageKeysHaveNoMeaningForPoints) {
   const std::string reason = "has no meaning for family mlp, which makes points; leave it out";
   EXPECT_THAT(problems_of("model: {family: mlp, resolution: 32, channels: 1, classes: 8}\n"
                           "data: {source: 'toy:ring8', mirror: true}\n"),
-              ElementsAre("job.yaml:1:22: model.resolution: " + reason, "job.yaml:1:38: model.channels: " + reason,
-                          "job.yaml:1:51: model.classes: " + reason, "job.yaml:2:29: data.mirror: " + reason));
+              ElementsAre("job.yaml:1:22: model.resolution: " + reason,
+                          "job.yaml:1:38: model.channels: " + reason,
+                          "job.yaml:1:51: model.classes: " + reason,
+                          "job.yaml:2:29: data.mirror: " + reason));
 }
 
 TEST(Rules, ResolutionFitsTheFamily) {
-  EXPECT_THAT(problems_of("model: {resolution: 48}"),
-              ElementsAre("job.yaml:1:9: model.resolution: family dcgan makes images of 32 or 64 pixels, not 48"));
+  EXPECT_THAT(
+      problems_of("model: {resolution: 48}"),
+      ElementsAre(
+          "job.yaml:1:9: model.resolution: family dcgan makes images of 32 or 64 pixels, not 48"));
   EXPECT_THAT(problems_of("model: {resolution: 64}"), ElementsAre());
   EXPECT_THAT(problems_of("model: {family: infogan, resolution: 32}"),
-              ElementsAre("job.yaml:1:26: model.resolution: family infogan makes images of 28 pixels, not 32; leave "
-                          "model.resolution out") );
+              ElementsAre("job.yaml:1:26: model.resolution: family infogan makes images of 28 "
+                          "pixels, not 32; leave "
+                          "model.resolution out"));
 }
 
 TEST(Rules, ImagesAreGreyOrColoured) {
-  EXPECT_THAT(problems_of("model: {channels: 2}"),
-              ElementsAre("job.yaml:1:9: model.channels: images have 1 (grey) or 3 (RGB) channels, not 2"));
+  EXPECT_THAT(
+      problems_of("model: {channels: 2}"),
+      ElementsAre("job.yaml:1:9: model.channels: images have 1 (grey) or 3 (RGB) channels, not 2"));
   EXPECT_THAT(problems_of("model: {channels: 3}"), ElementsAre());
 }
 
 TEST(Rules, FashionMnistHasTenLabels) {
   EXPECT_THAT(problems_of("model: {classes: 9}"),
-              ElementsAre("job.yaml:1:9: model.classes: fashion-mnist has 10 labels, not 9; use 10, or 0 to train without "
+              ElementsAre("job.yaml:1:9: model.classes: fashion-mnist has 10 labels, not 9; use "
+                          "10, or 0 to train without "
                           "labels"));
   EXPECT_THAT(problems_of("model: {classes: 10}"), ElementsAre());
   EXPECT_THAT(problems_of("model: {classes: 9}\ndata: {source: 'idx:/x'}"), ElementsAre());
@@ -70,20 +84,28 @@ TEST(Rules, FashionMnistHasTenLabels) {
 
 TEST(Rules, BatchIsAMultipleOfTheMicrobatches) {
   EXPECT_THAT(problems_of("training: {batch: 65, microbatches: 2}"),
-              ElementsAre("job.yaml:1:12: training.batch: training.batch 65 cannot be cut into training.microbatches 2 equal "
+              ElementsAre("job.yaml:1:12: training.batch: training.batch 65 cannot be cut into "
+                          "training.microbatches 2 equal "
                           "pieces; use a batch of 64 or 66"));
   EXPECT_THAT(problems_of("training: {batch: 2, microbatches: 4}"),
-              ElementsAre("job.yaml:1:12: training.batch: training.batch 2 cannot be cut into training.microbatches 4 equal "
+              ElementsAre("job.yaml:1:12: training.batch: training.batch 2 cannot be cut into "
+                          "training.microbatches 4 equal "
                           "pieces; use a batch of 4"));
 }
 
 TEST(Rules, DenseBatchNormNeedsTwoExamples) {
-  EXPECT_THAT(problems_of("model: {family: infogan}\ntraining: {batch: 4, microbatches: 4}"),
-              ElementsAre("job.yaml:2:22: training.microbatches: a micro-batch of one example has no batch statistics, which "
-                          "family infogan needs here; use fewer training.microbatches or a larger training.batch"));
-  const std::string points = "model: {family: mlp, normalization: NORM}\ndata: {source: 'toy:ring8'}\n"
-                             "training: {batch: 4, microbatches: 4}";
-  const auto with = [&](const std::string& norm) { return std::string(points).replace(points.find("NORM"), 4, norm); };
+  EXPECT_THAT(
+      problems_of("model: {family: infogan}\ntraining: {batch: 4, microbatches: 4}"),
+      ElementsAre(
+          "job.yaml:2:22: training.microbatches: a micro-batch of one example has no batch "
+          "statistics, which "
+          "family infogan needs here; use fewer training.microbatches or a larger training.batch"));
+  const std::string points =
+      "model: {family: mlp, normalization: NORM}\ndata: {source: 'toy:ring8'}\n"
+      "training: {batch: 4, microbatches: 4}";
+  const auto with = [&](const std::string& norm) {
+    return std::string(points).replace(points.find("NORM"), 4, norm);
+  };
   EXPECT_EQ(problems_of(with("batch")).size(), 1U);
   EXPECT_EQ(problems_of(with("auto")).size(), 0U);
   EXPECT_THAT(problems_of("training: {batch: 4, microbatches: 4}"), ElementsAre());
@@ -91,32 +113,40 @@ TEST(Rules, DenseBatchNormNeedsTwoExamples) {
 
 TEST(Rules, EveryWorkerHasAMicrobatch) {
   EXPECT_THAT(problems_of("layout: {data: 3}\ntraining: {microbatches: 2}"),
-              ElementsAre("job.yaml:1:10: layout.data: layout.data 3 workers cannot share training.microbatches 2: some would "
+              ElementsAre("job.yaml:1:10: layout.data: layout.data 3 workers cannot share "
+                          "training.microbatches 2: some would "
                           "have none; use at most 2 workers or more micro-batches"));
   EXPECT_THAT(problems_of("layout: {data: 2}"), ElementsAre());
 }
 
 TEST(Rules, OneStageAndOneShardForNow) {
-  EXPECT_THAT(problems_of("layout: {stages: 2, tensor: 4}"),
-              ElementsAre("job.yaml:1:10: layout.stages: stages above 1 are not available yet; use 1",
-                          "job.yaml:1:21: layout.tensor: tensor shards above 1 are not available yet; use 1"));
+  EXPECT_THAT(
+      problems_of("layout: {stages: 2, tensor: 4}"),
+      ElementsAre(
+          "job.yaml:1:10: layout.stages: stages above 1 are not available yet; use 1",
+          "job.yaml:1:21: layout.tensor: tensor shards above 1 are not available yet; use 1"));
 }
 
 TEST(Rules, StepDecayNeedsALength) {
-  EXPECT_THAT(problems_of("generator: {schedule: {decay: step}}\ndiscriminator: {schedule: {decay: step, step_kimg: 0}}"),
-              ElementsAre("job.yaml:1:24: generator.schedule.decay: decay step needs generator.schedule.step_kimg above 0",
+  EXPECT_THAT(problems_of("generator: {schedule: {decay: step}}\ndiscriminator: {schedule: {decay: "
+                          "step, step_kimg: 0}}"),
+              ElementsAre("job.yaml:1:24: generator.schedule.decay: decay step needs "
+                          "generator.schedule.step_kimg above 0",
                           "job.yaml:2:28: discriminator.schedule.decay: decay step needs "
                           "discriminator.schedule.step_kimg above 0"));
   EXPECT_THAT(problems_of("generator: {schedule: {decay: step, step_kimg: 5}}"), ElementsAre());
 }
 
 TEST(Rules, BlameTheLayerNearestToTheUser) {
-  EXPECT_THAT(problems_of("training: {batch: 64}", {"training.microbatches=3"}),
-              ElementsAre("command line: training.microbatches=3: training.batch 64 cannot be cut into "
-                          "training.microbatches 3 equal pieces; use a batch of 63 or 66"));
-  EXPECT_THAT(problems_of("training: {batch: 64}", {}, {{"GANGWAY_TRAINING_MICROBATCHES", "3"}}),
-              ElementsAre("environment: GANGWAY_TRAINING_MICROBATCHES=3: training.batch 64 cannot be cut into "
-                          "training.microbatches 3 equal pieces; use a batch of 63 or 66"));
+  EXPECT_THAT(
+      problems_of("training: {batch: 64}", {"training.microbatches=3"}),
+      ElementsAre("command line: training.microbatches=3: training.batch 64 cannot be cut into "
+                  "training.microbatches 3 equal pieces; use a batch of 63 or 66"));
+  EXPECT_THAT(
+      problems_of("training: {batch: 64}", {}, {{"GANGWAY_TRAINING_MICROBATCHES", "3"}}),
+      ElementsAre(
+          "environment: GANGWAY_TRAINING_MICROBATCHES=3: training.batch 64 cannot be cut into "
+          "training.microbatches 3 equal pieces; use a batch of 63 or 66"));
 }
 
 TEST(Rules, DoNotJudgeWhatIsFaultyAlready) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/run_directory.hpp"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "tests/job/temporary_folder.hpp"
 
@@ -34,7 +34,8 @@ TEST(RunDirectory, RefusesBadNames) {
     require_run_name("a/b");
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "run name 'a/b': expected 1 to 64 of A-Z a-z 0-9 . _ - without a dot in front; give another --run");
+                 "run name 'a/b': expected 1 to 64 of A-Z a-z 0-9 . _ - without a dot in front; "
+                 "give another --run");
   }
 }
 
@@ -105,7 +106,9 @@ TEST(RunDirectory, SaysThatItCannotBeMade) {
     (void)create_run(outdir, "a");
     FAIL() << "made a folder in a file";
   } catch (const EnvironmentError& error) {
-    EXPECT_EQ(error.what(), outdir.string() + ": cannot be made: Not a directory; choose an --outdir that you may write to");
+    EXPECT_EQ(error.what(),
+              outdir.string() +
+                  ": cannot be made: Not a directory; choose an --outdir that you may write to");
   }
   EXPECT_THROW((void)open_run("/proc/nowhere", "a"), EnvironmentError);
   EXPECT_THROW((void)open_run("/proc", "a"), EnvironmentError);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
-
 #include <fstream>
+
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "job/atomic_file.hpp"
@@ -35,7 +35,8 @@ TEST(RunFiles, HoldTheStatus) {
 
 TEST(RunFiles, TakeADamagedStatusForNone) {
   const TemporaryFolder folder;
-  for (const char* text : {"", "{", "[1]", "{}", "{\"exit_code\": \"3\"}", "{\"exit_code\": 3.5}"}) {
+  for (const char* text :
+       {"", "{", "[1]", "{}", "{\"exit_code\": \"3\"}", "{\"exit_code\": 3.5}"}) {
     write_file_atomically(folder.path() / kStatusFile, text);
     EXPECT_EQ(read_status(folder.path()), std::nullopt) << text;
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <optional>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#include <optional>
 
 #include "job/atomic_file.hpp"
 #include "job/run_directory.hpp"
@@ -28,8 +28,12 @@ TEST(RunLock, NamesTheHolderToTheSecond) {
   const TemporaryFolder folder;
   const RunLock held(folder.path());
   const std::string message = refusal(folder.path());
-  EXPECT_EQ(message.find(folder.path().string() + ": in use by pid " + std::to_string(::getpid()) + " on "), 0U) << message;
-  EXPECT_NE(message.find("; wait for that job to end, or give this one another --run"), std::string::npos);
+  EXPECT_EQ(message.find(folder.path().string() + ": in use by pid " + std::to_string(::getpid()) +
+                         " on "),
+            0U)
+      << message;
+  EXPECT_NE(message.find("; wait for that job to end, or give this one another --run"),
+            std::string::npos);
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
@@ -41,22 +45,28 @@ TEST(RunLock, IsFreeAgainWhenTheHolderIsGone) {
 
 TEST(RunLock, IsNotFooledByAFileThatAKilledJobLeft) {
   const TemporaryFolder folder;
-  write_file_atomically(folder.path() / kLockFile, "pid 1 on elsewhere, and a longer line than the next holder writes\n");
+  write_file_atomically(folder.path() / kLockFile,
+                        "pid 1 on elsewhere, and a longer line than the next holder writes\n");
   const RunLock held(folder.path());
-  EXPECT_EQ(read_small_file(folder.path() / kLockFile, 1000)->find("pid " + std::to_string(::getpid())), 0U);
-  EXPECT_EQ(read_small_file(folder.path() / kLockFile, 1000)->find("longer line"), std::string::npos);
+  EXPECT_EQ(
+      read_small_file(folder.path() / kLockFile, 1000)->find("pid " + std::to_string(::getpid())),
+      0U);
+  EXPECT_EQ(read_small_file(folder.path() / kLockFile, 1000)->find("longer line"),
+            std::string::npos);
 }
 
 TEST(RunLock, MeetsAHolderThatHasNotNamedItself) {
   const TemporaryFolder folder;
   const FileDescriptor file(::open((folder.path() / kLockFile).c_str(), O_RDWR | O_CREAT, 0644));
   ASSERT_EQ(::flock(file.get(), LOCK_EX), 0);
-  EXPECT_NE(refusal(folder.path()).find("in use by a process that has not named itself yet"), std::string::npos);
+  EXPECT_NE(refusal(folder.path()).find("in use by a process that has not named itself yet"),
+            std::string::npos);
 }
 
 TEST(RunLock, SaysThatItCannotLock) {
   EXPECT_EQ(refusal("/nowhere"),
-            "/nowhere/lock: cannot be locked: No such file or directory; choose an --outdir that you may write to");
+            "/nowhere/lock: cannot be locked: No such file or directory; choose an --outdir that "
+            "you may write to");
 }
 
 }  // namespace

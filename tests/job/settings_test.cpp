@@ -14,19 +14,24 @@ using ::testing::ElementsAre;
 using testing::problems_of;
 
 TEST(Settings, NamesAnUnknownKeyWithItsPlaceAndTheNearestOne) {
-  EXPECT_THAT(problems_of("training:\n    kimgs: 3\n"),
-              ElementsAre("job.yaml:2:5: training.kimgs: unknown key; did you mean 'training.kimg'?"));
-  EXPECT_THAT(problems_of("", {"training.kimgs=3"}),
-              ElementsAre("command line: training.kimgs=3: unknown key; did you mean 'training.kimg'?"));
+  EXPECT_THAT(
+      problems_of("training:\n    kimgs: 3\n"),
+      ElementsAre("job.yaml:2:5: training.kimgs: unknown key; did you mean 'training.kimg'?"));
+  EXPECT_THAT(
+      problems_of("", {"training.kimgs=3"}),
+      ElementsAre("command line: training.kimgs=3: unknown key; did you mean 'training.kimg'?"));
   EXPECT_THAT(problems_of("", {}, {{"GANGWAY_TRAINING_KIMGS", "3"}}),
-              ElementsAre("environment: GANGWAY_TRAINING_KIMGS=3: unknown key; did you mean 'GANGWAY_TRAINING_KIMG'?"));
+              ElementsAre("environment: GANGWAY_TRAINING_KIMGS=3: unknown key; did you mean "
+                          "'GANGWAY_TRAINING_KIMG'?"));
 }
 
 TEST(Settings, PointsToThePageWhenNothingIsNear) {
   EXPECT_THAT(problems_of("training: {colour: red}"),
               ElementsAre("job.yaml:1:12: training.colour: unknown key; see docs/job-file.md"));
-  EXPECT_THAT(problems_of("", {}, {{"GANGWAY_OUTPUT_COLOURFULNESS", "3"}}),
-              ElementsAre("environment: GANGWAY_OUTPUT_COLOURFULNESS=3: unknown key; see docs/job-file.md"));
+  EXPECT_THAT(
+      problems_of("", {}, {{"GANGWAY_OUTPUT_COLOURFULNESS", "3"}}),
+      ElementsAre(
+          "environment: GANGWAY_OUTPUT_COLOURFULNESS=3: unknown key; see docs/job-file.md"));
 }
 
 TEST(Settings, NamesAnUnknownSectionOnce) {
@@ -35,22 +40,28 @@ TEST(Settings, NamesAnUnknownSectionOnce) {
 }
 
 TEST(Settings, IgnoresEnvironmentNamesOfNoSection) {
-  EXPECT_THAT(problems_of("", {}, {{"GANGWAY_BIN", "x"}, {"HOME", "/"}, {"GANGWAY_DATASETS", "x"}}), ElementsAre());
+  EXPECT_THAT(problems_of("", {}, {{"GANGWAY_BIN", "x"}, {"HOME", "/"}, {"GANGWAY_DATASETS", "x"}}),
+              ElementsAre());
 }
 
 TEST(Settings, RefusesAValueWhereAMapIsExpected) {
   EXPECT_THAT(problems_of("checkpoint: 5"),
-              ElementsAre("job.yaml:1:1: checkpoint: expected a map of keys (every_kimg, snapshot_steps, keep), not '5'"));
-  EXPECT_THAT(problems_of("generator: {optimizer: adam}"),
-              ElementsAre("job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw), not 'adam'"));
+              ElementsAre("job.yaml:1:1: checkpoint: expected a map of keys (every_kimg, "
+                          "snapshot_steps, keep), not '5'"));
+  EXPECT_THAT(
+      problems_of("generator: {optimizer: adam}"),
+      ElementsAre(
+          "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw), not 'adam'"));
   EXPECT_THAT(problems_of("", {"training=[1]"}),
-              ElementsAre("command line: training=[1]: expected a map of keys (kimg, batch, microbatches, seed, loss, "
+              ElementsAre("command line: training=[1]: expected a map of keys (kimg, batch, "
+                          "microbatches, seed, loss, "
                           "gradient_penalty, r1), not a list"));
 }
 
 TEST(Settings, RefusesAFileThatIsNoMap) {
   EXPECT_THAT(problems_of("- a\n"),
-              ElementsAre("job.yaml:1:1: expected a map of sections (model, data, training, generator, discriminator, "
+              ElementsAre("job.yaml:1:1: expected a map of sections (model, data, training, "
+                          "generator, discriminator, "
                           "numerics, layout, checkpoint, output), not a list"));
 }
 
@@ -64,9 +75,11 @@ TEST(Settings, TakesEmptySectionsForDefaults) {
 }
 
 TEST(Settings, RefusesAnOverrideWithoutAnEqualsSign) {
-  EXPECT_THAT(problems_of("", {"training.kimg"}),
-              ElementsAre("command line: 'training.kimg': expected key=value, such as training.kimg=80"));
-  EXPECT_THAT(problems_of("", {"=3"}), ElementsAre("command line: '=3': expected key=value, such as training.kimg=80"));
+  EXPECT_THAT(
+      problems_of("", {"training.kimg"}),
+      ElementsAre("command line: 'training.kimg': expected key=value, such as training.kimg=80"));
+  EXPECT_THAT(problems_of("", {"=3"}),
+              ElementsAre("command line: '=3': expected key=value, such as training.kimg=80"));
 }
 
 TEST(Settings, RefusesAnOverrideThatIsNoYaml) {
@@ -77,13 +90,16 @@ TEST(Settings, RefusesAnOverrideThatIsNoYaml) {
 
 TEST(Settings, NamesTheInnerKeyOfAnOverrideThatIsAMap) {
   EXPECT_THAT(problems_of("", {"generator.optimizer={adam: {lr: x}}"}),
-              ElementsAre("command line: generator.optimizer={adam: {lr: x}}: generator.optimizer.adam.lr: expected a "
+              ElementsAre("command line: generator.optimizer={adam: {lr: x}}: "
+                          "generator.optimizer.adam.lr: expected a "
                           "number, not 'x'"));
 }
 
 TEST(Settings, RefusesTwoOptimizers) {
-  EXPECT_THAT(problems_of("generator: {optimizer: {adam: {}, adamw: {}}}"),
-              ElementsAre("job.yaml:1:35: generator.optimizer.adamw: 'adam' is chosen already; keep one of them"));
+  EXPECT_THAT(
+      problems_of("generator: {optimizer: {adam: {}, adamw: {}}}"),
+      ElementsAre(
+          "job.yaml:1:35: generator.optimizer.adamw: 'adam' is chosen already; keep one of them"));
 }
 
 TEST(Settings, ReportsAKeyGivenTwice) {

@@ -6,8 +6,9 @@
 namespace gangway {
 namespace {
 
-const std::vector<std::string> kPaths = {"model.width", "generator.optimizer.adam.lr", "training.kimg", "discriminator.steps",
-                                         "discriminator.optimizer.adam.lr", "training"};
+const std::vector<std::string> kPaths = {
+    "model.width",         "generator.optimizer.adam.lr",     "training.kimg",
+    "discriminator.steps", "discriminator.optimizer.adam.lr", "training"};
 
 TEST(Suggestion, CountsEditsWithSwapsAsOne) {
   EXPECT_EQ(edit_distance("", ""), 0);

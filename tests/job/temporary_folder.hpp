@@ -2,11 +2,11 @@
 // A folder of its own for a test, removed after it.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+
+#include <stdlib.h>
 
 namespace gangway::testing {
 

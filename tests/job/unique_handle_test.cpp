@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "job/unique_handle.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace gangway {
 namespace {
@@ -22,7 +22,8 @@ TEST(UniqueHandle, ReleasesOnce) {
     Logged first(&log);
     EXPECT_TRUE(first);
     Logged second(std::move(first));
-    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): moved-from is null, which is the contract
+    EXPECT_FALSE(
+        first);  // NOLINT(bugprone-use-after-move): moved-from is null, which is the contract
     EXPECT_EQ(second.get(), &log);
     EXPECT_TRUE(log.empty());
   }

@@ -8,18 +8,19 @@ namespace {
 
 TEST(Utf8, AcceptsEveryLengthOfCharacter) {
   EXPECT_EQ(find_invalid_utf8(""), std::nullopt);
-  EXPECT_EQ(find_invalid_utf8("a\xC3\xA9\xE2\x82\xAC\xED\x9F\xBF\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF"), std::nullopt);
+  EXPECT_EQ(find_invalid_utf8("a\xC3\xA9\xE2\x82\xAC\xED\x9F\xBF\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF"),
+            std::nullopt);
 }
 
 TEST(Utf8, NamesTheFirstBadByte) {
-  EXPECT_EQ(find_invalid_utf8("ab\xFF"), 2U);              // no lead byte
-  EXPECT_EQ(find_invalid_utf8("\x80"), 0U);                // continuation without lead
-  EXPECT_EQ(find_invalid_utf8("\xC0\xAF"), 0U);            // overlong, two bytes
-  EXPECT_EQ(find_invalid_utf8("\xE0\x80\xAF"), 0U);        // overlong, three bytes
-  EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U);        // surrogate
-  EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0U);    // above U+10FFFF
-  EXPECT_EQ(find_invalid_utf8("a\xE2\x82"), 1U);           // cut off
-  EXPECT_EQ(find_invalid_utf8("\xE2\x82(("), 0U);          // third byte is no continuation
+  EXPECT_EQ(find_invalid_utf8("ab\xFF"), 2U);            // no lead byte
+  EXPECT_EQ(find_invalid_utf8("\x80"), 0U);              // continuation without lead
+  EXPECT_EQ(find_invalid_utf8("\xC0\xAF"), 0U);          // overlong, two bytes
+  EXPECT_EQ(find_invalid_utf8("\xE0\x80\xAF"), 0U);      // overlong, three bytes
+  EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U);      // surrogate
+  EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0U);  // above U+10FFFF
+  EXPECT_EQ(find_invalid_utf8("a\xE2\x82"), 1U);         // cut off
+  EXPECT_EQ(find_invalid_utf8("\xE2\x82(("), 0U);        // third byte is no continuation
 }
 
 TEST(Utf8, ShowsControlCharactersAsQuestionMarks) {

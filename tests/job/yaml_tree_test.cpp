@@ -12,7 +12,8 @@ std::string only_problem(std::string_view text) {
     return std::to_string(result.problems.size()) + " problems";
   }
   const YamlProblem& problem = result.problems[0];
-  return std::to_string(problem.at.line) + ":" + std::to_string(problem.at.column) + ": " + problem.message;
+  return std::to_string(problem.at.line) + ":" + std::to_string(problem.at.column) + ": " +
+         problem.message;
 }
 
 TEST(YamlTree, KeepsValuesOrderAndPositions) {
@@ -51,7 +52,8 @@ TEST(YamlTree, RefusesAliases) {
 }
 
 TEST(YamlTree, RefusesTags) {
-  EXPECT_EQ(only_problem("a: !!int 5"), "1:4: tags ('tag:yaml.org,2002:int') are not allowed; write the value alone");
+  EXPECT_EQ(only_problem("a: !!int 5"),
+            "1:4: tags ('tag:yaml.org,2002:int') are not allowed; write the value alone");
   EXPECT_NE(only_problem("a: !x [5]").find("tags ('!x')"), std::string::npos);
 }
 
@@ -71,7 +73,8 @@ TEST(YamlTree, RefusesASecondDocument) {
 }
 
 TEST(YamlTree, RefusesKeysThatAreNoWords) {
-  EXPECT_EQ(only_problem("? [a, b]\n: 1\n"), "1:3: a key must be a word, not a list or a map; is a bracket left open?");
+  EXPECT_EQ(only_problem("? [a, b]\n: 1\n"),
+            "1:3: a key must be a word, not a list or a map; is a bracket left open?");
   EXPECT_NE(only_problem("? {a: b}\n: 1\n").find("a key must be a word"), std::string::npos);
   EXPECT_NE(only_problem(": 1\n").find("a key is missing"), std::string::npos);
 }
@@ -82,7 +85,8 @@ TEST(YamlTree, PlacesSyntaxErrors) {
 }
 
 TEST(YamlTree, RefusesNulBytesWithTheirPlace) {
-  EXPECT_EQ(only_problem(std::string_view("a: 1\nb: \0", 9)), "2:4: contains a NUL byte; a job is UTF-8 text");
+  EXPECT_EQ(only_problem(std::string_view("a: 1\nb: \0", 9)),
+            "2:4: contains a NUL byte; a job is UTF-8 text");
 }
 
 TEST(YamlTree, RefusesWhatIsNotUtf8WithItsPlace) {
@@ -90,9 +94,12 @@ TEST(YamlTree, RefusesWhatIsNotUtf8WithItsPlace) {
 }
 
 TEST(YamlTree, AllowsExactlyTheDepthAndTheSizeItStates) {
-  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
   EXPECT_TRUE(read_yaml(nested(kYamlLimitDepth)).problems.empty());
-  EXPECT_EQ(only_problem(nested(kYamlLimitDepth + 1)), "1:33: nested deeper than 32 levels; a job needs five");
+  EXPECT_EQ(only_problem(nested(kYamlLimitDepth + 1)),
+            "1:33: nested deeper than 32 levels; a job needs five");
   EXPECT_TRUE(read_yaml("#" + std::string(kYamlLimitBytes - 1, 'x')).problems.empty());
   EXPECT_EQ(only_problem("#" + std::string(kYamlLimitBytes, 'x')),
             "0:0: larger than 1024 KiB; a job is a page of text");

@@ -64,13 +64,15 @@ TEST(Lane, WaitsNotForTheTasksAfterTheAwaitedOne) {
   lane.wait(second);
 }
 
-TEST(Lane, RunsAllTasksOnOneThreadThatIsNotTheCallers) {
-  std::vector<std::thread::id> ids;
-  Lane lane([] {});
-  lane.submit([&] { ids.push_back(std::this_thread::get_id()); });
-  lane.wait(lane.submit([&] { ids.push_back(std::this_thread::get_id()); }));
-  EXPECT_EQ(ids[0], ids[1]);
-  EXPECT_NE(ids[0], std::this_thread::get_id());
+TEST(Lane, RunsTasksAndPumpOnOneThreadThatIsNotTheCallers) {
+  std::thread::id of_pump;
+  std::thread::id of_task;
+  Lane lane([&] { of_pump = std::this_thread::get_id(); }, kNever);
+  lane.submit([] {});  // the pump follows it
+  lane.wait(lane.submit([&] { of_task = std::this_thread::get_id(); }));
+  EXPECT_NE(of_task, std::this_thread::get_id());
+  const Lane::Ticket compared = lane.submit([&] { EXPECT_EQ(of_pump, of_task); });
+  lane.wait(compared);
 }
 
 TEST(Lane, RethrowsAFailureAsItWas) {
@@ -91,15 +93,26 @@ TEST(Lane, RunsNoTaskAfterAFailure) {
   std::atomic<bool> ran = false;
   {
     std::promise<void> both_submitted;
-    Lane lane([] {});
+    std::promise<void> pumped_twice;
+    std::atomic<bool> failed = false;
+    std::atomic<int> calls = 0;
+    Lane lane(
+        [&] {
+          if (failed && ++calls == 2) {  // the lane has looked for a task since the failure
+            pumped_twice.set_value();
+          }
+        },
+        100us);
     lane.submit([&] {
       both_submitted.get_future().wait();
+      failed = true;
       throw std::runtime_error("first");
     });
     const Lane::Ticket later = lane.submit([&] { ran = true; });
     both_submitted.set_value();
     EXPECT_EQ(failure_of(lane, later), "first");
     EXPECT_EQ(failure_of(lane, lane.submit([&] { ran = true; })), "first");
+    EXPECT_EQ(pumped_twice.get_future().wait_for(kPatience), std::future_status::ready);
   }
   EXPECT_FALSE(ran);
 }

@@ -106,6 +106,7 @@ TEST(ReductionTree, MakesTheRootItsOwnParent) {
 
 TEST(ReductionTree, RefusesTheParentOfWhatIsNoNode) {
   EXPECT_THROW((void)parent_of({1, 3}, 4), InvariantError);
+  EXPECT_THROW((void)parent_of({2, 2}, 4), InvariantError);
   EXPECT_THROW((void)parent_of({4, 5}, 4), InvariantError);
   EXPECT_THROW((void)parent_of({-1, 0}, 4), InvariantError);
 }

@@ -59,7 +59,8 @@ RULES = (
     Rule("gan/data/", ("job/", "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("worker/", ("job/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("gRPC",)),
-    Rule("launch/", ("job/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/", "coordinator/", "worker/")),
+    Rule("launch/", ("job/", "checkpoint/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf")),
+    Rule("launch/model/", ("job/", "gan/", "checkpoint/", "report/", "worker/", "launch/"), NO_PROCESSES),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
 )

@@ -20,10 +20,10 @@ class MaxPool final : public Block {
   }
 };
 
-/// Initial weights by He et al. (2015), eq. 10.
+/// Initial weights by LeCun et al. (1998, "Efficient BackProp"), eq. 16: variance 1 / fan-in.
 std::unique_ptr<Block> layer(LayerSpec spec) {
   const std::int64_t fan_in = spec.kind == LayerKind::kLinear ? spec.in : spec.in * spec.kernel * spec.kernel;
-  spec.initial_scale = std::sqrt(2.0 / static_cast<double>(fan_in));
+  spec.initial_scale = 1.0 / std::sqrt(static_cast<double>(fan_in));
   spec.bias = true;
   return std::make_unique<LayerBlock>(std::move(spec));
 }

@@ -10,7 +10,7 @@
 namespace gangway::launch {
 
 /// XXH3-128 of share/fd-lenet-fashion-mnist.safetensors: with other weights the score is another one.
-inline constexpr const char* kFeatureWeightsHash = "00000000000000000000000000000000";
+inline constexpr const char* kFeatureWeightsHash = "326a5ea7c417ef1507609f6dcfffcfdf";
 inline constexpr const char* kFeatureWeightsName = "fd-lenet-fashion-mnist.safetensors";
 
 /// Loads the weights into `lenet`. @throws ConfigError naming the file: missing, or with another hash.

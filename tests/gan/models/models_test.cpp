@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "gan/models/models.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "gan/random_tensors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+std::int64_t num_elements(Network& network) {
+  std::int64_t count = 0;
+  for (const Network::NamedParameter& named : network.parameters()) {
+    count += named.parameter->tensor.numel();
+  }
+  return count;
+}
+
+struct Outputs {
+  at::Tensor images;
+  at::Tensor logits;
+};
+
+Outputs run(const JobSpec& job, std::int64_t count) {
+  const at::NoGradGuard no_grad;
+  NetworkPair networks = build_networks(job);
+  networks.generator.initialise(1);
+  networks.discriminator.initialise(1);
+  const at::Tensor noise = keyed_normal({.seed = 2}, {count, job.model.latent}, at::kCPU);
+  const at::Tensor labels = keyed_labels({.seed = 3}, count, std::max(1, job.model.classes), at::kCPU);
+  const at::Tensor images = networks.generator.forward({{"noise", noise}, {"labels", labels}}, {});
+  return {images, networks.discriminator.forward({{"image", images}, {"labels", labels}}, {})};
+}
+
+void expect_image_shapes(const JobSpec& job) {
+  const Outputs outputs = run(job, 3);
+  EXPECT_EQ(outputs.images.sizes().vec(), (Shape{3, job.model.channels, job.model.resolution, job.model.resolution}));
+  EXPECT_EQ(outputs.logits.sizes().vec(), (Shape{3, 1}));
+  EXPECT_LE(outputs.images.abs().max().item<double>(), 1.0);
+  EXPECT_TRUE(outputs.logits.isfinite().all().item<bool>());
+}
+
+bool has_batch_norm(Network&& network) { return !network.statistics().empty(); }
+
+TEST(Dcgan, Has1728128ParametersAt32PixelsAndWidth64) {
+  const JobSpec job;
+  NetworkPair networks = build_networks(job);
+  EXPECT_EQ(num_elements(networks.generator), 1'066'880);
+  EXPECT_EQ(num_elements(networks.discriminator), 661'248);
+}
+
+TEST(Dcgan, MakesPicturesOfTheAskedSize) {
+  for (const int resolution : {32, 64}) {
+    for (const int channels : {1, 3}) {
+      for (const int classes : {0, 10}) {
+        JobSpec job;
+        job.model.resolution = resolution;
+        job.model.channels = channels;
+        job.model.classes = classes;
+        job.model.width = 8;
+        SCOPED_TRACE(testing::Message() << resolution << " pixels, " << channels << " channels, " << classes << " classes");
+        expect_image_shapes(job);
+      }
+    }
+  }
+}
+
+TEST(Dcgan, TakesAnyWidth) {
+  for (const int width : {1, 12, 31}) {
+    JobSpec job;
+    job.model.width = width;
+    expect_image_shapes(job);
+  }
+}
+
+TEST(Dcgan, ShowsAnotherPictureForAnotherLabel) {
+  const at::NoGradGuard no_grad;
+  JobSpec job;
+  job.model.classes = 10;
+  job.model.width = 8;
+  NetworkPair networks = build_networks(job);
+  networks.generator.initialise(1);
+  networks.discriminator.initialise(1);
+  const at::Tensor noise = keyed_normal({.seed = 2}, {1, job.model.latent}, at::kCPU).repeat({2, 1});
+  const at::Tensor labels = at::tensor({1, 7}, at::kLong);
+  const at::Tensor images = networks.generator.forward({{"noise", noise}, {"labels", labels}}, {.mode = Mode::kEvaluation});
+  EXPECT_FALSE(images[0].equal(images[1]));
+  const at::Tensor same = images.slice(0, 0, 1).repeat({2, 1, 1, 1});
+  const at::Tensor logits = networks.discriminator.forward({{"image", same}, {"labels", labels}}, {.mode = Mode::kEvaluation});
+  EXPECT_NE(logits[0].item<float>(), logits[1].item<float>());
+}
+
+TEST(Infogan, HasThirteenMillionParameters) {
+  JobSpec job;
+  job.model.family = ModelFamily::kInfogan;
+  job.model.resolution = 28;
+  NetworkPair networks = build_networks(job);
+  EXPECT_EQ(num_elements(networks.generator), 6'671'745);
+  EXPECT_EQ(num_elements(networks.discriminator), 6'558'017);
+}
+
+TEST(Infogan, MakesPicturesOf28Pixels) {
+  for (const int classes : {0, 10}) {
+    JobSpec job;
+    job.model.family = ModelFamily::kInfogan;
+    job.model.resolution = 28;
+    job.model.classes = classes;
+    expect_image_shapes(job);
+  }
+}
+
+TEST(Mlp, MakesPointsOfThePlane) {
+  JobSpec job;
+  job.model.family = ModelFamily::kMlp;
+  job.model.latent = 2;
+  const Outputs outputs = run(job, 5);
+  EXPECT_EQ(outputs.images.sizes().vec(), (Shape{5, 2}));
+  EXPECT_EQ(outputs.logits.sizes().vec(), (Shape{5, 1}));
+  EXPECT_EQ(example_shape(job.model), (Shape{2}));
+}
+
+TEST(Normalization, IsLeftOutOfTheDiscriminatorWhenThereIsAPenalty) {
+  JobSpec plain;
+  JobSpec with_r1;
+  with_r1.training.penalty.r1_gamma = 10.0;
+  JobSpec with_gradient_penalty;
+  with_gradient_penalty.training.penalty.gradient_penalty = 10.0;
+  EXPECT_TRUE(has_batch_norm(build_networks(plain).discriminator));
+  EXPECT_FALSE(has_batch_norm(build_networks(with_r1).discriminator));
+  EXPECT_FALSE(has_batch_norm(build_networks(with_gradient_penalty).discriminator));
+  with_r1.model.normalization = Normalization::kBatch;
+  EXPECT_TRUE(has_batch_norm(build_networks(with_r1).discriminator));
+  plain.model.normalization = Normalization::kNone;
+  EXPECT_FALSE(has_batch_norm(build_networks(plain).discriminator));
+}
+
+TEST(TensorNames, AreTheOnesThatCheckpointsUse) {
+  NetworkPair networks = build_networks({});
+  EXPECT_EQ(networks.generator.parameters().front().name, "generator/0/weight");
+  EXPECT_EQ(networks.generator.statistics().front().name, "generator/0/norm.running_mean");
+  EXPECT_EQ(networks.discriminator.parameters().back().name, "discriminator/3/weight");
+}
+
+}  // namespace
+}  // namespace gangway::gan

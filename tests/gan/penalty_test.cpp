@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Gradients of the penalties, computed block by block, against one double backward through the whole network.
+#include "gan/penalty.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gan/layer_block.hpp"
+#include "gan/models/models.hpp"
+#include "gan/random_tensors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+struct Case {
+  std::string name;
+  ModelFamily family = ModelFamily::kDcgan;
+  Normalization normalization = Normalization::kNone;
+  Activation activation = Activation::kLeakyRelu;
+  int classes = 0;
+  double dropout = 0.0;
+};
+
+constexpr std::int64_t kExamples = 6;
+constexpr double kWeight = 10.0;
+
+JobSpec job_of(const Case& which) {
+  JobSpec job;
+  job.model.family = which.family;
+  job.model.width = which.family == ModelFamily::kMlp ? 16 : 4;
+  job.model.resolution = which.family == ModelFamily::kInfogan ? 28 : 32;
+  job.model.classes = which.classes;
+  job.model.normalization = which.normalization;
+  job.model.activation = which.activation;
+  job.model.dropout = which.dropout;
+  return job;
+}
+
+/// Makes the weights large enough for penalties and second derivatives that are not near zero.
+Network discriminator_of(const JobSpec& job) {
+  Network network = std::move(build_networks(job).discriminator);
+  const at::NoGradGuard no_grad;
+  std::int32_t position = 0;
+  for (const Network::NamedParameter& named : network.parameters()) {
+    at::Tensor& tensor = named.parameter->tensor;
+    const double scale = tensor.dim() > 1 ? 1.0 / std::sqrt(static_cast<double>(tensor[0].numel())) : 0.3;
+    tensor.copy_(keyed_normal({.seed = 5, .block = position++}, tensor.sizes(), at::kCPU).mul_(scale));
+  }
+  return network;
+}
+
+NamedTensors inputs_of(const JobSpec& job) {
+  std::vector<std::int64_t> shape = example_shape(job.model);
+  shape.insert(shape.begin(), kExamples);
+  return {{"image", keyed_normal({.seed = 6}, shape, at::kCPU)},
+          {"labels", keyed_labels({.seed = 7}, kExamples, std::max(1, job.model.classes), at::kCPU)}};
+}
+
+void clear_gradients(Network& network) {
+  for (const Network::NamedParameter& named : network.parameters()) {
+    named.parameter->tensor.mutable_grad().reset();
+  }
+}
+
+at::Tensor gradient_or_zeros(const Network::NamedParameter& named) {
+  const at::Tensor& gradient = named.parameter->tensor.grad();
+  return gradient.defined() ? gradient.clone() : at::zeros_like(named.parameter->tensor);
+}
+
+/// |a - b| / |b| over all tensors together, so that tensors whose gradient vanishes need no case of their own.
+double relative_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double difference = 0.0;
+  double size = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i].to(at::kDouble) - b[i].to(at::kDouble)).square().sum().item<double>();
+    size += b[i].to(at::kDouble).square().sum().item<double>();
+  }
+  EXPECT_GT(size, 0.0);
+  return std::sqrt(difference / size);
+}
+
+struct Result {
+  double penalty = 0.0;
+  std::vector<at::Tensor> gradients;
+};
+
+const ForwardContext kContext{.key = {.seed = 8, .step = 3}};
+
+Result blockwise(Network& network, PenaltyKind kind, const NamedTensors& in) {
+  clear_gradients(network);
+  BlockwisePenalty penalty(network, kind, kWeight);
+  penalty.forward(in, kContext);
+  Result result{penalty.backward(), {}};
+  for (const Network::NamedParameter& named : network.parameters()) {
+    result.gradients.push_back(gradient_or_zeros(named));
+  }
+  return result;
+}
+
+Result whole(Network& network, PenaltyKind kind, const NamedTensors& in) {
+  clear_gradients(network);
+  const at::Tensor penalty = whole_network_penalty(network, kind, kWeight, in, kContext);
+  penalty.backward();
+  Result result{penalty.item<double>(), {}};
+  for (const Network::NamedParameter& named : network.parameters()) {
+    result.gradients.push_back(gradient_or_zeros(named));
+  }
+  return result;
+}
+
+class PenaltyGradients : public testing::TestWithParam<Case> {};
+
+TEST_P(PenaltyGradients, OfR1EqualTheWholeNetworks) {
+  const JobSpec job = job_of(GetParam());
+  Network network = discriminator_of(job);
+  const NamedTensors in = inputs_of(job);
+  const Result expected = whole(network, PenaltyKind::kR1, in);
+  const Result result = blockwise(network, PenaltyKind::kR1, in);
+  EXPECT_NEAR(result.penalty, expected.penalty, 1e-6 * expected.penalty);
+  EXPECT_LT(relative_difference(result.gradients, expected.gradients), 1e-6);
+}
+
+TEST_P(PenaltyGradients, OfTheGradientPenaltyEqualTheWholeNetworks) {
+  const JobSpec job = job_of(GetParam());
+  Network network = discriminator_of(job);
+  const NamedTensors in = inputs_of(job);
+  const Result expected = whole(network, PenaltyKind::kGradientPenalty, in);
+  const Result result = blockwise(network, PenaltyKind::kGradientPenalty, in);
+  EXPECT_NEAR(result.penalty, expected.penalty, 1e-6 * expected.penalty);
+  EXPECT_LT(relative_difference(result.gradients, expected.gradients), 1e-6);
+}
+
+TEST_P(PenaltyGradients, HaveTheSameBitsEachTime) {
+  const JobSpec job = job_of(GetParam());
+  Network network = discriminator_of(job);
+  const NamedTensors in = inputs_of(job);
+  const Result first = blockwise(network, PenaltyKind::kR1, in);
+  const Result second = blockwise(network, PenaltyKind::kR1, in);
+  for (std::size_t i = 0; i < first.gradients.size(); ++i) {
+    EXPECT_TRUE(first.gradients[i].equal(second.gradients[i]));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Discriminators, PenaltyGradients,
+    testing::Values(Case{.name = "LeakyRelu"},
+                    Case{.name = "Softplus", .activation = Activation::kSoftplus},
+                    Case{.name = "LeakyReluBatchNorm", .normalization = Normalization::kBatch},
+                    Case{.name = "SoftplusBatchNorm", .normalization = Normalization::kBatch, .activation = Activation::kSoftplus},
+                    Case{.name = "Conditional", .classes = 10},
+                    Case{.name = "ConditionalSoftplusBatchNorm", .normalization = Normalization::kBatch,
+                         .activation = Activation::kSoftplus, .classes = 10},
+                    Case{.name = "Dropout", .activation = Activation::kSoftplus, .dropout = 0.3},
+                    Case{.name = "Infogan", .family = ModelFamily::kInfogan, .activation = Activation::kSoftplus},
+                    Case{.name = "Mlp", .family = ModelFamily::kMlp, .activation = Activation::kSoftplus}),
+    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+
+TEST(Penalty, AddsToTheGradientsThatAreThere) {
+  const JobSpec job = job_of({.name = "", .activation = Activation::kSoftplus});
+  Network network = discriminator_of(job);
+  const NamedTensors in = inputs_of(job);
+  const Result once = blockwise(network, PenaltyKind::kR1, in);
+  clear_gradients(network);
+  BlockwisePenalty penalty(network, PenaltyKind::kR1, kWeight);
+  for (int pass = 0; pass < 2; ++pass) {
+    penalty.forward(in, kContext);
+    static_cast<void>(penalty.backward());
+  }
+  std::vector<at::Tensor> twice;
+  for (const Network::NamedParameter& named : network.parameters()) {
+    twice.push_back(gradient_or_zeros(named) / 2.0);
+  }
+  EXPECT_LT(relative_difference(twice, once.gradients), 1e-6);
+}
+
+// For logits w.x the input gradient is w, so R1 is weight / 2 |w|^2 and its gradient weight * w.
+TEST(Penalty, OfALinearDiscriminatorHasAClosedForm) {
+  std::vector<std::unique_ptr<Block>> blocks;
+  blocks.push_back(std::make_unique<LayerBlock>(LayerSpec{.in = 5, .out = 1, .input = "image"}));
+  Network network("discriminator", std::move(blocks));
+  at::Tensor& weight = network.block(0).parameters()[0].tensor;
+  {
+    const at::NoGradGuard no_grad;
+    weight.copy_(at::tensor({0.5, -1.0, 2.0, 0.25, -0.75}, at::kFloat).unsqueeze(0));
+  }
+  const double squared = weight.detach().square().sum().item<double>();
+  const NamedTensors in{{"image", keyed_normal({.seed = 1}, {3, 5}, at::kCPU)}};
+  const Result r1 = blockwise(network, PenaltyKind::kR1, in);
+  EXPECT_NEAR(r1.penalty, kWeight / 2.0 * squared, 1e-5);
+  EXPECT_LT(relative_difference(r1.gradients, {weight.detach() * kWeight}), 1e-6);
+  const Result gradient_penalty = blockwise(network, PenaltyKind::kGradientPenalty, in);
+  const double norm = std::sqrt(squared);
+  EXPECT_NEAR(gradient_penalty.penalty, kWeight * (norm - 1.0) * (norm - 1.0), 1e-4);
+  EXPECT_LT(relative_difference(gradient_penalty.gradients, {weight.detach() * (2.0 * kWeight * (norm - 1.0) / norm)}), 1e-6);
+}
+
+}  // namespace
+}  // namespace gangway::gan

@@ -3,6 +3,7 @@
 // line, ties the parts together and turns every failure into one line, a status file and an exit code.
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -82,6 +83,51 @@ void describe(CLI::App& app, Options& options) {
       ->capture_default_str();
 }
 
+/// MPI_Init waits for every rank for ever: this ends the process when one never comes, or when a signal does.
+class StartWatch {
+ public:
+  StartWatch(boost::asio::io_context& io, boost::asio::signal_set& signals, const Options& options)
+      : io_(io), signals_(signals), options_(options) {
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (!error && signal != SIGUSR2) {
+        leave(ExitCode::kPreempted, "stopped on request before the ranks had met: the same command goes on");
+      }
+    });
+    thread_ = std::thread([this] {
+      io_.run_for(std::chrono::milliseconds(static_cast<std::int64_t>(options_.start_deadline_seconds * 1000.0)));
+      if (!met_) {
+        leave(ExitCode::kWorkerLost, "not every rank came to MPI_Init in time: did a worker fail to start, or is a host cut off? "
+                                     "try 'gangway doctor'");
+      }
+    });
+  }
+
+  /// All ranks have met: the event loop takes over.
+  void end() {
+    met_ = true;
+    boost::system::error_code ignored;  // nothing to cancel when a signal came just now
+    signals_.cancel(ignored);
+    io_.stop();
+    thread_.join();
+    io_.restart();
+  }
+
+ private:
+  void leave(ExitCode code, const std::string& reason) {
+    std::cerr << "gangway: " << reason << std::endl;
+    if (!options_.start.run_directory.empty()) {
+      write_status(options_.start.run_directory, {.exit_code = static_cast<int>(code), .reason = reason});
+    }
+    ::_exit(static_cast<int>(code));
+  }
+
+  boost::asio::io_context& io_;
+  boost::asio::signal_set& signals_;
+  const Options& options_;
+  std::atomic<bool> met_ = false;
+  std::thread thread_;
+};
+
 /// What exists from before the job is read until the process ends.
 struct ProcessParts {
   boost::asio::io_context& io;
@@ -122,14 +168,14 @@ int smoke_test() {
     }
     std::this_thread::yield();
   }
-  mpi.finalize();
+  mpi.finalize(0);
   return 0;
 }
 
 /// Everything before the first Welcome can end the job in one line, with the workers leaving in order.
 int refuse(MpiControl& mpi, int exit_code, const std::string& line) {
   if (refuse_workers(mpi, exit_code, line)) {
-    mpi.finalize();
+    mpi.finalize(exit_code);
   }
   return exit_code;
 }
@@ -140,7 +186,9 @@ int coordinate(const Options& options) {
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2, SIGTERM);  // before MPI: a signal then waits for the loop
   signals.add(SIGINT);
   unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
+  StartWatch watch(io, signals, options);
   MpiControl mpi;
+  watch.end();
   if (mpi.size() < 2) {
     throw EnvironmentError("no workers: MPI has one rank only; start with 'gangway run', 'mpirun -n 3 gangway train JOB.yaml' "
                            "or, under Slurm, 'srun --mpi=pmix'");
@@ -159,7 +207,7 @@ int coordinate(const Options& options) {
     }
     const Outcome outcome = run_job(options, {.io = io, .signals = signals, .mpi = mpi}, run, self);
     if (outcome.orderly) {
-      mpi.finalize();
+      mpi.finalize(outcome.exit_code);
     }
     return outcome.exit_code;
   } catch (const Error& error) {

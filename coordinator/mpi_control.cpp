@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/mpi_control.hpp"
 
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include <mpi.h>
@@ -109,6 +115,18 @@ std::optional<ReceivedMessage> MpiControl::poll() {
   return std::nullopt;
 }
 
-void MpiControl::finalize() { MPI_Finalize(); }
+void MpiControl::finalize(int exit_code) {
+  constexpr std::chrono::seconds kPatience{3};
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  const std::jthread watch([&](const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    // True only by the stop that comes with the end of this function.
+    if (!ended.wait_for(lock, stop, kPatience, [&] { return stop.stop_requested(); })) {
+      ::_exit(exit_code);
+    }
+  });
+  MPI_Finalize();
+}
 
 }  // namespace gangway::coordinator

@@ -35,8 +35,9 @@ class MpiControl {
   /// Everything sent has left.
   [[nodiscard]] bool idle() const { return sends_.empty(); }
 
-  /// MPI_Finalize. Only when every worker has said Goodbye: it waits for all, and hangs after a loss.
-  void finalize();
+  /// MPI_Finalize. Only when every worker has said Goodbye: it waits for all, and hangs after a loss. It also hangs when
+  /// mpirun is being ended, so the process then ends with `exit_code` after a few seconds.
+  void finalize(int exit_code);
 
  private:
   struct Operation;

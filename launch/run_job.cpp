@@ -121,6 +121,15 @@ void allow_root() {
   }
 }
 
+/// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would wait for it.
+void require_programs() {
+  for (const char* name : {"gangway-coordinator", "gangway-worker"}) {
+    if (!fs::exists(program_folder() / name)) {
+      throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)", (program_folder() / name).string()));
+    }
+  }
+}
+
 fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
   if (options.hostfile.empty()) {
     return {};
@@ -169,6 +178,7 @@ int run_job(const RunOptions& options, const Environment& environment, const std
     std::cout << describe_dry_run(job.spec, workers) << std::flush;
     return static_cast<int>(ExitCode::kDone);
   }
+  require_programs();
   const fs::path run = choose_run(options, job.name);
   require_free(run);
   clear_status(run);

@@ -36,8 +36,9 @@ constexpr milliseconds kAfterStatus{15'000};  // mpirun still there so long afte
 constexpr milliseconds kAfterForce{5'000};    // from the second SIGINT to SIGKILL
 constexpr int kEndedBySignal = 128;
 
-// Harmless words of Open MPI 4.1 about a lost rank, of which the coordinator has said what there is to say.
-constexpr std::array<std::string_view, 2> kNoise = {"PMIX ERROR: BAD-PARAM", "PMIX ERROR: UNREACHABLE"};
+// Harmless words of Open MPI 4.1 about a lost rank or a signal, of which the coordinator says what there is to say.
+constexpr std::array<std::string_view, 3> kNoise = {"PMIX ERROR: BAD-PARAM", "PMIX ERROR: UNREACHABLE",
+                                                    "mpirun: Forwarding signal"};
 
 sigset_t handled_signals() {
   sigset_t set;

@@ -200,7 +200,7 @@ int work(const Behaviour& behaviour) {
       lifeline->expect_close();
     }
   }
-  ::alarm(10);  // MPI_Finalize waits for all
+  ::alarm(3);  // MPI_Finalize waits for all
   mpi.finalize();
   return 0;
 }

@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{.name = "Dropout", .activation = Activation::kSoftplus, .dropout = 0.3},
                     Case{.name = "Infogan", .family = ModelFamily::kInfogan, .activation = Activation::kSoftplus},
                     Case{.name = "Mlp", .family = ModelFamily::kMlp, .activation = Activation::kSoftplus}),
-    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<Case>& which) { return which.param.name; });
 
 TEST(Penalty, AddsToTheGradientsThatAreThere) {
   const JobSpec job = job_of({.name = "", .activation = Activation::kSoftplus});

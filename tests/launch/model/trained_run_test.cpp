@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/trained_run.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/directory.hpp"
+#include "gan/evaluation/generate.hpp"
+#include "job/errors.hpp"
+#include "job/fingerprint.hpp"
+#include "job/parse.hpp"
+#include "job/run_directory.hpp"
+#include "launch/model/commands.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kJob = "model: {family: mlp, width: 8, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
+constexpr const char* kOtherJob = "model: {family: mlp, width: 9, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
+
+struct Stored {
+  std::int64_t step = 10;
+  std::uint64_t seed = 1;                  ///< of the values
+  std::vector<std::string> prefixes = {"generator"};
+  std::string job = kJob;                  ///< what the manifest says
+};
+
+void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network& network, const std::string& prefix) {
+  const auto record = [&](const std::string& name, const at::Tensor& tensor) {
+    const auto elements = static_cast<std::size_t>(tensor.numel());
+    records.push_back({.name = prefix + name.substr(name.find('/')), .shape = tensor.sizes().vec(),
+                       .bytes = std::as_bytes(std::span(tensor.const_data_ptr<float>(), elements))});
+  };
+  for (const gan::Network::NamedParameter& named : network.parameters()) {
+    record(named.name, named.parameter->tensor);
+  }
+  for (const gan::Network::NamedStatistic& named : network.statistics()) {
+    record(named.name, named.statistic->running);
+  }
+}
+
+/// Writes a run directory with one checkpoint, as a worker and the coordinator do together. Values under the n-th prefix
+/// are those of seed + n.
+void store(const fs::path& run, const Stored& stored) {
+  fs::create_directories(run);
+  std::ofstream(run / kJobFile) << kJob;
+  const JobSpec job = parse_job(stored.job, "test job");
+  std::vector<gan::NetworkPair> versions;
+  std::vector<checkpoint::TensorRecord> records;
+  versions.reserve(stored.prefixes.size());
+  for (const std::string& prefix : stored.prefixes) {
+    versions.push_back(gan::build_networks(parse_job(kJob, "test job")));
+    versions.back().generator.initialise(stored.seed + versions.size() - 1);
+    append_records(records, versions.back().generator, prefix);
+  }
+  const fs::path checkpoints = run / kCheckpointsFolder;
+  const fs::path temporary = checkpoint::begin_checkpoint(checkpoints, stored.step);
+  const checkpoint::FileReport file = checkpoint::write_worker_file(temporary, {.step = stored.step}, records);
+  checkpoint::Manifest manifest;
+  manifest.step = stored.step;
+  manifest.images = stored.step * 128;
+  manifest.job_yaml = stored.job;
+  manifest.job_fingerprint = job_fingerprint(job);
+  manifest.model_fingerprint = model_fingerprint(job);
+  manifest.numerics = numerics_text(job);
+  manifest.data_fingerprint = std::string(32, '0');
+  manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
+  manifest.files = {{.name = file.name, .worker = 0, .bytes = file.bytes, .xxh3_128 = file.xxh3_128}};
+  checkpoint::commit_checkpoint(temporary, manifest);
+}
+
+at::Tensor expected_weight(std::uint64_t seed) {
+  gan::NetworkPair networks = gan::build_networks(parse_job(kJob, "test job"));
+  networks.generator.initialise(seed);
+  return networks.generator.parameters().front().parameter->tensor.detach().clone();
+}
+
+at::Tensor weight_of(TrainedRun& run) { return run.generator.parameters().front().parameter->tensor.detach(); }
+
+TEST(TrainedRun, LoadsTheAveragedGenerator) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {.prefixes = {"generator", "generator_ema"}});
+  TrainedRun run = open_trained_run({.run = (folder.path() / "run").string()});
+  EXPECT_EQ(run.weights, WeightVersion::kAverage);
+  EXPECT_TRUE(weight_of(run).equal(expected_weight(2)));
+  EXPECT_EQ(run.step, 10);
+  EXPECT_EQ(run.images, 1280);
+}
+
+TEST(TrainedRun, LoadsTheGeneratorWhereNoAverageIsKept) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {});
+  TrainedRun run = open_trained_run({.run = (folder.path() / "run").string()});
+  EXPECT_EQ(run.weights, WeightVersion::kLast);
+  EXPECT_TRUE(weight_of(run).equal(expected_weight(1)));
+}
+
+TEST(TrainedRun, TakesTheNewestCheckpointOrTheOneAskedFor) {
+  const testing::ScratchFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  store(run, {.step = 10, .seed = 1});
+  store(run, {.step = 20, .seed = 2});
+  TrainedRun newest = open_trained_run({.run = run});
+  TrainedRun asked = open_trained_run({.run = run, .step = 10});
+  EXPECT_TRUE(weight_of(newest).equal(expected_weight(2)));
+  EXPECT_TRUE(weight_of(asked).equal(expected_weight(1)));
+  EXPECT_THROW(static_cast<void>(open_trained_run({.run = run, .step = 15})), CheckpointError);
+}
+
+TEST(TrainedRun, IsFoundByItsName) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "00003-ring", {});
+  EXPECT_EQ(open_trained_run({.run = "ring", .outdir = folder.path()}).step, 10);
+  EXPECT_THROW(static_cast<void>(open_trained_run({.run = "grid", .outdir = folder.path()})), ConfigError);
+}
+
+TEST(TrainedRun, WithoutACheckpointIsRefused) {
+  const testing::ScratchFolder folder;
+  fs::create_directories(folder.path() / "run");
+  std::ofstream(folder.path() / "run" / kJobFile) << kJob;
+  EXPECT_THROW(static_cast<void>(open_trained_run({.run = (folder.path() / "run").string()})), CheckpointError);
+}
+
+TEST(TrainedRun, WhoseTensorsDoNotFitItsModelNamesTheFirst) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {.job = kOtherJob});
+  try {
+    static_cast<void>(open_trained_run({.run = (folder.path() / "run").string()}));
+    FAIL() << "accepted";
+  } catch (const CheckpointError& error) {
+    EXPECT_NE(std::string(error.what()).find("generator/0/weight"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Evaluate, CountsTheModesOfAToyRun) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {.prefixes = {"generator", "generator_ema"}});
+  ::testing::internal::CaptureStdout();
+  evaluate({.run = {.run = (folder.path() / "run").string()}, .samples = 500, .format = OutputFormat::kJson});
+  const std::string line = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(line.find(R"("modes":8)"), std::string::npos) << line;
+  EXPECT_NE(line.find(R"("weights":"generator_ema")"), std::string::npos) << line;
+}
+
+TEST(Sample, WritesAPicture) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {});
+  ::testing::internal::CaptureStdout();
+  sample({.run = {.run = (folder.path() / "run").string()}, .seeds = "0-99", .picture = folder.path() / "points.png"});
+  EXPECT_NE(::testing::internal::GetCapturedStdout().find("100 examples"), std::string::npos);
+  EXPECT_EQ(folder.read("points.png").substr(1, 3), "PNG");
+}
+
+}  // namespace
+}  // namespace gangway::launch

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Gradients and losses of one step on one to four workers against a plain reference. With a first
+// beta of 0 the first moment of Adam is the mean gradient itself, so that a checkpoint shows it.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/fidelity/plain_reference.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+constexpr double kTolerance = 1e-6;  // of a tensor's largest value
+
+NamedValues gradients_in(const NamedValues& state, const std::string& network) {
+  const std::string prefix = network + "_optimizer/first_moment/";
+  NamedValues found;
+  for (const auto& [name, tensor] : state) {
+    if (name.starts_with(prefix)) {
+      found[network + "/" + name.substr(prefix.size())] = tensor;
+    }
+  }
+  return found;
+}
+
+void expect_close(const NamedValues& values, const NamedValues& reference) {
+  ASSERT_EQ(values.size(), reference.size());
+  for (const auto& [name, expected] : reference) {
+    ASSERT_TRUE(values.contains(name)) << name;
+    EXPECT_LE(relative_error(values.at(name), expected), kTolerance) << name;
+  }
+}
+
+/// What one step should leave in a checkpoint, from the reference.
+struct Expected {
+  NamedValues discriminator;  // gradients of its last update
+  NamedValues generator;
+  NamedValues statistics;                    // running means and variances of both
+  std::map<int, double> discriminator_loss;  // by micro-batch
+  std::map<int, double> generator_loss;
+};
+
+/// BatchNorm's running values after one more update.
+void fold(NamedValues& running, const NamedValues& seen) {
+  for (const auto& [name, mean] : seen) {
+    const bool is_variance = name.ends_with("running_var");
+    const at::Tensor before =
+        running.contains(name) ? running[name] : at::full_like(mean, is_variance ? 1.0 : 0.0);
+    running[name] = before * 0.9 + mean * 0.1;
+  }
+}
+
+/// @pre the discriminator is updated once, or its learning rate is 0: the reference knows no
+/// optimiser.
+Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_discriminator) {
+  PlainReference reference(job, at::kFloat);
+  Expected expected;
+  for (const pipeline::Phase& phase : pipeline::phases_of(job)) {
+    const bool is_generator = phase.network == pipeline::NetworkId::kGenerator;
+    if (is_generator) {
+      reference.set_weights(updated_discriminator);
+    }
+    for (int repeat = 0; repeat < phase.repeats; ++repeat) {
+      const PlainGradients found = reference.gradients(phase, 0, repeat);
+      (is_generator ? expected.generator : expected.discriminator) = found.mean;
+      if (phase.interval > 1) {
+        continue;  // a lazy regulariser: no statistics, no part of the loss that is shown
+      }
+      fold(expected.statistics, found.statistics);
+      for (std::size_t i = 0; i < found.losses.size(); ++i) {
+        (is_generator ? expected.generator_loss
+                      : expected.discriminator_loss)[static_cast<int>(i)] +=
+            found.losses[i] / phase.repeats;
+      }
+    }
+  }
+  return expected;
+}
+
+NamedValues with_prefix(const NamedValues& state, const std::string& prefix) {
+  NamedValues found;
+  for (const auto& [name, tensor] : state) {
+    if (name.starts_with(prefix)) {
+      found[name] = tensor;
+    }
+  }
+  return found;
+}
+
+void compare(const JobSpec& job, const Outcome& outcome) {
+  const NamedValues state = tensors_of(outcome.checkpoint);
+  const Expected expected = expected_after_one_step(job, with_prefix(state, "discriminator/"));
+  expect_close(gradients_in(state, "discriminator"), expected.discriminator);
+  expect_close(gradients_in(state, "generator"), expected.generator);
+  for (const auto& [name, value] : expected.statistics) {
+    ASSERT_TRUE(state.contains(name)) << name;
+    EXPECT_LE(relative_error(state.at(name), value), kTolerance) << name;
+  }
+  for (const auto& [microbatch, loss] : outcome.losses.at(1)) {
+    const double discriminator = expected.discriminator_loss.at(microbatch);
+    const double generator = expected.generator_loss.at(microbatch);
+    EXPECT_NEAR(loss.discriminator, discriminator, kTolerance * std::abs(discriminator));
+    EXPECT_NEAR(loss.generator, generator, kTolerance * std::abs(generator));
+  }
+}
+
+class Gradient : public ::testing::Test {
+ protected:
+  Gradient() { write_tiny_images(images()); }
+
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+  [[nodiscard]] static JobSpec showing_gradients(JobSpec job) {
+    job.generator.optimizer.betas = {0.0, 0.99};
+    job.discriminator.optimizer.betas = {0.0, 0.99};
+    return job;
+  }
+  [[nodiscard]] JobSpec dcgan() const { return showing_gradients(small_dcgan(images())); }
+  void expect_equal_to_reference(const JobSpec& job) {
+    for (int workers = 1; workers <= 4; ++workers) {
+      SCOPED_TRACE(std::to_string(workers) + " workers");
+      compare(job, train({.job = job, .workers = workers, .end = 1},
+                         scratch_.path() / std::to_string(workers)));
+    }
+  }
+
+ private:
+  testing::ScratchFolder scratch_;
+};
+
+TEST_F(Gradient, OfTheNonsaturatingLoss) { expect_equal_to_reference(dcgan()); }
+
+TEST_F(Gradient, OfLeastSquares) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kLeastSquares;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfTheHingeLoss) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kHinge;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfTheRelativisticLoss) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kRelativistic;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfALabelledNetwork) {
+  JobSpec job = dcgan();
+  job.model.classes = 10;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfANetworkWithDropout) {
+  JobSpec job = dcgan();
+  job.model.dropout = 0.3;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfTheWassersteinLossWithGradientPenalty) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kWasserstein;
+  job.training.penalty.gradient_penalty = 10.0;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfTheSecondCriticStep) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kWasserstein;
+  job.training.penalty.gradient_penalty = 10.0;
+  job.discriminator.steps = 2;
+  job.discriminator.optimizer.lr = 0.0;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfR1ThroughBatchNormAndSmoothActivations) {
+  JobSpec job = dcgan();
+  job.training.penalty.r1_gamma = 2.0;
+  job.model.activation = Activation::kSoftplus;
+  job.model.normalization = Normalization::kBatch;
+  // With channels last, whole and blockwise double backward choose other kernels, whose float32
+  // noise alone is 2e-6 (both against float64); that the sweeps are exact in either format is shown
+  // in float64 by penalty_precision_test.
+  job.numerics.memory_format = MemoryFormat::kContiguous;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfALazyR1AloneLeavesTheLastBiasAtZero) {
+  JobSpec job = showing_gradients(small_mlp());
+  job.model.activation = Activation::kSoftplus;
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
+  job.discriminator.optimizer.lr = 0.0;
+  expect_equal_to_reference(job);
+  const Expected expected = expected_after_one_step(job, {});
+  EXPECT_EQ(expected.discriminator.at("discriminator/3/bias").abs().max().item<float>(), 0.0F);
+  EXPECT_GT(expected.discriminator.at("discriminator/2/bias").abs().max().item<float>(), 0.0F);
+}
+
+TEST_F(Gradient, OfADensePairOnPoints) {
+  expect_equal_to_reference(showing_gradients(small_mlp()));
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

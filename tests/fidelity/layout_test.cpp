@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// The contract: the job decides the numbers, the layout decides only the speed.
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+class Layout : public ::testing::Test {
+ protected:
+  Layout() { write_tiny_images(images()); }
+
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+  /// Steps [0, steps) of `job` on `workers`, in a folder of its own that is removed with the test.
+  Outcome run(const JobSpec& job, int workers, std::int64_t steps,
+              comm::LoopbackHub::Injector disturbance = nullptr) {
+    return train(
+        {.job = job, .workers = workers, .end = steps, .disturbance = std::move(disturbance)},
+        next_folder());
+  }
+  std::filesystem::path next_folder() {
+    return scratch_.path() / ("run" + std::to_string(runs_++));
+  }
+  /// Trains on one worker, then on each of `others`, and expects equal state and losses.
+  void expect_equal_bits(const JobSpec& job, std::int64_t steps, const std::vector<int>& others) {
+    const Outcome alone = run(job, 1, steps);
+    ASSERT_TRUE(is_finite(alone));
+    for (const int workers : others) {
+      const Outcome shared = run(job, workers, steps);
+      EXPECT_EQ(shared.digest, alone.digest) << workers << " workers";
+      EXPECT_TRUE(same_losses(shared, alone)) << workers << " workers";
+      std::filesystem::remove_all(shared.checkpoint);
+    }
+  }
+
+ private:
+  testing::ScratchFolder scratch_;
+  int runs_ = 0;
+};
+
+class EveryJob : public Layout, public ::testing::WithParamInterface<std::size_t> {};
+
+/// Names without a folder: parameters are made before any folder exists.
+const std::vector<NamedJob>& named_jobs() {
+  static const std::vector<NamedJob> jobs = job_breadth("");
+  return jobs;
+}
+
+TEST_P(EveryJob, HasEqualBitsOnOneToFourWorkers) {
+  const NamedJob named = job_breadth(images())[GetParam()];
+  expect_equal_bits(named.job, named.steps, {2, 3, 4});
+}
+
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryJob, ::testing::Range(std::size_t{0}, named_jobs().size()),
+                         [](const auto& instance) { return named_jobs()[instance.param].name; });
+
+TEST_F(Layout, HasEqualBitsWhereRangesAreNoWholeSubtrees) {
+  for (const int microbatches : {6, 8}) {
+    JobSpec job = small_dcgan(images());
+    job.training.microbatches = microbatches;
+    job.training.batch = 2 * microbatches;
+    expect_equal_bits(job, 2, {3});
+  }
+}
+
+TEST_F(Layout, TrainsASingleMicrobatch) {
+  JobSpec job = small_dcgan(images());
+  job.training.microbatches = 1;
+  job.training.batch = 4;
+  expect_equal_bits(job, 2, {1});
+}
+
+TEST_F(Layout, NumberOfMicrobatchesBelongsToTheJob) {
+  JobSpec job = small_dcgan(images());
+  const Outcome four = run(job, 1, 2);
+  job.training.microbatches = 2;
+  EXPECT_NE(run(job, 1, 2).digest, four.digest);  // so the digest can tell runs apart
+}
+
+TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
+  const JobSpec job = small_dcgan(images());
+  const Outcome undisturbed = run(job, 1, 2);
+  for (unsigned pattern = 0; pattern < 20; ++pattern) {
+    std::mt19937 random(pattern);
+    const auto delay = [random](int, int, comm::MessageTag) mutable {
+      // Most messages pass, some overtake others by far: arrival orders differ from pattern to
+      // pattern.
+      const bool held_up = random() % 4 == 0;
+      return comm::LoopbackHub::Fate{.delay =
+                                         std::chrono::microseconds(held_up ? random() % 2000 : 0)};
+    };
+    const Outcome disturbed = run(job, pattern % 2 == 0 ? 3 : 4, 2, delay);
+    EXPECT_EQ(disturbed.digest, undisturbed.digest) << "pattern " << pattern;
+    EXPECT_TRUE(same_losses(disturbed, undisturbed)) << "pattern " << pattern;
+  }
+}
+
+TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
+  for (const bool clips : {false, true}) {
+    JobSpec job = small_dcgan(images());
+    job.training.penalty = {.r1_gamma = 2.0,
+                            .r1_interval = 4};  // the lazy phase runs in steps 0 and 4
+    job.model.activation = Activation::kSoftplus;
+    job.generator.clip_norm = clips ? 0.05 : 0.0;
+    job.generator.schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
+    const Outcome one_go = run(job, 1, 6);
+    const Outcome half = run(job, 3, 3);
+    const Outcome rest = train(
+        {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
+    EXPECT_EQ(rest.digest, one_go.digest);
+  }
+}
+
+TEST_F(Layout, ASingleWorkerKeepsNoBitsOutsideItsCheckpoint) {
+  JobSpec job = small_dcgan(images());
+  job.model.dropout = 0.3;
+  job.discriminator.steps = 2;
+  const Outcome one_go = run(job, 4, 6);
+  const Outcome half = run(job, 1, 3);
+  const Outcome rest = train(
+      {.job = job, .workers = 4, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
+  EXPECT_EQ(rest.digest, one_go.digest);
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "tests/fidelity/plain_reference.hpp"
+
+#include <limits>
+
+#include "gan/data/permutation.hpp"
+#include "gan/penalty.hpp"
+#include "gan/random_tensors.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+using pipeline::NetworkId;
+using pipeline::PassKind;
+
+at::MemoryFormat format_of(const JobSpec& job, const at::Tensor& tensor) {
+  const bool last = job.numerics.memory_format == MemoryFormat::kChannelsLast && tensor.dim() == 4;
+  return last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+}
+
+void convert(gan::Network& network, const JobSpec& job, at::ScalarType precision) {
+  for (const auto& named : network.parameters()) {
+    const at::Tensor value = named.parameter->tensor.detach().to(precision);
+    named.parameter->tensor.set_data(value.contiguous(format_of(job, value)));
+  }
+  for (const auto& named : network.statistics()) {
+    named.statistic->running = named.statistic->running.to(precision);
+    named.statistic->harvest = named.statistic->harvest.to(precision);
+  }
+}
+
+// The losses once more, by LibTorch's own functions instead of gan/losses.
+at::Tensor adversarial_loss(LossKind loss, const at::Tensor& logits, bool is_real) {
+  const at::Tensor target = is_real ? at::ones_like(logits) : at::zeros_like(logits);
+  switch (loss) {
+    case LossKind::kNonsaturating:
+      return at::binary_cross_entropy_with_logits(logits, target);
+    case LossKind::kLeastSquares:
+      return at::mse_loss(logits, target);
+    case LossKind::kHinge:
+      return (is_real ? 1.0 - logits : 1.0 + logits).clamp_min(0.0).mean();
+    default:
+      return (is_real ? -1.0 : 1.0) * logits.mean();
+  }
+}
+
+at::Tensor generator_loss(LossKind loss, const at::Tensor& logits) {
+  return loss == LossKind::kHinge ? -logits.mean() : adversarial_loss(loss, logits, true);
+}
+
+}  // namespace
+
+PlainReference::PlainReference(const JobSpec& job, at::ScalarType precision)
+    : job_(job),
+      precision_(precision),
+      dataset_(data::open_dataset(job.data, job.model, job.training.seed)),
+      networks_(gan::build_networks(job)) {
+  for (gan::Network* each : {&networks_.generator, &networks_.discriminator}) {
+    each->initialise(job.training.seed);
+    convert(*each, job, precision);
+  }
+}
+
+void PlainReference::set_weights(const NamedValues& values) {
+  const at::NoGradGuard no_grad;
+  for (gan::Network* each : {&networks_.generator, &networks_.discriminator}) {
+    for (const auto& named : each->parameters()) {
+      if (const auto found = values.find(named.name); found != values.end()) {
+        named.parameter->tensor.copy_(found->second);
+      }
+    }
+  }
+}
+
+PlainGradients PlainReference::gradients(const pipeline::Phase& phase, std::int64_t step,
+                                         int repeat) {
+  gan::Network& trained = network(phase.network);
+  for (gan::Network* each : {&networks_.generator, &networks_.discriminator}) {
+    for (const auto& named : each->parameters()) {
+      named.parameter->tensor.mutable_grad() = at::zeros_like(named.parameter->tensor);
+    }
+    for (const auto& named : each->statistics()) {
+      named.statistic->harvest.zero_();
+    }
+  }
+  PlainGradients result;
+  for (int microbatch = 0; microbatch < job_.training.microbatches; ++microbatch) {
+    at::Tensor loss;
+    for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {
+      const at::Tensor term = pass_loss({phase, step, repeat, pass, microbatch});
+      loss = loss.defined() ? loss + term : term;
+    }
+    torch::autograd::backward({loss}, {});
+    result.losses.push_back(loss.item<double>());
+  }
+  const double count = job_.training.microbatches;
+  for (const auto& named : trained.parameters()) {
+    result.mean[named.name] = named.parameter->tensor.grad() / count;
+  }
+  const bool is_discriminator = phase.network == NetworkId::kDiscriminator;
+  const double harvests = count * (is_discriminator ? 2.0 : 1.0);
+  for (const auto& named : trained.statistics()) {
+    result.statistics[named.name] = named.statistic->harvest / harvests;
+  }
+  return result;
+}
+
+at::Tensor PlainReference::pass_loss(const Place& at) {
+  switch (at.phase.passes[static_cast<std::size_t>(at.pass)]) {
+    case PassKind::kReal:
+      return adversarial_loss(job_.training.loss, logits(at, reals(at), 0), true);
+    case PassKind::kFake:
+      return adversarial_loss(job_.training.loss, logits(at, fakes(at), 1), false);
+    case PassKind::kRealFakePair:
+      return -at::log_sigmoid(logits(at, reals(at), 0) - logits(at, fakes(at), 1)).mean();
+    case PassKind::kGradientPenalty:
+      return gradient_penalty(at);
+    case PassKind::kR1:
+      return r1(at);
+    case PassKind::kGenerate:
+      return generator_loss(job_.training.loss, logits(at, fakes(at), 1));
+    case PassKind::kGeneratePair:
+      return -at::log_sigmoid(logits(at, fakes(at), 1) - logits(at, reals(at), 0)).mean();
+  }
+  return {};
+}
+
+PlainReference::Images PlainReference::reals(const Place& at) const {
+  // Every discriminator repeat sees new images; later phases of the step look at those of its last
+  // repeat.
+  const int repeat = at.phase.index == 0 ? at.repeat : job_.discriminator.steps - 1;
+  const int count = job_.images_per_microbatch();
+  const std::int64_t first = at.step * job_.images_per_step() +
+                             std::int64_t{repeat} * job_.training.batch +
+                             std::int64_t{at.microbatch} * count;
+  const data::SampleOrder order(job_.training.seed, dataset_->size());
+  const std::size_t elements = dataset_->shape().elements();
+  std::vector<float> pixels(static_cast<std::size_t>(count) * elements);
+  at::Tensor labels = at::zeros({count}, at::kLong);
+  for (int i = 0; i < count; ++i) {
+    const std::span<float> out =
+        std::span(pixels).subspan(static_cast<std::size_t>(i) * elements, elements);
+    labels[i] = dataset_->read(order.dataset_index(first + i), out);
+  }
+  std::vector<std::int64_t> shape = gan::example_shape(job_.model);
+  shape.insert(shape.begin(), count);
+  const at::Tensor images = at::from_blob(pixels.data(), shape, at::kFloat).clone().to(precision_);
+  return {images.contiguous(format_of(job_, images)), labels};
+}
+
+PlainReference::Images PlainReference::fakes(const Place& at) {
+  const int count = job_.images_per_microbatch();
+  const at::Tensor noise =
+      gan::keyed_normal(key(at, RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU)
+          .to(precision_);
+  gan::NamedTensors in{{"noise", noise}};
+  Images images;
+  if (job_.model.classes > 0) {
+    images.labels =
+        gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
+    in = in.with("labels", images.labels);
+  }
+  const bool trains_generator = at.phase.network == NetworkId::kGenerator;
+  const gan::Harvest harvest = trains_generator ? gan::Harvest::kYes : gan::Harvest::kNo;
+  images.pixels = networks_.generator.forward(in, context(at, harvest, 0));
+  if (!trains_generator) {
+    images.pixels = images.pixels.detach();
+  }
+  return images;
+}
+
+at::Tensor PlainReference::logits(const Place& at, const Images& images, int sub_pass) {
+  const bool trains_discriminator = at.phase.network == NetworkId::kDiscriminator;
+  const gan::Harvest harvest = trains_discriminator ? gan::Harvest::kYes : gan::Harvest::kNo;
+  return networks_.discriminator.forward(input(images), context(at, harvest, sub_pass));
+}
+
+at::Tensor PlainReference::gradient_penalty(const Place& at) {
+  const Images real = reals(at);
+  const at::Tensor fake = fakes(at).pixels;
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(fake.dim()), 1);
+  shape.front() = fake.size(0);
+  const at::Tensor mix =
+      gan::keyed_uniform(key(at, RandomDraw::kMix), shape, at::kCPU).to(precision_);
+  return gan::whole_network_penalty(networks_.discriminator, gan::PenaltyKind::kGradientPenalty,
+                                    job_.training.penalty.gradient_penalty,
+                                    input({mix * real.pixels + (1.0 - mix) * fake, real.labels}),
+                                    context(at, gan::Harvest::kNo, 0));
+}
+
+at::Tensor PlainReference::r1(const Place& at) {
+  return gan::whole_network_penalty(networks_.discriminator, gan::PenaltyKind::kR1,
+                                    job_.training.penalty.r1_gamma * at.phase.interval,
+                                    input(reals(at)), context(at, gan::Harvest::kNo, 0));
+}
+
+RandomKey PlainReference::key(const Place& at, RandomDraw draw) const {
+  return {.seed = job_.training.seed,
+          .step = at.step,
+          .phase = at.phase.index,
+          .repeat = at.repeat,
+          .pass = at.pass,
+          .microbatch = at.microbatch,
+          .draw = static_cast<std::int32_t>(draw)};
+}
+
+gan::ForwardContext PlainReference::context(const Place& at, gan::Harvest harvest,
+                                            int sub_pass) const {
+  gan::ForwardContext result{
+      .mode = gan::Mode::kTraining, .harvest = harvest, .key = key(at, RandomDraw::kDropout)};
+  result.key.pass = 2 * at.pass + sub_pass;
+  return result;
+}
+
+gan::NamedTensors PlainReference::input(const Images& images) const {
+  gan::NamedTensors in{{"image", images.pixels}};
+  return job_.model.classes > 0 ? in.with("labels", images.labels) : in;
+}
+
+gan::Network& PlainReference::network(NetworkId id) {
+  return id == NetworkId::kGenerator ? networks_.generator : networks_.discriminator;
+}
+
+double relative_error(const at::Tensor& value, const at::Tensor& reference) {
+  const at::Tensor expected = reference.to(at::kDouble);
+  const double difference = (value.to(at::kDouble) - expected).abs().max().item<double>();
+  const double scale = expected.abs().max().item<double>();
+  if (difference == 0.0) {
+    return 0.0;
+  }
+  return scale == 0.0 ? std::numeric_limits<double>::infinity() : difference / scale;
+}
+
+}  // namespace gangway::fidelity

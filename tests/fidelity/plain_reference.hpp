@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// One step's gradients as a textbook computes them: whole networks, LibTorch's autograd, plain sums
+// over the micro-batches, one process. Shares with Gangway the networks' definition, the keys of
+// random draws and the data; nothing of blocks, sweeps, leaves, arenas, trees or slices. Called by
+// tests from any one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gan/data/dataset.hpp"
+#include "gan/models/models.hpp"
+#include "pipeline/phases.hpp"
+
+namespace gangway::fidelity {
+
+using NamedValues = std::map<std::string, at::Tensor>;  ///< "discriminator/0/weight" → tensor
+
+struct PlainGradients {
+  NamedValues mean;        ///< over the micro-batches
+  NamedValues statistics;  ///< mean of what BatchNorm saw, over micro-batches and harvesting passes
+  std::vector<double> losses;  ///< by micro-batch
+};
+
+class PlainReference {
+ public:
+  /// Networks of the job's seed, in `precision` (kFloat or kDouble).
+  PlainReference(const JobSpec& job, at::ScalarType precision);
+
+  /// Replaces weights by the values of equal name; the rest stays.
+  void set_weights(const NamedValues& values);
+  /// Of one repeat of one phase of `step`.
+  [[nodiscard]] PlainGradients gradients(const pipeline::Phase& phase, std::int64_t step,
+                                         int repeat);
+
+ private:
+  struct Place {  // of a pass in the job, for its keys
+    const pipeline::Phase& phase;
+    std::int64_t step = 0;
+    int repeat = 0;
+    int pass = 0;
+    int microbatch = 0;
+  };
+  struct Images {
+    at::Tensor pixels;
+    at::Tensor labels;
+  };
+
+  [[nodiscard]] at::Tensor pass_loss(const Place& at);
+  [[nodiscard]] Images reals(const Place& at) const;
+  [[nodiscard]] Images fakes(const Place& at);
+  [[nodiscard]] at::Tensor logits(const Place& at, const Images& images, int sub_pass);
+  [[nodiscard]] at::Tensor gradient_penalty(const Place& at);
+  [[nodiscard]] at::Tensor r1(const Place& at);
+  [[nodiscard]] RandomKey key(const Place& at, RandomDraw draw) const;
+  [[nodiscard]] gan::ForwardContext context(const Place& at, gan::Harvest harvest,
+                                            int sub_pass) const;
+  [[nodiscard]] gan::NamedTensors input(const Images& images) const;
+  [[nodiscard]] gan::Network& network(pipeline::NetworkId id);
+
+  JobSpec job_;
+  at::ScalarType precision_;
+  std::unique_ptr<data::Dataset> dataset_;
+  gan::NetworkPair networks_;
+};
+
+/// Largest difference as a share of the reference's largest value; 0 where both are all zero.
+[[nodiscard]] double relative_error(const at::Tensor& value, const at::Tensor& reference);
+
+}  // namespace gangway::fidelity

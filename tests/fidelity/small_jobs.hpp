@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Jobs small enough to be trained dozens of times in a test, and the images that they learn. Any
+// thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "job/spec.hpp"
+
+namespace gangway::fidelity {
+
+/// Writes 64 random images of 28 x 28 pixels with labels 0..9 as an IDX folder; the same bytes
+/// every time.
+void write_tiny_images(const std::filesystem::path& folder);
+
+/// A DCGAN of 32 pixels with BatchNorm in 4 micro-batches of 4 images, on the images of `folder`.
+[[nodiscard]] JobSpec small_dcgan(const std::filesystem::path& folder);
+/// The dense pair on a toy mixture, in 4 micro-batches of 8 points. Its last discriminator layer
+/// has a bias.
+[[nodiscard]] JobSpec small_mlp();
+
+/// A job that has something of its own to go wrong.
+struct NamedJob {
+  std::string name;  ///< letters and digits
+  JobSpec job;
+  int steps = 3;  ///< enough for every phase to run twice where that is affordable
+};
+
+/// Every network, loss, penalty, optimiser and schedule there is.
+[[nodiscard]] std::vector<NamedJob> job_breadth(const std::filesystem::path& folder);
+
+}  // namespace gangway::fidelity

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "tests/fidelity/training_run.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+
+#include <ATen/Parallel.h>
+
+#include "checkpoint/digest.hpp"
+#include "checkpoint/directory.hpp"
+#include "comm/lane.hpp"
+#include "job/fingerprint.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "tests/comm/spawn_ranks.hpp"
+#include "worker/training.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the workers of one stretch tell their coordinator. Thread-safe.
+struct Reports {
+  std::mutex mutex;  // guards the two below
+  std::map<int, worker::CheckpointPartInfo> parts;
+  std::map<std::int64_t, StepLosses> losses;
+};
+
+/// A coordinator's side that knows its answers beforehand.
+class ScriptedLink final : public worker::CoordinatorLink {
+ public:
+  ScriptedLink(int worker, std::deque<worker::LeaseInfo> leases, Reports& reports)
+      : worker_(worker), leases_(std::move(leases)), reports_(reports) {}
+
+  worker::WelcomeInfo join(const worker::HelloInfo&, std::chrono::milliseconds) override {
+    return {};
+  }
+  void ready(const worker::ReadyInfo&) override {}
+  worker::LeaseInfo next_lease(std::chrono::milliseconds) override {
+    worker::LeaseInfo lease = leases_.front();
+    leases_.pop_front();
+    return lease;
+  }
+  void report(const worker::ProgressInfo& progress) override {
+    const std::scoped_lock lock(reports_.mutex);
+    for (const worker::MicrobatchLossInfo& loss : progress.losses) {
+      reports_.losses[progress.step][loss.microbatch] = loss;
+    }
+  }
+  void checkpoint_part(const worker::CheckpointPartInfo& part) override {
+    const std::scoped_lock lock(reports_.mutex);
+    reports_.parts[worker_] = part;
+  }
+  void picture(std::int64_t, const std::string&) override {}
+  void stop(ExitCode, const std::string&) override {}
+  void goodbye(std::chrono::milliseconds) override {}
+
+ private:
+  int worker_;
+  std::deque<worker::LeaseInfo> leases_;
+  Reports& reports_;
+};
+
+/// One step alone, then the rest: training may not depend on how steps are cut into leases.
+std::deque<worker::LeaseInfo> leases_of(const Stretch& stretch, const fs::path& checkpoint) {
+  return {{.begin = stretch.begin, .end = stretch.begin + 1},
+          {.begin = stretch.begin + 1,
+           .end = stretch.end,
+           .checkpoint_directory = checkpoint.string(),
+           .last = true}};
+}
+
+worker::WelcomeInfo welcome_of(const Stretch& stretch, const fs::path& run_directory) {
+  worker::WelcomeInfo welcome;
+  welcome.run_directory = run_directory.string();
+  welcome.resume_directory = stretch.resume.string();
+  welcome.start_step = stretch.begin;
+  for (int i = 0; i < stretch.workers; ++i) {
+    const MicrobatchRange range =
+        microbatch_range(stretch.job.training.microbatches, stretch.workers, i);
+    welcome.ranges.push_back({i, range.begin, range.end});
+  }
+  return welcome;
+}
+
+checkpoint::Manifest manifest_of(const Stretch& stretch, const Reports& reports) {
+  const std::int64_t images = stretch.end * stretch.job.images_per_step();
+  checkpoint::Manifest manifest{.step = stretch.end,
+                                .images = images,
+                                .job_yaml = "fidelity: test\n",
+                                .job_fingerprint = job_fingerprint(stretch.job),
+                                .model_fingerprint = model_fingerprint(stretch.job),
+                                .numerics = numerics_text(stretch.job),
+                                .data_fingerprint = "tiny",
+                                .data_cursor = images,
+                                .created = "2026-01-01T00:00:00Z"};
+  for (const auto& [worker, part] : reports.parts) {
+    if (!part.error.empty()) {
+      throw std::runtime_error(part.error);
+    }
+    manifest.files.push_back({part.file, worker, part.bytes, part.xxh3_128});
+  }
+  return manifest;
+}
+
+void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::WelcomeInfo& welcome,
+                ScriptedLink& link, int worker) {
+  at::set_num_threads(stretch.job.numerics.threads);
+  comm::LoopbackTransport transport(hub, worker);
+  comm::Lane lane([] {});
+  // OpenMP counts threads a thread: the lane's updates would use all cores, and some start-up time.
+  lane.wait(lane.submit([] { at::set_num_threads(1); }));
+  try {
+    worker::Training({stretch.job, welcome, link, transport, lane}).run();
+  } catch (...) {
+    hub.kill(worker);  // the others fail at once instead of at their deadlines
+    throw;
+  }
+}
+
+}  // namespace
+
+Outcome train(const Stretch& stretch, const fs::path& run_directory) {
+  fs::create_directory(run_directory);
+  const fs::path temporary =
+      checkpoint::begin_checkpoint(run_directory / "checkpoints", stretch.end);
+  const worker::WelcomeInfo welcome = welcome_of(stretch, run_directory);
+  comm::LoopbackHub hub(stretch.workers);
+  if (stretch.disturbance) {
+    hub.inject(stretch.disturbance);
+  }
+  Reports reports;
+  comm::spawn_ranks(stretch.workers, [&](int worker) {
+    ScriptedLink link(worker, leases_of(stretch, temporary), reports);
+    run_worker(stretch, hub, welcome, link, worker);
+  });
+  Outcome outcome{
+      .checkpoint = checkpoint::commit_checkpoint(temporary, manifest_of(stretch, reports)),
+      .losses = reports.losses};
+  outcome.digest = checkpoint::digest(outcome.checkpoint);
+  return outcome;
+}
+
+std::map<std::string, at::Tensor> tensors_of(const fs::path& checkpoint) {
+  const checkpoint::CheckpointReader reader(checkpoint);
+  std::map<std::string, at::Tensor> tensors;
+  for (const checkpoint::TensorRecord* record : reader.tensors()) {
+    if (record->type == checkpoint::ElementType::kF32) {
+      at::Tensor tensor = at::empty(record->shape, at::kFloat);
+      std::memcpy(tensor.mutable_data_ptr(), record->bytes.data(), record->bytes.size());
+      tensors[record->name] = tensor;
+    }
+  }
+  return tensors;
+}
+
+bool is_finite(const Outcome& outcome) {
+  for (const auto& [step, losses] : outcome.losses) {
+    for (const auto& [microbatch, loss] : losses) {
+      if (!std::isfinite(loss.generator) || !std::isfinite(loss.discriminator)) {
+        return false;
+      }
+    }
+  }
+  for (const auto& [name, tensor] : tensors_of(outcome.checkpoint)) {
+    if (!at::isfinite(tensor).all().item<bool>()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool same_losses(const Outcome& left, const Outcome& right) {
+  const auto same = [](const worker::MicrobatchLossInfo& a, const worker::MicrobatchLossInfo& b) {
+    return std::bit_cast<std::uint64_t>(a.generator) == std::bit_cast<std::uint64_t>(b.generator) &&
+           std::bit_cast<std::uint64_t>(a.discriminator) ==
+               std::bit_cast<std::uint64_t>(b.discriminator);
+  };
+  if (left.losses.size() != right.losses.size()) {
+    return false;
+  }
+  for (const auto& [step, losses] : left.losses) {
+    const auto other = right.losses.find(step);
+    if (other == right.losses.end() || other->second.size() != losses.size()) {
+      return false;
+    }
+    for (const auto& [microbatch, loss] : losses) {
+      if (!other->second.contains(microbatch) || !same(loss, other->second.at(microbatch))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace gangway::fidelity

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Real training in one process: every worker a thread with its own Training and lane, a loopback
+// for the wires and a coordinator that only hands out leases. Called by the fidelity tests from the
+// test's thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "comm/loopback_transport.hpp"
+#include "gan/torch.hpp"
+#include "job/spec.hpp"
+#include "worker/coordinator_link.hpp"
+
+namespace gangway::fidelity {
+
+/// Losses of one step, by micro-batch.
+using StepLosses = std::map<int, worker::MicrobatchLossInfo>;
+
+struct Outcome {
+  std::filesystem::path checkpoint;           ///< committed; of the last step
+  std::string digest;                         ///< of that checkpoint
+  std::map<std::int64_t, StepLosses> losses;  ///< by steps done
+};
+
+/// Steps [begin, end) of a job on a number of workers.
+struct Stretch {
+  const JobSpec& job;
+  int workers = 1;
+  std::int64_t begin = 0;
+  std::int64_t end = 1;
+  std::filesystem::path resume = {};  ///< checkpoint of step `begin`, where that is not 0
+  comm::LoopbackHub::Injector disturbance = nullptr;  ///< what happens to messages
+};
+
+/// Trains and commits a checkpoint below `run_directory`, which must be new. Rethrows the first
+/// failure of a worker.
+[[nodiscard]] Outcome train(const Stretch& stretch, const std::filesystem::path& run_directory);
+
+/// All float tensors of a checkpoint by name, in their shapes. Copies.
+[[nodiscard]] std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& checkpoint);
+
+/// Whether every loss and every stored value is a finite number.
+[[nodiscard]] bool is_finite(const Outcome& outcome);
+
+/// Whether both trained with the same losses, bit for bit.
+[[nodiscard]] bool same_losses(const Outcome& left, const Outcome& right);
+
+}  // namespace gangway::fidelity

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// The exact lists of the small jobs; what holds for all jobs is in schedule_rules_test.cpp.
+#include "pipeline/schedule.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gangway::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// The schedule as lines, "phase.repeat: what".
+std::vector<std::string> lines(const JobSpec& job, LocalMicrobatches local, std::int64_t step = 0) {
+  std::vector<std::string> text;
+  for (const Instruction& instruction : one_stage_schedule(phases_of(job), local, step)) {
+    text.push_back(std::to_string(instruction.phase) + "." + std::to_string(instruction.repeat) +
+                   ": " + describe(instruction));
+  }
+  return text;
+}
+
+TEST(Schedule, OfAPlainJobWithOneMicrobatch) {
+  EXPECT_THAT(lines(JobSpec{}, {3, 4}),
+              ElementsAre("0.0: open leaf of discriminator pass 0 micro-batch 3",
+                          "0.0: forward discriminator pass 0 micro-batch 3",
+                          "0.0: backward discriminator pass 0 micro-batch 3",
+                          "0.0: forward generator pass 1 micro-batch 3",
+                          "0.0: forward discriminator pass 1 micro-batch 3",
+                          "0.0: backward discriminator pass 1 micro-batch 3",
+                          "0.0: close leaf of discriminator pass 0 micro-batch 3",
+                          "0.0: reduce discriminator", "0.0: update discriminator",
+                          "1.0: open leaf of generator pass 0 micro-batch 3",
+                          "1.0: forward generator pass 0 micro-batch 3",
+                          "1.0: forward discriminator pass 0 micro-batch 3",
+                          "1.0: backward discriminator pass 0 micro-batch 3",
+                          "1.0: backward generator pass 0 micro-batch 3",
+                          "1.0: close leaf of generator pass 0 micro-batch 3",
+                          "1.0: reduce generator", "1.0: update generator"));
+}
+
+TEST(Schedule, OfARelativisticJobThatClipsTheGenerator) {
+  JobSpec job;
+  job.training.loss = LossKind::kRelativistic;
+  job.generator.clip_norm = 1.0;
+  EXPECT_THAT(
+      lines(job, {0, 1}),
+      ElementsAre("0.0: open leaf of discriminator pass 0 micro-batch 0",
+                  "0.0: forward generator pass 0 micro-batch 0",
+                  "0.0: forward discriminator pass 0 micro-batch 0",
+                  "0.0: backward discriminator pass 0 micro-batch 0",
+                  "0.0: close leaf of discriminator pass 0 micro-batch 0",
+                  "0.0: reduce discriminator", "0.0: update discriminator",
+                  "1.0: open leaf of generator pass 0 micro-batch 0",
+                  "1.0: forward generator pass 0 micro-batch 0",
+                  "1.0: forward discriminator pass 0 micro-batch 0",
+                  "1.0: backward discriminator pass 0 micro-batch 0",
+                  "1.0: backward generator pass 0 micro-batch 0",
+                  "1.0: close leaf of generator pass 0 micro-batch 0", "1.0: reduce generator",
+                  "1.0: agree on generator", "1.0: update generator"));
+}
+
+TEST(Schedule, OfAGradientPenaltyMakesFakesOfItsOwn) {
+  JobSpec job;
+  job.training.loss = LossKind::kWasserstein;
+  job.training.penalty.gradient_penalty = 10.0;
+  const std::vector<std::string> all = lines(job, {0, 1});
+  EXPECT_THAT(std::vector<std::string>(all.begin() + 6, all.begin() + 9),
+              ElementsAre("0.0: forward generator pass 2 micro-batch 0",
+                          "0.0: penalty forward discriminator pass 2 micro-batch 0",
+                          "0.0: penalty backward discriminator pass 2 micro-batch 0"));
+}
+
+TEST(Schedule, OfALazyRegulariserBetweenItsTwoNeighbours) {
+  JobSpec job;
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
+  const std::vector<std::string> all = lines(job, {0, 1}, 8);
+  ASSERT_EQ(all.size(), 23U);
+  EXPECT_THAT(std::vector<std::string>(all.begin() + 9, all.begin() + 15),
+              ElementsAre("1.0: open leaf of discriminator pass 0 micro-batch 0",
+                          "1.0: penalty forward discriminator pass 0 micro-batch 0",
+                          "1.0: penalty backward discriminator pass 0 micro-batch 0",
+                          "1.0: close leaf of discriminator pass 0 micro-batch 0",
+                          "1.0: reduce discriminator", "1.0: update discriminator"));
+}
+
+TEST(Schedule, LeavesALazyRegulariserOutInBetween) {
+  JobSpec job;
+  const std::vector<std::string> plain = lines(job, {0, 2}, 0);
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
+  const std::vector<std::string> lazy = lines(job, {0, 2}, 3);
+  ASSERT_EQ(lazy.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(lazy[i].substr(1),
+              plain[i].substr(1));  // all but the phase's number, which the regulariser shifts
+  }
+}
+
+TEST(Schedule, FinishesAMicrobatchBeforeTheNext) {
+  std::vector<int> order;
+  for (const Instruction& instruction : one_stage_schedule(phases_of(JobSpec{}), {2, 5}, 0)) {
+    if (instruction.operation == Operation::kOpenLeaf) {
+      order.push_back(instruction.microbatch);
+    }
+  }
+  EXPECT_THAT(order, ElementsAre(2, 3, 4, 2, 3, 4));
+}
+
+TEST(Schedule, OfAWorkerWithoutMicrobatchesStillReducesAndUpdates) {
+  EXPECT_THAT(lines(JobSpec{}, {2, 2}),
+              ElementsAre("0.0: reduce discriminator", "0.0: update discriminator",
+                          "1.0: reduce generator", "1.0: update generator"));
+}
+
+TEST(Schedule, InstructionsCompareByAllTheirParts) {
+  const Instruction one{.operation = Operation::kBackward, .microbatch = 1};
+  Instruction other = one;
+  EXPECT_EQ(one, other);
+  other.pass = 1;
+  EXPECT_FALSE(one == other);
+}
+
+}  // namespace
+}  // namespace gangway::pipeline

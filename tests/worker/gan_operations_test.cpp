@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "worker/gan_operations.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "comm/loopback_transport.hpp"
+#include "gan/data/dataset.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/worker/small_network.hpp"
+#include "worker/training.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using pipeline::Instruction;
+using pipeline::NetworkId;
+using pipeline::Operation;
+
+/// One worker with all micro-batches, driven instruction by instruction.
+class SingleWorker {
+ public:
+  explicit SingleWorker(const JobSpec& job)
+      : job_(job),
+        transport_(hub_, 0),
+        phases_(pipeline::phases_of(job_)),
+        dataset_(data::open_dataset(job_.data, job_.model, job_.training.seed)),
+        networks(job_, 1),
+        exchange_{transport_, lane_, {all()}, job_.training.microbatches, std::chrono::seconds(20)},
+        reals_(job_, *dataset_, all(), 0),
+        operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_,
+                    all()}) {}
+
+  [[nodiscard]] std::vector<Instruction> schedule(std::int64_t step) const {
+    return pipeline::one_stage_schedule(phases_, {0, job_.training.microbatches}, step);
+  }
+  void perform(const std::vector<Instruction>& schedule) {
+    pipeline::execute(schedule, operations);
+  }
+
+ private:
+  [[nodiscard]] comm::MicrobatchRange all() const { return {0, job_.training.microbatches}; }
+
+  JobSpec job_;
+  comm::LoopbackHub hub_{1};
+  comm::LoopbackTransport transport_;
+  comm::Lane lane_{[] {}};
+  std::vector<pipeline::Phase> phases_;
+  std::unique_ptr<data::Dataset> dataset_;
+
+ public:
+  Networks networks;
+
+ private:
+  Exchange exchange_;
+  RealBatches reals_;
+
+ public:
+  GanOperations operations;
+};
+
+/// The instructions of `schedule` that belong to phases training `network`.
+std::vector<Instruction> of_network(const std::vector<Instruction>& schedule, const JobSpec& job,
+                                    NetworkId network) {
+  const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
+  std::vector<Instruction> found;
+  for (const Instruction& instruction : schedule) {
+    if (phases[static_cast<std::size_t>(instruction.phase)].network == network) {
+      found.push_back(instruction);
+    }
+  }
+  return found;
+}
+
+std::vector<float> copy(const comm::Arena& arena) {
+  return {arena.data(), arena.data() + arena.size()};
+}
+
+class GanOperationsTest : public ::testing::Test {
+ protected:
+  GanOperationsTest() { fidelity::write_tiny_images(scratch_.path()); }
+  [[nodiscard]] JobSpec dcgan() const { return fidelity::small_dcgan(scratch_.path()); }
+
+ private:
+  testing::ScratchFolder scratch_;
+};
+
+TEST_F(GanOperationsTest, TheGeneratorsPhaseLeavesTheDiscriminatorUntouched) {
+  const JobSpec job = dcgan();
+  SingleWorker worker(job);
+  worker.operations.begin_step(0);
+  worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
+  const std::vector<float> weights = copy(worker.networks.discriminator.weights());
+  const std::vector<float> moments = copy(worker.networks.discriminator.first_moment());
+  std::vector<at::Tensor> gradients;
+  for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+    gradients.push_back(named.parameter->tensor.grad().clone());
+    EXPECT_GT(gradients.back().abs().max().item<float>(), 0.0F) << named.name;
+  }
+  worker.perform(of_network(worker.schedule(0), job, NetworkId::kGenerator));
+  EXPECT_EQ(copy(worker.networks.discriminator.weights()), weights);  // statistics included
+  EXPECT_EQ(copy(worker.networks.discriminator.first_moment()), moments);
+  std::size_t i = 0;
+  for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+    EXPECT_TRUE(at::equal(named.parameter->tensor.grad(), gradients[i++])) << named.name;
+  }
+}
+
+TEST_F(GanOperationsTest, TheGeneratorsPhaseComputesNoneOfTheDiscriminatorsWeightGradients) {
+  for (const LossKind loss : {LossKind::kNonsaturating, LossKind::kRelativistic}) {
+    JobSpec job = dcgan();
+    job.training.loss = loss;
+    SingleWorker worker(job);
+    worker.operations.begin_step(0);
+    worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
+    for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+      named.parameter->tensor.mutable_grad() = at::Tensor();
+    }
+    worker.perform(of_network(worker.schedule(0), job, NetworkId::kGenerator));
+    for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+      EXPECT_FALSE(named.parameter->tensor.grad().defined()) << named.name;
+    }
+  }
+}
+
+TEST_F(GanOperationsTest, TheDiscriminatorsPhasesLeaveTheGeneratorUntouched) {
+  JobSpec job = dcgan();
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r1_interval = 4};
+  SingleWorker worker(job);
+  const std::vector<float> weights = copy(worker.networks.generator.weights());
+  worker.operations.begin_step(0);
+  worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
+  EXPECT_EQ(copy(worker.networks.generator.weights()), weights);
+  EXPECT_EQ(worker.networks.generator.updates, 0);
+  EXPECT_EQ(worker.networks.discriminator.updates, 2);
+  for (const auto& named : worker.networks.pair.generator.parameters()) {
+    EXPECT_FALSE(named.parameter->tensor.grad().defined()) << named.name;
+  }
+}
+
+TEST_F(GanOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
+  JobSpec job = fidelity::small_mlp();
+  job.model.activation = Activation::kSoftplus;  // smooth: all other biases have an influence
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
+  job.discriminator.optimizer.betas = {0.0, 0.99};  // the first moment is the gradient
+  SingleWorker worker(job);
+  worker.operations.begin_step(0);
+  worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
+  NetworkState& state = worker.networks.discriminator;
+  for (const NetworkState::Place& place : state.places()) {
+    const float largest = NetworkState::view(state.first_moment(), place).abs().max().item<float>();
+    if (place.name == "discriminator/3/bias") {
+      EXPECT_EQ(largest, 0.0F);
+    } else {
+      EXPECT_GT(largest, 0.0F) << place.name;
+    }
+  }
+}
+
+TEST_F(GanOperationsTest, ReportsAFiniteLossForEveryMicrobatch) {
+  SingleWorker worker(dcgan());
+  for (std::int64_t step = 0; step < 2; ++step) {
+    worker.operations.begin_step(step);
+    worker.perform(worker.schedule(step));
+    ASSERT_EQ(worker.operations.losses().size(), 4U);
+    for (int microbatch = 0; microbatch < 4; ++microbatch) {
+      const MicrobatchLoss& loss = worker.operations.losses()[static_cast<std::size_t>(microbatch)];
+      EXPECT_EQ(loss.microbatch, microbatch);
+      EXPECT_TRUE(std::isfinite(loss.generator) && loss.generator > 0.0);
+      EXPECT_TRUE(std::isfinite(loss.discriminator) && loss.discriminator > 0.0);
+    }
+  }
+}
+
+TEST_F(GanOperationsTest, ClipsTheMeanGradientToTheNormOfTheJob) {
+  JobSpec job = dcgan();
+  job.discriminator.optimizer.betas = {0.0, 0.99};
+  job.discriminator.clip_norm = 0.01;
+  SingleWorker worker(job);
+  worker.operations.begin_step(0);
+  worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
+  double squares = 0.0;
+  for (const float value : copy(worker.networks.discriminator.first_moment())) {
+    squares += static_cast<double>(value) * value;
+  }
+  EXPECT_NEAR(std::sqrt(squares), 0.01, 1e-6);
+}
+
+TEST_F(GanOperationsTest, ClipsOnlyTheNetworkThatAsksForIt) {
+  JobSpec job = dcgan();
+  job.generator.optimizer.betas = {0.0, 0.99};
+  job.discriminator.clip_norm = 0.01;
+  job.discriminator.optimizer.lr = 0.0;
+  SingleWorker clipped(job);
+  job.discriminator.clip_norm = 0.0;
+  SingleWorker unclipped(job);
+  for (SingleWorker* worker : {&clipped, &unclipped}) {
+    worker->operations.begin_step(0);
+    worker->perform(worker->schedule(0));
+  }
+  EXPECT_TRUE(same_bits(clipped.networks.generator.first_moment(),
+                        unclipped.networks.generator.first_moment()));
+  EXPECT_FALSE(same_bits(clipped.networks.discriminator.first_moment(),
+                         unclipped.networks.discriminator.first_moment()));
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "worker/network_state.hpp"
+
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "tests/worker/small_network.hpp"
+
+namespace gangway::worker {
+namespace {
+
+std::vector<at::Tensor> values_of(gan::Network& network) {
+  std::vector<at::Tensor> values;
+  for (const auto& named : network.parameters()) {
+    values.push_back(named.parameter->tensor.detach().clone());
+  }
+  for (const auto& named : network.statistics()) {
+    values.push_back(named.statistic->running.clone());
+  }
+  return values;
+}
+
+bool lies_in(const at::Tensor& tensor, const comm::Arena& arena) {
+  const float* data = tensor.const_data_ptr<float>();
+  return arena.data() <= data && data + tensor.numel() <= arena.data() + arena.size();
+}
+
+at::Tensor output_of(gan::Network& network, gan::Harvest harvest) {
+  const at::Tensor image =
+      at::arange(2 * 3 * 8 * 8, at::kFloat).reshape({2, 3, 8, 8}).div(384.0).sub(0.5);
+  return network.forward({{"image", image}},
+                         {.mode = gan::Mode::kTraining, .harvest = harvest, .key = {}});
+}
+
+TEST(NetworkState, KeepsTheNetworksValuesWhenItTakesThemIntoItsArena) {
+  gan::Network network = small_network("generator");
+  const std::vector<at::Tensor> before = values_of(network);
+  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  const std::vector<at::Tensor> after = values_of(network);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_TRUE(at::equal(after[i], before[i])) << state.places()[i].name;
+  }
+}
+
+TEST(NetworkState, BindsEveryTensorToItsPlaceOfTheArena) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, MemoryFormat::kContiguous, 2, Averaging::kNo);
+  std::size_t i = 0;
+  for (const auto& named : network.parameters()) {
+    const NetworkState::Place& place = state.places()[i++];
+    EXPECT_EQ(place.name, named.name);
+    EXPECT_FALSE(place.is_statistic);
+    EXPECT_EQ(named.parameter->tensor.const_data_ptr<float>(),
+              state.weights().data() + place.range.begin);
+    EXPECT_TRUE(named.parameter->tensor.requires_grad());
+  }
+  for (const auto& named : network.statistics()) {
+    const NetworkState::Place& place = state.places()[i++];
+    EXPECT_EQ(place.name, named.name);
+    EXPECT_TRUE(place.is_statistic);
+    EXPECT_GE(place.range.begin, state.layout().statistics_range().begin);
+    EXPECT_EQ(named.statistic->running.const_data_ptr<float>(),
+              state.weights().data() + place.range.begin);
+  }
+  EXPECT_EQ(i, state.places().size());
+}
+
+TEST(NetworkState, CountsParametersWithoutPaddingOrStatistics) {
+  gan::Network network = small_network("generator", 20);
+  const NetworkState state(network, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  EXPECT_EQ(state.num_parameters(), 20 * 27 + 20 + 20 + 5 * 20 * 64 + 5 + 5 + 1);
+}
+
+TEST(NetworkState, StoresConvolutionsWithChannelsLastWhereTheJobSaysSo) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  const at::Tensor weight = network.parameters().front().parameter->tensor;
+  EXPECT_TRUE(weight.is_contiguous(at::MemoryFormat::ChannelsLast));
+  const NetworkState::Place& place = state.places().front();
+  // Element (output, channel, row, column) of [20, 3, 3, 3].
+  const float* memory = state.weights().data() + place.range.begin;
+  EXPECT_EQ(memory[((4 * 3 + 2) * 3 + 1) * 3 + 0], weight[4][0][2][1].item<float>());
+  EXPECT_EQ(memory[((4 * 3 + 2) * 3 + 1) * 3 + 2], weight[4][2][2][1].item<float>());
+  EXPECT_TRUE(NetworkState::view(state.weights(), place).equal(weight));
+}
+
+TEST(NetworkState, OutputsTheSameInBothMemoryFormatsUpToRounding) {
+  gan::Network plain = small_network("generator");
+  gan::Network last = small_network("generator");
+  const NetworkState plain_state(plain, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  const NetworkState last_state(last, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  EXPECT_TRUE(at::allclose(output_of(last, gan::Harvest::kNo), output_of(plain, gan::Harvest::kNo),
+                           1e-5, 1e-6));
+}
+
+TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  comm::Arena leaf(state.layout().size());
+  state.bind_gradients(leaf);
+  torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
+  for (const NetworkState::Place& place : state.places()) {
+    EXPECT_GT(NetworkState::view(leaf, place).abs().max().item<float>(), 0.0F) << place.name;
+  }
+  for (const auto& named : network.parameters()) {
+    EXPECT_TRUE(lies_in(named.parameter->tensor.grad(), leaf)) << named.name;
+  }
+}
+
+TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  comm::Arena once(state.layout().size());
+  comm::Arena twice(state.layout().size());
+  state.bind_gradients(once);
+  torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
+  state.bind_gradients(twice);
+  for (int pass = 0; pass < 2; ++pass) {
+    torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
+  }
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    ASSERT_EQ(twice.data()[i], 2.0F * once.data()[i]) << i;
+  }
+}
+
+TEST(NetworkState, RunsABodyWithOtherWeightsAndComesBack) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  comm::Arena other(state.layout().size());
+  const at::Tensor weight = network.parameters().front().parameter->tensor;
+  state.with_weights(other, [&] {
+    EXPECT_TRUE(lies_in(weight, other));
+    EXPECT_EQ(weight.abs().max().item<float>(), 0.0F);
+    EXPECT_TRUE(lies_in(network.statistics().front().statistic->running, other));
+  });
+  EXPECT_TRUE(lies_in(weight, state.weights()));
+  EXPECT_TRUE(lies_in(network.statistics().front().statistic->running, state.weights()));
+}
+
+TEST(NetworkState, ComesBackToItsWeightsAfterABodyThatThrows) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  comm::Arena other(state.layout().size());
+  EXPECT_THROW(state.with_weights(other, [] { throw std::runtime_error("the disk is full"); }),
+               std::runtime_error);
+  for (const auto& named : network.parameters()) {
+    EXPECT_TRUE(lies_in(named.parameter->tensor, state.weights())) << named.name;
+  }
+}
+
+TEST(NetworkState, BeginsItsAverageWithTheWeights) {
+  gan::Network network = small_network("generator");
+  NetworkState with(network, MemoryFormat::kChannelsLast, 1, Averaging::kYes);
+  ASSERT_NE(with.average(), nullptr);
+  EXPECT_TRUE(same_bits(*with.average(), with.weights()));
+  gan::Network other = small_network("discriminator");
+  NetworkState without(other, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  EXPECT_EQ(without.average(), nullptr);
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// A network with every kind of tensor in a few thousand elements. Any thread.
+#pragma once
+
+#include <string>
+
+#include "comm/arena.hpp"
+#include "gan/network.hpp"
+
+namespace gangway::worker {
+
+/// "image" [N, 3, 8, 8] → convolution to `channels` with BatchNorm → dense layer with bias to [N,
+/// 1]. Initialised.
+[[nodiscard]] gan::Network small_network(const std::string& name, std::int64_t channels = 20);
+
+/// Whether two arenas hold the same bits.
+[[nodiscard]] bool same_bits(const comm::Arena& left, const comm::Arena& right);
+
+}  // namespace gangway::worker

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include "gan/cuda/random_kernels.hpp"
-
 #include <algorithm>
 #include <string>
 
+#include "gan/cuda/random_kernels.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::cuda {
 namespace {
 
-constexpr int kThreads = 256;             // a block
+constexpr int kThreads = 256;              // a block
 constexpr std::int64_t kMaxBlocks = 4096;  // the kernels stride over what is beyond
 
 /// One thread draws the four elements of a Philox block, as the CPU does.
 __global__ void normal_kernel(KeyedRandom random, float* out, std::int64_t count) {
   const std::int64_t groups = (count + 3) / 4;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; group < groups; group += stride) {
+  for (std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+       group < groups; group += stride) {
     float four[4];
     random.normal4(static_cast<std::uint64_t>(group), four);
     for (int lane = 0; lane < 4 && group * 4 + lane < count; ++lane) {
@@ -27,13 +27,15 @@ __global__ void normal_kernel(KeyedRandom random, float* out, std::int64_t count
 
 __global__ void uniform_kernel(KeyedRandom random, float* out, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += stride) {
     out[i] = random.uniform(static_cast<std::uint64_t>(i));
   }
 }
 
 unsigned int blocks_for(std::int64_t threads) {
-  return static_cast<unsigned int>(std::clamp((threads + kThreads - 1) / kThreads, std::int64_t{1}, kMaxBlocks));
+  return static_cast<unsigned int>(
+      std::clamp((threads + kThreads - 1) / kThreads, std::int64_t{1}, kMaxBlocks));
 }
 
 void check_launch(const char* what) {

@@ -11,12 +11,15 @@ namespace {
 constexpr std::int64_t kBatch = 500;  // images at a time: some 40 MB of activations
 
 template <typename IndexOf>
-at::Tensor read_images(const data::Dataset& dataset, std::int64_t first, std::int64_t count, const IndexOf& index_of) {
+at::Tensor read_images(const data::Dataset& dataset, std::int64_t first, std::int64_t count,
+                       const IndexOf& index_of) {
   const data::ExampleShape shape = dataset.shape();
-  const at::Tensor images = at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat);
+  const at::Tensor images =
+      at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat);
   float* out = images.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < count; ++i) {
-    dataset.read(index_of(first + i), {out + static_cast<std::size_t>(i) * shape.elements(), shape.elements()});
+    dataset.read(index_of(first + i),
+                 {out + static_cast<std::size_t>(i) * shape.elements(), shape.elements()});
   }
   return images;
 }

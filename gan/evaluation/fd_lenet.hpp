@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// FD-LeNet: the Fréchet distance between generated and real images on the features of this project's own LeNet.
+// FD-LeNet: the Fréchet distance between generated and real images on the features of this
+// project's own LeNet.
 //
-// It ranks generators trained on Fashion-MNIST and like data; it is not the FID, which is defined by the weights of an
-// Inception network (Heusel et al., 2017), and its values cannot be compared with published FIDs.
+// It ranks generators trained on Fashion-MNIST and like data; it is not the FID, which is defined
+// by the weights of an Inception network (Heusel et al., 2017), and its values cannot be compared
+// with published FIDs.
 #pragma once
 
 #include <functional>
@@ -18,11 +20,13 @@ using ImageSource = std::function<at::Tensor(std::int64_t first, std::int64_t co
 
 /// Examples first, first + 1, … of a data set.
 [[nodiscard]] ImageSource images_of(const data::Dataset& dataset);
-/// Examples of a data set at the places of a keyed permutation, so that a part of it is a fair sample.
+/// Examples of a data set at the places of a keyed permutation, so that a part of it is a fair
+/// sample.
 [[nodiscard]] ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed);
 
 /// Statistics of the features of the first `count` images, read in batches of 500. @pre count >= 2
-[[nodiscard]] FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count);
+[[nodiscard]] FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images,
+                                                 std::int64_t count);
 
 /// What `gangway evaluate` prints.
 struct FdLenetScore {

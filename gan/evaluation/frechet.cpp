@@ -4,7 +4,8 @@
 namespace gangway::gan {
 namespace {
 
-/// Square root of a symmetric positive semidefinite matrix; eigenvalues that rounding made negative count as zero.
+/// Square root of a symmetric positive semidefinite matrix; eigenvalues that rounding made negative
+/// count as zero.
 at::Tensor symmetric_root(const at::Tensor& matrix) {
   const auto [values, vectors] = at::linalg_eigh(matrix);
   return (vectors * values.clamp_min(0.0).sqrt()).matmul(vectors.t());

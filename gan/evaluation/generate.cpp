@@ -7,10 +7,11 @@
 namespace gangway::gan {
 namespace {
 
-at::Tensor generate(Network& generator, const ModelSpec& model, const at::Tensor& noise, const at::Tensor& labels) {
+at::Tensor generate(Network& generator, const ModelSpec& model, const at::Tensor& noise,
+                    const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
-  const NamedTensors in =
-      model.classes > 0 ? NamedTensors{{"noise", noise}, {"labels", labels}} : NamedTensors{{"noise", noise}};
+  const NamedTensors in = model.classes > 0 ? NamedTensors{{"noise", noise}, {"labels", labels}}
+                                            : NamedTensors{{"noise", noise}};
   return generator.forward(in, {.mode = Mode::kEvaluation, .harvest = Harvest::kNo, .key = {}});
 }
 
@@ -21,12 +22,14 @@ RandomKey with_draw(RandomKey key, RandomDraw draw) {
 
 }  // namespace
 
-at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model, std::span<const std::uint64_t> seeds,
+at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
+                              std::span<const std::uint64_t> seeds,
                               std::optional<std::int64_t> label) {
   if (label && (*label < 0 || *label >= model.classes)) {
     throw ConfigError("there is no label " + std::to_string(*label) + ": the model has " +
-                      (model.classes == 0 ? "no labels; leave --label out"
-                                          : "the labels 0 to " + std::to_string(model.classes - 1)));
+                      (model.classes == 0
+                           ? "no labels; leave --label out"
+                           : "the labels 0 to " + std::to_string(model.classes - 1)));
   }
   const auto count = static_cast<std::int64_t>(seeds.size());
   const at::Tensor noise = at::empty({count, model.latent}, at::kFloat);
@@ -37,7 +40,8 @@ at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model, std::s
     noise[i].copy_(keyed_normal(key, {model.latent}, at::kCPU));
     if (model.classes > 0) {
       const auto classes = static_cast<std::uint64_t>(model.classes);
-      labels.mutable_data_ptr<std::int64_t>()[i] = label.value_or(static_cast<std::int64_t>(seed % classes));
+      labels.mutable_data_ptr<std::int64_t>()[i] =
+          label.value_or(static_cast<std::int64_t>(seed % classes));
     }
   }
   return generate(generator, model, noise, labels);
@@ -51,7 +55,8 @@ ImageSource evaluation_samples(Network& generator, const ModelSpec& model, std::
       const RandomKey key{.seed = seed, .step = first + i, .phase = kPhaseEvaluation};
       noise[i].copy_(keyed_normal(with_draw(key, RandomDraw::kNoise), {model.latent}, at::kCPU));
       if (model.classes > 0) {
-        labels[i].copy_(keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
+        labels[i].copy_(
+            keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
       }
     }
     return generate(generator, model, noise, labels);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Pictures from a generator in evaluation mode (running statistics of BatchNorm), with keyed noise. Compute thread only.
+// Pictures from a generator in evaluation mode (running statistics of BatchNorm), with keyed noise.
+// Compute thread only.
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/network.hpp"
@@ -10,14 +12,17 @@
 
 namespace gangway::gan {
 
-/// One example a seed, [seeds, …]: the noise of seed s depends on s alone, so it gives the same picture whatever else is
-/// drawn with it. Without `label` a conditional generator shows label s mod classes.
+/// One example a seed, [seeds, …]: the noise of seed s depends on s alone, so it gives the same
+/// picture whatever else is drawn with it. Without `label` a conditional generator shows label s
+/// mod classes.
 /// @throws ConfigError for a label that the model does not have.
-[[nodiscard]] at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model, std::span<const std::uint64_t> seeds,
+[[nodiscard]] at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
+                                            std::span<const std::uint64_t> seeds,
                                             std::optional<std::int64_t> label = std::nullopt);
 
-/// The samples that evaluation looks at: noise and labels of sample i depend on (seed, i) alone, whatever the batches.
-/// `generator` outlives the source.
-[[nodiscard]] ImageSource evaluation_samples(Network& generator, const ModelSpec& model, std::uint64_t seed);
+/// The samples that evaluation looks at: noise and labels of sample i depend on (seed, i) alone,
+/// whatever the batches. `generator` outlives the source.
+[[nodiscard]] ImageSource evaluation_samples(Network& generator, const ModelSpec& model,
+                                             std::uint64_t seed);
 
 }  // namespace gangway::gan

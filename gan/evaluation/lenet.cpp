@@ -22,7 +22,8 @@ class MaxPool final : public Block {
 
 /// Initial weights by LeCun et al. (1998, "Efficient BackProp"), eq. 16: variance 1 / fan-in.
 std::unique_ptr<Block> layer(LayerSpec spec) {
-  const std::int64_t fan_in = spec.kind == LayerKind::kLinear ? spec.in : spec.in * spec.kernel * spec.kernel;
+  const std::int64_t fan_in =
+      spec.kind == LayerKind::kLinear ? spec.in : spec.in * spec.kernel * spec.kernel;
   spec.initial_scale = 1.0 / std::sqrt(static_cast<double>(fan_in));
   spec.bias = true;
   return std::make_unique<LayerBlock>(std::move(spec));
@@ -30,13 +31,26 @@ std::unique_ptr<Block> layer(LayerSpec spec) {
 
 Network make_network() {
   std::vector<std::unique_ptr<Block>> blocks;
-  blocks.push_back(layer({.kind = LayerKind::kConvolution, .in = 1, .out = 16, .kernel = 5, .stride = 1, .padding = 2,
-                          .activation = ActivationKind::kRelu, .input = "image"}));
+  blocks.push_back(layer({.kind = LayerKind::kConvolution,
+                          .in = 1,
+                          .out = 16,
+                          .kernel = 5,
+                          .stride = 1,
+                          .padding = 2,
+                          .activation = ActivationKind::kRelu,
+                          .input = "image"}));
   blocks.push_back(std::make_unique<MaxPool>());
-  blocks.push_back(layer({.kind = LayerKind::kConvolution, .in = 16, .out = 32, .kernel = 5, .stride = 1, .padding = 2,
+  blocks.push_back(layer({.kind = LayerKind::kConvolution,
+                          .in = 16,
+                          .out = 32,
+                          .kernel = 5,
+                          .stride = 1,
+                          .padding = 2,
                           .activation = ActivationKind::kRelu}));
   blocks.push_back(std::make_unique<MaxPool>());
-  blocks.push_back(layer({.in = 32 * 7 * 7, .out = LeNet::kFeatures, .activation = ActivationKind::kRelu,
+  blocks.push_back(layer({.in = 32 * 7 * 7,
+                          .out = LeNet::kFeatures,
+                          .activation = ActivationKind::kRelu,
                           .input_shape = {32 * 7 * 7}}));
   blocks.push_back(layer({.in = LeNet::kFeatures, .out = LeNet::kClasses}));
   return {"features", std::move(blocks)};
@@ -67,8 +81,8 @@ at::Tensor lenet_input(const at::Tensor& images) {
     x = x.slice(2, kPadding, kPadding + LeNet::kSide).slice(3, kPadding, kPadding + LeNet::kSide);
   }
   if (x.size(2) != LeNet::kSide || x.size(3) != LeNet::kSide) {
-    throw ConfigError("FD-LeNet takes pictures of 28, 32 or 64 pixels, not " + std::to_string(images.size(3)) +
-                      "; it cannot score this job");
+    throw ConfigError("FD-LeNet takes pictures of 28, 32 or 64 pixels, not " +
+                      std::to_string(images.size(3)) + "; it cannot score this job");
   }
   return x.contiguous();
 }

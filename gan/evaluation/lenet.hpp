@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The feature network of FD-LeNet: a small classifier of Fashion-MNIST after LeNet-5 (LeCun et al., 1998). Trained by
-// `gangway-model train-features`, used by `gangway-model evaluate`. One thread at a time.
+// The feature network of FD-LeNet: a small classifier of Fashion-MNIST after LeNet-5 (LeCun et al.,
+// 1998). Trained by `gangway-model train-features`, used by `gangway-model evaluate`. One thread at
+// a time.
 #pragma once
 
 #include "gan/network.hpp"
 
 namespace gangway::gan {
 
-/// conv 5x5 (16) - max pool - conv 5x5 (32) - max pool - dense 128 - dense 10, ReLU between; 215,370 parameters.
+/// conv 5x5 (16) - max pool - conv 5x5 (32) - max pool - dense 128 - dense 10, ReLU between;
+/// 215,370 parameters.
 class LeNet {
  public:
-  static constexpr std::int64_t kSide = 28;        ///< pixels
+  static constexpr std::int64_t kSide = 28;  ///< pixels
   static constexpr std::int64_t kFeatures = 128;
   static constexpr std::int64_t kClasses = 10;
 
@@ -29,9 +31,11 @@ class LeNet {
   Network network_;
 };
 
-/// Brings images of any job to what LeNet takes, in the same way for real and for generated ones: channels are averaged,
-/// 64 pixels become 32 by 2x2 means, and of 32 pixels the border of 2 is cut off, which undoes the data set's padding.
-/// @param images [N, C, S, S], S = 28, 32 or 64; contiguous or not  @return [N, 1, 28, 28], contiguous
+/// Brings images of any job to what LeNet takes, in the same way for real and for generated ones:
+/// channels are averaged, 64 pixels become 32 by 2x2 means, and of 32 pixels the border of 2 is cut
+/// off, which undoes the data set's padding.
+/// @param images [N, C, S, S], S = 28, 32 or 64; contiguous or not  @return [N, 1, 28, 28],
+/// contiguous
 /// @throws ConfigError for another size.
 [[nodiscard]] at::Tensor lenet_input(const at::Tensor& images);
 

@@ -24,7 +24,8 @@ ToyModes count_toy_modes(const data::ToyMixture& mixture, std::span<const float>
   for (std::size_t first = 0; first + 2 <= points.size(); first += 2) {
     const std::span<const float, 2> point(points.data() + first, 2);
     const auto nearest = std::ranges::min_element(
-        mixture.centres, {}, [&](const std::array<float, 2>& centre) { return squared_distance(centre, point); });
+        mixture.centres, {},
+        [&](const std::array<float, 2>& centre) { return squared_distance(centre, point); });
     if (squared_distance(*nearest, point) <= reach * reach) {
       ++good[static_cast<std::size_t>(nearest - mixture.centres.begin())];
     }

@@ -15,13 +15,17 @@ struct LabelledImages {
 };
 
 template <typename IndexOf>
-LabelledImages read_labelled(const data::Dataset& dataset, std::int64_t first, std::int64_t count, const IndexOf& index_of) {
+LabelledImages read_labelled(const data::Dataset& dataset, std::int64_t first, std::int64_t count,
+                             const IndexOf& index_of) {
   const data::ExampleShape shape = dataset.shape();
-  LabelledImages result{at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat), at::empty({count}, at::kLong)};
+  LabelledImages result{at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat),
+                        at::empty({count}, at::kLong)};
   float* pixels = result.images.mutable_data_ptr<float>();
   auto* labels = result.labels.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) {
-    labels[i] = dataset.read(index_of(first + i), {pixels + static_cast<std::size_t>(i) * shape.elements(), shape.elements()});
+    labels[i] =
+        dataset.read(index_of(first + i),
+                     {pixels + static_cast<std::size_t>(i) * shape.elements(), shape.elements()});
   }
   return result;
 }
@@ -32,7 +36,8 @@ class FeatureOptimizer {
   FeatureOptimizer(LeNet& lenet, double lr) : settings_{.kind = OptimizerKind::kAdam, .lr = lr} {
     for (const Network::NamedParameter& named : lenet.parameters()) {
       const auto elements = static_cast<std::size_t>(named.parameter->tensor.numel());
-      states_.push_back({named.parameter->tensor, std::vector<float>(elements), std::vector<float>(elements)});
+      states_.push_back(
+          {named.parameter->tensor, std::vector<float>(elements), std::vector<float>(elements)});
     }
   }
 
@@ -72,8 +77,10 @@ void train_features(LeNet& lenet, const data::Dataset& train, const FeatureRecip
   const std::int64_t total = train.size() * recipe.epochs / recipe.batch * recipe.batch;
   for (std::int64_t first = 0; first < total; first += recipe.batch) {
     const LabelledImages batch =
-        read_labelled(train, first, recipe.batch, [&](std::int64_t cursor) { return order.dataset_index(cursor); });
-    const at::Tensor loss = at::cross_entropy_loss(lenet.logits(lenet.features(lenet_input(batch.images))), batch.labels);
+        read_labelled(train, first, recipe.batch,
+                      [&](std::int64_t cursor) { return order.dataset_index(cursor); });
+    const at::Tensor loss = at::cross_entropy_loss(
+        lenet.logits(lenet.features(lenet_input(batch.images))), batch.labels);
     loss.backward();
     optimizer.step();
     report(first + recipe.batch, loss.item<double>());
@@ -85,8 +92,8 @@ double accuracy(LeNet& lenet, const data::Dataset& test) {
   const at::NoGradGuard no_grad;
   std::int64_t right = 0;
   for (std::int64_t first = 0; first < test.size(); first += kBatch) {
-    const LabelledImages batch =
-        read_labelled(test, first, std::min(kBatch, test.size() - first), [](std::int64_t i) { return i; });
+    const LabelledImages batch = read_labelled(test, first, std::min(kBatch, test.size() - first),
+                                               [](std::int64_t i) { return i; });
     const at::Tensor guess = lenet.logits(lenet.features(lenet_input(batch.images))).argmax(1);
     right += guess.eq(batch.labels).sum().item<std::int64_t>();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the weights in share/fd-lenet-fashion-mnist.safetensors came about (docs/evaluation.md). Compute thread only.
+// How the weights in share/fd-lenet-fashion-mnist.safetensors came about (docs/evaluation.md).
+// Compute thread only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of gangway-model, which `gangway sample` and `gangway evaluate` start. Main thread.
+// The subcommands of gangway-model, which `gangway sample` and `gangway evaluate` start. Main
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ enum class OutputFormat { kText, kJson };
 
 struct EvaluateOptions {
   RunChoice run;
-  std::int64_t samples = 10'000;  ///< generated examples
+  std::int64_t samples = 10'000;   ///< generated examples
   std::filesystem::path features;  ///< weights of FD-LeNet
   OutputFormat format = OutputFormat::kText;
 };
@@ -40,7 +41,8 @@ void sample(const SampleOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 
-/// "0-63", "1,5,9-12" → the seeds in that order. @throws ConfigError for anything else and for more than 65,536 seeds.
+/// "0-63", "1,5,9-12" → the seeds in that order. @throws ConfigError for anything else and for more
+/// than 65,536 seeds.
 [[nodiscard]] std::vector<std::uint64_t> parse_seeds(std::string_view text);
 
 }  // namespace gangway::launch

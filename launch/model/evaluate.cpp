@@ -24,21 +24,25 @@ nlohmann::ordered_json describe(const TrainedRun& run) {
 }
 
 void print_heading(const TrainedRun& run) {
-  fmt::print("{}  step {}, {:.1f} kimg, {}\n", run.directory.string(), run.step, static_cast<double>(run.images) / 1000.0,
+  fmt::print("{}  step {}, {:.1f} kimg, {}\n", run.directory.string(), run.step,
+             static_cast<double>(run.images) / 1000.0,
              run.weights == WeightVersion::kAverage ? "averaged generator" : "generator");
 }
 
-gan::FdLenetScore score(TrainedRun& run, const ReferenceData& data, const EvaluateOptions& options) {
+gan::FdLenetScore score(TrainedRun& run, const ReferenceData& data,
+                        const EvaluateOptions& options) {
   gan::LeNet lenet;
   load_feature_weights(lenet, options.features);
   gan::NetworkPair untrained = gan::build_networks(run.job);
   untrained.generator.initialise(run.job.training.seed);
   const auto statistics_of = [&](gan::Network& generator) {
-    return gan::lenet_statistics(lenet, gan::evaluation_samples(generator, run.job.model, kNoiseSeed), options.samples);
+    return gan::lenet_statistics(
+        lenet, gan::evaluation_samples(generator, run.job.model, kNoiseSeed), options.samples);
   };
   const gan::FeatureStatistics reference = gan::lenet_statistics(lenet, data.reference, data.count);
   return {.score = gan::frechet_distance(statistics_of(run.generator), reference),
-          .floor = gan::frechet_distance(gan::lenet_statistics(lenet, data.held_back, data.count), reference),
+          .floor = gan::frechet_distance(gan::lenet_statistics(lenet, data.held_back, data.count),
+                                         reference),
           .ceiling = gan::frechet_distance(statistics_of(untrained.generator), reference)};
 }
 
@@ -47,36 +51,47 @@ void evaluate_images(TrainedRun& run, const EvaluateOptions& options) {
   const gan::FdLenetScore result = score(run, data, options);
   if (options.format == OutputFormat::kJson) {
     nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "FD-LeNet"}, {"score", result.score}, {"floor", result.floor}, {"ceiling", result.ceiling},
-                   {"samples", options.samples}, {"reference", data.description}, {"features", kFeatureWeightsHash}});
+    report.update({{"metric", "FD-LeNet"},
+                   {"score", result.score},
+                   {"floor", result.floor},
+                   {"ceiling", result.ceiling},
+                   {"samples", options.samples},
+                   {"reference", data.description},
+                   {"features", kFeatureWeightsHash}});
     fmt::print("{}\n", report.dump());
     return;
   }
   print_heading(run);
-  fmt::print("FD-LeNet {:8.2f}  {} generated against {}\n", result.score, options.samples, data.description);
+  fmt::print("FD-LeNet {:8.2f}  {} generated against {}\n", result.score, options.samples,
+             data.description);
   fmt::print("floor    {:8.2f}  {} other real images against the same\n", result.floor, data.count);
-  fmt::print("ceiling  {:8.2f}  the generator before its training against the same\n", result.ceiling);
+  fmt::print("ceiling  {:8.2f}  the generator before its training against the same\n",
+             result.ceiling);
 }
 
 at::Tensor toy_points(TrainedRun& run, std::int64_t samples) {
   return gan::evaluation_samples(run.generator, run.job.model, kNoiseSeed)(0, samples).contiguous();
 }
 
-void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture, const EvaluateOptions& options) {
+void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
+                     const EvaluateOptions& options) {
   const at::Tensor points = toy_points(run, options.samples);
   const gan::ToyModes modes = gan::count_toy_modes(
       mixture, {points.const_data_ptr<float>(), static_cast<std::size_t>(points.numel())});
   if (options.format == OutputFormat::kJson) {
     nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "modes"}, {"covered", modes.covered}, {"modes", modes.modes},
-                   {"good_share", modes.good_share}, {"samples", options.samples}});
+    report.update({{"metric", "modes"},
+                   {"covered", modes.covered},
+                   {"modes", modes.modes},
+                   {"good_share", modes.good_share},
+                   {"samples", options.samples}});
     fmt::print("{}\n", report.dump());
     return;
   }
   print_heading(run);
   fmt::print("modes covered  {} of {}\n", modes.covered, modes.modes);
-  fmt::print("good samples   {:.1f} % of {} within 3 sigma of a mode (the data itself: 98.9 %)\n", 100.0 * modes.good_share,
-             options.samples);
+  fmt::print("good samples   {:.1f} % of {} within 3 sigma of a mode (the data itself: 98.9 %)\n",
+             100.0 * modes.good_share, options.samples);
 }
 
 }  // namespace
@@ -90,7 +105,8 @@ void evaluate(const EvaluateOptions& options) {
   }
   const auto mixture = data::toy_mixture(source.substr(kToyPrefix.size()));
   if (!mixture) {
-    throw ConfigError("data.source " + source + ": no such toy mixture; use toy:ring8 or toy:grid25");
+    throw ConfigError("data.source " + source +
+                      ": no such toy mixture; use toy:ring8 or toy:grid25");
   }
   evaluate_points(run, *mixture, options);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gangway-model: what the command line does with a trained model in one process. `gangway sample` and `gangway evaluate`
-// start it, so that `gangway` itself need not load LibTorch.
+// gangway-model: what the command line does with a trained model in one process. `gangway sample`
+// and `gangway evaluate` start it, so that `gangway` itself need not load LibTorch.
 #include <exception>
 #include <string>
 
@@ -25,19 +25,26 @@ constexpr std::int64_t kMostSamples = 1'000'000;
 void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("RUN", choice.run, "Run directory, or name of a run in --outdir")->required();
   command.add_option("--outdir", choice.outdir, "Where runs are kept")->capture_default_str();
-  command.add_option("--step", choice.step, "Checkpoint of this step (default: the newest valid one)");
-  command.add_option("--threads", threads, "Compute threads")->capture_default_str()->check(CLI::Range(1, 1024));
+  command.add_option("--step", choice.step,
+                     "Checkpoint of this step (default: the newest valid one)");
+  command.add_option("--threads", threads, "Compute threads")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
 }
 
 void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
-  CLI::App* command = app.add_subcommand("evaluate", "Print FD-LeNet of a run with its floor and ceiling, or the toy modes covered");
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Print FD-LeNet of a run with its floor and ceiling, or the toy modes covered");
   command->footer("Example: gangway evaluate fashion-mnist");
   add_run_choice(*command, options.run, threads);
-  command->add_option("--samples", options.samples, "Generated examples")->capture_default_str()
+  command->add_option("--samples", options.samples, "Generated examples")
+      ->capture_default_str()
       ->check(CLI::Range(kFewestSamples, kMostSamples));
-  command->add_option("--features", options.features, "Weights of FD-LeNet's feature network")->capture_default_str();
-  command->add_flag_callback("--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
-                             "One line of JSON instead of text");
+  command->add_option("--features", options.features, "Weights of FD-LeNet's feature network")
+      ->capture_default_str();
+  command->add_flag_callback(
+      "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
+      "One line of JSON instead of text");
   command->callback([&] {
     at::set_num_threads(threads);
     gangway::launch::evaluate(options);
@@ -45,13 +52,17 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
 }
 
 void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
-  CLI::App* command = app.add_subcommand("sample", "Write a grid of generated pictures, one a seed");
+  CLI::App* command =
+      app.add_subcommand("sample", "Write a grid of generated pictures, one a seed");
   command->footer("Example: gangway sample fashion-mnist --seeds 0-63 -o grid.png");
   add_run_choice(*command, options.run, threads);
-  command->add_option("--seeds", options.seeds, "Seeds: 0-63 or 1,5,9-12; a seed gives the same picture in every grid")
+  command
+      ->add_option("--seeds", options.seeds,
+                   "Seeds: 0-63 or 1,5,9-12; a seed gives the same picture in every grid")
       ->capture_default_str();
   command->add_option("-o,--output", options.picture, "PNG file")->capture_default_str();
-  command->add_option("--label", options.label, "Label of all pictures (default: seed mod number of labels)");
+  command->add_option("--label", options.label,
+                      "Label of all pictures (default: seed mod number of labels)");
   command->callback([&] {
     at::set_num_threads(threads);
     gangway::launch::sample(options);
@@ -59,8 +70,10 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
 }
 
 void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
-  CLI::App* command = app.add_subcommand("train-features", "Train the feature network of FD-LeNet again");
-  command->footer("Example: gangway-model train-features -o again.safetensors (docs/evaluation.md)");
+  CLI::App* command =
+      app.add_subcommand("train-features", "Train the feature network of FD-LeNet again");
+  command->footer(
+      "Example: gangway-model train-features -o again.safetensors (docs/evaluation.md)");
   command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
   command->callback([&] { gangway::launch::train_features(options); });
 }
@@ -74,7 +87,8 @@ int run(int argc, char** argv) {
   CLI::App app("Gangway: samples and scores of trained models", "gangway-model");
   app.require_subcommand(1);
   EvaluateOptions evaluate;
-  evaluate.features = std::filesystem::path(GANGWAY_SHARE_DIR) / gangway::launch::kFeatureWeightsName;
+  evaluate.features =
+      std::filesystem::path(GANGWAY_SHARE_DIR) / gangway::launch::kFeatureWeightsName;
   SampleOptions sample;
   TrainFeaturesOptions train_features;
   int threads = 2;

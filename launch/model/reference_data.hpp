@@ -11,7 +11,8 @@
 
 namespace gangway::launch {
 
-/// The 10,000 test images of Fashion-MNIST at the model's resolution. @throws ConfigError when they are not installed.
+/// The 10,000 test images of Fashion-MNIST at the model's resolution. @throws ConfigError when they
+/// are not installed.
 [[nodiscard]] std::unique_ptr<data::Dataset> open_test_images(const ModelSpec& model);
 
 /// Two disjoint sets of real images.
@@ -24,8 +25,8 @@ struct ReferenceData {
   std::string description;              ///< "10000 test images"
 };
 
-/// Fashion-MNIST: its test images, and as many of its training images. Other sources: two halves of up to 10,000 images
-/// of the one set that there is.
+/// Fashion-MNIST: its test images, and as many of its training images. Other sources: two halves of
+/// up to 10,000 images of the one set that there is.
 /// @throws ConfigError when the data cannot be read or has fewer than 200 images.
 [[nodiscard]] ReferenceData open_reference_data(const JobSpec& job);
 

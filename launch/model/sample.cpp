@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kBatch = 256;  // examples generated at a time
 
-at::Tensor generate(gan::Network& generator, const ModelSpec& model, std::span<const std::uint64_t> seeds,
-                    std::optional<std::int64_t> label) {
+at::Tensor generate(gan::Network& generator, const ModelSpec& model,
+                    std::span<const std::uint64_t> seeds, std::optional<std::int64_t> label) {
   std::vector<at::Tensor> parts;
   for (std::size_t first = 0; first < seeds.size(); first += kBatch) {
     const auto part = seeds.subspan(first, std::min(kBatch, seeds.size() - first));
@@ -45,7 +45,8 @@ void sample(const SampleOptions& options) {
     const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(seeds.size()))));
     pictures::write_png_grid(options.picture, images, columns);
   }
-  fmt::print("{}: {} examples of {} at step {}\n", options.picture.string(), seeds.size(), run.directory.string(), run.step);
+  fmt::print("{}: {} examples of {} at step {}\n", options.picture.string(), seeds.size(),
+             run.directory.string(), run.step);
 }
 
 }  // namespace gangway::launch

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMaxSeeds = 65'536;
 
 [[noreturn]] void refuse(std::string_view text, const std::string& reason) {
-  throw ConfigError(fmt::format("--seeds {}: {}; write for example 0-63 or 1,5,9-12", text, reason));
+  throw ConfigError(
+      fmt::format("--seeds {}: {}; write for example 0-63 or 1,5,9-12", text, reason));
 }
 
 std::uint64_t parse_seed(std::string_view digits, std::string_view text) {
@@ -34,7 +35,8 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
     const std::string_view part = rest.substr(0, comma);
     const std::size_t dash = part.find('-');
     const std::uint64_t first = parse_seed(part.substr(0, dash), text);
-    const std::uint64_t last = dash == std::string_view::npos ? first : parse_seed(part.substr(dash + 1), text);
+    const std::uint64_t last =
+        dash == std::string_view::npos ? first : parse_seed(part.substr(dash + 1), text);
     if (last < first) {
       refuse(text, "a range must not fall");
     }

@@ -26,8 +26,9 @@ void train_features(const TrainFeaturesOptions& options) {
   });
   const double share = gan::accuracy(lenet, *test);
   const std::string hash = save_feature_weights(lenet, options.file);
-  fmt::print("test accuracy {:.2f} %\n{}: XXH3-128 {}{}\n", 100.0 * share, options.file.string(), hash,
-             hash == kFeatureWeightsHash ? ", the committed weights" : ", NOT the committed weights");
+  fmt::print(
+      "test accuracy {:.2f} %\n{}: XXH3-128 {}{}\n", 100.0 * share, options.file.string(), hash,
+      hash == kFeatureWeightsHash ? ", the committed weights" : ", NOT the committed weights");
 }
 
 }  // namespace gangway::launch

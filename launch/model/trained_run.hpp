@@ -13,12 +13,15 @@
 namespace gangway::launch {
 
 struct RunChoice {
-  std::string run;               ///< a run directory, or a run's name in `outdir`
+  std::string run;  ///< a run directory, or a run's name in `outdir`
   std::filesystem::path outdir = "runs";
   std::optional<std::int64_t> step;  ///< of the checkpoint; nothing: the newest valid one
 };
 
-enum class WeightVersion { kAverage, kLast };  ///< kAverage: the exponential moving average over the training (EMA)
+enum class WeightVersion {
+  kAverage,
+  kLast
+};  ///< kAverage: the exponential moving average over the training (EMA)
 
 struct TrainedRun {
   std::filesystem::path directory;
@@ -29,9 +32,10 @@ struct TrainedRun {
   gan::Network generator;
 };
 
-/// Finds the run, verifies the checkpoint and loads the generator: its average where the job keeps one.
-/// Refused newer checkpoints cost one line each on standard error.
-/// @throws ConfigError when there is no such run, CheckpointError when it has no usable checkpoint or not that step.
+/// Finds the run, verifies the checkpoint and loads the generator: its average where the job keeps
+/// one. Refused newer checkpoints cost one line each on standard error.
+/// @throws ConfigError when there is no such run, CheckpointError when it has no usable checkpoint
+/// or not that step.
 [[nodiscard]] TrainedRun open_trained_run(const RunChoice& choice);
 
 }  // namespace gangway::launch

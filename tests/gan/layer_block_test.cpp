@@ -17,7 +17,8 @@ void fill(Block& block) {
   const at::NoGradGuard no_grad;
   std::int32_t position = 0;
   for (Parameter& parameter : block.parameters()) {
-    parameter.tensor.copy_(keyed_normal({.seed = 1, .block = position++}, parameter.tensor.sizes(), at::kCPU));
+    parameter.tensor.copy_(
+        keyed_normal({.seed = 1, .block = position++}, parameter.tensor.sizes(), at::kCPU));
   }
 }
 
@@ -39,7 +40,8 @@ TEST(BatchNorm, HarvestsTheMeanAndTheUnbiasedVarianceOfTheMicroBatch) {
   forward(block, x, {.harvest = Harvest::kYes});
   const at::Tensor linear = at::linear(x, block.parameters()[0].tensor.detach()).to(at::kDouble);
   EXPECT_LT(largest_difference(block.statistics()[0].harvest, linear.mean(0)), 1e-6);
-  EXPECT_LT(largest_difference(block.statistics()[1].harvest, linear.var(0, /*unbiased=*/true)), 1e-5);
+  EXPECT_LT(largest_difference(block.statistics()[1].harvest, linear.var(0, /*unbiased=*/true)),
+            1e-5);
 }
 
 TEST(BatchNorm, AddsTheHarvestsOfSeveralPasses) {
@@ -78,7 +80,8 @@ TEST(BatchNorm, UsesTheRunningValuesInEvaluation) {
   const at::Tensor y = forward(block, x, {.mode = Mode::kEvaluation});
   const at::Tensor linear = at::linear(x, block.parameters()[0].tensor.detach());
   const at::Tensor expected = (linear - mean.running) / (variance.running + 1e-5).sqrt() *
-                                  block.parameters()[1].tensor.detach() + block.parameters()[2].tensor.detach();
+                                  block.parameters()[1].tensor.detach() +
+                              block.parameters()[2].tensor.detach();
   EXPECT_LT(largest_difference(y, expected), 1e-5);
 }
 
@@ -102,7 +105,8 @@ TEST(Dropout, IsKeyedScaledAndOffInEvaluation) {
   EXPECT_TRUE(one.equal(again));
   EXPECT_FALSE(one.equal(other));
   const at::Tensor kept = one.ne(0.0);
-  EXPECT_NEAR(kept.to(at::kDouble).mean().item<double>(), 0.75, 4.0 * std::sqrt(0.25 * 0.75 / 16'000.0));
+  EXPECT_NEAR(kept.to(at::kDouble).mean().item<double>(), 0.75,
+              4.0 * std::sqrt(0.25 * 0.75 / 16'000.0));
   EXPECT_LT(largest_difference(one, at::where(kept, full / 0.75, at::zeros_like(full))), 1e-4);
 }
 
@@ -116,7 +120,9 @@ TEST(Activation, IsTheNamedFunction) {
   };
   EXPECT_TRUE(activated(ActivationKind::kNone).equal(x));
   EXPECT_TRUE(activated(ActivationKind::kRelu).equal(x.clamp_min(0.0)));
-  EXPECT_LT(largest_difference(activated(ActivationKind::kLeakyRelu), at::where(x.gt(0.0), x, x * 0.2)), 1e-7);
+  EXPECT_LT(
+      largest_difference(activated(ActivationKind::kLeakyRelu), at::where(x.gt(0.0), x, x * 0.2)),
+      1e-7);
   EXPECT_LT(largest_difference(activated(ActivationKind::kSoftplus), x.exp().log1p()), 1e-6);
   EXPECT_LT(largest_difference(activated(ActivationKind::kTanh), x.tanh()), 1e-7);
 }

@@ -37,24 +37,32 @@ void expect_equal(const at::Tensor& loss, double expected) {
 
 TEST(NonsaturatingLoss, IsTheLogisticLossOfGoodfellow) {
   const LossKind kind = LossKind::kNonsaturating;
-  expect_equal(discriminator_real_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return softplus(-kLogits[i]); }));
-  expect_equal(discriminator_fake_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return softplus(kLogits[i]); }));
-  expect_equal(generator_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return softplus(-kLogits[i]); }));
+  expect_equal(discriminator_real_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return softplus(-kLogits[i]); }));
+  expect_equal(discriminator_fake_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return softplus(kLogits[i]); }));
+  expect_equal(generator_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return softplus(-kLogits[i]); }));
 }
 
 TEST(LeastSquaresLoss, PullsRealToOneAndGeneratedToZero) {
   const LossKind kind = LossKind::kLeastSquares;
-  const double to_one = mean_of([](std::size_t i) { return (kLogits[i] - 1.0) * (kLogits[i] - 1.0); });
+  const double to_one =
+      mean_of([](std::size_t i) { return (kLogits[i] - 1.0) * (kLogits[i] - 1.0); });
   expect_equal(discriminator_real_loss(kind, column(kLogits)), to_one);
-  expect_equal(discriminator_fake_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return kLogits[i] * kLogits[i]; }));
+  expect_equal(discriminator_fake_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return kLogits[i] * kLogits[i]; }));
   expect_equal(generator_loss(kind, column(kLogits)), to_one);
 }
 
 TEST(HingeLoss, IsFlatBeyondTheMargin) {
   const LossKind kind = LossKind::kHinge;
-  expect_equal(discriminator_real_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return std::max(0.0, 1.0 - kLogits[i]); }));
-  expect_equal(discriminator_fake_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return std::max(0.0, 1.0 + kLogits[i]); }));
-  expect_equal(generator_loss(kind, column(kLogits)), mean_of([](std::size_t i) { return -kLogits[i]; }));
+  expect_equal(discriminator_real_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return std::max(0.0, 1.0 - kLogits[i]); }));
+  expect_equal(discriminator_fake_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return std::max(0.0, 1.0 + kLogits[i]); }));
+  expect_equal(generator_loss(kind, column(kLogits)),
+               mean_of([](std::size_t i) { return -kLogits[i]; }));
 }
 
 TEST(WassersteinLoss, IsTheDifferenceOfMeans) {
@@ -72,17 +80,22 @@ TEST(RelativisticLoss, PairsEachRealImageWithAGeneratedOne) {
 
 TEST(RelativisticLoss, IsTheOnlyOneThatCouplesRealAndGenerated) {
   EXPECT_TRUE(couples_real_and_fake(LossKind::kRelativistic));
-  for (const LossKind kind : {LossKind::kNonsaturating, LossKind::kLeastSquares, LossKind::kHinge, LossKind::kWasserstein}) {
+  for (const LossKind kind : {LossKind::kNonsaturating, LossKind::kLeastSquares, LossKind::kHinge,
+                              LossKind::kWasserstein}) {
     EXPECT_FALSE(couples_real_and_fake(kind));
   }
-  EXPECT_THROW(static_cast<void>(discriminator_real_loss(LossKind::kRelativistic, column(kLogits))), InvariantError);
-  EXPECT_THROW(static_cast<void>(discriminator_fake_loss(LossKind::kRelativistic, column(kLogits))), InvariantError);
-  EXPECT_THROW(static_cast<void>(generator_loss(LossKind::kRelativistic, column(kLogits))), InvariantError);
+  EXPECT_THROW(static_cast<void>(discriminator_real_loss(LossKind::kRelativistic, column(kLogits))),
+               InvariantError);
+  EXPECT_THROW(static_cast<void>(discriminator_fake_loss(LossKind::kRelativistic, column(kLogits))),
+               InvariantError);
+  EXPECT_THROW(static_cast<void>(generator_loss(LossKind::kRelativistic, column(kLogits))),
+               InvariantError);
 }
 
 TEST(Losses, AreFiniteForHugeLogits) {
   const at::Tensor huge = column({-1e30, 1e30});
-  EXPECT_TRUE(std::isfinite(discriminator_real_loss(LossKind::kNonsaturating, huge).item<double>()));
+  EXPECT_TRUE(
+      std::isfinite(discriminator_real_loss(LossKind::kNonsaturating, huge).item<double>()));
   EXPECT_TRUE(std::isfinite(relativistic_loss(huge, -huge).item<double>()));
 }
 

@@ -65,9 +65,13 @@ TEST(Initialisation, GivesDifferentTensorsDifferentDraws) {
   NetworkPair networks = build_networks({});
   networks.generator.initialise(1);
   networks.discriminator.initialise(1);
-  const at::Tensor a = networks.generator.parameters().front().parameter->tensor.detach().flatten().slice(0, 0, 64);
-  const at::Tensor b = networks.generator.parameters()[3].parameter->tensor.detach().flatten().slice(0, 0, 64);
-  const at::Tensor c = networks.discriminator.parameters().front().parameter->tensor.detach().flatten().slice(0, 0, 64);
+  const at::Tensor a =
+      networks.generator.parameters().front().parameter->tensor.detach().flatten().slice(0, 0, 64);
+  const at::Tensor b =
+      networks.generator.parameters()[3].parameter->tensor.detach().flatten().slice(0, 0, 64);
+  const at::Tensor c =
+      networks.discriminator.parameters().front().parameter->tensor.detach().flatten().slice(0, 0,
+                                                                                             64);
   EXPECT_FALSE(a.equal(b));
   EXPECT_FALSE(a.equal(c));
 }

@@ -20,7 +20,9 @@ std::vector<float> draw(std::int64_t count, std::uint64_t seed) {
 /// Weights and moments of a small network.
 struct State {
   explicit State(std::int64_t count)
-      : weights(draw(count, 1)), first(static_cast<std::size_t>(count)), second(static_cast<std::size_t>(count)) {}
+      : weights(draw(count, 1)),
+        first(static_cast<std::size_t>(count)),
+        second(static_cast<std::size_t>(count)) {}
   std::vector<float> weights;
   std::vector<float> first;
   std::vector<float> second;
@@ -31,8 +33,8 @@ std::vector<float> gradient_of(std::int64_t count, std::int64_t update) {
   return draw(count, 100 + static_cast<std::uint64_t>(update));
 }
 
-void step_range(const OptimizerSettings& settings, std::int64_t update, State& state, const std::vector<float>& gradient,
-                std::size_t first, std::size_t count) {
+void step_range(const OptimizerSettings& settings, std::int64_t update, State& state,
+                const std::vector<float>& gradient, std::size_t first, std::size_t count) {
   optimizer_step(settings, update,
                  {.weights = std::span(state.weights).subspan(first, count),
                   .gradient = std::span(gradient).subspan(first, count),
@@ -48,7 +50,8 @@ struct PaperAdam {
   std::vector<double> first;
   std::vector<double> second;
 
-  void step(const OptimizerSettings& settings, std::int64_t update, const std::vector<float>& gradient) {
+  void step(const OptimizerSettings& settings, std::int64_t update,
+            const std::vector<float>& gradient) {
     const double t = static_cast<double>(update);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       double g = static_cast<double>(gradient[i]);
@@ -60,7 +63,8 @@ struct PaperAdam {
       first[i] = settings.beta1 * first[i] + (1.0 - settings.beta1) * g;
       second[i] = settings.beta2 * second[i] + (1.0 - settings.beta2) * g * g;
       const double corrected = std::sqrt(second[i] / (1.0 - std::pow(settings.beta2, t)));
-      weights[i] -= settings.lr * first[i] / (1.0 - std::pow(settings.beta1, t)) / (corrected + settings.eps);
+      weights[i] -=
+          settings.lr * first[i] / (1.0 - std::pow(settings.beta1, t)) / (corrected + settings.eps);
     }
   }
 };
@@ -100,7 +104,11 @@ INSTANTIATE_TEST_SUITE_P(
     AdamAndAdamW, OptimizerStep,
     testing::Values(OptimizerSettings{.lr = 2e-4, .beta1 = 0.5, .beta2 = 0.999},
                     OptimizerSettings{.lr = 1e-3, .beta1 = 0.0, .beta2 = 0.9, .weight_decay = 0.01},
-                    OptimizerSettings{.kind = OptimizerKind::kAdamW, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.99, .weight_decay = 0.1}));
+                    OptimizerSettings{.kind = OptimizerKind::kAdamW,
+                                      .lr = 1e-3,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.99,
+                                      .weight_decay = 0.1}));
 
 NetworkSpec spec_with(const ScheduleSpec& schedule) {
   NetworkSpec spec;
@@ -132,7 +140,8 @@ TEST(Schedule, FallsAlongACosineToItsFinalFactor) {
   const ScheduleSpec schedule{.decay = DecayKind::kCosine, .final_factor = 0.1};
   EXPECT_DOUBLE_EQ(lr_at(schedule, 0.0), 1e-3);
   EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 2.0), 0.55e-3);
-  EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 4.0), 1e-3 * (0.1 + 0.9 * 0.5 * (1.0 + std::numbers::sqrt2 / 2.0)));
+  EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 4.0),
+                   1e-3 * (0.1 + 0.9 * 0.5 * (1.0 + std::numbers::sqrt2 / 2.0)));
   EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal), 0.1e-3);
   EXPECT_DOUBLE_EQ(lr_at(schedule, 2.0 * kTotal), 0.1e-3);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of the penalties, computed block by block, against one double backward through the whole network.
+// Gradients of the penalties, computed block by block, against one double backward through the
+// whole network.
 #include "gan/penalty.hpp"
 
 #include <algorithm>
@@ -48,8 +49,10 @@ Network discriminator_of(const JobSpec& job) {
   std::int32_t position = 0;
   for (const Network::NamedParameter& named : network.parameters()) {
     at::Tensor& tensor = named.parameter->tensor;
-    const double scale = tensor.dim() > 1 ? 1.0 / std::sqrt(static_cast<double>(tensor[0].numel())) : 0.3;
-    tensor.copy_(keyed_normal({.seed = 5, .block = position++}, tensor.sizes(), at::kCPU).mul_(scale));
+    const double scale =
+        tensor.dim() > 1 ? 1.0 / std::sqrt(static_cast<double>(tensor[0].numel())) : 0.3;
+    tensor.copy_(
+        keyed_normal({.seed = 5, .block = position++}, tensor.sizes(), at::kCPU).mul_(scale));
   }
   return network;
 }
@@ -57,8 +60,9 @@ Network discriminator_of(const JobSpec& job) {
 NamedTensors inputs_of(const JobSpec& job) {
   std::vector<std::int64_t> shape = example_shape(job.model);
   shape.insert(shape.begin(), kExamples);
-  return {{"image", keyed_normal({.seed = 6}, shape, at::kCPU)},
-          {"labels", keyed_labels({.seed = 7}, kExamples, std::max(1, job.model.classes), at::kCPU)}};
+  return {
+      {"image", keyed_normal({.seed = 6}, shape, at::kCPU)},
+      {"labels", keyed_labels({.seed = 7}, kExamples, std::max(1, job.model.classes), at::kCPU)}};
 }
 
 void clear_gradients(Network& network) {
@@ -72,7 +76,8 @@ at::Tensor gradient_or_zeros(const Network::NamedParameter& named) {
   return gradient.defined() ? gradient.clone() : at::zeros_like(named.parameter->tensor);
 }
 
-/// |a - b| / |b| over all tensors together, so that tensors whose gradient vanishes need no case of their own.
+/// |a - b| / |b| over all tensors together, so that tensors whose gradient vanishes need no case of
+/// their own.
 double relative_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
   double difference = 0.0;
   double size = 0.0;
@@ -148,16 +153,22 @@ TEST_P(PenaltyGradients, HaveTheSameBitsEachTime) {
 
 INSTANTIATE_TEST_SUITE_P(
     Discriminators, PenaltyGradients,
-    testing::Values(Case{.name = "LeakyRelu"},
-                    Case{.name = "Softplus", .activation = Activation::kSoftplus},
-                    Case{.name = "LeakyReluBatchNorm", .normalization = Normalization::kBatch},
-                    Case{.name = "SoftplusBatchNorm", .normalization = Normalization::kBatch, .activation = Activation::kSoftplus},
-                    Case{.name = "Conditional", .classes = 10},
-                    Case{.name = "ConditionalSoftplusBatchNorm", .normalization = Normalization::kBatch,
-                         .activation = Activation::kSoftplus, .classes = 10},
-                    Case{.name = "Dropout", .activation = Activation::kSoftplus, .dropout = 0.3},
-                    Case{.name = "Infogan", .family = ModelFamily::kInfogan, .activation = Activation::kSoftplus},
-                    Case{.name = "Mlp", .family = ModelFamily::kMlp, .activation = Activation::kSoftplus}),
+    testing::Values(
+        Case{.name = "LeakyRelu"}, Case{.name = "Softplus", .activation = Activation::kSoftplus},
+        Case{.name = "LeakyReluBatchNorm", .normalization = Normalization::kBatch},
+        Case{.name = "SoftplusBatchNorm",
+             .normalization = Normalization::kBatch,
+             .activation = Activation::kSoftplus},
+        Case{.name = "Conditional", .classes = 10},
+        Case{.name = "ConditionalSoftplusBatchNorm",
+             .normalization = Normalization::kBatch,
+             .activation = Activation::kSoftplus,
+             .classes = 10},
+        Case{.name = "Dropout", .activation = Activation::kSoftplus, .dropout = 0.3},
+        Case{.name = "Infogan",
+             .family = ModelFamily::kInfogan,
+             .activation = Activation::kSoftplus},
+        Case{.name = "Mlp", .family = ModelFamily::kMlp, .activation = Activation::kSoftplus}),
     [](const testing::TestParamInfo<Case>& which) { return which.param.name; });
 
 TEST(Penalty, AddsToTheGradientsThatAreThere) {
@@ -196,7 +207,9 @@ TEST(Penalty, OfALinearDiscriminatorHasAClosedForm) {
   const Result gradient_penalty = blockwise(network, PenaltyKind::kGradientPenalty, in);
   const double norm = std::sqrt(squared);
   EXPECT_NEAR(gradient_penalty.penalty, kWeight * (norm - 1.0) * (norm - 1.0), 1e-4);
-  EXPECT_LT(relative_difference(gradient_penalty.gradients, {weight.detach() * (2.0 * kWeight * (norm - 1.0) / norm)}), 1e-6);
+  EXPECT_LT(relative_difference(gradient_penalty.gradients,
+                                {weight.detach() * (2.0 * kWeight * (norm - 1.0) / norm)}),
+            1e-6);
 }
 
 }  // namespace

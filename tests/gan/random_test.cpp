@@ -44,19 +44,23 @@ double ks_distance(std::vector<double> values, const Cdf& cdf) {
   double distance = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double expected = cdf(values[i]);
-    distance = std::max({distance, expected - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - expected});
+    distance = std::max({distance, expected - static_cast<double>(i) / n,
+                         static_cast<double>(i + 1) / n - expected});
   }
   return distance;
 }
 
 constexpr double kKsCritical = 1.95;  // times 1 / sqrt(n): exceeded once in a thousand samples
 
-// kat_vectors of Random123 (Salmon et al., 2011), philox4x32 with 10 rounds: counter, key, expected.
+// kat_vectors of Random123 (Salmon et al., 2011), philox4x32 with 10 rounds: counter, key,
+// expected.
 TEST(Philox, GivesTheKnownAnswersOfItsAuthors) {
-  EXPECT_EQ(words(philox4x32(0, 0, 0)), (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(words(philox4x32(0, 0, 0)),
+            (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(words(philox4x32(~0ULL, ~0ULL, ~0ULL)),
             (std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  // counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0 (digits of pi), low word first
+  // counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0 (digits of pi), low word
+  // first
   EXPECT_EQ(words(philox4x32(0x299f31d0a4093822ULL, 0x85a308d3243f6a88ULL, 0x0370734413198a2eULL)),
             (std::array<std::uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
@@ -82,7 +86,8 @@ TEST(KeyedRandom, EveryFieldOfTheKeyChangesTheDraws) {
 
 TEST(KeyedRandom, NegativePhasesAreKeysOfTheirOwn) {
   std::set<std::uint32_t> seen;
-  for (const std::int32_t phase : {0, kPhaseInitialisation, kPhaseData, kPhaseSample, kPhaseEvaluation}) {
+  for (const std::int32_t phase :
+       {0, kPhaseInitialisation, kPhaseData, kPhaseSample, kPhaseEvaluation}) {
     seen.insert(KeyedRandom({.phase = phase}).bits(0));
   }
   EXPECT_EQ(seen.size(), 5U);
@@ -102,7 +107,8 @@ TEST(KeyedRandom, NeighbouringMicroBatchesAreUncorrelated) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     product += a[i] * b[i];
   }
-  EXPECT_LT(std::abs(product / static_cast<double>(a.size())), 4.0 / std::sqrt(static_cast<double>(a.size())));
+  EXPECT_LT(std::abs(product / static_cast<double>(a.size())),
+            4.0 / std::sqrt(static_cast<double>(a.size())));
 }
 
 TEST(KeyedRandom, NormalsHaveTheMomentsOfTheNormalDistribution) {
@@ -116,7 +122,8 @@ TEST(KeyedRandom, NormalsHaveTheMomentsOfTheNormalDistribution) {
 
 TEST(KeyedRandom, NormalsPassTheKolmogorovSmirnovTest) {
   const std::vector<double> values = draw_normals({.seed = 12}, 100'000);
-  const double distance = ks_distance(values, [](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); });
+  const double distance =
+      ks_distance(values, [](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); });
   EXPECT_LT(distance, kKsCritical / std::sqrt(static_cast<double>(values.size())));
 }
 
@@ -128,7 +135,8 @@ TEST(KeyedRandom, UniformsPassTheKolmogorovSmirnovTest) {
     ASSERT_GE(values[i], 0.0);
     ASSERT_LT(values[i], 1.0);
   }
-  EXPECT_LT(ks_distance(values, [](double x) { return x; }), kKsCritical / std::sqrt(static_cast<double>(values.size())));
+  EXPECT_LT(ks_distance(values, [](double x) { return x; }),
+            kKsCritical / std::sqrt(static_cast<double>(values.size())));
 }
 
 TEST(KeyedRandom, IntegersBelowABoundAreEquallyLikely) {

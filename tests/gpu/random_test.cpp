@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: MIT
 // The GPU draws the bits that the CPU draws.
-#include "gan/cuda/random_kernels.hpp"
-
 #include <bit>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gan/cuda/random_kernels.hpp"
+
 namespace gangway::cuda {
 namespace {
 
-constexpr RandomKey kKey{.seed = 7, .step = 123, .phase = 1, .repeat = 2, .pass = 1, .microbatch = 5, .block = 3, .draw = 0};
+constexpr RandomKey kKey{.seed = 7,
+                         .step = 123,
+                         .phase = 1,
+                         .repeat = 2,
+                         .pass = 1,
+                         .microbatch = 5,
+                         .block = 3,
+                         .draw = 0};
 
 /// Device memory of one test.
 class DeviceFloats {
@@ -25,7 +32,9 @@ class DeviceFloats {
   [[nodiscard]] float* data() { return static_cast<float*>(data_); }
   [[nodiscard]] std::vector<float> on_host() const {
     std::vector<float> values(static_cast<std::size_t>(count_));
-    EXPECT_EQ(cudaMemcpy(values.data(), data_, values.size() * sizeof(float), cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(
+        cudaMemcpy(values.data(), data_, values.size() * sizeof(float), cudaMemcpyDeviceToHost),
+        cudaSuccess);
     return values;
   }
 

@@ -24,7 +24,9 @@ Network generator_of(const JobSpec& job) {
   return std::move(networks.generator);
 }
 
-double largest_difference(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
 
 TEST(GenerateForSeeds, ShowsASeedTheSameWayInAnyGrid) {
   const JobSpec job = small_job(10);
@@ -32,7 +34,9 @@ TEST(GenerateForSeeds, ShowsASeedTheSameWayInAnyGrid) {
   const std::array<std::uint64_t, 4> grid{0, 5, 17, 23};
   const std::array<std::uint64_t, 1> alone{17};
   const at::Tensor pictures = generate_for_seeds(generator, job.model, grid);
-  EXPECT_LT(largest_difference(pictures.slice(0, 2, 3), generate_for_seeds(generator, job.model, alone)), 1e-6);
+  EXPECT_LT(
+      largest_difference(pictures.slice(0, 2, 3), generate_for_seeds(generator, job.model, alone)),
+      1e-6);
   EXPECT_GT(largest_difference(pictures[0], pictures[1]), 1e-4);
 }
 
@@ -49,11 +53,14 @@ TEST(GenerateForSeeds, RefusesALabelThatTheModelDoesNotHave) {
   const std::array<std::uint64_t, 1> seeds{0};
   const JobSpec labelled = small_job(10);
   Network generator = generator_of(labelled);
-  EXPECT_THROW(static_cast<void>(generate_for_seeds(generator, labelled.model, seeds, 10)), ConfigError);
-  EXPECT_THROW(static_cast<void>(generate_for_seeds(generator, labelled.model, seeds, -1)), ConfigError);
+  EXPECT_THROW(static_cast<void>(generate_for_seeds(generator, labelled.model, seeds, 10)),
+               ConfigError);
+  EXPECT_THROW(static_cast<void>(generate_for_seeds(generator, labelled.model, seeds, -1)),
+               ConfigError);
   const JobSpec plain = small_job(0);
   Network unlabelled = generator_of(plain);
-  EXPECT_THROW(static_cast<void>(generate_for_seeds(unlabelled, plain.model, seeds, 0)), ConfigError);
+  EXPECT_THROW(static_cast<void>(generate_for_seeds(unlabelled, plain.model, seeds, 0)),
+               ConfigError);
 }
 
 TEST(EvaluationSamples, DoNotDependOnTheBatchesTheyAreDrawnIn) {

@@ -24,7 +24,9 @@ class RowsOfLight final : public data::Dataset {
  public:
   explicit RowsOfLight(std::uint64_t seed) : seed_(seed) {}
   [[nodiscard]] std::int64_t size() const override { return 400; }
-  [[nodiscard]] data::ExampleShape shape() const override { return {.channels = 1, .height = 28, .width = 28}; }
+  [[nodiscard]] data::ExampleShape shape() const override {
+    return {.channels = 1, .height = 28, .width = 28};
+  }
   [[nodiscard]] int num_classes() const override { return 10; }
   int read(std::int64_t index, std::span<float> out) const override {
     const KeyedRandom random({.seed = seed_, .step = index});
@@ -96,7 +98,8 @@ TEST(LenetStatistics, DoNotDependOnTheOrderOfTheImages) {
   LeNet lenet;
   lenet.initialise(1);
   const FeatureStatistics in_order = lenet_statistics(lenet, images_of(images), images.size());
-  const FeatureStatistics shuffled = lenet_statistics(lenet, shuffled_images_of(images, 5), images.size());
+  const FeatureStatistics shuffled =
+      lenet_statistics(lenet, shuffled_images_of(images, 5), images.size());
   EXPECT_LT(std::abs(frechet_distance(in_order, shuffled)), 1e-6);
 }
 
@@ -105,9 +108,12 @@ TEST(LenetStatistics, TellOneSetOfImagesFromAnother) {
   const RowsOfLight others(2);
   LeNet lenet;
   lenet.initialise(1);
-  const ImageSource dark = [](std::int64_t, std::int64_t count) { return at::full({count, 1, 28, 28}, -1.0, at::kFloat); };
+  const ImageSource dark = [](std::int64_t, std::int64_t count) {
+    return at::full({count, 1, 28, 28}, -1.0, at::kFloat);
+  };
   const FeatureStatistics reference = lenet_statistics(lenet, images_of(images), images.size());
-  const double floor = frechet_distance(lenet_statistics(lenet, images_of(others), others.size()), reference);
+  const double floor =
+      frechet_distance(lenet_statistics(lenet, images_of(others), others.size()), reference);
   EXPECT_GT(frechet_distance(lenet_statistics(lenet, dark, 400), reference), 10.0 * floor);
 }
 

@@ -56,9 +56,12 @@ TEST(ToyModes, AStraySampleDoesNotCoverAMode) {
 TEST(ToyModes, APointBetweenTheModesIsNotGood) {
   const data::ToyMixture mixture = *data::toy_mixture("ring8");
   const float sigma = mixture.sigma;
-  const std::vector<float> points{0.0F, 0.0F,
-                                  mixture.centres[0][0] + 2.9F * sigma, mixture.centres[0][1],
-                                  mixture.centres[0][0] + 3.1F * sigma, mixture.centres[0][1]};
+  const std::vector<float> points{0.0F,
+                                  0.0F,
+                                  mixture.centres[0][0] + 2.9F * sigma,
+                                  mixture.centres[0][1],
+                                  mixture.centres[0][0] + 3.1F * sigma,
+                                  mixture.centres[0][1]};
   EXPECT_NEAR(count_toy_modes(mixture, points).good_share, 1.0 / 3.0, 1e-12);
 }
 

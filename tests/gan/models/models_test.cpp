@@ -31,14 +31,16 @@ Outputs run(const JobSpec& job, std::int64_t count) {
   networks.generator.initialise(1);
   networks.discriminator.initialise(1);
   const at::Tensor noise = keyed_normal({.seed = 2}, {count, job.model.latent}, at::kCPU);
-  const at::Tensor labels = keyed_labels({.seed = 3}, count, std::max(1, job.model.classes), at::kCPU);
+  const at::Tensor labels =
+      keyed_labels({.seed = 3}, count, std::max(1, job.model.classes), at::kCPU);
   const at::Tensor images = networks.generator.forward({{"noise", noise}, {"labels", labels}}, {});
   return {images, networks.discriminator.forward({{"image", images}, {"labels", labels}}, {})};
 }
 
 void expect_image_shapes(const JobSpec& job) {
   const Outputs outputs = run(job, 3);
-  EXPECT_EQ(outputs.images.sizes().vec(), (Shape{3, job.model.channels, job.model.resolution, job.model.resolution}));
+  EXPECT_EQ(outputs.images.sizes().vec(),
+            (Shape{3, job.model.channels, job.model.resolution, job.model.resolution}));
   EXPECT_EQ(outputs.logits.sizes().vec(), (Shape{3, 1}));
   EXPECT_LE(outputs.images.abs().max().item<double>(), 1.0);
   EXPECT_TRUE(outputs.logits.isfinite().all().item<bool>());
@@ -62,7 +64,8 @@ TEST(Dcgan, MakesPicturesOfTheAskedSize) {
         job.model.channels = channels;
         job.model.classes = classes;
         job.model.width = 8;
-        SCOPED_TRACE(testing::Message() << resolution << " pixels, " << channels << " channels, " << classes << " classes");
+        SCOPED_TRACE(testing::Message() << resolution << " pixels, " << channels << " channels, "
+                                        << classes << " classes");
         expect_image_shapes(job);
       }
     }
@@ -85,12 +88,15 @@ TEST(Dcgan, ShowsAnotherPictureForAnotherLabel) {
   NetworkPair networks = build_networks(job);
   networks.generator.initialise(1);
   networks.discriminator.initialise(1);
-  const at::Tensor noise = keyed_normal({.seed = 2}, {1, job.model.latent}, at::kCPU).repeat({2, 1});
+  const at::Tensor noise =
+      keyed_normal({.seed = 2}, {1, job.model.latent}, at::kCPU).repeat({2, 1});
   const at::Tensor labels = at::tensor({1, 7}, at::kLong);
-  const at::Tensor images = networks.generator.forward({{"noise", noise}, {"labels", labels}}, {.mode = Mode::kEvaluation});
+  const at::Tensor images = networks.generator.forward({{"noise", noise}, {"labels", labels}},
+                                                       {.mode = Mode::kEvaluation});
   EXPECT_FALSE(images[0].equal(images[1]));
   const at::Tensor same = images.slice(0, 0, 1).repeat({2, 1, 1, 1});
-  const at::Tensor logits = networks.discriminator.forward({{"image", same}, {"labels", labels}}, {.mode = Mode::kEvaluation});
+  const at::Tensor logits = networks.discriminator.forward({{"image", same}, {"labels", labels}},
+                                                           {.mode = Mode::kEvaluation});
   EXPECT_NE(logits[0].item<float>(), logits[1].item<float>());
 }
 

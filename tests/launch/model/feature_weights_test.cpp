@@ -12,7 +12,8 @@
 namespace gangway::launch {
 namespace {
 
-const std::filesystem::path kCommitted = std::filesystem::path(GANGWAY_SHARE_DIR) / kFeatureWeightsName;
+const std::filesystem::path kCommitted =
+    std::filesystem::path(GANGWAY_SHARE_DIR) / kFeatureWeightsName;
 
 TEST(FeatureWeights, OfTheRepositoryAreTheOnesTheProgramKnows) {
   gan::LeNet lenet;
@@ -22,7 +23,9 @@ TEST(FeatureWeights, OfTheRepositoryAreTheOnesTheProgramKnows) {
   }
 }
 
-TEST(FeatureWeights, TakeAtMostAMegabyte) { EXPECT_LE(std::filesystem::file_size(kCommitted), 1'000'000U); }
+TEST(FeatureWeights, TakeAtMostAMegabyte) {
+  EXPECT_LE(std::filesystem::file_size(kCommitted), 1'000'000U);
+}
 
 TEST(FeatureWeights, OfAnotherNetworkAreRefused) {
   const testing::ScratchFolder folder;

@@ -23,7 +23,8 @@ TEST(Seeds, GoUpToTheLargestNumberOf64Bits) {
 }
 
 TEST(Seeds, RefuseWhatIsNoListOfSeeds) {
-  for (const char* text : {"", ",", "1,", "a", "1-", "-1", "5-2", "1 - 2", "0x10", "18446744073709551616", "1.5"}) {
+  for (const char* text :
+       {"", ",", "1,", "a", "1-", "-1", "5-2", "1 - 2", "0x10", "18446744073709551616", "1.5"}) {
     EXPECT_THROW(static_cast<void>(parse_seeds(text)), ConfigError) << text;
   }
 }

@@ -24,21 +24,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kJob = "model: {family: mlp, width: 8, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
-constexpr const char* kOtherJob = "model: {family: mlp, width: 9, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
+constexpr const char* kJob =
+    "model: {family: mlp, width: 8, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
+constexpr const char* kOtherJob =
+    "model: {family: mlp, width: 9, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
 
 struct Stored {
   std::int64_t step = 10;
-  std::uint64_t seed = 1;                  ///< of the values
+  std::uint64_t seed = 1;  ///< of the values
   std::vector<std::string> prefixes = {"generator"};
-  std::string job = kJob;                  ///< what the manifest says
+  std::string job = kJob;  ///< what the manifest says
 };
 
-void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network& network, const std::string& prefix) {
+void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network& network,
+                    const std::string& prefix) {
   const auto record = [&](const std::string& name, const at::Tensor& tensor) {
     const auto elements = static_cast<std::size_t>(tensor.numel());
-    records.push_back({.name = prefix + name.substr(name.find('/')), .shape = tensor.sizes().vec(),
-                       .bytes = std::as_bytes(std::span(tensor.const_data_ptr<float>(), elements))});
+    records.push_back(
+        {.name = prefix + name.substr(name.find('/')),
+         .shape = tensor.sizes().vec(),
+         .bytes = std::as_bytes(std::span(tensor.const_data_ptr<float>(), elements))});
   };
   for (const gan::Network::NamedParameter& named : network.parameters()) {
     record(named.name, named.parameter->tensor);
@@ -48,8 +53,8 @@ void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network
   }
 }
 
-/// Writes a run directory with one checkpoint, as a worker and the coordinator do together. Values under the n-th prefix
-/// are those of seed + n.
+/// Writes a run directory with one checkpoint, as a worker and the coordinator do together. Values
+/// under the n-th prefix are those of seed + n.
 void store(const fs::path& run, const Stored& stored) {
   fs::create_directories(run);
   std::ofstream(run / kJobFile) << kJob;
@@ -64,7 +69,8 @@ void store(const fs::path& run, const Stored& stored) {
   }
   const fs::path checkpoints = run / kCheckpointsFolder;
   const fs::path temporary = checkpoint::begin_checkpoint(checkpoints, stored.step);
-  const checkpoint::FileReport file = checkpoint::write_worker_file(temporary, {.step = stored.step}, records);
+  const checkpoint::FileReport file =
+      checkpoint::write_worker_file(temporary, {.step = stored.step}, records);
   checkpoint::Manifest manifest;
   manifest.step = stored.step;
   manifest.images = stored.step * 128;
@@ -74,7 +80,8 @@ void store(const fs::path& run, const Stored& stored) {
   manifest.numerics = numerics_text(job);
   manifest.data_fingerprint = std::string(32, '0');
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
-  manifest.files = {{.name = file.name, .worker = 0, .bytes = file.bytes, .xxh3_128 = file.xxh3_128}};
+  manifest.files = {
+      {.name = file.name, .worker = 0, .bytes = file.bytes, .xxh3_128 = file.xxh3_128}};
   checkpoint::commit_checkpoint(temporary, manifest);
 }
 
@@ -84,7 +91,9 @@ at::Tensor expected_weight(std::uint64_t seed) {
   return networks.generator.parameters().front().parameter->tensor.detach().clone();
 }
 
-at::Tensor weight_of(TrainedRun& run) { return run.generator.parameters().front().parameter->tensor.detach(); }
+at::Tensor weight_of(TrainedRun& run) {
+  return run.generator.parameters().front().parameter->tensor.detach();
+}
 
 TEST(TrainedRun, LoadsTheAveragedGenerator) {
   const testing::ScratchFolder folder;
@@ -120,14 +129,16 @@ TEST(TrainedRun, IsFoundByItsName) {
   const testing::ScratchFolder folder;
   store(folder.path() / "00003-ring", {});
   EXPECT_EQ(open_trained_run({.run = "ring", .outdir = folder.path()}).step, 10);
-  EXPECT_THROW(static_cast<void>(open_trained_run({.run = "grid", .outdir = folder.path()})), ConfigError);
+  EXPECT_THROW(static_cast<void>(open_trained_run({.run = "grid", .outdir = folder.path()})),
+               ConfigError);
 }
 
 TEST(TrainedRun, WithoutACheckpointIsRefused) {
   const testing::ScratchFolder folder;
   fs::create_directories(folder.path() / "run");
   std::ofstream(folder.path() / "run" / kJobFile) << kJob;
-  EXPECT_THROW(static_cast<void>(open_trained_run({.run = (folder.path() / "run").string()})), CheckpointError);
+  EXPECT_THROW(static_cast<void>(open_trained_run({.run = (folder.path() / "run").string()})),
+               CheckpointError);
 }
 
 TEST(TrainedRun, WhoseTensorsDoNotFitItsModelNamesTheFirst) {
@@ -137,7 +148,8 @@ TEST(TrainedRun, WhoseTensorsDoNotFitItsModelNamesTheFirst) {
     static_cast<void>(open_trained_run({.run = (folder.path() / "run").string()}));
     FAIL() << "accepted";
   } catch (const CheckpointError& error) {
-    EXPECT_NE(std::string(error.what()).find("generator/0/weight"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("generator/0/weight"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -145,7 +157,9 @@ TEST(Evaluate, CountsTheModesOfAToyRun) {
   const testing::ScratchFolder folder;
   store(folder.path() / "run", {.prefixes = {"generator", "generator_ema"}});
   ::testing::internal::CaptureStdout();
-  evaluate({.run = {.run = (folder.path() / "run").string()}, .samples = 500, .format = OutputFormat::kJson});
+  evaluate({.run = {.run = (folder.path() / "run").string()},
+            .samples = 500,
+            .format = OutputFormat::kJson});
   const std::string line = ::testing::internal::GetCapturedStdout();
   EXPECT_NE(line.find(R"("modes":8)"), std::string::npos) << line;
   EXPECT_NE(line.find(R"("weights":"generator_ema")"), std::string::npos) << line;
@@ -155,7 +169,9 @@ TEST(Sample, WritesAPicture) {
   const testing::ScratchFolder folder;
   store(folder.path() / "run", {});
   ::testing::internal::CaptureStdout();
-  sample({.run = {.run = (folder.path() / "run").string()}, .seeds = "0-99", .picture = folder.path() / "points.png"});
+  sample({.run = {.run = (folder.path() / "run").string()},
+          .seeds = "0-99",
+          .picture = folder.path() / "points.png"});
   EXPECT_NE(::testing::internal::GetCapturedStdout().find("100 examples"), std::string::npos);
   EXPECT_EQ(folder.read("points.png").substr(1, 3), "PNG");
 }

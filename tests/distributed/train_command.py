@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""The gangway command with real workers, as the tests of this folder call it."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAMS = Path(os.environ["GANGWAY_BIN"])
+GANGWAY = str(PROGRAMS / "gangway")
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DEADLINE = 120  # seconds; a hang is a failure
+
+
+def environment(**more):
+    """Without what an outer mpirun or Slurm may have set."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_", "GANGWAY_"))}
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return clean | allowed | {"OMP_NUM_THREADS": "1"} | more
+
+
+class Trainings(unittest.TestCase):
+    """Each test has a folder of its own, with the runs in `runs`."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def call(self, *words, deadline=DEADLINE, **variables):
+        """Runs a command; (exit code, standard output, standard error)."""
+        with open(self.folder / "out", "w+") as out, open(self.folder / "err", "w+") as err:
+            process = subprocess.Popen([str(word) for word in words], cwd=self.folder, stdout=out, stderr=err,
+                                       env=environment(**variables))
+            self.addCleanup(lambda: process.poll() is None and process.kill())
+            code = process.wait(timeout=deadline)
+            out.seek(0)
+            err.seek(0)
+            return code, out.read(), err.read()
+
+    def train(self, job, *arguments, run, workers):
+        """`gangway run` to the end; fails the test unless it ends well."""
+        code, out, err = self.call(GANGWAY, "run", job, "-n", workers, "--run", run, *arguments)
+        self.assertEqual(code, 0, out + err)
+
+    def digest(self, run):
+        code, out, err = self.call(GANGWAY, "digest", run)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"^[0-9a-f]{32}\b")
+        return out.split()[0]

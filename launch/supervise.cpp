@@ -52,7 +52,7 @@ sigset_t handled_signals() {
 /// The child's side of fork. Never returns.
 [[noreturn]] void become_mpirun(const std::vector<std::string>& command, int error_pipe, const sigset_t& old_mask) {
   ::setpgid(0, 0);                       // a Ctrl-C of the terminal reaches only the supervisor
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);    // without its supervisor the job saves and leaves
+  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);    // without its supervisor the job saves and leaves
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);            // a background group that read the terminal would be stopped
   ::dup2(error_pipe, STDERR_FILENO);

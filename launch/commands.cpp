@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/commands.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "checkpoint/digest.hpp"
 #include "checkpoint/report.hpp"
 #include "job/errors.hpp"
+#include "job/suggestion.hpp"
 #include "launch/doctor.hpp"
 #include "launch/run_job.hpp"
 #include "launch/run_lookup.hpp"
@@ -118,6 +120,19 @@ void add_commands(CLI::App& app, CommandLine& line) {
       "Every command has --help.");
 }
 
+/// CLI11 would only say that a subcommand is missing.
+void require_known_command(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.push_back(command->get_name());
+  }
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    const auto nearest = nearest_word(name, known);
+    throw ConfigError(fmt::format("no command '{}'{}: see 'gangway --help'", name,
+                                  nearest ? fmt::format("; did you mean '{}'?", *nearest) : ""));
+  }
+}
+
 int digest(const CommandLine& line) {
   const RunReference reference = parse_run_reference(line.reference);
   const auto run = find_run_directory(reference, line.outdir);
@@ -180,6 +195,9 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   CommandLine line;
   CLI::App app("Gangway trains GANs on many workers; the job decides the numbers, the layout only the speed.", "gangway");
   add_commands(app, line);
+  if (!first.empty() && first.front() != '-') {
+    require_known_command(app, first);
+  }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend() - (arguments.empty() ? 0 : 1));  // as CLI11 wants it
   try {
     app.parse(reversed);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/checkpoint_ledger.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gangway::coordinator {
+namespace {
+
+CheckpointFile part(int worker, const std::string& error = {}) {
+  return {.worker = worker, .name = "worker-" + std::to_string(worker), .bytes = 8, .xxh3_128 = "00", .error = error};
+}
+
+TEST(CheckpointLedger, CompletesWhenEveryWorkerHasReportedInWhateverOrder) {
+  CheckpointLedger ledger(3);
+  ledger.begin(20, 1);
+  EXPECT_FALSE(ledger.add(20, 1, part(2)));
+  EXPECT_FALSE(ledger.add(20, 1, part(2))) << "a part twice";
+  EXPECT_FALSE(ledger.add(20, 1, part(0)));
+  const auto complete = ledger.add(20, 1, part(1));
+  ASSERT_TRUE(complete);
+  EXPECT_EQ(complete->step, 20);
+  ASSERT_EQ(complete->files.size(), 3U);
+  EXPECT_EQ(complete->files[2].worker, 2);
+  EXPECT_TRUE(complete->error.empty());
+}
+
+TEST(CheckpointLedger, DropsPartsOfOtherStepsEpochsAndWorkers) {
+  CheckpointLedger ledger(1);
+  ledger.begin(20, 2);
+  EXPECT_FALSE(ledger.add(19, 2, part(0)));
+  EXPECT_FALSE(ledger.add(20, 1, part(0)));
+  EXPECT_FALSE(ledger.add(20, 2, part(1)));
+  EXPECT_FALSE(ledger.add(20, 2, part(-1)));
+  EXPECT_TRUE(ledger.add(20, 2, part(0)));
+}
+
+TEST(CheckpointLedger, KeepsTheStepsOfOverlappingCheckpointsApart) {
+  CheckpointLedger ledger(2);
+  ledger.begin(10, 1);
+  ledger.begin(20, 1);
+  EXPECT_FALSE(ledger.add(10, 1, part(0)));
+  EXPECT_FALSE(ledger.add(20, 1, part(1)));
+  EXPECT_TRUE(ledger.add(20, 1, part(0)));
+  ledger.committed(20);
+  EXPECT_FALSE(ledger.idle());
+  EXPECT_TRUE(ledger.add(10, 1, part(1)));
+  ledger.committed(10);
+  EXPECT_TRUE(ledger.idle());
+  EXPECT_EQ(ledger.last_committed(), 20);
+}
+
+TEST(CheckpointLedger, WaitsForAllPartsBeforeItReportsAFailure) {
+  CheckpointLedger ledger(2);
+  ledger.begin(10, 1);
+  EXPECT_FALSE(ledger.add(10, 1, part(1, "disk full")));
+  const auto complete = ledger.add(10, 1, part(0));
+  ASSERT_TRUE(complete);
+  EXPECT_EQ(complete->error, "disk full");
+}
+
+TEST(CheckpointLedger, GivesUpAfterThreeFailuresInARow) {
+  CheckpointLedger ledger(1);
+  for (const std::int64_t step : {10, 20}) {
+    ledger.begin(step, 1);
+    ledger.failed(step);
+  }
+  EXPECT_FALSE(ledger.failing_for_good());
+  ledger.begin(30, 1);
+  ledger.committed(30);
+  for (const std::int64_t step : {40, 50, 60}) {
+    ledger.begin(step, 1);
+    EXPECT_FALSE(ledger.failing_for_good());
+    ledger.failed(step);
+  }
+  EXPECT_TRUE(ledger.failing_for_good());
+  EXPECT_EQ(ledger.failures(), 5);
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/conductor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <limits>
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+/// Two workers of one micro-batch each, 20 steps, a checkpoint every 10.
+class ConductorTest : public ::testing::Test {
+ protected:
+  static ConductorSettings settings() {
+    ConductorSettings result;
+    result.num_workers = 2;
+    result.leases = {.start_step = 0, .total_steps = 20, .tick_steps = 10, .checkpoint_steps = 10};
+    result.ticks = {.num_workers = 2, .microbatches = 2, .images_per_step = 10, .total_steps = 20, .tick_steps = 10};
+    result.limits = {.start = seconds(10), .heartbeat = seconds(1000), .closing = milliseconds(50)};
+    return result;
+  }
+
+  Effects send(int rank, const messages::Envelope& envelope) { return keep(conductor_.on_message(rank, envelope, now_, 1.0)); }
+
+  Effects hello(int rank) {
+    messages::Envelope envelope;
+    envelope.mutable_hello()->set_protocol(kProtocolVersion);
+    envelope.mutable_hello()->set_host("node-a");
+    envelope.mutable_hello()->set_pid(100 + rank);
+    return send(rank, envelope);
+  }
+
+  Effects ready(int rank) {
+    messages::Envelope envelope;
+    envelope.mutable_ready()->set_plan_hash(7);
+    return send(rank, envelope);
+  }
+
+  void begin() {
+    for (const int rank : {1, 2}) {
+      hello(rank);
+      keep(conductor_.on_lifeline_opened(rank, now_));
+      ready(rank);
+    }
+  }
+
+  Effects progress(int rank, std::int64_t step, double loss = 1.0) {
+    messages::Envelope envelope;
+    messages::Progress& message = *envelope.mutable_progress();
+    message.set_epoch(1);
+    message.set_step(step);
+    messages::MicrobatchLoss& entry = *message.add_losses();
+    entry.set_microbatch(rank - 1);
+    entry.set_generator(loss);
+    entry.set_discriminator(loss);
+    return send(rank, envelope);
+  }
+
+  void step_to(std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from + 1; step <= to; ++step) {
+      now_ += milliseconds(600);
+      progress(1, step);
+      progress(2, step);
+    }
+  }
+
+  Effects part(int rank, std::int64_t step, const std::string& error = {}) {
+    messages::Envelope envelope;
+    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
+    message.set_epoch(1);
+    message.set_step(step);
+    message.set_worker(rank - 1);
+    message.set_error(error);
+    return send(rank, envelope);
+  }
+
+  Effects stop(int rank, ExitCode code, const std::string& reason) {
+    messages::Envelope envelope;
+    envelope.mutable_stop()->set_exit_code(static_cast<int>(code));
+    envelope.mutable_stop()->set_reason(reason);
+    return send(rank, envelope);
+  }
+
+  void goodbyes() {
+    messages::Envelope envelope;
+    envelope.mutable_goodbye();
+    send(1, envelope);
+    send(2, envelope);
+  }
+
+  Effects clock(milliseconds later) {
+    now_ += later;
+    return keep(conductor_.on_clock(now_));
+  }
+
+  Effects keep(Effects effects) {
+    all_.insert(all_.end(), effects.begin(), effects.end());
+    return effects;
+  }
+
+  template <typename What>
+  std::vector<What> seen() const {
+    std::vector<What> found;
+    for (const Effect& effect : all_) {
+      if (const auto* what = std::get_if<What>(&effect)) {
+        found.push_back(*what);
+      }
+    }
+    return found;
+  }
+
+  Outcome outcome() const {
+    const auto ends = seen<EndJob>();
+    EXPECT_EQ(ends.size(), 1U);
+    return ends.empty() ? Outcome{} : ends.front().outcome;
+  }
+
+  TimePoint now_{};
+  Conductor conductor_{settings(), TimePoint{}};
+  Effects all_;
+};
+
+TEST_F(ConductorTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {
+  hello(1);
+  const auto welcomes = seen<SendEnvelope>();
+  ASSERT_EQ(welcomes.size(), 1U);
+  EXPECT_EQ(welcomes[0].rank, 1);
+  EXPECT_EQ(welcomes[0].envelope.welcome().epoch(), 1);
+  hello(2);
+  ready(1);
+  ready(2);
+  keep(conductor_.on_lifeline_opened(1, now_));
+  EXPECT_TRUE(seen<GrantLease>().empty());
+  keep(conductor_.on_lifeline_opened(2, now_));
+  EXPECT_EQ(seen<ShowPlacement>().size(), 1U);
+  EXPECT_EQ(seen<GrantLease>().size(), 2U);
+}
+
+TEST_F(ConductorTest, RunsAJobToItsEnd) {
+  begin();
+  step_to(0, 10);
+  part(1, 10);
+  part(2, 10);
+  ASSERT_EQ(seen<CommitCheckpoint>().size(), 1U);
+  keep(conductor_.checkpoint_committed(10, now_));
+  step_to(10, 20);
+  EXPECT_EQ(seen<ShowTick>().size(), 2U);
+  part(1, 20);
+  part(2, 20);
+  keep(conductor_.checkpoint_committed(20, now_));
+  EXPECT_FALSE(conductor_.ended());
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 0);
+  EXPECT_TRUE(outcome().orderly);
+  EXPECT_EQ(outcome().step, 20);
+  EXPECT_TRUE(hello(1).empty()) << "nothing counts after the end";
+}
+
+TEST_F(ConductorTest, NamesAWorkerWhoseLifelineClosedAndStopsTheOthers) {
+  begin();
+  conductor_.on_lifeline_closed(2, now_);
+  EXPECT_TRUE(clock(milliseconds(49)).empty());
+  clock(milliseconds(1));
+  EXPECT_EQ(outcome().exit_code, 3);
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_FALSE(outcome().orderly);
+  EXPECT_THAT(outcome().reason, HasSubstr("pid 102"));
+  EXPECT_EQ(conductor_.membership().epoch(), 2);
+  const auto sent = seen<SendEnvelope>();
+  EXPECT_EQ(sent.back().rank, 1);
+  EXPECT_EQ(sent.back().envelope.stop().exit_code(), 3);
+}
+
+TEST_F(ConductorTest, BlamesTheDeadWorkerAndNotTheOneThatComplainedFirst) {
+  begin();
+  stop(1, ExitCode::kWorkerLost, "peer 2 is silent");
+  conductor_.on_lifeline_closed(1, now_);
+  EXPECT_TRUE(clock(milliseconds(20)).empty());
+  conductor_.on_lifeline_closed(2, now_);
+  clock(milliseconds(60));
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_THAT(outcome().reason, HasSubstr("killed or crashed"));
+}
+
+TEST_F(ConductorTest, BelievesAComplaintWhenNobodyDied) {
+  begin();
+  stop(1, ExitCode::kWorkerLost, "peer 2 was silent for 60 s");
+  clock(milliseconds(200));
+  EXPECT_EQ(outcome().exit_code, 3);
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 1 (host node-a, pid 101): peer 2 was silent"));
+}
+
+TEST_F(ConductorTest, EndsWithTheCodeAndReasonOfAWorkerThatCannotGoOn) {
+  begin();
+  stop(2, ExitCode::kUsage, "unreadable data");
+  EXPECT_EQ(outcome().exit_code, 2);
+  EXPECT_THAT(outcome().reason, HasSubstr("unreadable data"));
+}
+
+TEST_F(ConductorTest, NamesTheSlowestOfThoseWithoutProgress) {
+  begin();
+  progress(1, 1);
+  now_ += milliseconds(10);
+  EXPECT_TRUE(clock(seconds(59)).empty());
+  clock(seconds(2));
+  EXPECT_EQ(outcome().exit_code, 3);
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_THAT(outcome().reason, HasSubstr("no progress"));
+}
+
+TEST_F(ConductorTest, EndsAJobThatDiverged) {
+  begin();
+  progress(2, 1, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(outcome().exit_code, 4);
+  EXPECT_EQ(outcome().rank, 2);
+}
+
+TEST_F(ConductorTest, SavesAndLeavesOnRequestWith75) {
+  begin();
+  step_to(0, 3);
+  keep(conductor_.on_request(Request::kSaveAndLeave, SIGUSR1, now_));
+  keep(conductor_.on_request(Request::kSaveAndLeave, SIGTERM, now_));
+  const auto last = seen<GrantLease>().back();
+  EXPECT_TRUE(last.envelope.lease().last());
+  const std::int64_t step = last.checkpoint_step;
+  step_to(3, step);
+  part(1, step);
+  part(2, step);
+  keep(conductor_.checkpoint_committed(step, now_));
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 75);
+  EXPECT_TRUE(outcome().orderly);
+}
+
+TEST_F(ConductorTest, IsDoneAndNotPreemptedWhenTheRequestCameAtTheEnd) {
+  begin();
+  step_to(0, 20);
+  keep(conductor_.on_request(Request::kSaveAndLeave, SIGUSR1, now_));
+  for (const std::int64_t step : {10, 20}) {
+    part(1, step);
+    part(2, step);
+    keep(conductor_.checkpoint_committed(step, now_));
+  }
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 0);
+}
+
+TEST_F(ConductorTest, LeavesWith75BeforeTheFirstStepWithoutASave) {
+  hello(1);
+  keep(conductor_.on_request(Request::kSaveAndLeave, SIGTERM, now_));
+  EXPECT_EQ(outcome().exit_code, 75);
+}
+
+TEST_F(ConductorTest, LeavesWithTheSignalsCodeWhenTheSaveFailed) {
+  begin();
+  keep(conductor_.on_request(Request::kSaveAndLeave, SIGINT, now_));
+  step_to(0, 2);
+  part(1, 2, "disk full");
+  part(2, 2);
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 130);
+  EXPECT_THAT(outcome().reason, HasSubstr("disk full"));
+}
+
+TEST_F(ConductorTest, EndsAtOnceWhenAskedTo) {
+  begin();
+  keep(conductor_.on_request(Request::kEndNow, SIGINT, now_));
+  EXPECT_EQ(outcome().exit_code, 130);
+  EXPECT_FALSE(outcome().orderly);
+}
+
+TEST_F(ConductorTest, SavesOnRequestAndGoesOn) {
+  begin();
+  keep(conductor_.on_request(Request::kSaveAndGoOn, SIGUSR2, now_));
+  const auto leases = seen<GrantLease>();
+  EXPECT_EQ(leases.back().checkpoint_step, 2);
+  EXPECT_FALSE(leases.back().envelope.lease().last());
+}
+
+TEST_F(ConductorTest, WarnsOfAFailedSaveAndGivesUpAfterThree) {
+  begin();
+  keep(conductor_.checkpoint_failed(1, "disk full", now_));
+  keep(conductor_.checkpoint_failed(2, "disk full", now_));
+  EXPECT_EQ(seen<Say>().size(), 2U);
+  EXPECT_FALSE(conductor_.ended());
+  keep(conductor_.checkpoint_failed(3, "disk full", now_));
+  EXPECT_EQ(outcome().exit_code, 6);
+}
+
+TEST_F(ConductorTest, DropsProgressOfAnotherEpochAndRefusesWhatWorkersNeverSay) {
+  begin();
+  messages::Envelope old;
+  old.mutable_progress()->set_epoch(0);
+  old.mutable_progress()->set_step(1);
+  EXPECT_TRUE(send(1, old).empty());
+  messages::Envelope lease;
+  lease.mutable_lease();
+  send(1, lease);
+  EXPECT_EQ(outcome().exit_code, 1);
+}
+
+TEST_F(ConductorTest, RefusesAGoodbyeBeforeTheLastLease) {
+  begin();
+  messages::Envelope envelope;
+  envelope.mutable_goodbye();
+  send(1, envelope);
+  EXPECT_EQ(outcome().exit_code, 1);
+}
+
+TEST_F(ConductorTest, PassesPicturesOn) {
+  begin();
+  messages::Envelope envelope;
+  envelope.mutable_picture()->set_file("fakes000001.png");
+  send(1, envelope);
+  EXPECT_EQ(seen<ShowPicture>().front().file, "fakes000001.png");
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

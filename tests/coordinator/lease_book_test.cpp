@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/lease_book.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gangway::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr LeasePlan kPlan{.start_step = 0, .total_steps = 100, .tick_steps = 10, .picture_steps = 20, .checkpoint_steps = 50};
+
+/// All leases of a book whose worker does each at once.
+std::vector<Lease> run_through(LeaseBook& book) {
+  std::vector<Lease> leases;
+  std::int64_t done = 0;
+  while (!book.last_granted()) {
+    for (const Lease& lease : book.grant(done)) {
+      leases.push_back(lease);
+    }
+    done = book.granted_end();
+  }
+  return leases;
+}
+
+TEST(LeaseBook, GrantsTwoStepsAheadBeforeItKnowsHowLongAStepTakes) {
+  LeaseBook book(kPlan);
+  EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 0, .end = 1}, Lease{.begin = 1, .end = 2}));
+  EXPECT_THAT(book.grant(0), IsEmpty());
+  EXPECT_THAT(book.grant(1), ElementsAre(Lease{.begin = 2, .end = 3}));
+}
+
+TEST(LeaseBook, MakesLeasesAboutASecondLongAndGrantsTheNextInTheirMiddle) {
+  LeaseBook book({.start_step = 0, .total_steps = 1000});
+  book.set_step_seconds(0.1);
+  EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 0, .end = 10}));
+  EXPECT_THAT(book.grant(4), IsEmpty());
+  EXPECT_THAT(book.grant(5), ElementsAre(Lease{.begin = 10, .end = 20}));
+  book.set_step_seconds(0.0);
+  book.set_step_seconds(5.0);
+  EXPECT_THAT(book.grant(14), IsEmpty());
+  EXPECT_THAT(book.grant(15), ElementsAre(Lease{.begin = 20, .end = 21}));
+  EXPECT_THAT(book.grant(19), IsEmpty());
+  EXPECT_THAT(book.grant(20), ElementsAre(Lease{.begin = 21, .end = 22}));
+}
+
+TEST(LeaseBook, EndsLeasesWhereSomethingIsDueAndCoversEveryStepOnce) {
+  LeaseBook book(kPlan);
+  book.set_step_seconds(0.001);
+  const std::vector<Lease> leases = run_through(book);
+  ASSERT_EQ(leases.size(), 10U);
+  for (std::size_t index = 0; index < leases.size(); ++index) {
+    const auto begin = static_cast<std::int64_t>(index) * 10;
+    EXPECT_EQ(leases[index].begin, begin);
+    EXPECT_EQ(leases[index].end, begin + 10);
+    EXPECT_EQ(leases[index].pictures, leases[index].end % 20 == 0);
+    EXPECT_EQ(leases[index].checkpoint, leases[index].end % 50 == 0);
+    EXPECT_EQ(leases[index].last, leases[index].end == 100);
+  }
+}
+
+TEST(LeaseBook, SavesAndDrawsAtTheEndWhateverTheIntervals) {
+  LeaseBook book({.start_step = 97, .total_steps = 99, .tick_steps = 10, .picture_steps = 0, .checkpoint_steps = 0});
+  EXPECT_THAT(book.grant(97), ElementsAre(Lease{.begin = 97, .end = 98},
+                                          Lease{.begin = 98, .end = 99, .pictures = true, .checkpoint = true, .last = true}));
+  EXPECT_THAT(book.grant(99), IsEmpty());
+}
+
+TEST(LeaseBook, AnswersAStopAtOnceWithALastLeaseThatOnlySaves) {
+  LeaseBook book(kPlan);
+  EXPECT_EQ(book.grant(0).size(), 2U);
+  book.request_stop();
+  EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 2, .end = 2, .checkpoint = true, .last = true}));
+  EXPECT_TRUE(book.last_granted());
+  EXPECT_THAT(book.grant(2), IsEmpty());
+}
+
+TEST(LeaseBook, DoesNotSaveTwiceWhenAStopMeetsACheckpoint) {
+  LeaseBook book({.start_step = 0, .total_steps = 100, .checkpoint_steps = 2});
+  EXPECT_EQ(book.grant(0).size(), 2U);
+  book.request_stop();
+  EXPECT_THAT(book.grant(1), ElementsAre(Lease{.begin = 2, .end = 2, .last = true}));
+}
+
+TEST(LeaseBook, DoesNotSaveWhatWasResumedAndNotTrainedFurther) {
+  LeaseBook book({.start_step = 40, .total_steps = 100});
+  book.request_stop();
+  EXPECT_THAT(book.grant(40), ElementsAre(Lease{.begin = 40, .end = 40, .last = true}));
+}
+
+TEST(LeaseBook, AnswersACheckpointRequestOnceAndGoesOn) {
+  LeaseBook book({.start_step = 0, .total_steps = 100});
+  EXPECT_EQ(book.grant(0).size(), 2U);
+  book.request_checkpoint();
+  EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 2, .end = 2, .checkpoint = true}));
+  book.request_checkpoint();
+  EXPECT_THAT(book.grant(0), IsEmpty()) << "that state is being saved";
+  EXPECT_THAT(book.grant(1), ElementsAre(Lease{.begin = 2, .end = 3}));
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

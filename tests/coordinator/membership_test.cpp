@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/membership.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+const TimePoint kStart{};
+const MembershipLimits kLimits{.start = seconds(10), .heartbeat = seconds(3), .closing = milliseconds(50)};
+
+Member worker(int rank) {
+  Member member;
+  member.rank = rank;
+  member.host = "node-a";
+  member.pid = 100 + rank;
+  member.device = "cpu";
+  return member;
+}
+
+Membership ready_pair() {
+  Membership membership(2, kStart, kLimits);
+  for (const int rank : {1, 2}) {
+    EXPECT_FALSE(membership.join(worker(rank), kProtocolVersion));
+    membership.lifeline_opened(rank, kStart);
+    EXPECT_FALSE(membership.ready(rank, 7));
+  }
+  return membership;
+}
+
+TEST(Membership, IsReadyOnlyWhenAllSaidSoAndTheirLifelinesStand) {
+  Membership membership(2, kStart, kLimits);
+  for (const int rank : {1, 2}) {
+    EXPECT_FALSE(membership.join(worker(rank), kProtocolVersion));
+    EXPECT_FALSE(membership.ready(rank, 7));
+  }
+  EXPECT_FALSE(membership.all_ready());
+  membership.lifeline_opened(1, kStart);
+  EXPECT_FALSE(membership.all_ready());
+  membership.lifeline_opened(2, kStart);
+  EXPECT_TRUE(membership.all_ready());
+}
+
+TEST(Membership, RefusesAnotherProtocol) {
+  Membership membership(2, kStart, kLimits);
+  const auto fault = membership.join(worker(2), kProtocolVersion + 1);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->code, ExitCode::kEnvironment);
+  EXPECT_THAT(fault->reason, HasSubstr("one build"));
+}
+
+TEST(Membership, RefusesUnknownRanksAndSecondHellos) {
+  Membership membership(2, kStart, kLimits);
+  EXPECT_TRUE(membership.join(worker(3), kProtocolVersion));
+  EXPECT_TRUE(membership.join(worker(0), kProtocolVersion));
+  EXPECT_FALSE(membership.join(worker(1), kProtocolVersion));
+  EXPECT_TRUE(membership.join(worker(1), kProtocolVersion));
+}
+
+TEST(Membership, RefusesAnotherPlanAndNamesBothRanks) {
+  Membership membership(2, kStart, kLimits);
+  EXPECT_TRUE(membership.ready(1, 7)) << "before its Hello";
+  EXPECT_FALSE(membership.join(worker(1), kProtocolVersion));
+  EXPECT_FALSE(membership.join(worker(2), kProtocolVersion));
+  EXPECT_FALSE(membership.ready(2, 7));
+  const auto fault = membership.ready(1, 8);
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->reason, HasSubstr("rank 1"));
+  EXPECT_THAT(fault->reason, HasSubstr("rank 2"));
+}
+
+TEST(Membership, NamesThoseWhoAreLateAtTheStart) {
+  Membership membership(2, kStart, kLimits);
+  EXPECT_FALSE(membership.join(worker(1), kProtocolVersion));
+  EXPECT_FALSE(membership.check(kStart + seconds(9)));
+  const auto fault = membership.check(kStart + seconds(10));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->code, ExitCode::kWorkerLost);
+  EXPECT_EQ(fault->rank, 1);
+  EXPECT_THAT(fault->reason, HasSubstr("rank 1 (host node-a, pid 101) is not ready, rank 2 never reported"));
+}
+
+TEST(Membership, DeclaresASilentWorkerHungAfterTheHeartbeatDeadline) {
+  Membership membership = ready_pair();
+  membership.heartbeat(1, kStart + seconds(2));
+  EXPECT_FALSE(membership.check(kStart + seconds(2)));
+  const auto fault = membership.check(kStart + seconds(3));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2);
+  EXPECT_THAT(fault->reason, HasSubstr("no heartbeat for 3 s"));
+}
+
+TEST(Membership, GivesAClosedLifelineAMomentForAnExplanation) {
+  Membership membership = ready_pair();
+  EXPECT_TRUE(membership.lifeline_closed(2, kStart));
+  EXPECT_FALSE(membership.check(kStart + milliseconds(49)));
+  const auto fault = membership.check(kStart + milliseconds(50));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2);
+  EXPECT_THAT(fault->reason, HasSubstr("killed or crashed"));
+}
+
+TEST(Membership, ExpectsTheEndOfTheLifelineAfterAGoodbye) {
+  Membership membership = ready_pair();
+  membership.leave(1);
+  EXPECT_FALSE(membership.lifeline_closed(1, kStart));
+  EXPECT_FALSE(membership.all_left());
+  membership.leave(2);
+  EXPECT_TRUE(membership.all_left());
+  EXPECT_FALSE(membership.check(kStart + seconds(100)));
+}
+
+TEST(Membership, RaisesTheEpochWithEveryLoss) {
+  Membership membership = ready_pair();
+  EXPECT_EQ(membership.epoch(), 1);
+  const MembershipChange change = membership.lose(2);
+  EXPECT_EQ(change.epoch, 2);
+  EXPECT_THAT(change.lost, ::testing::ElementsAre(2));
+  EXPECT_EQ(change.decision, LossDecision::kEndJob);
+  EXPECT_FALSE(membership.lifeline_closed(2, kStart));
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

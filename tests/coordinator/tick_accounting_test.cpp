@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/tick_accounting.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "job/errors.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+
+const TimePoint kStart{};
+
+TickPlan plan(int workers) {
+  return {.num_workers = workers, .microbatches = 4, .images_per_step = 100, .total_steps = 5, .tick_steps = 2, .first_index = 1};
+}
+
+/// The micro-batches [begin, end) of one step; losses that do not add up exactly in any order.
+StepProgress progress(int rank, std::int64_t step, int begin, int end) {
+  StepProgress result{.rank = rank, .step = step, .losses = {}, .compute_seconds = 0.3, .exposed_seconds = 0.1 * rank, .sent_bytes = 1U << 20U};
+  for (int microbatch = begin; microbatch < end; ++microbatch) {
+    const double loss = 1.0 / (3.0 + static_cast<double>(7 * microbatch + 11 * step));
+    result.losses.push_back({.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
+  }
+  return result;
+}
+
+std::vector<report::Tick> run(int workers, bool reversed) {
+  TickAccounting accounting(plan(workers));
+  accounting.start(kStart);
+  std::vector<report::Tick> ticks;
+  for (std::int64_t step = 1; step <= 5; ++step) {
+    for (int index = 0; index < workers; ++index) {
+      const int rank = reversed ? workers - index : index + 1;
+      const int size = 4 / workers;
+      if (auto tick = accounting.add(progress(rank, step, (rank - 1) * size, rank * size), kStart + milliseconds(500 * step), 1.0)) {
+        ticks.push_back(*tick);
+      }
+    }
+  }
+  return ticks;
+}
+
+TEST(TickAccounting, GivesTheSameBitsForEveryLayoutAndOrderOfArrival) {
+  const auto one = run(1, false);
+  for (const auto& other : {run(2, false), run(2, true), run(4, true)}) {
+    ASSERT_EQ(other.size(), one.size());
+    for (std::size_t index = 0; index < one.size(); ++index) {
+      EXPECT_EQ(other[index].generator_loss, one[index].generator_loss);
+      EXPECT_EQ(other[index].discriminator_loss, one[index].discriminator_loss);
+    }
+  }
+}
+
+TEST(TickAccounting, MakesATickAtEveryIntervalAndAtTheEnd) {
+  const auto ticks = run(2, false);
+  ASSERT_EQ(ticks.size(), 3U);
+  EXPECT_EQ(ticks[0].step, 2);
+  EXPECT_EQ(ticks[1].step, 4);
+  EXPECT_EQ(ticks[2].step, 5);
+  EXPECT_EQ(ticks[2].index, 3);
+  EXPECT_DOUBLE_EQ(ticks[1].kimg, 0.4);
+  EXPECT_DOUBLE_EQ(ticks[1].seconds_tick, 1.0);
+  EXPECT_DOUBLE_EQ(ticks[1].seconds_total, 2.0);
+  EXPECT_DOUBLE_EQ(ticks[1].images_per_second, 200.0);
+  EXPECT_DOUBLE_EQ(ticks[1].exposed_percent, 40.0) << "of the worst worker";
+  EXPECT_DOUBLE_EQ(ticks[1].sent_mib_per_step, 2.0);
+  EXPECT_DOUBLE_EQ(ticks[1].checkpoint_age_kimg, 0.4);
+}
+
+TEST(TickAccounting, CountsOnFromAnEarlierRun) {
+  TickPlan resumed = plan(1);
+  resumed.start_step = 3;
+  resumed.first_index = 8;
+  resumed.earlier_seconds = 100.0;
+  resumed.checkpoint_step = 3;
+  TickAccounting accounting(resumed);
+  accounting.start(kStart);
+  const auto tick = accounting.add(progress(1, 4, 0, 4), kStart + milliseconds(250), 1.0);
+  ASSERT_TRUE(tick);
+  EXPECT_EQ(tick->index, 8);
+  EXPECT_DOUBLE_EQ(tick->seconds_total, 100.25);
+  EXPECT_DOUBLE_EQ(tick->images_per_second, 400.0);
+  EXPECT_DOUBLE_EQ(tick->checkpoint_age_kimg, 0.1);
+}
+
+TEST(TickAccounting, LetsAFastWorkerBeAheadOfASlowOne) {
+  TickAccounting accounting(plan(2));
+  accounting.start(kStart);
+  EXPECT_FALSE(accounting.add(progress(1, 1, 0, 2), kStart, 1.0));
+  EXPECT_FALSE(accounting.add(progress(1, 2, 0, 2), kStart, 1.0));
+  EXPECT_EQ(accounting.steps_done(), 0);
+  EXPECT_FALSE(accounting.add(progress(2, 1, 2, 4), kStart, 1.0));
+  EXPECT_TRUE(accounting.add(progress(2, 2, 2, 4), kStart + milliseconds(10), 1.0));
+}
+
+TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    TickAccounting accounting(plan(1));
+    StepProgress diverged = progress(1, 1, 0, 4);
+    diverged.losses[2].discriminator = bad;
+    try {
+      (void)accounting.add(diverged, kStart, 1.0);
+      FAIL() << "not noticed";
+    } catch (const DivergedError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("step 1"), std::string::npos);
+      EXPECT_NE(message.find("discriminator's loss of micro-batch 2"), std::string::npos);
+    }
+  }
+}
+
+TEST(TickAccounting, RefusesMicrobatchesThatDoNotAddUp) {
+  TickAccounting missing(plan(1));
+  EXPECT_THROW((void)missing.add(progress(1, 1, 0, 3), kStart, 1.0), InvariantError);
+  TickAccounting twice(plan(2));
+  EXPECT_FALSE(twice.add(progress(1, 1, 0, 3), kStart, 1.0));
+  EXPECT_THROW((void)twice.add(progress(2, 1, 2, 4), kStart, 1.0), InvariantError);
+  TickAccounting skipped(plan(1));
+  EXPECT_THROW((void)skipped.add(progress(1, 2, 0, 4), kStart, 1.0), InvariantError);
+  TickAccounting again(plan(1));
+  EXPECT_FALSE(again.add(progress(1, 1, 0, 4), kStart, 1.0));
+  EXPECT_THROW((void)again.add(progress(1, 1, 0, 4), kStart, 1.0), InvariantError);
+}
+
+TEST(TickAccounting, KnowsTheMedianStep) {
+  TickAccounting accounting(plan(1));
+  EXPECT_EQ(accounting.median_step_seconds(), 0.0);
+  accounting.start(kStart);
+  (void)accounting.add(progress(1, 1, 0, 4), kStart + milliseconds(100), 1.0);
+  (void)accounting.add(progress(1, 2, 0, 4), kStart + milliseconds(5100), 1.0);
+  (void)accounting.add(progress(1, 3, 0, 4), kStart + milliseconds(5300), 1.0);
+  EXPECT_NEAR(accounting.median_step_seconds(), 0.2, 1e-9);
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run_job.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gangway::launch {
+namespace {
+
+TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
+  JobSpec spec;
+  spec.training.microbatches = 4;
+  EXPECT_EQ(default_workers(spec, 2), 2);
+  EXPECT_EQ(default_workers(spec, 16), 4);
+  spec.numerics.threads = 4;
+  EXPECT_EQ(default_workers(spec, 8), 2);
+  EXPECT_EQ(default_workers(spec, 1), 1);
+  spec.layout.data = 3;
+  EXPECT_EQ(default_workers(spec, 1), 3);
+}
+
+TEST(ResumeLine, IsWhatWasTyped) {
+  EXPECT_EQ(resume_line({"gangway", "run", "a b.yaml", "--run", "x"}, "00000-x"), "gangway run 'a b.yaml' --run x");
+}
+
+TEST(ResumeLine, NamesTheNewRunWhereTheCommandWouldMakeAnother) {
+  EXPECT_EQ(resume_line({"gangway", "run", "j.yaml", "--resume", "never"}, "00007-j"),
+            "gangway run j.yaml --resume auto --run 00007-j");
+  EXPECT_EQ(resume_line({"gangway", "run", "--resume=never", "j.yaml"}, "00007-j"),
+            "gangway run --resume=auto j.yaml --run 00007-j");
+}
+
+}  // namespace
+}  // namespace gangway::launch

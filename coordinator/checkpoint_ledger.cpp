@@ -5,11 +5,15 @@
 
 namespace gangway::coordinator {
 
-void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) { open_[step] = Open{.epoch = epoch, .files = {}}; }
+void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) {
+  open_[step] = Open{.epoch = epoch, .files = {}};
+}
 
-std::optional<CompleteCheckpoint> CheckpointLedger::add(std::int64_t step, std::int64_t epoch, CheckpointFile file) {
+std::optional<CompleteCheckpoint> CheckpointLedger::add(std::int64_t step, std::int64_t epoch,
+                                                        CheckpointFile file) {
   const auto found = open_.find(step);
-  if (found == open_.end() || found->second.epoch != epoch || file.worker < 0 || file.worker >= num_workers_) {
+  if (found == open_.end() || found->second.epoch != epoch || file.worker < 0 ||
+      file.worker >= num_workers_) {
     return std::nullopt;
   }
   const int worker = file.worker;

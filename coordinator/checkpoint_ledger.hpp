@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which checkpoints are under way, and when one is complete: every worker's part of one step under one epoch. A failed
-// save costs nothing but itself until too many failed in a row. Pure; driven by the Conductor, which commits.
+// Which checkpoints are under way, and when one is complete: every worker's part of one step under
+// one epoch. A failed save costs nothing but itself until too many failed in a row. Pure; driven by
+// the Conductor, which commits.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct CheckpointFile {
 struct CompleteCheckpoint {
   std::int64_t step = 0;
   std::vector<CheckpointFile> files;  ///< by worker
-  std::string error;                  ///< not empty: it cannot be committed, and why (first worker's word)
+  std::string error;  ///< not empty: it cannot be committed, and why (first worker's word)
 };
 
 class CheckpointLedger {
@@ -37,7 +38,8 @@ class CheckpointLedger {
   /// A lease that saves at `step` was granted under `epoch`.
   void begin(std::int64_t step, std::int64_t epoch);
   /// A worker's word on its file. One that was not asked for, or of another epoch, is dropped.
-  [[nodiscard]] std::optional<CompleteCheckpoint> add(std::int64_t step, std::int64_t epoch, CheckpointFile file);
+  [[nodiscard]] std::optional<CompleteCheckpoint> add(std::int64_t step, std::int64_t epoch,
+                                                      CheckpointFile file);
 
   void committed(std::int64_t step);
   void failed(std::int64_t step);

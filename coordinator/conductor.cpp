@@ -103,9 +103,16 @@ Effects Conductor::on_ready(int rank, const messages::Ready& ready, TimePoint no
   if (const auto fault = membership_.ready(rank, ready.plan_hash())) {
     return end(fault->code, fault->rank, fault->reason);
   }
+  if (!placement_.data_fingerprint.empty() && placement_.data_fingerprint != ready.data_fingerprint()) {
+    return end(ExitCode::kUsage, rank,
+               fmt::format("{} sees other examples than the workers before it: data.source must be the same on every host",
+                           membership_.describe(rank)));
+  }
   placement_ = ShowPlacement{.plan_summary = ready.plan_summary(),
                              .generator_parameters = ready.generator_parameters(),
-                             .discriminator_parameters = ready.discriminator_parameters()};
+                             .discriminator_parameters = ready.discriminator_parameters(),
+                             .data_fingerprint = ready.data_fingerprint(),
+                             .libtorch = ready.libtorch()};
   return begin_if_ready(now);
 }
 

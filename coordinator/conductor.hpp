@@ -52,6 +52,8 @@ struct ShowPlacement {
   std::string plan_summary;
   std::int64_t generator_parameters = 0;
   std::int64_t discriminator_parameters = 0;
+  std::string data_fingerprint;
+  std::string libtorch;  ///< version
 };
 struct ShowTick {
   report::Tick tick;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/event_loop.hpp"
 
-#include <csignal>
-
 #include <algorithm>
+#include <csignal>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -15,7 +14,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// MPI has no wake-up, so it is polled: quickly while messages come, slowly otherwise, to leave the cores to the workers.
+// MPI has no wake-up, so it is polled: quickly while messages come, slowly otherwise, to leave the
+// cores to the workers.
 constexpr std::chrono::microseconds kBusyPoll{200};
 constexpr std::chrono::microseconds kQuietPoll{2000};
 constexpr std::chrono::milliseconds kBusyFor{5};
@@ -32,7 +32,8 @@ std::string bytes_of(const messages::Envelope& envelope) { return envelope.Seria
 messages::Envelope parse(const ReceivedMessage& message) {
   messages::Envelope envelope;
   if (!envelope.ParseFromString(message.bytes)) {
-    throw InvariantError("rank " + std::to_string(message.rank) + " sent " + std::to_string(message.bytes.size()) +
+    throw InvariantError("rank " + std::to_string(message.rank) + " sent " +
+                         std::to_string(message.bytes.size()) +
                          " bytes that are no message: start all ranks from one build");
   }
   return envelope;
@@ -41,11 +42,16 @@ messages::Envelope parse(const ReceivedMessage& message) {
 }  // namespace
 
 EventLoop::EventLoop(LoopParts parts, ConductorSettings settings)
-    : parts_(std::move(parts)), conductor_(std::move(settings), steady_clock::now()), timer_(parts_.io) {}
+    : parts_(std::move(parts)),
+      conductor_(std::move(settings), steady_clock::now()),
+      timer_(parts_.io) {}
 
 Outcome EventLoop::run() {
   parts_.lifelines.start(
-      {.opened = [this](int rank) { carry_out(conductor_.on_lifeline_opened(rank, steady_clock::now())); },
+      {.opened =
+           [this](int rank) {
+             carry_out(conductor_.on_lifeline_opened(rank, steady_clock::now()));
+           },
        .heartbeat = [this](int rank) { conductor_.on_heartbeat(rank, steady_clock::now()); },
        .closed =
            [this](int rank) {
@@ -139,7 +145,9 @@ void EventLoop::carry_out(Effects effects) {
   }
 }
 
-void EventLoop::send(int rank, const messages::Envelope& envelope) { parts_.mpi.send(rank, bytes_of(envelope)); }
+void EventLoop::send(int rank, const messages::Envelope& envelope) {
+  parts_.mpi.send(rank, bytes_of(envelope));
+}
 
 void EventLoop::grant(GrantLease& grant) {
   Effects follow;
@@ -148,7 +156,8 @@ void EventLoop::grant(GrantLease& grant) {
       grant.envelope.mutable_lease()->set_checkpoint_directory(
           parts_.recorder.begin_checkpoint(grant.checkpoint_step).string());
     } catch (const Error& error) {
-      follow = conductor_.checkpoint_failed(grant.checkpoint_step, error.what(), steady_clock::now());
+      follow =
+          conductor_.checkpoint_failed(grant.checkpoint_step, error.what(), steady_clock::now());
     }
   }
   for (const Member& member : conductor_.membership().members()) {
@@ -181,12 +190,13 @@ void EventLoop::end(const Outcome& outcome) {
 
 void EventLoop::close_if_all_gone() {
   const auto& members = conductor_.membership().members();
-  const bool all_gone = outcome_.orderly || std::all_of(members.begin(), members.end(), [this](const Member& member) {
-                          // Joined members have a lifeline or answer the Stop; one that never reported does neither.
-                          const bool known = member.state != WorkerState::kLost && member.state != WorkerState::kLeft;
-                          return !parts_.lifelines.is_open(member.rank) &&
-                                 (!known || member.heard || said_goodbye_.contains(member.rank));
-                        });
+  const bool all_gone =
+      outcome_.orderly || std::all_of(members.begin(), members.end(), [this](const Member& member) {
+        // Joined members have a lifeline or answer the Stop; one that never reported does neither.
+        const bool known = member.state != WorkerState::kLost && member.state != WorkerState::kLeft;
+        return !parts_.lifelines.is_open(member.rank) &&
+               (!known || member.heard || said_goodbye_.contains(member.rank));
+      });
   if (all_gone || steady_clock::now() - closing_since_ >= kClosingDeadline) {
     kill_stragglers();
     parts_.io.stop();
@@ -198,7 +208,8 @@ void EventLoop::kill_stragglers() {
     return;
   }
   for (const Member& member : conductor_.membership().members()) {
-    const bool hangs = parts_.lifelines.is_open(member.rank) || (!member.heard && !said_goodbye_.contains(member.rank));
+    const bool hangs = parts_.lifelines.is_open(member.rank) ||
+                       (!member.heard && !said_goodbye_.contains(member.rank));
     if (hangs && member.pid > 0 && member.host == parts_.host) {
       ::kill(static_cast<pid_t>(member.pid), SIGKILL);
     }
@@ -214,7 +225,8 @@ bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason) {
   }
   std::set<int> left;
   const auto start = steady_clock::now();
-  while (static_cast<int>(left.size()) < mpi.size() - 1 && steady_clock::now() - start < kRefusalDeadline) {
+  while (static_cast<int>(left.size()) < mpi.size() - 1 &&
+         steady_clock::now() - start < kRefusalDeadline) {
     boost::asio::io_context io;
     boost::asio::steady_timer(io, kQuietPoll).wait();
     while (const auto message = mpi.poll()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's one loop: feeds MPI messages, lifelines, signals and the clock to the Conductor and carries its
-// effects out. Everything in it happens on the thread that calls run().
+// The coordinator's one loop: feeds MPI messages, lifelines, signals and the clock to the Conductor
+// and carries its effects out. Everything in it happens on the thread that calls run().
 #pragma once
 
 #include <chrono>
@@ -61,7 +61,8 @@ class EventLoop {
   bool closing_ = false;
 };
 
-/// Tells all workers, who wait for their Welcome, that there will be none, and gives them time to say Goodbye.
+/// Tells all workers, who wait for their Welcome, that there will be none, and gives them time to
+/// say Goodbye.
 /// @return whether all did: MPI_Finalize is safe.
 bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason);
 

@@ -18,17 +18,21 @@ std::int64_t next_multiple(std::int64_t step, std::int64_t interval, std::int64_
   return std::min(limit, (step / interval + 1) * interval);
 }
 
-bool is_multiple(std::int64_t step, std::int64_t interval) { return interval > 0 && step % interval == 0; }
+bool is_multiple(std::int64_t step, std::int64_t interval) {
+  return interval > 0 && step % interval == 0;
+}
 
 }  // namespace
 
-LeaseBook::LeaseBook(const LeasePlan& plan) : plan_(plan), end_(plan.start_step), saved_step_(plan.start_step) {}
+LeaseBook::LeaseBook(const LeasePlan& plan)
+    : plan_(plan), end_(plan.start_step), saved_step_(plan.start_step) {}
 
 void LeaseBook::set_step_seconds(double median_seconds) {
   if (median_seconds <= 0.0) {
     return;
   }
-  const double steps = std::min(kLeaseSeconds / median_seconds, static_cast<double>(kMaxStepsPerLease));
+  const double steps =
+      std::min(kLeaseSeconds / median_seconds, static_cast<double>(kMaxStepsPerLease));
   steps_per_lease_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
 }
 

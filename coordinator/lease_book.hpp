@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which steps may run: cuts the job into leases and says when each is to be granted, so that no step waits for the
-// coordinator and a request (stop, checkpoint) takes effect within about two seconds. Pure; driven by the Conductor.
+// Which steps may run: cuts the job into leases and says when each is to be granted, so that no
+// step waits for the coordinator and a request (stop, checkpoint) takes effect within about two
+// seconds. Pure; driven by the Conductor.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class LeaseBook {
  public:
   explicit LeaseBook(const LeasePlan& plan);
 
-  /// The next lease is the last: it saves (unless the state at its end is being saved already) and runs no step.
+  /// The next lease is the last: it saves (unless the state at its end is being saved already) and
+  /// runs no step.
   void request_stop() { stop_requested_ = true; }
   /// The next lease saves and runs no step.
   void request_checkpoint() { checkpoint_requested_ = true; }

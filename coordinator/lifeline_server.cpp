@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/lifeline_server.hpp"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,10 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
@@ -42,7 +41,8 @@ std::string own_addresses() {
   if (getifaddrs(&list) == 0) {
     for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
       const bool usable = entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET &&
-                          (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
+                          (entry->ifa_flags & IFF_UP) != 0 &&
+                          (entry->ifa_flags & IFF_LOOPBACK) == 0;
       if (!usable) {
         continue;
       }
@@ -62,7 +62,8 @@ std::string own_addresses() {
 /// One accepted connection.
 class LifelineServer::Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(LifelineServer& server, tcp::socket socket) : server_(server), socket_(std::move(socket)) {}
+  Session(LifelineServer& server, tcp::socket socket)
+      : server_(server), socket_(std::move(socket)) {}
 
   void start() {
     boost::asio::async_read_until(
@@ -79,7 +80,6 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
     error_code ignored;  // a connection that is gone already needs no farewell
     boost::asio::write(socket_, boost::asio::buffer(&kAbandon, 1), ignored);
   }
-
 
  private:
   /// "gangway-lifeline TOKEN RANK\n"
@@ -142,8 +142,9 @@ LifelineServer::LifelineServer(boost::asio::io_context& io, std::uint16_t port, 
     acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
   }
   if (error) {
-    throw EnvironmentError(fmt::format("port {} for the workers' lifelines: {}: free it, or leave --lifeline-port out", port,
-                                       error.message()));
+    throw EnvironmentError(
+        fmt::format("port {} for the workers' lifelines: {}: free it, or leave --lifeline-port out",
+                    port, error.message()));
   }
 }
 

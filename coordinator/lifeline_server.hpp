@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's end of the lifelines (framing: job/control_protocol.hpp): accepts each worker's connection, and
-// reports heartbeats and the end of the connection, which the kernel closes when the process dies. Runs on the
-// coordinator's event loop.
+// The coordinator's end of the lifelines (framing: job/control_protocol.hpp): accepts each worker's
+// connection, and reports heartbeats and the end of the connection, which the kernel closes when
+// the process dies. Runs on the coordinator's event loop.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct LifelineEvents {
 
 class LifelineServer {
  public:
-  /// Listens. @param port 0: any free one. @param reach whether workers on other hosts are expected.
+  /// Listens. @param port 0: any free one. @param reach whether workers on other hosts are
+  /// expected.
   /// @throws EnvironmentError when the port is in use.
   LifelineServer(boost::asio::io_context& io, std::uint16_t port, Reach reach);
   ~LifelineServer();
@@ -51,7 +52,8 @@ class LifelineServer {
   std::string hosts_;
   std::string token_;
   LifelineEvents events_;
-  std::map<int, std::shared_ptr<Session>> sessions_;  ///< by rank; shared with the operations under way
+  std::map<int, std::shared_ptr<Session>>
+      sessions_;  ///< by rank; shared with the operations under way
 };
 
 }  // namespace gangway::coordinator

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the environment and the command
-// line, ties the parts together and turns every failure into one line, a status file and an exit code.
-#include <unistd.h>
-
+// gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the
+// environment and the command line, ties the parts together and turns every failure into one line,
+// a status file and an exit code.
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "coordinator/event_loop.hpp"
 #include "coordinator/settings.hpp"
@@ -70,34 +70,44 @@ std::string host_name() {
 
 void describe(CLI::App& app, Options& options) {
   app.add_option("job", options.start.job_file, "Job file");
-  app.add_flag("--smoke-test", options.smoke_test, "Exchange one message between the ranks and end");
+  app.add_flag("--smoke-test", options.smoke_test,
+               "Exchange one message between the ranks and end");
   app.add_option("overrides", options.start.overrides, "key=value");
   app.add_option("--outdir", options.start.outdir, "Folder of the runs")->capture_default_str();
   app.add_option("--run", options.start.run_name, "Name of the run (default: the job file's)");
   app.add_option("--run-directory", options.start.run_directory, "Directory chosen by gangway run");
-  app.add_option("--resume", options.start.resume, "auto, never, must or a path")->capture_default_str();
+  app.add_option("--resume", options.start.resume, "auto, never, must or a path")
+      ->capture_default_str();
   app.add_option("--command", options.start.command, "The command that the user typed");
-  app.add_option("--lifeline-port", options.lifeline_port, "TCP port for the workers' lifelines (0: any)");
-  app.add_option("--bar-columns", options.bar_columns, "Width of the terminal, for a progress bar (0: none)");
-  app.add_option("--start-deadline", options.start_deadline_seconds, "Seconds until the last worker is ready")
+  app.add_option("--lifeline-port", options.lifeline_port,
+                 "TCP port for the workers' lifelines (0: any)");
+  app.add_option("--bar-columns", options.bar_columns,
+                 "Width of the terminal, for a progress bar (0: none)");
+  app.add_option("--start-deadline", options.start_deadline_seconds,
+                 "Seconds until the last worker is ready")
       ->capture_default_str();
 }
 
-/// MPI_Init waits for every rank for ever: this ends the process when one never comes, or when a signal does.
+/// MPI_Init waits for every rank for ever: this ends the process when one never comes, or when a
+/// signal does.
 class StartWatch {
  public:
   StartWatch(boost::asio::io_context& io, boost::asio::signal_set& signals, const Options& options)
       : io_(io), signals_(signals), options_(options) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (!error && signal != SIGUSR2) {
-        leave(ExitCode::kPreempted, "stopped on request before the ranks had met: the same command goes on");
+        leave(ExitCode::kPreempted,
+              "stopped on request before the ranks had met: the same command goes on");
       }
     });
     thread_ = std::thread([this] {
-      io_.run_for(std::chrono::milliseconds(static_cast<std::int64_t>(options_.start_deadline_seconds * 1000.0)));
+      io_.run_for(std::chrono::milliseconds(
+          static_cast<std::int64_t>(options_.start_deadline_seconds * 1000.0)));
       if (!met_) {
-        leave(ExitCode::kWorkerLost, "not every rank came to MPI_Init in time: did a worker fail to start, or is a host cut off? "
-                                     "try 'gangway doctor'");
+        leave(ExitCode::kWorkerLost,
+              "not every rank came to MPI_Init in time: did a worker fail to start, or is a host "
+              "cut off? "
+              "try 'gangway doctor'");
       }
     });
   }
@@ -116,7 +126,8 @@ class StartWatch {
   void leave(ExitCode code, const std::string& reason) {
     std::cerr << "gangway: " << reason << std::endl;
     if (!options_.start.run_directory.empty()) {
-      write_status(options_.start.run_directory, {.exit_code = static_cast<int>(code), .reason = reason});
+      write_status(options_.start.run_directory,
+                   {.exit_code = static_cast<int>(code), .reason = reason});
     }
     ::_exit(static_cast<int>(code));
   }
@@ -135,9 +146,12 @@ struct ProcessParts {
   MpiControl& mpi;
 };
 
-Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& run, const Identity& self) {
-  const bool one_host = environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
-  LifelineServer lifelines(parts.io, options.lifeline_port, one_host ? Reach::kThisHost : Reach::kEveryHost);
+Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& run,
+                const Identity& self) {
+  const bool one_host =
+      environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  LifelineServer lifelines(parts.io, options.lifeline_port,
+                           one_host ? Reach::kThisHost : Reach::kEveryHost);
   RunRecorder recorder(run, options.start.command, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
@@ -145,7 +159,8 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
-  settings.limits.start = std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
+  settings.limits.start =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
   EventLoop loop({.io = parts.io,
                   .signals = parts.signals,
                   .mpi = parts.mpi,
@@ -164,7 +179,8 @@ int smoke_test() {
   const auto end = std::chrono::steady_clock::now() + kLimit;
   while (!mpi.poll()) {
     if (std::chrono::steady_clock::now() > end) {
-      throw EnvironmentError(fmt::format("rank {}: no message came within {} s", mpi.rank(), kLimit.count()));
+      throw EnvironmentError(
+          fmt::format("rank {}: no message came within {} s", mpi.rank(), kLimit.count()));
     }
     std::this_thread::yield();
   }
@@ -172,7 +188,8 @@ int smoke_test() {
   return 0;
 }
 
-/// Everything before the first Welcome can end the job in one line, with the workers leaving in order.
+/// Everything before the first Welcome can end the job in one line, with the workers leaving in
+/// order.
 int refuse(MpiControl& mpi, int exit_code, const std::string& line) {
   if (refuse_workers(mpi, exit_code, line)) {
     mpi.finalize(exit_code);
@@ -183,24 +200,29 @@ int refuse(MpiControl& mpi, int exit_code, const std::string& line) {
 int coordinate(const Options& options) {
   const Identity self{.host = host_name(), .pid = ::getpid()};
   boost::asio::io_context io;
-  boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2, SIGTERM);  // before MPI: a signal then waits for the loop
+  boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2,
+                                  SIGTERM);  // before MPI: a signal then waits for the loop
   signals.add(SIGINT);
   unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
   StartWatch watch(io, signals, options);
   MpiControl mpi;
   watch.end();
   if (mpi.size() < 2) {
-    throw EnvironmentError("no workers: MPI has one rank only; start with 'gangway run', 'mpirun -n 3 gangway train JOB.yaml' "
-                           "or, under Slurm, 'srun --mpi=pmix'");
+    throw EnvironmentError(
+        "no workers: MPI has one rank only; start with 'gangway run', 'mpirun -n 3 gangway train "
+        "JOB.yaml' "
+        "or, under Slurm, 'srun --mpi=pmix'");
   }
   std::optional<std::filesystem::path> directory;
   try {
     StartedRun run = open_job(options.start, mpi.size() - 1);
     directory = run.directory;
-    choose_start(run, options.start, mpi.size() - 1, [](const std::string& line) { std::cout << line << std::endl; });
+    choose_start(run, options.start, mpi.size() - 1,
+                 [](const std::string& line) { std::cout << line << std::endl; });
     if (run.is_finished()) {
-      const std::string line = fmt::format("finished: {} reached {} kimg; raise training.kimg to train on", run.directory.string(),
-                                           run.spec.training.kimg);
+      const std::string line =
+          fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
+                      run.directory.string(), run.spec.training.kimg);
       std::cout << line << std::endl;
       write_status(run.directory, {.exit_code = 0, .reason = line});
       return refuse(mpi, 0, line);

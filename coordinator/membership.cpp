@@ -38,16 +38,20 @@ std::string Membership::describe(int rank) const {
 
 std::optional<Fault> Membership::join(const Member& facts, std::uint32_t protocol) {
   if (facts.rank < 1 || facts.rank > static_cast<int>(members_.size())) {
-    return Fault{ExitCode::kInternal, 0, fmt::format("a Hello came from rank {}, outside 1..{}", facts.rank, members_.size())};
+    return Fault{
+        ExitCode::kInternal, 0,
+        fmt::format("a Hello came from rank {}, outside 1..{}", facts.rank, members_.size())};
   }
   if (protocol != kProtocolVersion) {
     return Fault{ExitCode::kEnvironment, facts.rank,
-                 fmt::format("rank {} on host {} speaks protocol {}, the coordinator {}: start all ranks from one build",
+                 fmt::format("rank {} on host {} speaks protocol {}, the coordinator {}: start all "
+                             "ranks from one build",
                              facts.rank, facts.host, protocol, kProtocolVersion)};
   }
   Member& member = at(facts.rank);
   if (member.state != WorkerState::kExpected) {
-    return Fault{ExitCode::kInternal, facts.rank, fmt::format("{} said Hello twice", describe(facts.rank))};
+    return Fault{ExitCode::kInternal, facts.rank,
+                 fmt::format("{} said Hello twice", describe(facts.rank))};
   }
   member.host = facts.host;
   member.pid = facts.pid;
@@ -59,12 +63,14 @@ std::optional<Fault> Membership::join(const Member& facts, std::uint32_t protoco
 std::optional<Fault> Membership::ready(int rank, std::uint64_t plan_hash) {
   Member& member = at(rank);
   if (member.state != WorkerState::kJoined) {
-    return Fault{ExitCode::kInternal, rank, fmt::format("{} said Ready out of turn", describe(rank))};
+    return Fault{ExitCode::kInternal, rank,
+                 fmt::format("{} said Ready out of turn", describe(rank))};
   }
   if (plan_hash_.value_or(plan_hash) != plan_hash) {
-    return Fault{ExitCode::kInternal, rank,
-                 fmt::format("{} made plan {:016x}, rank {} made {:016x}: start all ranks from one build",
-                             describe(rank), plan_hash, plan_rank_, *plan_hash_)};
+    return Fault{
+        ExitCode::kInternal, rank,
+        fmt::format("{} made plan {:016x}, rank {} made {:016x}: start all ranks from one build",
+                    describe(rank), plan_hash, plan_rank_, *plan_hash_)};
   }
   if (!plan_hash_) {
     plan_hash_ = plan_hash;
@@ -96,7 +102,8 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
   std::string late;
   int first = 0;
   for (const Member& member : members_) {
-    if (member.state == WorkerState::kLeft || (member.state == WorkerState::kReady && member.heard)) {
+    if (member.state == WorkerState::kLeft ||
+        (member.state == WorkerState::kReady && member.heard)) {
       continue;
     }
     first = first == 0 ? member.rank : first;
@@ -104,7 +111,8 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
                         member.state == WorkerState::kExpected ? "never reported" : "is not ready");
   }
   return Fault{ExitCode::kWorkerLost, first,
-               fmt::format("{} after {:.0f} s: see its log in the run directory", late, seconds(limits_.start))};
+               fmt::format("{} after {:.0f} s: see its log in the run directory", late,
+                           seconds(limits_.start))};
 }
 
 std::optional<Fault> Membership::check(TimePoint now) const {
@@ -117,9 +125,11 @@ std::optional<Fault> Membership::check(TimePoint now) const {
                    fmt::format("{} is gone: killed or crashed", describe(member.rank))};
     }
     if (member.heard && !member.closed && now - *member.heard >= limits_.heartbeat) {
-      return Fault{ExitCode::kWorkerLost, member.rank,
-                   fmt::format("{} sent no heartbeat for {:.0f} s: its process is stopped or its host cut off",
-                               describe(member.rank), seconds(now - *member.heard))};
+      return Fault{
+          ExitCode::kWorkerLost, member.rank,
+          fmt::format(
+              "{} sent no heartbeat for {:.0f} s: its process is stopped or its host cut off",
+              describe(member.rank), seconds(now - *member.heard))};
     }
   }
   return check_start(now);
@@ -133,7 +143,8 @@ MembershipChange Membership::lose(int rank) {
 
 bool Membership::all_ready() const {
   return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
-    return (member.state == WorkerState::kReady && member.heard) || member.state == WorkerState::kLeft;
+    return (member.state == WorkerState::kReady && member.heard) ||
+           member.state == WorkerState::kLeft;
   });
 }
 

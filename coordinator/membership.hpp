@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who takes part: which workers have said Hello, Ready and Goodbye, whose lifeline stands, and who is lost. A pure state
-// machine, driven by the Conductor on the coordinator's event loop.
+// Who takes part: which workers have said Hello, Ready and Goodbye, whose lifeline stands, and who
+// is lost. A pure state machine, driven by the Conductor on the coordinator's event loop.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,9 @@ struct Fault {
 };
 
 struct MembershipLimits {
-  std::chrono::milliseconds start = kStartDeadline;          ///< from the start to the last Ready
-  std::chrono::milliseconds heartbeat = kHeartbeatDeadline;  ///< silence after which a worker is hung
+  std::chrono::milliseconds start = kStartDeadline;  ///< from the start to the last Ready
+  std::chrono::milliseconds heartbeat =
+      kHeartbeatDeadline;  ///< silence after which a worker is hung
   /// From a closed lifeline to the verdict: a Stop that says why may still be on its way over MPI.
   std::chrono::milliseconds closing{50};
 };
@@ -55,7 +56,8 @@ class Membership {
  public:
   Membership(int num_workers, TimePoint start, const MembershipLimits& limits);
 
-  /// A Hello of `protocol` from `rank`. A fault: the programs do not fit, or the rank is unknown or greeted before.
+  /// A Hello of `protocol` from `rank`. A fault: the programs do not fit, or the rank is unknown or
+  /// greeted before.
   [[nodiscard]] std::optional<Fault> join(const Member& facts, std::uint32_t protocol);
   /// A Ready. A fault: this worker made another plan than the others, or is not due to say this.
   [[nodiscard]] std::optional<Fault> ready(int rank, std::uint64_t plan_hash);
@@ -72,13 +74,16 @@ class Membership {
   /// Marks `rank` as lost and raises the epoch.
   MembershipChange lose(int rank);
 
-  /// All have said Ready and their lifelines stand (the two come by different ways, in either order).
+  /// All have said Ready and their lifelines stand (the two come by different ways, in either
+  /// order).
   [[nodiscard]] bool all_ready() const;
   [[nodiscard]] bool all_left() const;
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   /// @pre 1 <= rank <= W.
-  [[nodiscard]] const Member& member(int rank) const { return members_.at(static_cast<std::size_t>(rank - 1)); }
+  [[nodiscard]] const Member& member(int rank) const {
+    return members_.at(static_cast<std::size_t>(rank - 1));
+  }
   /// "rank 2 (node-a, pid 4122)".
   [[nodiscard]] std::string describe(int rank) const;
 

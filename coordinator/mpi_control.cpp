@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/mpi_control.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -10,9 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include <mpi.h>
-
 #include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
@@ -27,7 +25,8 @@ void check(int result, const char* what) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(result, text, &length);
-  throw EnvironmentError(fmt::format("{}: {}: start the job with mpirun, or with gangway run", what, text));
+  throw EnvironmentError(
+      fmt::format("{}: {}: start the job with mpirun, or with gangway run", what, text));
 }
 
 }  // namespace
@@ -36,7 +35,8 @@ struct MpiControl::Communicator {
   MPI_Comm handle = MPI_COMM_NULL;
 };
 
-/// A started send or receive and its buffer, which must outlive it: an abandoned one is never touched again.
+/// A started send or receive and its buffer, which must outlive it: an abandoned one is never
+/// touched again.
 struct MpiControl::Operation {
   int rank = 0;
   std::string bytes;
@@ -61,8 +61,9 @@ void MpiControl::send(int rank, std::string bytes) {
   auto operation = std::make_unique<Operation>();
   operation->rank = rank;
   operation->bytes = std::move(bytes);
-  const int result = MPI_Isend(operation->bytes.data(), static_cast<int>(operation->bytes.size()), MPI_BYTE, rank,
-                               kControlTag, communicator_->handle, &operation->request);
+  const int result =
+      MPI_Isend(operation->bytes.data(), static_cast<int>(operation->bytes.size()), MPI_BYTE, rank,
+                kControlTag, communicator_->handle, &operation->request);
   if (result == MPI_SUCCESS) {
     sends_.push_back(std::move(operation));
   }
@@ -81,7 +82,9 @@ void MpiControl::start_receives() {
   for (;;) {
     int found = 0;
     MPI_Status status;
-    if (MPI_Iprobe(MPI_ANY_SOURCE, kControlTag, communicator_->handle, &found, &status) != MPI_SUCCESS || found == 0) {
+    if (MPI_Iprobe(MPI_ANY_SOURCE, kControlTag, communicator_->handle, &found, &status) !=
+            MPI_SUCCESS ||
+        found == 0) {
       return;
     }
     int size = 0;
@@ -89,8 +92,8 @@ void MpiControl::start_receives() {
     auto operation = std::make_unique<Operation>();
     operation->rank = status.MPI_SOURCE;
     operation->bytes.resize(static_cast<std::size_t>(size));
-    if (MPI_Irecv(operation->bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kControlTag, communicator_->handle,
-                  &operation->request) != MPI_SUCCESS) {
+    if (MPI_Irecv(operation->bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kControlTag,
+                  communicator_->handle, &operation->request) != MPI_SUCCESS) {
       return;
     }
     receives_.push_back(std::move(operation));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's half of the control messages: whole messages to and from every worker, with non-blocking MPI
-// operations that are polled, on one communicator made at the start. Owned by main(), used on its one thread.
+// The coordinator's half of the control messages: whole messages to and from every worker, with
+// non-blocking MPI operations that are polled, on one communicator made at the start. Owned by
+// main(), used on its one thread.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,9 @@ class MpiControl {
   /// Everything sent has left.
   [[nodiscard]] bool idle() const { return sends_.empty(); }
 
-  /// MPI_Finalize. Only when every worker has said Goodbye: it waits for all, and hangs after a loss. It also hangs when
-  /// mpirun is being ended, so the process then ends with `exit_code` after a few seconds.
+  /// MPI_Finalize. Only when every worker has said Goodbye: it waits for all, and hangs after a
+  /// loss. It also hangs when mpirun is being ended, so the process then ends with `exit_code`
+  /// after a few seconds.
   void finalize(int exit_code);
 
  private:

@@ -116,6 +116,23 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
   print(text);
   print(fmt::format("model  generator {} parameters, discriminator {}; {}", placement.generator_parameters,
                     placement.discriminator_parameters, placement.plan_summary));
+  data_fingerprint_ = placement.data_fingerprint;
+  software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", placement.libtorch}};
+  if (run_.resume) {
+    warn_of_changes(run_.resume->manifest);
+  }
+}
+
+void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
+  if (before.data_fingerprint != data_fingerprint_) {
+    say("warn  the data have changed since the checkpoint was saved: from here on it trains to other numbers");
+  }
+  for (const auto& [name, version] : before.software) {
+    if (const auto now = software_.find(name); now != software_.end() && now->second != version) {
+      say(fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers may differ from here on", name,
+                      version, now->second));
+    }
+  }
 }
 
 void RunRecorder::show_tick(const report::Tick& tick) {
@@ -156,9 +173,9 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
   manifest.job_fingerprint = job_fingerprint(spec);
   manifest.model_fingerprint = model_fingerprint(spec);
   manifest.numerics = numerics_text(spec);
-  manifest.data_fingerprint = "source=" + spec.data.source;
+  manifest.data_fingerprint = data_fingerprint_;
   manifest.data_cursor = manifest.images;
-  manifest.software = {{"gangway", GANGWAY_VERSION}};
+  manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
   for (const CheckpointFile& file : complete.files) {
     manifest.files.push_back(

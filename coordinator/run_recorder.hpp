@@ -60,12 +60,16 @@ class RunRecorder {
   void finish(const Outcome& outcome, const Membership& membership);
 
  private:
+  /// Says what differs from the checkpoint that the run goes on from, and may change bits.
+  void warn_of_changes(const checkpoint::Manifest& before);
   void print(const std::string& line);
   void report_failure(const Outcome& outcome, const Membership& membership);
   [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;
 
   const StartedRun& run_;
   std::string resume_command_;
+  std::string data_fingerprint_;                 ///< as the workers see it
+  std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;
   Terminal terminal_;
   report::StatsFile stats_;

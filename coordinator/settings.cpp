@@ -9,7 +9,8 @@
 namespace gangway::coordinator {
 namespace {
 
-// A wait for a peer ends after layout.timeout_seconds with a word to the coordinator; only then does silence count.
+// A wait for a peer ends after layout.timeout_seconds with a word to the coordinator; only then
+// does silence count.
 constexpr double kTimeoutsOfSilence = 2.0;
 constexpr double kLeastSilenceSeconds = 60.0;
 
@@ -54,8 +55,10 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
                     .first_index = last_tick ? last_tick->index + 1 : 1,
                     .earlier_seconds = last_tick ? last_tick->seconds_total : 0.0,
                     .checkpoint_step = run.start_step};
-  const double silence = std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
-  settings.progress_floor = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(silence * 1000.0)));
+  const double silence =
+      std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
+  settings.progress_floor =
+      std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(silence * 1000.0)));
   return settings;
 }
 

@@ -44,19 +44,22 @@ checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
   if (fs::is_directory(path / kCheckpointsFolder)) {
     auto found = checkpoint::newest_valid(path / kCheckpointsFolder, tell);
     if (!found) {
-      throw CheckpointError(fmt::format("--resume {}: the run has no valid checkpoint", path.string()));
+      throw CheckpointError(
+          fmt::format("--resume {}: the run has no valid checkpoint", path.string()));
     }
     return std::move(*found);
   }
   if (!fs::is_directory(path)) {
-    throw CheckpointError(fmt::format("--resume {}: no such checkpoint or run directory", path.string()));
+    throw CheckpointError(
+        fmt::format("--resume {}: no such checkpoint or run directory", path.string()));
   }
   checkpoint::Manifest manifest = checkpoint::verify_checkpoint(path);
   const std::int64_t step = manifest.step;
   return {.path = fs::absolute(path), .step = step, .manifest = std::move(manifest)};
 }
 
-std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, const fs::path& run, const Tell& tell) {
+std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, const fs::path& run,
+                                                   const Tell& tell) {
   if (options.resume == "never") {
     return std::nullopt;
   }
@@ -65,12 +68,14 @@ std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, 
   }
   auto found = checkpoint::newest_valid(run / kCheckpointsFolder, tell);
   if (!found && options.resume == "must") {
-    throw CheckpointError(fmt::format("--resume must: {} has no valid checkpoint: start with --resume auto", run.string()));
+    throw CheckpointError(fmt::format(
+        "--resume must: {} has no valid checkpoint: start with --resume auto", run.string()));
   }
   if (!found && !checkpoint::list_checkpoints(run / kCheckpointsFolder).empty()) {
-    throw CheckpointError(fmt::format("none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
-                                      "afresh with --resume never",
-                                      (run / kCheckpointsFolder).string()));
+    throw CheckpointError(fmt::format(
+        "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
+        "afresh with --resume never",
+        (run / kCheckpointsFolder).string()));
   }
   return found;
 }
@@ -80,14 +85,17 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
   const std::string name = found.path.filename().string();
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
     const JobSpec old = parse_job(found.manifest.job_yaml, name);
-    throw CheckpointError(fmt::format("checkpoint {} holds {}, but the job describes {}: give the run another name (--run), or "
-                                      "start afresh (--resume never)",
-                                      found.path.string(), describe_model(old.model), describe_model(spec.model)));
+    throw CheckpointError(fmt::format(
+        "checkpoint {} holds {}, but the job describes {}: give the run another name (--run), or "
+        "start afresh (--resume never)",
+        found.path.string(), describe_model(old.model), describe_model(spec.model)));
   }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
-    tell(fmt::format("warn  the job has changed since {} was saved (see the run's job.yaml): from here on it trains to other "
-                     "numbers",
-                     name));
+    tell(
+        fmt::format("warn  the job has changed since {} was saved (see the run's job.yaml): from "
+                    "here on it trains to other "
+                    "numbers",
+                    name));
   }
 }
 
@@ -95,12 +103,12 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
 
 std::string describe_model(const ModelSpec& model) {
   if (model.family == ModelFamily::kMlp) {
-    return fmt::format("{}, width {}, latent {}, {} classes", family_name(model.family), model.width, model.latent,
-                       model.classes);
+    return fmt::format("{}, width {}, latent {}, {} classes", family_name(model.family),
+                       model.width, model.latent, model.classes);
   }
-  return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes", family_name(model.family),
-                     model.resolution, model.width, model.latent, model.channels, model.channels == 1 ? "" : "s",
-                     model.classes);
+  return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
+                     family_name(model.family), model.resolution, model.width, model.latent,
+                     model.channels, model.channels == 1 ? "" : "s", model.classes);
 }
 
 StartedRun open_job(const StartOptions& options, int num_workers) {
@@ -110,7 +118,10 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                               .environment = options.environment});
   require_workers(job.spec, num_workers);
   const fs::path directory = choose_directory(options, job.name);
-  StartedRun run{.spec = job.spec, .job_yaml = std::move(job.yaml), .directory = directory, .lock = RunLock(directory)};
+  StartedRun run{.spec = job.spec,
+                 .job_yaml = std::move(job.yaml),
+                 .directory = directory,
+                 .lock = RunLock(directory)};
   clear_status(directory);
   return run;
 }
@@ -123,8 +134,10 @@ void choose_start(StartedRun& run, const StartOptions& options, int num_workers,
     run.start_step = run.resume->step;
   }
   if (run.resume && !run.is_finished()) {
-    tell(fmt::format("resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
-                     run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(), num_workers));
+    tell(fmt::format(
+        "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
+        run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(),
+        num_workers));
   }
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What comes before the first message: the job is read and checked, the run directory opened and locked, the checkpoint
-// to go on from chosen. Called once by the coordinator's main().
+// What comes before the first message: the job is read and checked, the run directory opened and
+// locked, the checkpoint to go on from chosen. Called once by the coordinator's main().
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,11 @@ struct StartOptions {
   std::vector<std::string> overrides;              ///< key=value
   std::map<std::string, std::string> environment;  ///< GANGWAY_…
   std::filesystem::path outdir = "runs";
-  std::string run_name;                  ///< empty: the job file's stem
-  std::filesystem::path run_directory;   ///< not empty: chosen and made by `gangway run`, instead of the two above
-  std::string resume = "auto";           ///< auto, never, must, or a path of a checkpoint or a run
-  std::string command;                   ///< what the user typed, for command.txt and the advice after a failure
+  std::string run_name;  ///< empty: the job file's stem
+  std::filesystem::path
+      run_directory;  ///< not empty: chosen and made by `gangway run`, instead of the two above
+  std::string resume = "auto";  ///< auto, never, must, or a path of a checkpoint or a run
+  std::string command;  ///< what the user typed, for command.txt and the advice after a failure
 };
 
 /// Receives one line for the user.
@@ -36,7 +37,7 @@ using Tell = std::function<void(const std::string&)>;
 struct StartedRun {
   JobSpec spec;
   std::string job_yaml;
-  std::filesystem::path directory;           ///< absolute
+  std::filesystem::path directory;  ///< absolute
   RunLock lock;
   std::optional<checkpoint::Found> resume{};  ///< the verified checkpoint to go on from
   std::int64_t start_step = 0;
@@ -49,7 +50,8 @@ struct StartedRun {
 [[nodiscard]] StartedRun open_job(const StartOptions& options, int num_workers);
 
 /// Chooses the checkpoint to go on from, and leaves job.yaml and command.txt.
-/// @param tell receives notes: a damaged checkpoint passed over, a changed job, where training goes on.
+/// @param tell receives notes: a damaged checkpoint passed over, a changed job, where training goes
+/// on.
 /// @throws CheckpointError, EnvironmentError.
 void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell);
 

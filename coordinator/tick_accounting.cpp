@@ -20,33 +20,40 @@ double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-void require_finite(double loss, const char* network, const MicrobatchLoss& at, const StepProgress& progress) {
+void require_finite(double loss, const char* network, const MicrobatchLoss& at,
+                    const StepProgress& progress) {
   if (!std::isfinite(loss)) {
-    throw DivergedError(fmt::format(
-        "step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set clip_norm, or try another seed",
-        progress.step, network, at.microbatch, loss, progress.rank));
+    throw DivergedError(
+        fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
+                    "clip_norm, or try another seed",
+                    progress.step, network, at.microbatch, loss, progress.rank));
   }
 }
 
 }  // namespace
 
 TickAccounting::TickAccounting(const TickPlan& plan)
-    : plan_(plan), steps_done_(plan.start_step), index_(plan.first_index), checkpoint_step_(plan.checkpoint_step) {}
+    : plan_(plan),
+      steps_done_(plan.start_step),
+      index_(plan.first_index),
+      checkpoint_step_(plan.checkpoint_step) {}
 
 void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
 
-std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, TimePoint now, double unix_seconds) {
+std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, TimePoint now,
+                                                double unix_seconds) {
   if (progress.step <= steps_done_) {
-    throw InvariantError(fmt::format("rank {} reported step {} after step {} was complete", progress.rank,
-                                     progress.step, steps_done_));
+    throw InvariantError(fmt::format("rank {} reported step {} after step {} was complete",
+                                     progress.rank, progress.step, steps_done_));
   }
   OpenStep& open = open_[progress.step];
   for (const MicrobatchLoss& loss : progress.losses) {
     require_finite(loss.generator, "generator", loss, progress);
     require_finite(loss.discriminator, "discriminator", loss, progress);
     if (!open.losses.emplace(loss.microbatch, loss).second) {
-      throw InvariantError(fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
-                                       progress.step, loss.microbatch, progress.rank));
+      throw InvariantError(
+          fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
+                      progress.step, loss.microbatch, progress.rank));
     }
   }
   open.seconds[progress.rank] = {.compute = progress.compute_seconds,
@@ -59,14 +66,16 @@ std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, Ti
   }
   close_step(progress.step, open, now);
   open_.erase(progress.step);
-  const bool is_tick = steps_done_ % std::max<std::int64_t>(1, plan_.tick_steps) == 0 || steps_done_ == plan_.total_steps;
+  const bool is_tick = steps_done_ % std::max<std::int64_t>(1, plan_.tick_steps) == 0 ||
+                       steps_done_ == plan_.total_steps;
   return is_tick ? std::optional(close_tick(now, unix_seconds)) : std::nullopt;
 }
 
 void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoint now) {
   if (step != steps_done_ + 1 || static_cast<int>(open.losses.size()) != plan_.microbatches) {
-    throw InvariantError(fmt::format("step {} came complete after step {} with {} of {} micro-batches", step, steps_done_,
-                                     open.losses.size(), plan_.microbatches));
+    throw InvariantError(
+        fmt::format("step {} came complete after step {} with {} of {} micro-batches", step,
+                    steps_done_, open.losses.size(), plan_.microbatches));
   }
   double generator = 0.0;
   double discriminator = 0.0;
@@ -111,7 +120,8 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   tick.discriminator_loss = discriminator_sum_ / steps;
   for (const auto& [rank, worker] : seconds_) {
     if (tick.seconds_tick > 0.0) {
-      tick.exposed_percent = std::max(tick.exposed_percent, 100.0 * worker.exposed / tick.seconds_tick);
+      tick.exposed_percent =
+          std::max(tick.exposed_percent, 100.0 * worker.exposed / tick.seconds_tick);
       tick.data_percent = std::max(tick.data_percent, 100.0 * worker.data / tick.seconds_tick);
     }
   }

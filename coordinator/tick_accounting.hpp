@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Turns the workers' progress into the figures of a tick. Losses are added micro-batch by micro-batch and step by step, so
-// that they do not depend on who computed what. Pure; driven by the Conductor.
+// Turns the workers' progress into the figures of a tick. Losses are added micro-batch by
+// micro-batch and step by step, so that they do not depend on who computed what. Pure; driven by
+// the Conductor.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,9 @@ struct TickPlan {
   std::int64_t start_step = 0;
   std::int64_t total_steps = 0;
   std::int64_t tick_steps = 1;
-  std::int64_t first_index = 0;        ///< index of the first tick to come
-  double earlier_seconds = 0.0;        ///< of earlier runs of this job
-  std::int64_t checkpoint_step = 0;    ///< of the checkpoint resumed from; 0: none
+  std::int64_t first_index = 0;      ///< index of the first tick to come
+  double earlier_seconds = 0.0;      ///< of earlier runs of this job
+  std::int64_t checkpoint_step = 0;  ///< of the checkpoint resumed from; 0: none
 };
 
 class TickAccounting {
@@ -53,10 +54,13 @@ class TickAccounting {
   /// A checkpoint of `step` exists.
   void checkpoint_committed(std::int64_t step) { checkpoint_step_ = step; }
 
-  /// Takes in one worker's step. A tick comes out when it was the last worker's, of a tick's last step.
+  /// Takes in one worker's step. A tick comes out when it was the last worker's, of a tick's last
+  /// step.
   /// @param unix_seconds wall clock, for the tick.
-  /// @throws DivergedError when a loss is not finite; InvariantError when the micro-batches do not add up.
-  [[nodiscard]] std::optional<report::Tick> add(const StepProgress& progress, TimePoint now, double unix_seconds);
+  /// @throws DivergedError when a loss is not finite; InvariantError when the micro-batches do not
+  /// add up.
+  [[nodiscard]] std::optional<report::Tick> add(const StepProgress& progress, TimePoint now,
+                                                double unix_seconds);
 
   /// Steps done by all workers.
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
@@ -89,7 +93,7 @@ class TickAccounting {
   std::int64_t steps_in_tick_ = 0;
   std::int64_t index_;
   std::int64_t checkpoint_step_;
-  double generator_sum_ = 0.0;      ///< of step means, this tick
+  double generator_sum_ = 0.0;  ///< of step means, this tick
   double discriminator_sum_ = 0.0;
   std::uint64_t resident_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's notion of time. Its state machines never read a clock: each input carries the time at which it came.
+// The coordinator's notion of time. Its state machines never read a clock: each input carries the
+// time at which it came.
 #pragma once
 
 #include <chrono>

@@ -57,6 +57,7 @@ struct ReadyInfo {
   std::int64_t generator_parameters = 0;
   std::int64_t discriminator_parameters = 0;
   std::string data_fingerprint;  ///< of the examples
+  std::string libtorch;          ///< version
 };
 
 /// The steps [begin, end) may be run. `begin == end` is possible: no step, only what follows.

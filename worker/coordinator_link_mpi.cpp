@@ -45,6 +45,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_generator_parameters(ready.generator_parameters);
     message.set_discriminator_parameters(ready.discriminator_parameters);
     message.set_data_fingerprint(ready.data_fingerprint);
+    message.set_libtorch(ready.libtorch);
     send(envelope);
   }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <torch/version.h>
 #include <unistd.h>
 
 #include "job/control_protocol.hpp"
@@ -81,11 +82,10 @@ ReadyInfo Training::ready_info() const {
   info.plan_hash = generator.plan().hash() * 31 + discriminator.plan().hash();
   info.generator_parameters = generator.num_parameters();
   info.discriminator_parameters = discriminator.num_parameters();
-  info.plan_summary =
-      fmt::format("generator {} parameters in {} buckets, discriminator {} in {}",
-                  info.generator_parameters, generator.plan().num_buckets(),
-                  info.discriminator_parameters, discriminator.plan().num_buckets());
+  info.plan_summary = fmt::format("reduced in {} and {} buckets", generator.plan().num_buckets(),
+                                  discriminator.plan().num_buckets());
   info.data_fingerprint = dataset_->fingerprint();
+  info.libtorch = TORCH_VERSION;
   return info;
 }
 

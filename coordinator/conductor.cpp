@@ -15,7 +15,8 @@ namespace {
 constexpr std::chrono::milliseconds kComplaintPatience{200};
 
 void append(Effects& effects, Effects more) {
-  effects.insert(effects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  effects.insert(effects.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
 }
 
 StepProgress step_progress(int rank, const messages::Progress& message) {
@@ -54,7 +55,8 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
   }
 }
 
-Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now, double unix_seconds) {
+Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
+                              double unix_seconds) {
   if (ended_ || rank < 1 || rank > settings_.num_workers) {
     return {};
   }
@@ -103,9 +105,11 @@ Effects Conductor::on_ready(int rank, const messages::Ready& ready, TimePoint no
   if (const auto fault = membership_.ready(rank, ready.plan_hash())) {
     return end(fault->code, fault->rank, fault->reason);
   }
-  if (!placement_.data_fingerprint.empty() && placement_.data_fingerprint != ready.data_fingerprint()) {
+  if (!placement_.data_fingerprint.empty() &&
+      placement_.data_fingerprint != ready.data_fingerprint()) {
     return end(ExitCode::kUsage, rank,
-               fmt::format("{} sees other examples than the workers before it: data.source must be the same on every host",
+               fmt::format("{} sees other examples than the workers before it: data.source must be "
+                           "the same on every host",
                            membership_.describe(rank)));
   }
   placement_ = ShowPlacement{.plan_summary = ready.plan_summary(),
@@ -127,7 +131,8 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   return effects;
 }
 
-Effects Conductor::on_progress(int rank, const messages::Progress& progress, TimePoint now, double unix_seconds) {
+Effects Conductor::on_progress(int rank, const messages::Progress& progress, TimePoint now,
+                               double unix_seconds) {
   if (progress.epoch() != membership_.epoch()) {
     return {};
   }
@@ -164,14 +169,16 @@ Effects Conductor::grant(TimePoint now) {
     if (lease.checkpoint) {
       ledger_.begin(lease.end, membership_.epoch());
     }
-    effects.emplace_back(GrantLease{.envelope = std::move(envelope), .checkpoint_step = lease.checkpoint ? lease.end : -1});
+    effects.emplace_back(GrantLease{.envelope = std::move(envelope),
+                                    .checkpoint_step = lease.checkpoint ? lease.end : -1});
   }
   return effects;
 }
 
 std::int64_t Conductor::fastest_done() const {
   return std::max_element(done_.begin(), done_.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })->second;
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->second;
 }
 
 Effects Conductor::on_part(const messages::CheckpointPart& part, TimePoint now) {
@@ -192,11 +199,13 @@ Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint /*now*/) {
   return finish_if_done();
 }
 
-Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint /*now*/) {
+Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason,
+                                     TimePoint /*now*/) {
   ledger_.failed(step);
   last_save_error_ = reason;
   Effects effects{DiscardCheckpoint{step},
-                  Say{fmt::format("warn  checkpoint of step {} failed ({} so far): {}", step, ledger_.failures(), reason)}};
+                  Say{fmt::format("warn  checkpoint of step {} failed ({} so far): {}", step,
+                                  ledger_.failures(), reason)}};
   if (ledger_.failing_for_good()) {
     append(effects, end(ExitCode::kEnvironment, 0,
                         fmt::format("{} checkpoints in a row could not be saved; the last: {}",
@@ -213,7 +222,8 @@ Effects Conductor::on_stop(int rank, const messages::Stop& stop, TimePoint now) 
   if (code != ExitCode::kWorkerLost) {
     return end(code, rank, reason);
   }
-  // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the root cause.
+  // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the
+  // root cause.
   membership_.leave(rank);
   if (!complaint_) {
     complaint_ = Complaint{.fault = Fault{code, rank, reason}, .since = now};
@@ -224,7 +234,8 @@ Effects Conductor::on_stop(int rank, const messages::Stop& stop, TimePoint now) 
 Effects Conductor::on_goodbye(int rank) {
   membership_.leave(rank);
   if (!leases_.last_granted()) {
-    return end(ExitCode::kInternal, rank, fmt::format("{} left before its last lease", membership_.describe(rank)));
+    return end(ExitCode::kInternal, rank,
+               fmt::format("{} left before its last lease", membership_.describe(rank)));
   }
   return finish_if_done();
 }
@@ -233,7 +244,8 @@ Effects Conductor::finish_if_done() {
   if (ended_ || !membership_.all_left()) {
     return {};
   }
-  Outcome outcome{.exit_code = 0, .reason = "done", .rank = 0, .step = ticks_.steps_done(), .orderly = true};
+  Outcome outcome{
+      .exit_code = 0, .reason = "done", .rank = 0, .step = ticks_.steps_done(), .orderly = true};
   if (!ledger_.idle()) {
     // The parts come before the Goodbye on the same way: what is missing now never comes.
     outcome.exit_code = static_cast<int>(ExitCode::kInternal);
@@ -244,7 +256,8 @@ Effects Conductor::finish_if_done() {
     outcome.reason = "the last checkpoint could not be saved: " + last_save_error_;
   } else if (leave_signal_ && ticks_.steps_done() < settings_.leases.total_steps) {
     outcome.exit_code = static_cast<int>(ExitCode::kPreempted);
-    outcome.reason = fmt::format("stopped on request and saved at step {}: the same command goes on", outcome.step);
+    outcome.reason = fmt::format(
+        "stopped on request and saved at step {}: the same command goes on", outcome.step);
   }
   return end_with(std::move(outcome));
 }
@@ -270,8 +283,11 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
   }
   if (request == Request::kEndNow) {
     Effects effects;
-    append(effects, end_with(Outcome{.exit_code = 128 + signal, .reason = "ended at once on request, without a save",
-                                     .rank = 0, .step = ticks_.steps_done(), .orderly = false}));
+    append(effects, end_with(Outcome{.exit_code = 128 + signal,
+                                     .reason = "ended at once on request, without a save",
+                                     .rank = 0,
+                                     .step = ticks_.steps_done(),
+                                     .orderly = false}));
     return effects;
   }
   if (request == Request::kSaveAndGoOn) {
@@ -283,7 +299,8 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
   }
   leave_signal_ = signal;
   if (!begun_) {
-    return end(ExitCode::kPreempted, 0, "stopped on request before the first step: the same command goes on");
+    return end(ExitCode::kPreempted, 0,
+               "stopped on request before the first step: the same command goes on");
   }
   leases_.request_stop();
   Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
@@ -309,7 +326,8 @@ Effects Conductor::on_clock(TimePoint now) {
 
 std::chrono::milliseconds Conductor::progress_deadline() const {
   constexpr double kMedians = 20.0;
-  const auto medians = std::chrono::milliseconds(static_cast<std::int64_t>(kMedians * 1000.0 * ticks_.median_step_seconds()));
+  const auto medians = std::chrono::milliseconds(
+      static_cast<std::int64_t>(kMedians * 1000.0 * ticks_.median_step_seconds()));
   return std::max(settings_.progress_floor, medians);
 }
 
@@ -325,16 +343,20 @@ std::optional<Fault> Conductor::check_progress(TimePoint now) const {
     // The others wait for the one that is furthest behind.
     if (!fault || done_.at(rank) < slowest) {
       slowest = done_.at(rank);
-      fault = Fault{ExitCode::kWorkerLost, rank,
-                    fmt::format("{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
-                                membership_.describe(rank), std::chrono::duration<double>(now - since).count(), slowest)};
+      fault = Fault{
+          ExitCode::kWorkerLost, rank,
+          fmt::format(
+              "{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
+              membership_.describe(rank), std::chrono::duration<double>(now - since).count(),
+              slowest)};
     }
   }
   return fault;
 }
 
 Effects Conductor::lose(const Fault& fault) {
-  // The seam of recovery: a decision other than kEndJob will answer with a new Welcome under the new epoch.
+  // The seam of recovery: a decision other than kEndJob will answer with a new Welcome under the
+  // new epoch.
   if (fault.rank > 0) {
     const MembershipChange change = membership_.lose(fault.rank);
     if (change.decision != LossDecision::kEndJob) {
@@ -345,8 +367,11 @@ Effects Conductor::lose(const Fault& fault) {
 }
 
 Effects Conductor::end(ExitCode code, int rank, const std::string& reason) {
-  return end_with(Outcome{.exit_code = static_cast<int>(code), .reason = reason, .rank = rank,
-                          .step = ticks_.steps_done(), .orderly = false});
+  return end_with(Outcome{.exit_code = static_cast<int>(code),
+                          .reason = reason,
+                          .rank = rank,
+                          .step = ticks_.steps_done(),
+                          .orderly = false});
 }
 
 Effects Conductor::end_with(Outcome outcome) {

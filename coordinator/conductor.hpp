@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's mind: messages, lifeline events, signals and the passing of time go in, effects come out. It owns the
-// membership, the leases, the checkpoint ledger and the ticks, and does nothing itself: no sockets, threads, clocks or
-// files. The event loop (coordinator/event_loop.hpp) drives it from its one thread and carries the effects out.
+// The coordinator's mind: messages, lifeline events, signals and the passing of time go in, effects
+// come out. It owns the membership, the leases, the checkpoint ledger and the ticks, and does
+// nothing itself: no sockets, threads, clocks or files. The event loop (coordinator/event_loop.hpp)
+// drives it from its one thread and carries the effects out.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@ namespace gangway::coordinator {
 
 /// How the job ended.
 struct Outcome {
-  int exit_code = 0;     ///< an ExitCode, 130 or 143
-  std::string reason;    ///< one line
-  int rank = 0;          ///< the culprit; 0: none in particular
-  std::int64_t step = 0; ///< steps done
+  int exit_code = 0;      ///< an ExitCode, 130 or 143
+  std::string reason;     ///< one line
+  int rank = 0;           ///< the culprit; 0: none in particular
+  std::int64_t step = 0;  ///< steps done
   /// Every worker has said Goodbye: MPI_Finalize is safe.
   bool orderly = false;
 };
@@ -34,12 +35,14 @@ struct SendEnvelope {
   int rank = 0;
   messages::Envelope envelope;
 };
-/// The same lease for every worker. The checkpoint's folder is made by whoever carries this out, and filled in.
+/// The same lease for every worker. The checkpoint's folder is made by whoever carries this out,
+/// and filled in.
 struct GrantLease {
   messages::Envelope envelope;
   std::int64_t checkpoint_step = -1;  ///< >= 0: a folder for this step is to be named in the lease
 };
-/// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or `checkpoint_failed`.
+/// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or
+/// `checkpoint_failed`.
 struct CommitCheckpoint {
   CompleteCheckpoint checkpoint;
 };
@@ -70,26 +73,28 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect =
-    std::variant<SendEnvelope, GrantLease, CommitCheckpoint, DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+using Effect = std::variant<SendEnvelope, GrantLease, CommitCheckpoint, DiscardCheckpoint,
+                            ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
 
 struct ConductorSettings {
   int num_workers = 1;
-  messages::Welcome welcome;            ///< sent to each worker; the epoch is filled in
+  messages::Welcome welcome;  ///< sent to each worker; the epoch is filled in
   LeasePlan leases;
   TickPlan ticks;
   MembershipLimits limits;
-  std::chrono::milliseconds progress_floor{60'000};  ///< least silence between two steps that is a fault
+  std::chrono::milliseconds progress_floor{
+      60'000};  ///< least silence between two steps that is a fault
 };
 
 class Conductor {
  public:
   Conductor(ConductorSettings settings, TimePoint start);
 
-  [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now, double unix_seconds);
+  [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now,
+                                   double unix_seconds);
   [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
   void on_heartbeat(int rank, TimePoint now);
   void on_lifeline_closed(int rank, TimePoint now);
@@ -98,7 +103,8 @@ class Conductor {
   /// The deadlines. Call at least every 50 ms.
   [[nodiscard]] Effects on_clock(TimePoint now);
   [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
-  [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint now);
+  [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
+                                          TimePoint now);
 
   [[nodiscard]] const Membership& membership() const { return membership_; }
   [[nodiscard]] bool ended() const { return ended_; }
@@ -112,7 +118,8 @@ class Conductor {
 
   [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
   [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
-  [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now, double unix_seconds);
+  [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now,
+                                    double unix_seconds);
   [[nodiscard]] Effects on_part(const messages::CheckpointPart& part, TimePoint now);
   [[nodiscard]] Effects on_stop(int rank, const messages::Stop& stop, TimePoint now);
   [[nodiscard]] Effects on_goodbye(int rank);
@@ -131,10 +138,11 @@ class Conductor {
   LeaseBook leases_;
   CheckpointLedger ledger_;
   TickAccounting ticks_;
-  std::map<int, std::int64_t> done_;     ///< steps done, by rank
-  std::map<int, TimePoint> progressed_;  ///< when a rank last got on, or was given new steps after being idle
-  std::optional<int> leave_signal_;      ///< a leave was asked for by this signal
-  std::string last_save_error_;          ///< not empty: the newest save failed
+  std::map<int, std::int64_t> done_;  ///< steps done, by rank
+  std::map<int, TimePoint>
+      progressed_;  ///< when a rank last got on, or was given new steps after being idle
+  std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
+  std::string last_save_error_;      ///< not empty: the newest save failed
   std::optional<Complaint> complaint_;
   ShowPlacement placement_;
   bool begun_ = false;  ///< the first lease is out

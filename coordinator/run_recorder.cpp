@@ -41,17 +41,21 @@ std::string picture_tag(const std::string& file) {
   return "Pictures/" + stem.substr(0, stem.find_first_of("0123456789"));
 }
 
-std::string exit_line(const Outcome& outcome) { return fmt::format("gangway: {}\n", outcome.reason); }
+std::string exit_line(const Outcome& outcome) {
+  return fmt::format("gangway: {}\n", outcome.reason);
+}
 
 }  // namespace
 
-RunRecorder::RunRecorder(const StartedRun& run, std::string resume_command, Identity self, Terminal terminal)
+RunRecorder::RunRecorder(const StartedRun& run, std::string resume_command, Identity self,
+                         Terminal terminal)
     : run_(run),
       resume_command_(std::move(resume_command)),
       self_(std::move(self)),
       terminal_(terminal),
       stats_(run.directory / "stats.jsonl", run.start_step),
-      tensorboard_(run.directory, {.host = self_.host, .pid = self_.pid}, unix_seconds, run.start_step),
+      tensorboard_(run.directory, {.host = self_.host, .pid = self_.pid}, unix_seconds,
+                   run.start_step),
       log_(report::open_log_file(run.directory, 0)) {
   if (terminal_.bar_columns > 0) {
     bar_.emplace(terminal_.out, terminal_.bar_columns);
@@ -76,22 +80,27 @@ void RunRecorder::say(const std::string& line) { print(line); }
 void RunRecorder::show_header() {
   const JobSpec& spec = run_.spec;
   print(fmt::format("gangway {}  run {}", GANGWAY_VERSION, run_.directory.string()));
-  print(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}", describe_model(spec.model),
-                    spec.data.source, spec.training.kimg, spec.training.batch, spec.training.microbatches,
-                    spec.training.seed));
+  print(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}",
+                    describe_model(spec.model), spec.data.source, spec.training.kimg,
+                    spec.training.batch, spec.training.microbatches, spec.training.seed));
 }
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) const {
   const auto num_workers = static_cast<int>(membership.members().size());
-  std::vector<PlacedRank> ranks{
-      {.rank = 0, .role = "coordinator", .host = self_.host, .pid = self_.pid, .device = {}, .microbatches = {}}};
+  std::vector<PlacedRank> ranks{{.rank = 0,
+                                 .role = "coordinator",
+                                 .host = self_.host,
+                                 .pid = self_.pid,
+                                 .device = {},
+                                 .microbatches = {}}};
   for (const Member& member : membership.members()) {
     ranks.push_back({.rank = member.rank,
                      .role = "worker",
                      .host = member.host,
                      .pid = member.pid,
                      .device = member.device,
-                     .microbatches = microbatch_range(run_.spec.training.microbatches, num_workers, member.rank - 1)});
+                     .microbatches = microbatch_range(run_.spec.training.microbatches, num_workers,
+                                                      member.rank - 1)});
   }
   return ranks;
 }
@@ -107,15 +116,17 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
                        {.title = "pid", .align = report::Align::kRight}});
   for (const PlacedRank& rank : ranks) {
     const bool works = rank.microbatches.size() > 0;
-    table.add_row({std::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device, rank.role,
-                   works ? fmt::format("{}-{}", rank.microbatches.begin, rank.microbatches.end - 1) : "-",
-                   std::to_string(rank.pid)});
+    table.add_row(
+        {std::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device, rank.role,
+         works ? fmt::format("{}-{}", rank.microbatches.begin, rank.microbatches.end - 1) : "-",
+         std::to_string(rank.pid)});
   }
   std::string text = table.text();
   text.erase(text.find_last_not_of('\n') + 1);
   print(text);
-  print(fmt::format("model  generator {} parameters, discriminator {}; {}", placement.generator_parameters,
-                    placement.discriminator_parameters, placement.plan_summary));
+  print(fmt::format("model  generator {} parameters, discriminator {}; {}",
+                    placement.generator_parameters, placement.discriminator_parameters,
+                    placement.plan_summary));
   data_fingerprint_ = placement.data_fingerprint;
   software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", placement.libtorch}};
   if (run_.resume) {
@@ -125,12 +136,15 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
 
 void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
   if (before.data_fingerprint != data_fingerprint_) {
-    say("warn  the data have changed since the checkpoint was saved: from here on it trains to other numbers");
+    say("warn  the data have changed since the checkpoint was saved: from here on it trains to "
+        "other numbers");
   }
   for (const auto& [name, version] : before.software) {
     if (const auto now = software_.find(name); now != software_.end() && now->second != version) {
-      say(fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers may differ from here on", name,
-                      version, now->second));
+      say(
+          fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
+                      "may differ from here on",
+                      name, version, now->second));
     }
   }
 }
@@ -142,14 +156,16 @@ void RunRecorder::show_tick(const report::Tick& tick) {
   if (bar_) {
     const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
     bar_->draw(static_cast<double>(tick.step) / total,
-               fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg, run_.spec.training.kimg, tick.images_per_second));
+               fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg, run_.spec.training.kimg,
+                           tick.images_per_second));
   }
 }
 
 void RunRecorder::show_picture(const ShowPicture& picture) {
   const auto png = read_small_file(run_.directory / picture.file, kMaxPictureBytes);
   if (!png) {
-    say(fmt::format("warn  {} was announced but does not exist in {}", picture.file, run_.directory.string()));
+    say(fmt::format("warn  {} was announced but does not exist in {}", picture.file,
+                    run_.directory.string()));
     return;
   }
   tensorboard_.add_image(picture_tag(picture.file), *png, picture.step);
@@ -181,16 +197,20 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
     manifest.files.push_back(
         {.name = file.name, .worker = file.worker, .bytes = file.bytes, .xxh3_128 = file.xxh3_128});
   }
-  const fs::path path = checkpoint::commit_checkpoint(saving_.at(complete.step), std::move(manifest),
-                                                      [this](const std::string& line) { say("warn  " + line); });
+  const fs::path path =
+      checkpoint::commit_checkpoint(saving_.at(complete.step), std::move(manifest),
+                                    [this](const std::string& line) { say("warn  " + line); });
   last_checkpoint_ = path.string();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - saving_since_.at(complete.step)).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                                       saving_since_.at(complete.step))
+                             .count();
   saving_.erase(complete.step);
   saving_since_.erase(complete.step);
-  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  {:.1f} s after its lease", path.filename().string(),
-                    complete.files.size(), complete.files.size() == 1 ? "" : "s", mebibytes(complete), seconds));
-  for (const fs::path& removed : checkpoint::remove_old(run_.directory / kCheckpointsFolder, spec.checkpoint.keep)) {
+  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  {:.1f} s after its lease",
+                    path.filename().string(), complete.files.size(),
+                    complete.files.size() == 1 ? "" : "s", mebibytes(complete), seconds));
+  for (const fs::path& removed :
+       checkpoint::remove_old(run_.directory / kCheckpointsFolder, spec.checkpoint.keep)) {
     log_->info("removed {}", removed.string());
   }
 }
@@ -222,12 +242,14 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);
-  terminal_.err << exit_line(outcome) << (is_mystery ? report::failure_box(failure) : std::string()) << std::flush;
+  terminal_.err << exit_line(outcome) << (is_mystery ? report::failure_box(failure) : std::string())
+                << std::flush;
   write_file_atomically(run_.directory / kErrorFile, report::failure_json(failure));
 }
 
 void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
-  // Folders of checkpoints under way stay: a worker may be writing there still; the next start removes them.
+  // Folders of checkpoints under way stay: a worker may be writing there still; the next start
+  // removes them.
   if (bar_) {
     bar_->clear();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Carries out those decisions of the Conductor that concern the run directory and the terminal: placement, ticks,
-// pictures, checkpoints, the end. Owned by the event loop and used on its thread.
+// Carries out those decisions of the Conductor that concern the run directory and the terminal:
+// placement, ticks, pictures, checkpoints, the end. Owned by the event loop and used on its thread.
 #pragma once
 
 #include <chrono>
@@ -37,12 +37,15 @@ struct Identity {
 
 class RunRecorder {
  public:
-  /// @param run must outlive the recorder. @throws EnvironmentError when its files cannot be opened.
+  /// @param run must outlive the recorder. @throws EnvironmentError when its files cannot be
+  /// opened.
   RunRecorder(const StartedRun& run, std::string resume_command, Identity self, Terminal terminal);
   ~RunRecorder();
 
   /// The last tick of an earlier run that still counts.
-  [[nodiscard]] const std::optional<report::StatsPosition>& last_tick() const { return stats_.last_kept(); }
+  [[nodiscard]] const std::optional<report::StatsPosition>& last_tick() const {
+    return stats_.last_kept();
+  }
 
   void show_header();
   void show_placement(const Membership& membership, const ShowPlacement& placement);
@@ -76,7 +79,8 @@ class RunRecorder {
   report::TensorboardWriter tensorboard_;
   std::unique_ptr<spdlog::logger> log_;
   std::optional<report::ProgressBar> bar_;
-  std::map<std::int64_t, std::filesystem::path> saving_;  ///< folders of checkpoints under way, by step
+  std::map<std::int64_t, std::filesystem::path>
+      saving_;  ///< folders of checkpoints under way, by step
   std::map<std::int64_t, std::chrono::steady_clock::time_point> saving_since_;
   std::string last_checkpoint_;  ///< path of the newest; empty: none
 };

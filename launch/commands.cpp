@@ -31,60 +31,81 @@ struct CommandLine {
   bool json = false;
 };
 
-constexpr const char* kOverridesHelp = "Keys of the job file, as training.kimg=80 (docs/job-file.md)";
+constexpr const char* kOverridesHelp =
+    "Keys of the job file, as training.kimg=80 (docs/job-file.md)";
 
 void add_resume(CLI::App& command, std::string& resume) {
-  command.add_option("--resume", resume, "auto: go on where there is a checkpoint; never; must; or a checkpoint's or run's path")
+  command
+      .add_option(
+          "--resume", resume,
+          "auto: go on where there is a checkpoint; never; must; or a checkpoint's or run's path")
       ->capture_default_str()
       ->take_last();
 }
 
 CLI::App* add_run(CLI::App& app, CommandLine& line) {
-  CLI::App* run = app.add_subcommand("run", "Train a job: builds the mpirun command, runs it, and reports how it ended");
+  CLI::App* run = app.add_subcommand(
+      "run", "Train a job: builds the mpirun command, runs it, and reports how it ended");
   run->add_option("job", line.run.job_file, "Job file")->required()->type_name("JOB.yaml");
   run->add_option("overrides", line.run.overrides, kOverridesHelp)->type_name("key=value");
-  run->add_option("-n,--workers", line.run.workers, "Workers; default: layout.data, else as many as cores and micro-batches allow")
+  run->add_option("-n,--workers", line.run.workers,
+                  "Workers; default: layout.data, else as many as cores and micro-batches allow")
       ->check(CLI::PositiveNumber);
   run->add_option("--outdir", line.run.outdir, "Folder of the runs")->capture_default_str();
-  run->add_option("--run", line.run.run_name, "Name of the run; given again, the run goes on. Default: the job file's name")->take_last();
+  run->add_option("--run", line.run.run_name,
+                  "Name of the run; given again, the run goes on. Default: the job file's name")
+      ->take_last();
   add_resume(*run, line.run.resume);
   run->add_option("--hostfile", line.run.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
-  run->add_option("--lifeline-port", line.run.lifeline_port, "TCP port on which workers keep in touch; default: any free one");
-  run->add_option("--progress", line.run.progress, "auto: a progress bar on a terminal only; lines; bar")
+  run->add_option("--lifeline-port", line.run.lifeline_port,
+                  "TCP port on which workers keep in touch; default: any free one");
+  run->add_option("--progress", line.run.progress,
+                  "auto: a progress bar on a terminal only; lines; bar")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "lines", "bar"}));
-  run->add_flag("--dry-run", line.run.dry_run, "Print the resolved job, the placement and the memory needed, and end");
+  run->add_flag("--dry-run", line.run.dry_run,
+                "Print the resolved job, the placement and the memory needed, and end");
   run->footer(
       "Examples:\n"
       "  gangway run examples/fashion-mnist.yaml\n"
       "  gangway run examples/fashion-mnist.yaml -n 2 --run first training.kimg=80\n"
       "  gangway run examples/infogan.yaml --dry-run\n"
       "The same command again goes on from the newest checkpoint.\n"
-      "Exit codes: 0 done, 2 usage or job, 3 worker lost, 4 diverged, 5 checkpoint unusable, 6 environment,\n"
-      "75 stopped on request and saved (SIGINT, SIGTERM, SIGUSR1), 130/143 stopped without a save. SIGUSR2 saves and goes on.");
+      "Exit codes: 0 done, 2 usage or job, 3 worker lost, 4 diverged, 5 checkpoint unusable, 6 "
+      "environment,\n"
+      "75 stopped on request and saved (SIGINT, SIGTERM, SIGUSR1), 130/143 stopped without a save. "
+      "SIGUSR2 saves and goes on.");
   return run;
 }
 
 CLI::App* add_train(CLI::App& app, CommandLine& line) {
-  CLI::App* train = app.add_subcommand("train", "What every rank under mpirun or srun runs: one coordinator, the others workers");
+  CLI::App* train = app.add_subcommand(
+      "train", "What every rank under mpirun or srun runs: one coordinator, the others workers");
   train->add_option("job", line.train.job_file, "Job file")->required()->type_name("JOB.yaml");
   train->add_option("overrides", line.train.overrides, kOverridesHelp)->type_name("key=value");
   train->add_option("--outdir", line.train.outdir, "Folder of the runs")->capture_default_str();
   train->add_option("--run", line.train.run_name, "Name of the run. Default: the job file's name");
   add_resume(*train, line.train.resume);
-  train->add_option("--lifeline-port", line.train.lifeline_port, "TCP port on which workers keep in touch");
-  train->add_option("--start-deadline", line.start_deadline, "Seconds until the last worker must be ready");
+  train->add_option("--lifeline-port", line.train.lifeline_port,
+                    "TCP port on which workers keep in touch");
+  train->add_option("--start-deadline", line.start_deadline,
+                    "Seconds until the last worker must be ready");
   // Between `gangway run` and the coordinator.
   for (const char* name : {"--run-directory", "--command", "--bar-columns"}) {
     train->add_option(name)->group("");
   }
-  train->footer("Example:\n  mpirun -n 3 gangway train examples/fashion-mnist.yaml      one coordinator, two workers");
+  train->footer(
+      "Example:\n  mpirun -n 3 gangway train examples/fashion-mnist.yaml      one coordinator, two "
+      "workers");
   return train;
 }
 
-CLI::App* add_about_run(CLI::App& app, CommandLine& line, const std::string& name, const std::string& help) {
+CLI::App* add_about_run(CLI::App& app, CommandLine& line, const std::string& name,
+                        const std::string& help) {
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("run", line.reference, "Directory or name of a run; with @STEP one of its checkpoints")
+  command
+      ->add_option("run", line.reference,
+                   "Directory or name of a run; with @STEP one of its checkpoints")
       ->required()
       ->type_name("RUN[@STEP]");
   command->add_option("--outdir", line.outdir, "Folder of the runs")->capture_default_str();
@@ -92,12 +113,16 @@ CLI::App* add_about_run(CLI::App& app, CommandLine& line, const std::string& nam
 }
 
 void add_checkpoints(CLI::App& app, CommandLine& line) {
-  CLI::App* checkpoints = app.add_subcommand("checkpoints", "List, verify or show the checkpoints of a run");
+  CLI::App* checkpoints =
+      app.add_subcommand("checkpoints", "List, verify or show the checkpoints of a run");
   checkpoints->require_subcommand(1);
   add_about_run(*checkpoints, line, "ls", "A table of all checkpoints");
-  add_about_run(*checkpoints, line, "verify", "Read everything and check every hash; exit code 5 when one is damaged");
+  add_about_run(*checkpoints, line, "verify",
+                "Read everything and check every hash; exit code 5 when one is damaged");
   add_about_run(*checkpoints, line, "show", "Manifest and tensors of a checkpoint");
-  checkpoints->footer("Examples:\n  gangway checkpoints ls fashion-mnist\n  gangway checkpoints show runs/00000-fashion-mnist@1563");
+  checkpoints->footer(
+      "Examples:\n  gangway checkpoints ls fashion-mnist\n  gangway checkpoints show "
+      "runs/00000-fashion-mnist@1563");
 }
 
 void add_commands(CLI::App& app, CommandLine& line) {
@@ -105,11 +130,16 @@ void add_commands(CLI::App& app, CommandLine& line) {
   app.set_version_flag("--version", std::string("gangway ") + GANGWAY_VERSION);
   add_run(app, line);
   add_train(app, line);
-  add_about_run(app, line, "digest", "Hash of a trained state: equal for equal jobs, whatever the layout")
-      ->footer("Examples:\n  gangway digest fashion-mnist\n  gangway digest runs/00000-fashion-mnist@1563");
+  add_about_run(app, line, "digest",
+                "Hash of a trained state: equal for equal jobs, whatever the layout")
+      ->footer(
+          "Examples:\n  gangway digest fashion-mnist\n  gangway digest "
+          "runs/00000-fashion-mnist@1563");
   add_checkpoints(app, line);
-  app.add_subcommand("sample", "Draw pictures from a trained generator")->footer("gangway sample --help says more");
-  app.add_subcommand("evaluate", "Score a trained generator")->footer("gangway evaluate --help says more");
+  app.add_subcommand("sample", "Draw pictures from a trained generator")
+      ->footer("gangway sample --help says more");
+  app.add_subcommand("evaluate", "Score a trained generator")
+      ->footer("gangway evaluate --help says more");
   CLI::App* doctor = app.add_subcommand("doctor", "What this machine has and lacks");
   doctor->add_flag("--json", line.json, "Print JSON");
   app.footer(
@@ -166,8 +196,8 @@ std::vector<std::string> after(const std::vector<std::string>& arguments, std::p
   return {arguments.begin() + count, arguments.end()};
 }
 
-int carry_out(const CLI::App& app, const CommandLine& line, const std::vector<std::string>& arguments,
-              const Environment& environment) {
+int carry_out(const CLI::App& app, const CommandLine& line,
+              const std::vector<std::string>& arguments, const Environment& environment) {
   const CLI::App* command = app.get_subcommands().front();
   const std::string name = command->get_name();
   if (name == "run") {
@@ -193,19 +223,24 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
     become("gangway-model", after(arguments, 1));  // has its own help
   }
   CommandLine line;
-  CLI::App app("Gangway trains GANs on many workers; the job decides the numbers, the layout only the speed.", "gangway");
+  CLI::App app(
+      "Gangway trains GANs on many workers; the job decides the numbers, the layout only the "
+      "speed.",
+      "gangway");
   add_commands(app, line);
   if (!first.empty() && first.front() != '-') {
     require_known_command(app, first);
   }
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend() - (arguments.empty() ? 0 : 1));  // as CLI11 wants it
+  std::vector<std::string> reversed(
+      arguments.rbegin(), arguments.rend() - (arguments.empty() ? 0 : 1));  // as CLI11 wants it
   try {
     app.parse(reversed);
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    throw ConfigError(fmt::format("{}: see 'gangway {}--help'", error.what(),
-                                  app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name() + " "));
+    throw ConfigError(fmt::format(
+        "{}: see 'gangway {}--help'", error.what(),
+        app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name() + " "));
   }
   return carry_out(app, line, arguments, environment);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of `gangway` as CLI11 sees them: names, options, help, examples. Called by main().
+// The subcommands of `gangway` as CLI11 sees them: names, options, help, examples. Called by
+// main().
 #pragma once
 
 #include <string>
@@ -11,7 +12,9 @@ namespace gangway::launch {
 
 /// Parses the command line and carries it out.
 /// @param arguments as main() got them, the program's name first.
-/// @return exit code. @throws Error; what is wrong with the command line itself is a ConfigError of one line.
-[[nodiscard]] int run_command_line(const std::vector<std::string>& arguments, const Environment& environment);
+/// @return exit code. @throws Error; what is wrong with the command line itself is a ConfigError of
+/// one line.
+[[nodiscard]] int run_command_line(const std::vector<std::string>& arguments,
+                                   const Environment& environment);
 
 }  // namespace gangway::launch

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/doctor.hpp"
 
-#include <sys/statvfs.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -17,6 +13,9 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "launch/mpirun_command.hpp"
 #include "report/table.hpp"
@@ -29,7 +28,6 @@ namespace fs = std::filesystem;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double kLeastDiskGib = 1.0;
 constexpr double kLeastSharedMemoryGib = 0.0625;  // Open MPI's segments: 4 MiB a rank
-
 
 struct CommandOutput {
   int code = 127;
@@ -63,7 +61,8 @@ Finding find_libtorch() {
   if (std::regex_search(content, match, std::regex("__version__ *= *'([^']+)'"))) {
     return {"LibTorch", Health::kGood, match[1].str()};
   }
-  return {"LibTorch", Health::kBad, fmt::format("no version file in '{}': run ./launch/setup", root.string())};
+  return {"LibTorch", Health::kBad,
+          fmt::format("no version file in '{}': run ./launch/setup", root.string())};
 }
 
 Finding find_mpi() {
@@ -75,14 +74,21 @@ Finding find_mpi() {
 }
 
 Finding run_two_ranks() {
-  MpirunRequest request{.workers = 1, .threads = 1, .program = {}, .hostfile = {}, .exported_variables = {}, .train_arguments = {}};
+  MpirunRequest request{.workers = 1,
+                        .threads = 1,
+                        .program = {},
+                        .hostfile = {},
+                        .exported_variables = {},
+                        .train_arguments = {}};
   std::vector<std::string> words = mpirun_command(request);
   words.resize(words.size() - 2);  // not `gangway train`, but the coordinator's own test
   words.insert(words.end(), {(program_folder() / "gangway-coordinator").string(), "--smoke-test"});
-  const std::string root = ::geteuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
+  const std::string root =
+      ::geteuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
   const CommandOutput output = output_of(root + "timeout 60 " + shell_line(words));
   if (output.code != 0 || !output.text.empty()) {
-    return {"mpirun, 2 ranks", Health::kBad, fmt::format("failed: {}: try '{}'", first_line(output.text), shell_line(words))};
+    return {"mpirun, 2 ranks", Health::kBad,
+            fmt::format("failed: {}: try '{}'", first_line(output.text), shell_line(words))};
   }
   return {"mpirun, 2 ranks", Health::kGood, "exchanged a message"};
 }
@@ -90,11 +96,14 @@ Finding run_two_ranks() {
 Finding find_space(const std::string& item, const fs::path& folder, double least_gib) {
   struct statvfs status {};
   if (::statvfs(folder.c_str(), &status) != 0) {
-    return {item, Health::kBad, fmt::format("{} cannot be examined: does it exist?", folder.string())};
+    return {item, Health::kBad,
+            fmt::format("{} cannot be examined: does it exist?", folder.string())};
   }
-  const double gib = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize) / kGibibyte;
+  const double gib =
+      static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize) / kGibibyte;
   if (gib < least_gib) {
-    return {item, Health::kBad, fmt::format("{:.2f} GiB free in {}: free some", gib, folder.string())};
+    return {item, Health::kBad,
+            fmt::format("{:.2f} GiB free in {}: free some", gib, folder.string())};
   }
   return {item, Health::kGood, fmt::format("{:.1f} GiB free in {}", gib, folder.string())};
 }
@@ -102,13 +111,17 @@ Finding find_space(const std::string& item, const fs::path& folder, double least
 Finding find_memory() {
   struct sysinfo info {};
   ::sysinfo(&info);
-  return {"memory", Health::kGood, fmt::format("{:.1f} GiB", static_cast<double>(info.totalram) * info.mem_unit / kGibibyte)};
+  return {
+      "memory", Health::kGood,
+      fmt::format("{:.1f} GiB", static_cast<double>(info.totalram) * info.mem_unit / kGibibyte)};
 }
 
 Finding find_cores() {
   const unsigned cores = std::thread::hardware_concurrency();
   if (cores < 2) {
-    return {"cores", Health::kNote, fmt::format("{}: several workers will share it (mpirun runs with --oversubscribe)", cores)};
+    return {
+        "cores", Health::kNote,
+        fmt::format("{}: several workers will share it (mpirun runs with --oversubscribe)", cores)};
   }
   return {"cores", Health::kGood, std::to_string(cores)};
 }
@@ -116,7 +129,8 @@ Finding find_cores() {
 Finding find_fashion_mnist() {
   const fs::path folder = "/usr/share/datasets/fashion-mnist";
   if (!fs::is_directory(folder)) {
-    return {"Fashion-MNIST", Health::kNote, "missing: apt-get install dataset-fashion-mnist (./launch/setup does)"};
+    return {"Fashion-MNIST", Health::kNote,
+            "missing: apt-get install dataset-fashion-mnist (./launch/setup does)"};
   }
   return {"Fashion-MNIST", Health::kGood, folder.string()};
 }
@@ -129,7 +143,9 @@ Finding find_programs() {
     }
   }
   if (!missing.empty()) {
-    return {"programs", Health::kBad, fmt::format("{} not in {}: build them (./launch/build)", missing, program_folder().string())};
+    return {"programs", Health::kBad,
+            fmt::format("{} not in {}: build them (./launch/build)", missing,
+                        program_folder().string())};
   }
   return {"programs", Health::kGood, program_folder().string()};
 }
@@ -141,7 +157,8 @@ Finding find_user(const Environment& environment) {
   const bool allowed = find_variable(environment, "OMPI_ALLOW_RUN_AS_ROOT").has_value();
   return {"user", Health::kNote,
           allowed ? "root; OMPI_ALLOW_RUN_AS_ROOT is set"
-                  : "root: gangway run allows it; for a bare mpirun set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+                  : "root: gangway run allows it; for a bare mpirun set OMPI_ALLOW_RUN_AS_ROOT=1 "
+                    "and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
 }
 
 std::string health_name(Health health) {
@@ -186,13 +203,17 @@ std::string findings_text(const std::vector<Finding>& findings) {
 std::string findings_json(const std::vector<Finding>& findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
-    list.push_back({{"item", finding.item}, {"health", health_name(finding.health)}, {"detail", finding.detail}});
+    list.push_back({{"item", finding.item},
+                    {"health", health_name(finding.health)},
+                    {"detail", finding.detail}});
   }
-  return nlohmann::ordered_json{{"healthy", is_healthy(findings)}, {"findings", list}}.dump(2) + "\n";
+  return nlohmann::ordered_json{{"healthy", is_healthy(findings)}, {"findings", list}}.dump(2) +
+         "\n";
 }
 
 bool is_healthy(const std::vector<Finding>& findings) {
-  return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.health == Health::kBad; });
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Finding& finding) { return finding.health == Health::kBad; });
 }
 
 }  // namespace gangway::launch

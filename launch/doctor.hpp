@@ -21,7 +21,8 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> examine(const Environment& environment);
 
 [[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
-/// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}], "healthy": true}.
+/// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}],
+/// "healthy": true}.
 [[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
 [[nodiscard]] bool is_healthy(const std::vector<Finding>& findings);
 

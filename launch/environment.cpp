@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "launch/environment.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "job/errors.hpp"
 
@@ -41,7 +40,9 @@ Environment gangway_variables(const Environment& environment) {
   return chosen;
 }
 
-std::filesystem::path program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+std::filesystem::path program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
 
 void become(const std::string& program, const std::vector<std::string>& arguments) {
   const std::string path = (program_folder() / program).string();
@@ -51,7 +52,8 @@ void become(const std::string& program, const std::vector<std::string>& argument
   }
   words.push_back(nullptr);
   ::execv(path.c_str(), words.data());
-  throw EnvironmentError(fmt::format("{} cannot be started: {}: build all programs (./launch/build)", path, std::strerror(errno)));
+  throw EnvironmentError(fmt::format(
+      "{} cannot be started: {}: build all programs (./launch/build)", path, std::strerror(errno)));
 }
 
 }  // namespace gangway::launch

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The only reader of environment variables and of this program's place, for the gangway command. Called at the start.
+// The only reader of environment variables and of this program's place, for the gangway command.
+// Called at the start.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +16,8 @@ using Environment = std::map<std::string, std::string>;
 /// All variables of this process.
 [[nodiscard]] Environment read_environment();
 
-[[nodiscard]] std::optional<std::string> find_variable(const Environment& environment, const std::string& name);
+[[nodiscard]] std::optional<std::string> find_variable(const Environment& environment,
+                                                       const std::string& name);
 
 /// Those whose name begins with GANGWAY_.
 [[nodiscard]] Environment gangway_variables(const Environment& environment);

@@ -13,14 +13,16 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::string_view kSlots = "slots=";
-// For whoever sends mpirun SIGTERM: it passes the signal on after so long, and kills after as long again. Its own is one
-// second, too short to save a checkpoint. (Measured with Open MPI 4.1.4. SIGUSR1 is passed on at once.)
+// For whoever sends mpirun SIGTERM: it passes the signal on after so long, and kills after as long
+// again. Its own is one second, too short to save a checkpoint. (Measured with Open MPI 4.1.4.
+// SIGUSR1 is passed on at once.)
 constexpr int kSecondsFromTermToKill = 10;
 
 bool is_plain(char character) {
   constexpr std::string_view kHarmless = "%+,-./:=@_";
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-         (character >= '0' && character <= '9') || kHarmless.find(character) != std::string_view::npos;
+         (character >= '0' && character <= '9') ||
+         kHarmless.find(character) != std::string_view::npos;
 }
 
 std::string quoted(const std::string& word) {
@@ -74,9 +76,12 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> mpirun_command(const MpirunRequest& request) {
-  std::vector<std::string> words{"mpirun", "--enable-recovery", "-n", std::to_string(request.workers + 1),
-                                 "--oversubscribe", "--bind-to", "none"};
-  const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+  std::vector<std::string> words{
+      "mpirun",          "--enable-recovery", "-n",  std::to_string(request.workers + 1),
+      "--oversubscribe", "--bind-to",         "none"};
+  const auto add = [&](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
   if (request.hostfile.empty()) {
     add({"--mca", "btl", "self,vader,tcp"});
   } else {
@@ -113,7 +118,8 @@ std::string hostfile_with_coordinator(std::string_view hostfile) {
     if (host->slots_at == std::string_view::npos) {
       text += fmt::format("{} slots={}\n", line, host->slots + 1);
     } else {
-      text += fmt::format("{}{}{}\n", line.substr(0, host->slots_at), host->slots + 1, line.substr(host->slots_end));
+      text += fmt::format("{}{}{}\n", line.substr(0, host->slots_at), host->slots + 1,
+                          line.substr(host->slots_end));
     }
   }
   if (!found) {

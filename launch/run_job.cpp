@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run_job.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -11,6 +8,8 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "job/atomic_file.hpp"
 #include "job/dry_run.hpp"
@@ -45,13 +44,15 @@ fs::path choose_run(const RunOptions& options, const std::string& default_name) 
     return create_run(options.outdir, name);
   }
   if (options.resume == "must" && !find_run(options.outdir, name)) {
-    throw CheckpointError(fmt::format("--resume must: there is no run '{}' in {}: start with --resume auto", name,
-                                      options.outdir.string()));
+    throw CheckpointError(
+        fmt::format("--resume must: there is no run '{}' in {}: start with --resume auto", name,
+                    options.outdir.string()));
   }
   return open_run(options.outdir, name);
 }
 
-/// The run must be nobody's before the old status is forgotten. The coordinator takes the lock for good.
+/// The run must be nobody's before the old status is forgotten. The coordinator takes the lock for
+/// good.
 void require_free(const fs::path& run) {
   const auto end = std::chrono::steady_clock::now() + kLockPatience;
   for (bool told = false;; told = true) {
@@ -70,10 +71,12 @@ void require_free(const fs::path& run) {
   }
 }
 
-/// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything looks like a terminal.
+/// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything
+/// looks like a terminal.
 int bar_columns(const std::string& progress) {
   winsize size{};
-  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const bool is_terminal =
+      ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
   constexpr int kUnknownWidth = 80;
   const int columns = is_terminal && size.ws_col > 0 ? size.ws_col : kUnknownWidth;
   if (progress == "bar") {
@@ -82,7 +85,8 @@ int bar_columns(const std::string& progress) {
   return progress == "auto" && is_terminal ? columns : 0;
 }
 
-std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run, const std::string& resume_command) {
+std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
+                                         const std::string& resume_command) {
   std::vector<std::string> words{fs::absolute(options.job_file).string()};
   words.insert(words.end(), options.overrides.begin(), options.overrides.end());
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -105,7 +109,8 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
 std::vector<std::string> exported_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : environment) {
-    if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") || name == "CUDA_VISIBLE_DEVICES") {
+    if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
+        name == "CUDA_VISIBLE_DEVICES") {
       names.push_back(name);
     }
   }
@@ -121,11 +126,13 @@ void allow_root() {
   }
 }
 
-/// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would wait for it.
+/// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
+/// wait for it.
 void require_programs() {
   for (const char* name : {"gangway-coordinator", "gangway-worker"}) {
     if (!fs::exists(program_folder() / name)) {
-      throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)", (program_folder() / name).string()));
+      throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)",
+                                         (program_folder() / name).string()));
     }
   }
 }
@@ -145,7 +152,8 @@ int default_workers(const JobSpec& spec, int slots) {
   if (spec.layout.data > 0) {
     return spec.layout.data;
   }
-  return std::max(1, std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));
+  return std::max(1,
+                  std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));
 }
 
 std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
@@ -154,7 +162,8 @@ std::string resume_line(std::vector<std::string> typed, const std::string& run_d
     if (typed[index] == "--resume=never") {
       typed[index] = "--resume=auto";
       is_new = true;
-    } else if (typed[index] == "--resume" && index + 1 < typed.size() && typed[index + 1] == "never") {
+    } else if (typed[index] == "--resume" && index + 1 < typed.size() &&
+               typed[index + 1] == "never") {
       typed[index + 1] = "auto";
       is_new = true;
     }
@@ -165,13 +174,15 @@ std::string resume_line(std::vector<std::string> typed, const std::string& run_d
   return shell_line(typed);
 }
 
-int run_job(const RunOptions& options, const Environment& environment, const std::vector<std::string>& typed) {
+int run_job(const RunOptions& options, const Environment& environment,
+            const std::vector<std::string>& typed) {
   const ResolvedJob job = load_job({.file = options.job_file,
                                     .text = std::nullopt,
                                     .overrides = options.overrides,
                                     .environment = gangway_variables(environment)});
-  const int slots = options.hostfile.empty() ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
-                                             : hostfile_slots(read_hostfile(options.hostfile));
+  const int slots = options.hostfile.empty()
+                        ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
+                        : hostfile_slots(read_hostfile(options.hostfile));
   const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
   require_workers(job.spec, workers);
   if (options.dry_run) {

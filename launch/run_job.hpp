@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway run`: checks the job, chooses the run directory, builds the mpirun command and supervises it.
+// `gangway run`: checks the job, chooses the run directory, builds the mpirun command and
+// supervises it.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,12 @@ struct RunOptions {
 [[nodiscard]] int default_workers(const JobSpec& spec, int slots);
 
 /// The words that continue a run after a failure: those typed, but with the run named and resumed.
-[[nodiscard]] std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name);
+[[nodiscard]] std::string resume_line(std::vector<std::string> typed,
+                                      const std::string& run_directory_name);
 
 /// @param typed the whole command line, for command.txt and for advice.
 /// @return exit code. @throws Error.
-[[nodiscard]] int run_job(const RunOptions& options, const Environment& environment, const std::vector<std::string>& typed);
+[[nodiscard]] int run_job(const RunOptions& options, const Environment& environment,
+                          const std::vector<std::string>& typed);
 
 }  // namespace gangway::launch

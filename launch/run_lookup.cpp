@@ -24,7 +24,8 @@ RunReference parse_run_reference(const std::string& text) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(first, last, step);
   if (error != std::errc{} || end != last || step < 0) {
-    throw ConfigError(fmt::format("'{}': after @ comes the step of a checkpoint, as in {}@120", text, text.substr(0, at)));
+    throw ConfigError(fmt::format("'{}': after @ comes the step of a checkpoint, as in {}@120",
+                                  text, text.substr(0, at)));
   }
   return {.run = text.substr(0, at), .step = step};
 }
@@ -36,19 +37,22 @@ fs::path find_run_directory(const RunReference& reference, const fs::path& outdi
   if (const auto found = find_run(outdir, reference.run)) {
     return *found;
   }
-  throw ConfigError(fmt::format("no run '{}': it is neither a directory nor the name of a run in {} (--outdir)", reference.run,
-                                outdir.string()));
+  throw ConfigError(
+      fmt::format("no run '{}': it is neither a directory nor the name of a run in {} (--outdir)",
+                  reference.run, outdir.string()));
 }
 
 fs::path find_checkpoint(const fs::path& run, const RunReference& reference) {
   for (const auto& entry : checkpoint::list_checkpoints(checkpoint::checkpoints_folder(run))) {
-    if (reference.step ? entry.step == *reference.step : entry.status == checkpoint::CheckpointStatus::kComplete) {
+    if (reference.step ? entry.step == *reference.step
+                       : entry.status == checkpoint::CheckpointStatus::kComplete) {
       return entry.path;
     }
   }
-  throw CheckpointError(reference.step ? fmt::format("{} has no checkpoint of step {}: see 'gangway checkpoints ls'", run.string(),
-                                                     *reference.step)
-                                       : fmt::format("{} has no complete checkpoint yet", run.string()));
+  throw CheckpointError(
+      reference.step ? fmt::format("{} has no checkpoint of step {}: see 'gangway checkpoints ls'",
+                                   run.string(), *reference.step)
+                     : fmt::format("{} has no complete checkpoint yet", run.string()));
 }
 
 }  // namespace gangway::launch

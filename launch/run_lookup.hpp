@@ -18,9 +18,12 @@ struct RunReference {
 [[nodiscard]] RunReference parse_run_reference(const std::string& text);
 
 /// @throws ConfigError when there is no such run.
-[[nodiscard]] std::filesystem::path find_run_directory(const RunReference& reference, const std::filesystem::path& outdir);
+[[nodiscard]] std::filesystem::path find_run_directory(const RunReference& reference,
+                                                       const std::filesystem::path& outdir);
 
-/// The checkpoint of the reference's step, or the newest complete one. @throws CheckpointError when there is none.
-[[nodiscard]] std::filesystem::path find_checkpoint(const std::filesystem::path& run, const RunReference& reference);
+/// The checkpoint of the reference's step, or the newest complete one. @throws CheckpointError when
+/// there is none.
+[[nodiscard]] std::filesystem::path find_checkpoint(const std::filesystem::path& run,
+                                                    const RunReference& reference);
 
 }  // namespace gangway::launch

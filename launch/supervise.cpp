@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/supervise.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -18,8 +11,14 @@
 #include <optional>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "job/errors.hpp"
 #include "job/file_descriptor.hpp"
@@ -31,14 +30,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kLook{500};          // how often the status file is looked for
-constexpr milliseconds kAfterStatus{15'000};  // mpirun still there so long after the job ended: a rank hangs
-constexpr milliseconds kAfterForce{5'000};    // from the second SIGINT to SIGKILL
+constexpr milliseconds kLook{500};  // how often the status file is looked for
+constexpr milliseconds kAfterStatus{
+    15'000};  // mpirun still there so long after the job ended: a rank hangs
+constexpr milliseconds kAfterForce{5'000};  // from the second SIGINT to SIGKILL
 constexpr int kEndedBySignal = 128;
 
-// Harmless words of Open MPI 4.1 about a lost rank or a signal, of which the coordinator says what there is to say.
-constexpr std::array<std::string_view, 3> kNoise = {"PMIX ERROR: BAD-PARAM", "PMIX ERROR: UNREACHABLE",
-                                                    "mpirun: Forwarding signal"};
+// Harmless words of Open MPI 4.1 about a lost rank or a signal, of which the coordinator says what
+// there is to say.
+constexpr std::array<std::string_view, 3> kNoise = {
+    "PMIX ERROR: BAD-PARAM", "PMIX ERROR: UNREACHABLE", "mpirun: Forwarding signal"};
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -50,11 +51,12 @@ sigset_t handled_signals() {
 }
 
 /// The child's side of fork. Never returns.
-[[noreturn]] void become_mpirun(const std::vector<std::string>& command, int error_pipe, const sigset_t& old_mask) {
-  ::setpgid(0, 0);                       // a Ctrl-C of the terminal reaches only the supervisor
-  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);    // without its supervisor the job saves and leaves
+[[noreturn]] void become_mpirun(const std::vector<std::string>& command, int error_pipe,
+                                const sigset_t& old_mask) {
+  ::setpgid(0, 0);                     // a Ctrl-C of the terminal reaches only the supervisor
+  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);  // without its supervisor the job saves and leaves
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);            // a background group that read the terminal would be stopped
+  ::dup2(null, STDIN_FILENO);  // a background group that read the terminal would be stopped
   ::dup2(error_pipe, STDERR_FILENO);
   ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
   std::vector<char*> words;
@@ -73,7 +75,8 @@ std::optional<pid_t> local_coordinator(const std::filesystem::path& run) {
   const auto placement = nlohmann::json::parse(file, nullptr, false);
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  const auto* ranks = placement.is_object() && placement.contains("ranks") ? &placement["ranks"] : &placement;
+  const auto* ranks =
+      placement.is_object() && placement.contains("ranks") ? &placement["ranks"] : &placement;
   if (!ranks->is_array()) {
     return std::nullopt;
   }
@@ -107,14 +110,16 @@ class Supervisor {
     signals_ = FileDescriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     std::array<int, 2> ends{};
     if (!signals_ || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      throw EnvironmentError(fmt::format("no descriptors for a child process: {}: raise ulimit -n", std::strerror(errno)));
+      throw EnvironmentError(fmt::format("no descriptors for a child process: {}: raise ulimit -n",
+                                         std::strerror(errno)));
     }
     errors_ = FileDescriptor(ends[0]);
     const FileDescriptor write_end(ends[1]);
     ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
     child_ = ::fork();
     if (child_ < 0) {
-      throw EnvironmentError(fmt::format("mpirun cannot be started: {}: raise ulimit -u", std::strerror(errno)));
+      throw EnvironmentError(
+          fmt::format("mpirun cannot be started: {}: raise ulimit -u", std::strerror(errno)));
     }
     if (child_ == 0) {
       become_mpirun(job_.command, write_end.get(), old_mask_);
@@ -169,7 +174,8 @@ class Supervisor {
     } else if (!leave_signal_) {
       leave_signal_ = signal;
       if (signal == SIGINT) {
-        std::cerr << "\ngangway: saves and leaves; Ctrl-C again ends at once, without a save" << std::endl;
+        std::cerr << "\ngangway: saves and leaves; Ctrl-C again ends at once, without a save"
+                  << std::endl;
       }
       ::kill(child_, SIGUSR1);
     }
@@ -209,16 +215,20 @@ class Supervisor {
     }
     if (leave_signal_) {
       const int signal = *leave_signal_ == SIGINT ? SIGINT : SIGTERM;
-      std::cerr << "gangway: ended by a signal without a save; to go on: " << job_.resume_command << std::endl;
+      std::cerr << "gangway: ended by a signal without a save; to go on: " << job_.resume_command
+                << std::endl;
       return kEndedBySignal + signal;
     }
     constexpr int kNotFound = 127;
     if (WIFEXITED(child_status_) && WEXITSTATUS(child_status_) == kNotFound) {
-      throw EnvironmentError("mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");
+      throw EnvironmentError(
+          "mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");
     }
-    const std::string how = WIFSIGNALED(child_status_) ? fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_))
-                                                       : fmt::format("mpirun ended with code {} and the coordinator left no status",
-                                                                     WEXITSTATUS(child_status_));
+    const std::string how =
+        WIFSIGNALED(child_status_)
+            ? fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_))
+            : fmt::format("mpirun ended with code {} and the coordinator left no status",
+                          WEXITSTATUS(child_status_));
     std::cerr << "gangway: " << how << ": logs in " << (job_.run_directory / kLogsFolder).string()
               << "; to go on: " << job_.resume_command << std::endl;
     return static_cast<int>(ExitCode::kWorkerLost);

@@ -15,7 +15,8 @@ int number(const std::string& name, const std::string& text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
-    throw EnvironmentError(fmt::format("{}='{}' is no rank: start with mpirun, srun --mpi=pmix or gangway run", name, text));
+    throw EnvironmentError(fmt::format(
+        "{}='{}' is no rank: start with mpirun, srun --mpi=pmix or gangway run", name, text));
   }
   return value;
 }
@@ -43,13 +44,17 @@ int launched_rank(const Environment& environment) {
       return number(name, *rank);
     }
   }
-  if (const auto tasks = find_variable(environment, "SLURM_NTASKS"); tasks && find_variable(environment, "SLURM_PROCID")) {
-    throw EnvironmentError(fmt::format("Slurm started {} tasks that do not know one another: use 'srun --mpi=pmix gangway train "
-                                       "...', or 'mpirun gangway train ...' inside the allocation",
-                                       *tasks));
+  if (const auto tasks = find_variable(environment, "SLURM_NTASKS");
+      tasks && find_variable(environment, "SLURM_PROCID")) {
+    throw EnvironmentError(fmt::format(
+        "Slurm started {} tasks that do not know one another: use 'srun --mpi=pmix gangway train "
+        "...', or 'mpirun gangway train ...' inside the allocation",
+        *tasks));
   }
-  throw EnvironmentError("not started by mpirun: use 'gangway run JOB.yaml -n 2', or 'mpirun -n 3 gangway train JOB.yaml' for a "
-                         "coordinator and two workers");
+  throw EnvironmentError(
+      "not started by mpirun: use 'gangway run JOB.yaml -n 2', or 'mpirun -n 3 gangway train "
+      "JOB.yaml' for a "
+      "coordinator and two workers");
 }
 
 void train(const Environment& environment, const std::vector<std::string>& arguments) {

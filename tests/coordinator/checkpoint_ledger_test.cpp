@@ -7,7 +7,11 @@ namespace gangway::coordinator {
 namespace {
 
 CheckpointFile part(int worker, const std::string& error = {}) {
-  return {.worker = worker, .name = "worker-" + std::to_string(worker), .bytes = 8, .xxh3_128 = "00", .error = error};
+  return {.worker = worker,
+          .name = "worker-" + std::to_string(worker),
+          .bytes = 8,
+          .xxh3_128 = "00",
+          .error = error};
 }
 
 TEST(CheckpointLedger, CompletesWhenEveryWorkerHasReportedInWhateverOrder) {

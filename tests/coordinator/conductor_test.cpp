@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/conductor.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace gangway::coordinator {
 namespace {
@@ -21,12 +21,18 @@ class ConductorTest : public ::testing::Test {
     ConductorSettings result;
     result.num_workers = 2;
     result.leases = {.start_step = 0, .total_steps = 20, .tick_steps = 10, .checkpoint_steps = 10};
-    result.ticks = {.num_workers = 2, .microbatches = 2, .images_per_step = 10, .total_steps = 20, .tick_steps = 10};
+    result.ticks = {.num_workers = 2,
+                    .microbatches = 2,
+                    .images_per_step = 10,
+                    .total_steps = 20,
+                    .tick_steps = 10};
     result.limits = {.start = seconds(10), .heartbeat = seconds(1000), .closing = milliseconds(50)};
     return result;
   }
 
-  Effects send(int rank, const messages::Envelope& envelope) { return keep(conductor_.on_message(rank, envelope, now_, 1.0)); }
+  Effects send(int rank, const messages::Envelope& envelope) {
+    return keep(conductor_.on_message(rank, envelope, now_, 1.0));
+  }
 
   Effects hello(int rank) {
     messages::Envelope envelope;

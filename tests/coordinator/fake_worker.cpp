@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A worker that speaks the whole protocol and trains nothing: for tests of the coordinator under mpirun.
-// Options: --step-ms N, --never-ready, --diverge-at STEP, --hang-at STEP, --fail-saves, --stop-at STEP, each for all
-// ranks, or for one with --only RANK.
-#include <poll.h>
-#include <unistd.h>
-
+// A worker that speaks the whole protocol and trains nothing: for tests of the coordinator under
+// mpirun. Options: --step-ms N, --never-ready, --diverge-at STEP, --hang-at STEP, --fail-saves,
+// --stop-at STEP, each for all ranks, or for one with --only RANK.
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -17,6 +14,8 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <poll.h>
+#include <unistd.h>
 
 #include "checkpoint/directory.hpp"
 #include "comm/mpi_session.hpp"
@@ -42,7 +41,8 @@ class DirectChannel : public ControlChannel {
   void send(std::string bytes) override {
     auto& entry = sends_.emplace_back(std::make_unique<Send>());
     entry->bytes = std::move(bytes);
-    MPI_Isend(entry->bytes.data(), static_cast<int>(entry->bytes.size()), MPI_BYTE, 0, kControlTag, communicator_, &entry->request);
+    MPI_Isend(entry->bytes.data(), static_cast<int>(entry->bytes.size()), MPI_BYTE, 0, kControlTag,
+              communicator_, &entry->request);
   }
 
   std::optional<std::string> try_receive() override {
@@ -113,7 +113,8 @@ struct Behaviour {
   [[nodiscard]] bool concerns(int rank) const { return only == 0 || only == rank; }
 };
 
-void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welcome, int rank, bool fail) {
+void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welcome, int rank,
+          bool fail) {
   CheckpointPartInfo part{.step = lease.end, .file = {}, .bytes = 0, .xxh3_128 = {}, .error = {}};
   if (fail) {
     part.error = "no space left on device: free some, or set another --outdir";
@@ -123,12 +124,13 @@ void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welc
                                           .type = checkpoint::ElementType::kI64,
                                           .shape = {1},
                                           .bytes = std::as_bytes(std::span(&value, 1))};
-    const auto report = checkpoint::write_worker_file(lease.checkpoint_directory,
-                                                      {.step = lease.end,
-                                                       .epoch = welcome.epoch,
-                                                       .worker = rank - 1,
-                                                       .num_workers = static_cast<int>(welcome.ranges.size())},
-                                                      std::span(&record, 1));
+    const auto report =
+        checkpoint::write_worker_file(lease.checkpoint_directory,
+                                      {.step = lease.end,
+                                       .epoch = welcome.epoch,
+                                       .worker = rank - 1,
+                                       .num_workers = static_cast<int>(welcome.ranges.size())},
+                                      std::span(&record, 1));
     part.file = report.name;
     part.bytes = report.bytes;
     part.xxh3_128 = report.xxh3_128;
@@ -140,15 +142,18 @@ ProgressInfo progress_of(std::int64_t step, const WorkerRangeInfo& range, bool d
   ProgressInfo progress;
   progress.step = step;
   for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
-    const double loss = diverged ? std::numeric_limits<double>::quiet_NaN() : 1.0 / static_cast<double>(step + microbatch);
-    progress.losses.push_back({.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
+    const double loss = diverged ? std::numeric_limits<double>::quiet_NaN()
+                                 : 1.0 / static_cast<double>(step + microbatch);
+    progress.losses.push_back(
+        {.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
   }
   progress.resident_bytes = 1U << 20U;
   return progress;
 }
 
 /// @return false when the worker has said Stop and is to leave without a Goodbye.
-bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& behaviour, int rank) {
+bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& behaviour,
+           int rank) {
   const WorkerRangeInfo& range = welcome.ranges.at(static_cast<std::size_t>(rank - 1));
   for (;;) {
     const LeaseInfo lease = link.next_lease(kLimit);
@@ -161,7 +166,8 @@ bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& b
         link.stop(ExitCode::kUsage, "the data ended: give a larger set");
         return false;
       }
-      link.report(progress_of(step, range, step == behaviour.diverge_at && behaviour.concerns(rank)));
+      link.report(
+          progress_of(step, range, step == behaviour.diverge_at && behaviour.concerns(rank)));
     }
     if (!lease.checkpoint_directory.empty()) {
       save(link, lease, welcome, rank, behaviour.fail_saves);
@@ -183,13 +189,17 @@ int work(const Behaviour& behaviour) {
   ::gethostname(host, sizeof(host) - 1);
   std::unique_ptr<Lifeline> lifeline;
   try {
-    const WelcomeInfo welcome = link->join({.rank = mpi.rank(), .host = host, .pid = ::getpid(), .device = "cpu"}, kLimit);
+    const WelcomeInfo welcome =
+        link->join({.rank = mpi.rank(), .host = host, .pid = ::getpid(), .device = "cpu"}, kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
                                           [](const std::string&) { ::_exit(3); });
     if (behaviour.never_ready && behaviour.concerns(mpi.rank())) {
       nap(kLimit);
     }
-    link->ready({.plan_hash = 7, .plan_summary = "1 bucket", .generator_parameters = 10, .discriminator_parameters = 20});
+    link->ready({.plan_hash = 7,
+                 .plan_summary = "1 bucket",
+                 .generator_parameters = 10,
+                 .discriminator_parameters = 20});
     if (!train(*link, welcome, behaviour, mpi.rank())) {
       return 0;
     }

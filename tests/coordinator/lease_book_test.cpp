@@ -10,7 +10,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr LeasePlan kPlan{.start_step = 0, .total_steps = 100, .tick_steps = 10, .picture_steps = 20, .checkpoint_steps = 50};
+constexpr LeasePlan kPlan{.start_step = 0,
+                          .total_steps = 100,
+                          .tick_steps = 10,
+                          .picture_steps = 20,
+                          .checkpoint_steps = 50};
 
 /// All leases of a book whose worker does each at once.
 std::vector<Lease> run_through(LeaseBook& book) {
@@ -62,9 +66,16 @@ TEST(LeaseBook, EndsLeasesWhereSomethingIsDueAndCoversEveryStepOnce) {
 }
 
 TEST(LeaseBook, SavesAndDrawsAtTheEndWhateverTheIntervals) {
-  LeaseBook book({.start_step = 97, .total_steps = 99, .tick_steps = 10, .picture_steps = 0, .checkpoint_steps = 0});
-  EXPECT_THAT(book.grant(97), ElementsAre(Lease{.begin = 97, .end = 98},
-                                          Lease{.begin = 98, .end = 99, .pictures = true, .checkpoint = true, .last = true}));
+  LeaseBook book({.start_step = 97,
+                  .total_steps = 99,
+                  .tick_steps = 10,
+                  .picture_steps = 0,
+                  .checkpoint_steps = 0});
+  EXPECT_THAT(
+      book.grant(97),
+      ElementsAre(
+          Lease{.begin = 97, .end = 98},
+          Lease{.begin = 98, .end = 99, .pictures = true, .checkpoint = true, .last = true}));
   EXPECT_THAT(book.grant(99), IsEmpty());
 }
 
@@ -72,7 +83,8 @@ TEST(LeaseBook, AnswersAStopAtOnceWithALastLeaseThatOnlySaves) {
   LeaseBook book(kPlan);
   EXPECT_EQ(book.grant(0).size(), 2U);
   book.request_stop();
-  EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 2, .end = 2, .checkpoint = true, .last = true}));
+  EXPECT_THAT(book.grant(0),
+              ElementsAre(Lease{.begin = 2, .end = 2, .checkpoint = true, .last = true}));
   EXPECT_TRUE(book.last_granted());
   EXPECT_THAT(book.grant(2), IsEmpty());
 }

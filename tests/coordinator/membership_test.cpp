@@ -12,7 +12,8 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 const TimePoint kStart{};
-const MembershipLimits kLimits{.start = seconds(10), .heartbeat = seconds(3), .closing = milliseconds(50)};
+const MembershipLimits kLimits{
+    .start = seconds(10), .heartbeat = seconds(3), .closing = milliseconds(50)};
 
 Member worker(int rank) {
   Member member;
@@ -82,7 +83,8 @@ TEST(Membership, NamesThoseWhoAreLateAtTheStart) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->code, ExitCode::kWorkerLost);
   EXPECT_EQ(fault->rank, 1);
-  EXPECT_THAT(fault->reason, HasSubstr("rank 1 (host node-a, pid 101) is not ready, rank 2 never reported"));
+  EXPECT_THAT(fault->reason,
+              HasSubstr("rank 1 (host node-a, pid 101) is not ready, rank 2 never reported"));
 }
 
 TEST(Membership, DeclaresASilentWorkerHungAfterTheHeartbeatDeadline) {

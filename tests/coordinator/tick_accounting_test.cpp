@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/tick_accounting.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "job/errors.hpp"
 
@@ -16,15 +16,26 @@ using std::chrono::milliseconds;
 const TimePoint kStart{};
 
 TickPlan plan(int workers) {
-  return {.num_workers = workers, .microbatches = 4, .images_per_step = 100, .total_steps = 5, .tick_steps = 2, .first_index = 1};
+  return {.num_workers = workers,
+          .microbatches = 4,
+          .images_per_step = 100,
+          .total_steps = 5,
+          .tick_steps = 2,
+          .first_index = 1};
 }
 
 /// The micro-batches [begin, end) of one step; losses that do not add up exactly in any order.
 StepProgress progress(int rank, std::int64_t step, int begin, int end) {
-  StepProgress result{.rank = rank, .step = step, .losses = {}, .compute_seconds = 0.3, .exposed_seconds = 0.1 * rank, .sent_bytes = 1U << 20U};
+  StepProgress result{.rank = rank,
+                      .step = step,
+                      .losses = {},
+                      .compute_seconds = 0.3,
+                      .exposed_seconds = 0.1 * rank,
+                      .sent_bytes = 1U << 20U};
   for (int microbatch = begin; microbatch < end; ++microbatch) {
     const double loss = 1.0 / (3.0 + static_cast<double>(7 * microbatch + 11 * step));
-    result.losses.push_back({.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
+    result.losses.push_back(
+        {.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
   }
   return result;
 }
@@ -37,7 +48,8 @@ std::vector<report::Tick> run(int workers, bool reversed) {
     for (int index = 0; index < workers; ++index) {
       const int rank = reversed ? workers - index : index + 1;
       const int size = 4 / workers;
-      if (auto tick = accounting.add(progress(rank, step, (rank - 1) * size, rank * size), kStart + milliseconds(500 * step), 1.0)) {
+      if (auto tick = accounting.add(progress(rank, step, (rank - 1) * size, rank * size),
+                                     kStart + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }

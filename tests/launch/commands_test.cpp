@@ -40,27 +40,30 @@ TEST(CommandLine, ComplainsInOneLineThatNamesTheHelp) {
   EXPECT_THAT(complaint_about({"gangway", "rnu"}), HasSubstr("did you mean 'run'"));
   EXPECT_THAT(complaint_about({"gangway", "run"}), HasSubstr("see 'gangway run --help'"));
   EXPECT_THAT(complaint_about({"gangway", "run", "j.yaml", "--nope"}), HasSubstr("--nope"));
-  EXPECT_THAT(complaint_about({"gangway", "run", "j.yaml", "-n", "0"}), HasSubstr("see 'gangway run --help'"));
-  EXPECT_THAT(complaint_about({"gangway", "run", "j.yaml", "--progress", "sparkles"}), HasSubstr("sparkles"));
+  EXPECT_THAT(complaint_about({"gangway", "run", "j.yaml", "-n", "0"}),
+              HasSubstr("see 'gangway run --help'"));
+  EXPECT_THAT(complaint_about({"gangway", "run", "j.yaml", "--progress", "sparkles"}),
+              HasSubstr("sparkles"));
 }
 
 TEST(CommandLine, DescribesAJobWithoutRunningIt) {
-  const std::string text =
-      output_of({"gangway", "run", "examples/ring8.yaml", "--dry-run", "-n", "2", "training.kimg=80"});
+  const std::string text = output_of(
+      {"gangway", "run", "examples/ring8.yaml", "--dry-run", "-n", "2", "training.kimg=80"});
   EXPECT_THAT(text, HasSubstr("kimg: 80"));
   EXPECT_THAT(text, HasSubstr("coordinator"));
   EXPECT_THAT(text, HasSubstr("Memory"));
 }
 
 TEST(CommandLine, ReportsAllProblemsOfAJobAtOnce) {
-  const std::string complaint =
-      complaint_about({"gangway", "run", "examples/ring8.yaml", "training.kmg=80", "training.batch=none"});
+  const std::string complaint = complaint_about(
+      {"gangway", "run", "examples/ring8.yaml", "training.kmg=80", "training.batch=none"});
   EXPECT_THAT(complaint, HasSubstr("did you mean 'training.kimg'"));
   EXPECT_THAT(complaint, HasSubstr("training.batch"));
 }
 
 TEST(CommandLine, RefusesMoreWorkersThanMicrobatches) {
-  EXPECT_THAT(complaint_about({"gangway", "run", "examples/ring8.yaml", "-n", "9"}), HasSubstr("9 workers"));
+  EXPECT_THAT(complaint_about({"gangway", "run", "examples/ring8.yaml", "-n", "9"}),
+              HasSubstr("9 workers"));
 }
 
 }  // namespace

@@ -18,12 +18,17 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
                                      .train_arguments = {"job.yaml", "a=b"}});
   EXPECT_EQ(shell_line(words),
             "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca btl self,vader,tcp "
-            "--mca odls_base_sigkill_timeout 10 -x OMP_NUM_THREADS=3 -x NCCL_DEBUG /opt/bin/gangway train job.yaml a=b");
+            "--mca odls_base_sigkill_timeout 10 -x OMP_NUM_THREADS=3 -x NCCL_DEBUG "
+            "/opt/bin/gangway train job.yaml a=b");
 }
 
 TEST(MpirunCommand, LeavesTheTransportsToOpenMpiOnSeveralHosts) {
-  const auto words = mpirun_command(
-      {.workers = 1, .threads = 1, .program = "g", .hostfile = "hosts", .exported_variables = {}, .train_arguments = {}});
+  const auto words = mpirun_command({.workers = 1,
+                                     .threads = 1,
+                                     .program = "g",
+                                     .hostfile = "hosts",
+                                     .exported_variables = {},
+                                     .train_arguments = {}});
   const std::string line = shell_line(words);
   EXPECT_NE(line.find("--hostfile hosts"), std::string::npos);
   EXPECT_EQ(line.find("btl"), std::string::npos);
@@ -40,7 +45,9 @@ TEST(Hostfile, GivesTheFirstHostOneSlotMore) {
   EXPECT_EQ(hostfile_with_coordinator("node-a\nnode-b"), "node-a slots=2\nnode-b\n");
 }
 
-TEST(Hostfile, CountsTheSlotsForWorkers) { EXPECT_EQ(hostfile_slots("# c\nnode-a slots=8\nnode-b\n"), 9); }
+TEST(Hostfile, CountsTheSlotsForWorkers) {
+  EXPECT_EQ(hostfile_slots("# c\nnode-a slots=8\nnode-b\n"), 9);
+}
 
 TEST(Hostfile, RefusesOneWithoutHostsOrWithBadSlots) {
   EXPECT_THROW((void)hostfile_with_coordinator("# nothing\n"), ConfigError);

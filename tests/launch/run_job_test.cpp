@@ -19,7 +19,8 @@ TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
 }
 
 TEST(ResumeLine, IsWhatWasTyped) {
-  EXPECT_EQ(resume_line({"gangway", "run", "a b.yaml", "--run", "x"}, "00000-x"), "gangway run 'a b.yaml' --run x");
+  EXPECT_EQ(resume_line({"gangway", "run", "a b.yaml", "--run", "x"}, "00000-x"),
+            "gangway run 'a b.yaml' --run x");
 }
 
 TEST(ResumeLine, NamesTheNewRunWhereTheCommandWouldMakeAnother) {

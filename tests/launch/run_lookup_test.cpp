@@ -30,7 +30,8 @@ TEST(RunReference, FindsRunsByDirectoryAndByName) {
   const auto run = create_run(scratch.path(), "first");
   EXPECT_EQ(find_run_directory({.run = "first", .step = {}}, scratch.path()), run);
   EXPECT_EQ(find_run_directory({.run = run.string(), .step = {}}, "elsewhere"), run);
-  EXPECT_THROW((void)find_run_directory({.run = "second", .step = {}}, scratch.path()), ConfigError);
+  EXPECT_THROW((void)find_run_directory({.run = "second", .step = {}}, scratch.path()),
+               ConfigError);
   EXPECT_THROW((void)find_checkpoint(run, {.run = "first", .step = {}}), CheckpointError);
   EXPECT_THROW((void)find_checkpoint(run, {.run = "first", .step = 5}), CheckpointError);
 }

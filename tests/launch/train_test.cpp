@@ -23,12 +23,14 @@ TEST(LaunchedRank, IsTakenFromOpenMpiThenFromPmix) {
 }
 
 TEST(LaunchedRank, NamesTheFixForSlurmWithoutMpi) {
-  EXPECT_NE(refusal({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "3"}}).find("srun --mpi=pmix"), std::string::npos);
+  EXPECT_NE(refusal({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "3"}}).find("srun --mpi=pmix"),
+            std::string::npos);
 }
 
 TEST(LaunchedRank, NamesTheFixWithoutAnyLauncher) {
   EXPECT_NE(refusal({}).find("gangway run"), std::string::npos);
-  EXPECT_NE(refusal({{"SLURM_NTASKS", "3"}}).find("mpirun"), std::string::npos) << "inside an allocation, but not a task";
+  EXPECT_NE(refusal({{"SLURM_NTASKS", "3"}}).find("mpirun"), std::string::npos)
+      << "inside an allocation, but not a task";
 }
 
 TEST(LaunchedRank, RefusesWhatIsNoNumber) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "comm/mpi_session.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
+#include <thread>
+
+#include <unistd.h>
 
 #include "job/errors.hpp"
 
@@ -23,7 +29,17 @@ MpiSession::MpiSession() {
   MPI_Comm_size(communicator_, &size_);
 }
 
-void MpiSession::finalize() {
+void MpiSession::finalize(int exit_code) {
+  constexpr std::chrono::seconds kPatience{3};
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  const std::jthread watch([&](const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    // True only by the stop that comes with the end of this function.
+    if (!ended.wait_for(lock, stop, kPatience, [&] { return stop.stop_requested(); })) {
+      ::_exit(exit_code);
+    }
+  });
   MPI_Comm_free(&communicator_);
   MPI_Finalize();
 }

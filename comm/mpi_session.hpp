@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MPI_Init to MPI_Finalize of one process, with what survives the loss of a rank (facts: one
-// communicator made at the start, errors returned, SIGPIPE ignored).
+// MPI_Init to MPI_Finalize of one process, coordinator or worker, with what survives the loss of a
+// rank (facts: one communicator made at the start, errors returned, SIGPIPE ignored).
 #pragma once
 
 #include <mpi.h>
@@ -20,8 +20,10 @@ class MpiSession {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
-  /// Orderly end, when every rank is alive and nothing is in flight. Collective.
-  void finalize();
+  /// Orderly end, when every rank is alive and nothing is in flight: it waits for all. MPI_Finalize
+  /// hangs after a loss and while mpirun is being ended, so the process then ends with `exit_code`
+  /// after a few seconds.
+  void finalize(int exit_code);
 
  private:
   MPI_Comm communicator_ = MPI_COMM_NULL;  // freed by finalize; never after a loss

@@ -216,16 +216,16 @@ void EventLoop::kill_stragglers() {
   }
 }
 
-bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason) {
+bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason) {
   messages::Envelope envelope;
   envelope.mutable_stop()->set_exit_code(exit_code);
   envelope.mutable_stop()->set_reason(reason);
-  for (int rank = 1; rank < mpi.size(); ++rank) {
+  for (int rank = 1; rank <= num_workers; ++rank) {
     mpi.send(rank, bytes_of(envelope));
   }
   std::set<int> left;
   const auto start = steady_clock::now();
-  while (static_cast<int>(left.size()) < mpi.size() - 1 &&
+  while (static_cast<int>(left.size()) < num_workers &&
          steady_clock::now() - start < kRefusalDeadline) {
     boost::asio::io_context io;
     boost::asio::steady_timer(io, kQuietPoll).wait();
@@ -235,7 +235,7 @@ bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason) {
       }
     }
   }
-  return static_cast<int>(left.size()) == mpi.size() - 1;
+  return static_cast<int>(left.size()) == num_workers;
 }
 
 }  // namespace gangway::coordinator

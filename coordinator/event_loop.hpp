@@ -64,6 +64,6 @@ class EventLoop {
 /// Tells all workers, who wait for their Welcome, that there will be none, and gives them time to
 /// say Goodbye.
 /// @return whether all did: MPI_Finalize is safe.
-bool refuse_workers(MpiControl& mpi, int exit_code, const std::string& reason);
+bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason);
 
 }  // namespace gangway::coordinator

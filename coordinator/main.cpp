@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "comm/mpi_session.hpp"
 #include "coordinator/event_loop.hpp"
 #include "coordinator/settings.hpp"
 #include "coordinator/start.hpp"
@@ -143,6 +144,7 @@ class StartWatch {
 struct ProcessParts {
   boost::asio::io_context& io;
   boost::asio::signal_set& signals;
+  const comm::MpiSession& session;
   MpiControl& mpi;
 };
 
@@ -155,7 +157,8 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
   RunRecorder recorder(run, options.start.command, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
-  ConductorSettings settings = conductor_settings(run, parts.mpi.size() - 1, recorder.last_tick());
+  ConductorSettings settings =
+      conductor_settings(run, parts.session.size() - 1, recorder.last_tick());
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
@@ -174,25 +177,26 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
 /// Two ranks exchange a message: what `gangway doctor` runs under mpirun.
 int smoke_test() {
   constexpr std::chrono::seconds kLimit{20};
-  MpiControl mpi;
-  mpi.send((mpi.rank() + 1) % mpi.size(), "hello");
+  comm::MpiSession session;
+  MpiControl mpi(session);
+  mpi.send((session.rank() + 1) % session.size(), "hello");
   const auto end = std::chrono::steady_clock::now() + kLimit;
   while (!mpi.poll()) {
     if (std::chrono::steady_clock::now() > end) {
       throw EnvironmentError(
-          fmt::format("rank {}: no message came within {} s", mpi.rank(), kLimit.count()));
+          fmt::format("rank {}: no message came within {} s", session.rank(), kLimit.count()));
     }
     std::this_thread::yield();
   }
-  mpi.finalize(0);
+  session.finalize(0);
   return 0;
 }
 
 /// Everything before the first Welcome can end the job in one line, with the workers leaving in
 /// order.
-int refuse(MpiControl& mpi, int exit_code, const std::string& line) {
-  if (refuse_workers(mpi, exit_code, line)) {
-    mpi.finalize(exit_code);
+int refuse(comm::MpiSession& session, MpiControl& mpi, int exit_code, const std::string& line) {
+  if (refuse_workers(mpi, session.size() - 1, exit_code, line)) {
+    session.finalize(exit_code);
   }
   return exit_code;
 }
@@ -205,9 +209,11 @@ int coordinate(const Options& options) {
   signals.add(SIGINT);
   unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
   StartWatch watch(io, signals, options);
-  MpiControl mpi;
+  comm::MpiSession session;
+  MpiControl mpi(session);
   watch.end();
-  if (mpi.size() < 2) {
+  const int num_workers = session.size() - 1;
+  if (num_workers < 1) {
     throw EnvironmentError(
         "no workers: MPI has one rank only; start with 'gangway run', 'mpirun -n 3 gangway train "
         "JOB.yaml' "
@@ -215,9 +221,9 @@ int coordinate(const Options& options) {
   }
   std::optional<std::filesystem::path> directory;
   try {
-    StartedRun run = open_job(options.start, mpi.size() - 1);
+    StartedRun run = open_job(options.start, num_workers);
     directory = run.directory;
-    choose_start(run, options.start, mpi.size() - 1,
+    choose_start(run, options.start, num_workers,
                  [](const std::string& line) { std::cout << line << std::endl; });
     if (run.is_finished()) {
       const std::string line =
@@ -225,11 +231,12 @@ int coordinate(const Options& options) {
                       run.directory.string(), run.spec.training.kimg);
       std::cout << line << std::endl;
       write_status(run.directory, {.exit_code = 0, .reason = line});
-      return refuse(mpi, 0, line);
+      return refuse(session, mpi, 0, line);
     }
-    const Outcome outcome = run_job(options, {.io = io, .signals = signals, .mpi = mpi}, run, self);
+    const Outcome outcome =
+        run_job(options, {.io = io, .signals = signals, .session = session, .mpi = mpi}, run, self);
     if (outcome.orderly) {
-      mpi.finalize(outcome.exit_code);
+      session.finalize(outcome.exit_code);
     }
     return outcome.exit_code;
   } catch (const Error& error) {
@@ -238,7 +245,7 @@ int coordinate(const Options& options) {
     if (directory) {
       write_status(*directory, {.exit_code = code, .reason = error.what()});
     }
-    return refuse(mpi, code, error.what());
+    return refuse(session, mpi, code, error.what());
   }
 }
 

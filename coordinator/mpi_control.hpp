@@ -10,6 +10,10 @@
 #include <optional>
 #include <string>
 
+namespace gangway::comm {
+class MpiSession;
+}
+
 namespace gangway::coordinator {
 
 struct ReceivedMessage {
@@ -19,15 +23,11 @@ struct ReceivedMessage {
 
 class MpiControl {
  public:
-  /// MPI_Init, then the duplicate of MPI_COMM_WORLD that the workers make too (a collective call).
-  /// @throws EnvironmentError when MPI cannot start.
-  MpiControl();
+  /// @param session  of this process; outlives the control
+  explicit MpiControl(const comm::MpiSession& session);
   ~MpiControl();
   MpiControl(const MpiControl&) = delete;
   MpiControl& operator=(const MpiControl&) = delete;
-
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
 
   /// Queues one message. Never waits; a dead receiver is not an error.
   void send(int rank, std::string bytes);
@@ -36,23 +36,15 @@ class MpiControl {
   /// Everything sent has left.
   [[nodiscard]] bool idle() const { return sends_.empty(); }
 
-  /// MPI_Finalize. Only when every worker has said Goodbye: it waits for all, and hangs after a
-  /// loss. It also hangs when mpirun is being ended, so the process then ends with `exit_code`
-  /// after a few seconds.
-  void finalize(int exit_code);
-
  private:
   struct Operation;
-  struct Communicator;
 
   void start_receives();
   void finish_sends();
 
-  std::unique_ptr<Communicator> communicator_;
+  const comm::MpiSession& session_;
   std::list<std::unique_ptr<Operation>> sends_;
   std::list<std::unique_ptr<Operation>> receives_;
-  int rank_ = 0;
-  int size_ = 1;
 };
 
 }  // namespace gangway::coordinator

@@ -57,38 +57,42 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
             welcome.start_step);
   link.ready(ready);
   training.run();
-  link.goodbye(kStartDeadline);
   lifeline.expect_close();
+  link.goodbye(kStartDeadline);
   log->info("done");
 }
 
 int run() {
   comm::MpiSession session;
+  ExitCode code = ExitCode::kDone;
   MpiControlChannel channel(session);
   {
     comm::Lane lane([&channel] { channel.pump(); });
     channel.on_send([&lane] { lane.wake(); });
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
     std::unique_ptr<spdlog::logger> log;  // from the Welcome on
-    const auto fail = [&](ExitCode code, const char* reason) {
+    const auto fail = [&](ExitCode failure, const char* reason) {
       if (log != nullptr) {
         log->error("{}", reason);
       }
-      link->stop(code, reason);
-      leave(code);
+      link->stop(failure, reason);
+      leave(failure);
     };
     try {
       train(*link, session, lane, channel, log);
     } catch (const StoppedByCoordinator& stopped) {
-      leave(stopped.code());
+      if (log != nullptr) {
+        leave(stopped.code());
+      }
+      code = stopped.code();  // refused before it began: all leave in order
     } catch (const Error& error) {
       fail(error.code(), error.what());
     } catch (const std::exception& error) {
       fail(ExitCode::kInternal, error.what());
     }
   }
-  session.finalize();
-  return static_cast<int>(ExitCode::kDone);
+  session.finalize(static_cast<int>(code));
+  return static_cast<int>(code);
 }
 
 }  // namespace

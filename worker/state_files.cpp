@@ -44,6 +44,17 @@ comm::ElementRange span_of(const std::vector<NetworkState::Place>& places) {
                         : comm::ElementRange{places.front().range.begin, places.back().range.end};
 }
 
+/// A poisoned state must not become the newest checkpoint, from which a restart would never
+/// recover.
+void require_finite(const at::Tensor& tensor, const std::string& name, std::int64_t step) {
+  if (!at::isfinite(tensor).all().item<bool>()) {
+    throw DivergedError(
+        fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
+                    "(clip_norm) or add a penalty, and go on from the last checkpoint",
+                    step, name));
+  }
+}
+
 template <typename T>
 std::span<const std::byte> bytes_of(const T* data, std::size_t count) {
   return std::as_bytes(std::span(data, count));
@@ -103,6 +114,7 @@ checkpoint::FileReport StateFiles::save(const std::filesystem::path& directory, 
         }
         const at::Tensor& tensor =
             kept.emplace_back(NetworkState::view(*arena.arena, place).contiguous());
+        require_finite(tensor, stored_name(arena, place), step);
         records.push_back(
             {stored_name(arena, place), checkpoint::ElementType::kF32, place.sizes,
              bytes_of(tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel()))});

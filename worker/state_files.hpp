@@ -31,7 +31,8 @@ class StateFiles {
 
   /// Writes this worker's share of the state after `step` steps into `directory`; durable on
   /// return. All workers call it.
-  /// @throws CommError when a worker is silent; EnvironmentError when the disk refuses.
+  /// @throws CommError when a worker is silent; EnvironmentError when the disk refuses;
+  /// DivergedError when a value is not finite: then nothing is written.
   [[nodiscard]] checkpoint::FileReport save(const std::filesystem::path& directory,
                                             std::int64_t step);
 

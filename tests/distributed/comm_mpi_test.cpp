@@ -193,6 +193,6 @@ int main(int argc, char** argv) {
     GTEST_FLAG_SET(brief, session.rank() != 1);  // one full report is enough to read; failures are told by all
     failed = RUN_ALL_TESTS();
   }
-  session.finalize();
+  session.finalize(failed);
   return failed;
 }

@@ -51,7 +51,7 @@ RULES = (
     Rule("job/", (), COMPUTES_NOT + ("MPI",)),
     Rule("job/spec.hpp", ("job/",), standard_only=True),
     Rule("checkpoint/", ("job/",), COMPUTES_NOT + ("MPI", "gRPC")),
-    Rule("coordinator/", ("job/", "checkpoint/", "report/"), COMPUTES_NOT),
+    Rule("coordinator/", ("job/", "checkpoint/", "report/", "comm/mpi_session.hpp"), COMPUTES_NOT),
     Rule("report/", ("job/",), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("comm/", ("job/", "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
     Rule("pipeline/", ("job/",), ("LibTorch",) + NO_PROCESSES, standard_only=True),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Gradients and losses of one step on one to four workers against a plain reference. With a first
 // beta of 0 the first moment of Adam is the mean gradient itself, so that a checkpoint shows it.
+#include <algorithm>
 #include <cmath>
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "tests/fidelity/plain_reference.hpp"
@@ -33,6 +35,10 @@ void expect_close(const NamedValues& values, const NamedValues& reference) {
     EXPECT_LE(relative_error(values.at(name), expected), kTolerance) << name;
   }
 }
+
+/// A Wasserstein loss is a difference of logits, about 0.01 at the start, that may cancel to
+/// nothing.
+double loss_tolerance(double loss) { return kTolerance * std::max(std::abs(loss), 0.01); }
 
 /// What one step should leave in a checkpoint, from the reference.
 struct Expected {
@@ -102,14 +108,18 @@ void compare(const JobSpec& job, const Outcome& outcome) {
   for (const auto& [microbatch, loss] : outcome.losses.at(1)) {
     const double discriminator = expected.discriminator_loss.at(microbatch);
     const double generator = expected.generator_loss.at(microbatch);
-    EXPECT_NEAR(loss.discriminator, discriminator, kTolerance * std::abs(discriminator));
-    EXPECT_NEAR(loss.generator, generator, kTolerance * std::abs(generator));
+    EXPECT_NEAR(loss.discriminator, discriminator, loss_tolerance(discriminator));
+    EXPECT_NEAR(loss.generator, generator, loss_tolerance(generator));
   }
 }
 
 class Gradient : public ::testing::Test {
  protected:
-  Gradient() { write_tiny_images(images()); }
+  Gradient() {
+    at::set_num_threads(
+        1);  // as the workers: the reference's rounding may not follow the machine's load
+    write_tiny_images(images());
+  }
 
   [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
   [[nodiscard]] static JobSpec showing_gradients(JobSpec job) {

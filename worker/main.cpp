@@ -48,7 +48,9 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
                       leave(ExitCode::kWorkerLost);
                     });
   const JobSpec job = parse_job(welcome.job_yaml, "job of the coordinator");
+  // Both threads that compute: the lane runs the optimiser.
   at::set_num_threads(job.numerics.threads);
+  lane.wait(lane.submit([&job] { at::set_num_threads(job.numerics.threads); }));
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   Training training({job, welcome, link, transport, lane});
   const ReadyInfo ready = training.ready_info();

@@ -3,6 +3,8 @@
 // rank (facts: one communicator made at the start, errors returned, SIGPIPE ignored).
 #pragma once
 
+#include <chrono>
+
 #include <mpi.h>
 
 namespace gangway::comm {
@@ -21,9 +23,9 @@ class MpiSession {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   /// Orderly end, when every rank is alive and nothing is in flight: it waits for all. MPI_Finalize
-  /// hangs after a loss and while mpirun is being ended, so the process then ends with `exit_code`
-  /// after a few seconds.
-  void finalize(int exit_code);
+  /// hangs after a loss and while mpirun is being ended, so the process ends with `exit_code` when
+  /// the others have not come within `patience`.
+  void finalize(int exit_code, std::chrono::seconds patience = std::chrono::seconds(3));
 
  private:
   MPI_Comm communicator_ = MPI_COMM_NULL;  // freed by finalize; never after a loss

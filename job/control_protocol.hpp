@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Constants of the control plane that both ends must share: tags on MPI, the lifeline's framing, versions.
+// Constants of the control plane that both ends must share: tags on MPI, the lifeline's framing,
+// versions.
 //
-// Control messages are serialised `messages::Envelope`s, sent with MPI_Isend to and from rank 0 on the one
-// communicator duplicated from MPI_COMM_WORLD at the start, with tag kControlTag. Data between workers uses tags from
-// comm/message_tag.hpp, all below kControlTag, so the two never meet.
+// Control messages are serialised `messages::Envelope`s, sent with MPI_Isend to and from rank 0 on
+// the one communicator duplicated from MPI_COMM_WORLD at the start, with tag kControlTag. Data
+// between workers uses tags from comm/message_tag.hpp, all below kControlTag, so the two never
+// meet.
 //
-// Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the worker:
-// "gangway-lifeline TOKEN RANK\n". Then the worker sends one byte kHeartbeat every kHeartbeatPeriod. The kernel closes
-// it when the process dies, whatever killed it. The coordinator sends nothing on it, but one byte kAbandon when the
-// job ends without this worker's consent; EOF or kAbandon: the worker ends at once with exit code 3.
+// Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
+// worker: "gangway-lifeline TOKEN RANK\n". Then the worker sends one byte kHeartbeat every
+// kHeartbeatPeriod. The kernel closes it when the process dies, whatever killed it. The coordinator
+// sends nothing on it, but one byte kAbandon when the job ends without this worker's consent; EOF
+// or kAbandon: the worker ends at once with exit code 3.
 #pragma once
 
 #include <chrono>
@@ -25,5 +28,9 @@ inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
 inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};
 /// From mpirun's start to the last worker's Ready.
 inline constexpr std::chrono::seconds kStartDeadline{120};
+
+/// A lease is granted when all are ready, and then one ahead; the lifeline tells of rank 0's death
+/// at once, so this only bounds a wait that nothing else ends.
+inline constexpr std::chrono::seconds kLeaseDeadline{600};
 
 }  // namespace gangway

@@ -56,8 +56,9 @@ double laziness_of(const JobSpec& job) {
   if (!has_lazy_regulariser(job)) {
     return 1.0;
   }
-  const double interval = job.training.penalty.r1_interval;
-  return interval / (interval + 1.0);
+  const double updates =
+      static_cast<double>(job.training.penalty.r1_interval) * job.discriminator.steps;
+  return updates / (updates + 1.0);
 }
 
 }  // namespace gangway::pipeline

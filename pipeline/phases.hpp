@@ -42,7 +42,8 @@ struct Phase {
   return step % phase.interval == 0;
 }
 
-/// k / (k + 1) for a discriminator that is regularised in a phase of its own every k steps, else 1
+/// n / (n + 1) for a discriminator that is regularised in a phase of its own after every n updates,
+/// else 1: the factor of learning rate and moments' decay that undoes the additional update
 /// (StyleGAN2, app. B).
 [[nodiscard]] double laziness_of(const JobSpec& job);
 

@@ -71,8 +71,11 @@ void GanOperations::forward_generator(const Instruction& at) {
   gan::NamedTensors in{{"noise", gan::keyed_normal(key(at, RandomDraw::kNoise),
                                                    {count, job_.model.latent}, at::kCPU)}};
   if (job_.model.classes > 0) {
+    // An interpolate of a real and a generated image is judged under one label: the real one's.
     pass_.fake_labels =
-        gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
+        pass_kind(at) == PassKind::kGradientPenalty
+            ? reals(at).labels
+            : gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
     in = in.with("labels", pass_.fake_labels);
   }
   const at::AutoGradMode with_graph(trains_generator);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -35,32 +36,52 @@ std::string host_name() {
   _exit(static_cast<int>(code));
 }
 
+/// Tells the coordinator why, and leaves. Nothing is destroyed first: open receives still point
+/// into it, and the lifeline must not close before the reason has left.
+[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, ExitCode code,
+                       const char* reason) {
+  log.error("{}", reason);
+  link.stop(code, reason);
+  leave(code);
+}
+
 void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
-           MpiControlChannel& channel, std::unique_ptr<spdlog::logger>& log) {
+           MpiControlChannel& channel) {
   const WelcomeInfo welcome =
       link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = "cpu"},
                 kStartDeadline);
-  log = report::open_log_file(welcome.run_directory, session.rank());
+  const std::unique_ptr<spdlog::logger> log =
+      report::open_log_file(welcome.run_directory, session.rank());
   log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), getpid());
   Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
                     [&](const std::string& reason) {
                       log->error("{}", reason);
                       leave(ExitCode::kWorkerLost);
                     });
-  const JobSpec job = parse_job(welcome.job_yaml, "job of the coordinator");
-  // Both threads that compute: the lane runs the optimiser.
-  at::set_num_threads(job.numerics.threads);
-  lane.wait(lane.submit([&job] { at::set_num_threads(job.numerics.threads); }));
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
-  Training training({job, welcome, link, transport, lane});
-  const ReadyInfo ready = training.ready_info();
-  log->info("{}; {}; from step {}", ready.plan_summary,
-            welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
-            welcome.start_step);
-  link.ready(ready);
-  training.run();
-  lifeline.expect_close();
-  link.goodbye(kStartDeadline);
+  std::optional<JobSpec> job;
+  std::optional<Training> training;
+  try {
+    job = parse_job(welcome.job_yaml, "job of the coordinator");
+    // Both threads that compute: the lane runs the optimiser.
+    at::set_num_threads(job->numerics.threads);
+    lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
+    training.emplace(Training::Setup{*job, welcome, link, transport, lane});
+    const ReadyInfo ready = training->ready_info();
+    log->info("{}; {}; from step {}", ready.plan_summary,
+              welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
+              welcome.start_step);
+    link.ready(ready);
+    training->run();
+    lifeline.expect_close();
+    link.goodbye(kStartDeadline);
+  } catch (const StoppedByCoordinator& stopped) {
+    leave(stopped.code());
+  } catch (const Error& error) {
+    fail(link, *log, error.code(), error.what());
+  } catch (const std::exception& error) {
+    fail(link, *log, ExitCode::kInternal, error.what());
+  }
   log->info("done");
 }
 
@@ -72,28 +93,17 @@ int run() {
     comm::Lane lane([&channel] { channel.pump(); });
     channel.on_send([&lane] { lane.wake(); });
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
-    std::unique_ptr<spdlog::logger> log;  // from the Welcome on
-    const auto fail = [&](ExitCode failure, const char* reason) {
-      if (log != nullptr) {
-        log->error("{}", reason);
-      }
-      link->stop(failure, reason);
-      leave(failure);
-    };
     try {
-      train(*link, session, lane, channel, log);
+      train(*link, session, lane, channel);
     } catch (const StoppedByCoordinator& stopped) {
-      if (log != nullptr) {
-        leave(stopped.code());
-      }
       code = stopped.code();  // refused before it began: all leave in order
     } catch (const Error& error) {
-      fail(error.code(), error.what());
-    } catch (const std::exception& error) {
-      fail(ExitCode::kInternal, error.what());
+      link->stop(error.code(), error.what());
+      leave(error.code());
     }
   }
-  session.finalize(static_cast<int>(code));
+  // The others may still be saving, and rank 0 committing what they saved.
+  session.finalize(static_cast<int>(code), kStartDeadline);
   return static_cast<int>(code);
 }
 

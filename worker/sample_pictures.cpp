@@ -40,8 +40,15 @@ at::Tensor first_reals(const JobSpec& job, const data::Dataset& dataset) {
 
 }  // namespace
 
-std::string fakes_file(std::int64_t images) {
-  return images == 0 ? "fakes_init.png" : fmt::format("fakes{:06}.png", images / 1000);
+std::string fakes_file(const JobSpec& job, std::int64_t steps_done) {
+  const std::int64_t images = steps_done * job.images_per_step();
+  if (images == 0) {
+    return "fakes_init.png";
+  }
+  if (job.output.pictures_kimg < 1.0) {
+    return fmt::format("fakes{:06}.{:03}.png", images / 1000, images % 1000);
+  }
+  return fmt::format("fakes{:06}.png", images / 1000);
 }
 
 void SamplePictures::write_reals() const {

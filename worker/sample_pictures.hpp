@@ -38,7 +38,8 @@ class SamplePictures {
   Setup setup_;
 };
 
-/// "fakes000484.png" after `images` images; "fakes_init.png" before the first.
-[[nodiscard]] std::string fakes_file(std::int64_t images);
+/// "fakes000484.png" after 484 kimg, "fakes000000.512.png" in a job with pictures more often than
+/// every kimg; "fakes_init.png" before the first step.
+[[nodiscard]] std::string fakes_file(const JobSpec& job, std::int64_t steps_done);
 
 }  // namespace gangway::worker

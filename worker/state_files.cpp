@@ -143,6 +143,12 @@ void StateFiles::load(const std::filesystem::path& checkpoint) {
           continue;
         }
         const std::string name = stored_name(arena, place);
+        if (arena.arena == network->average() && reader.find(name) == nullptr) {
+          // The job keeps an average from here on: it begins with the weights, which come first.
+          NetworkState::view(*arena.arena, place)
+              .copy_(NetworkState::view(network->weights(), place));
+          continue;
+        }
         const checkpoint::TensorRecord& record = reader.require(name);
         if (record.type != checkpoint::ElementType::kF32 || record.shape != place.sizes) {
           throw CheckpointError(fmt::format(

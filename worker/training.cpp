@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "worker/training.hpp"
 
-#include <algorithm>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -90,12 +89,12 @@ ReadyInfo Training::ready_info() const {
 }
 
 void Training::run() {
+  LeaseInfo lease = link_.next_lease(kLeaseDeadline);
+  // Only now: a lease says that all are there, and the picture is made by all.
   if (start_step_ == 0) {
     write_pictures(0);
   }
-  for (bool last = false; !last;) {
-    const LeaseInfo lease =
-        link_.next_lease(std::max<std::chrono::milliseconds>(timeout_, kStartDeadline));
+  while (true) {
     for (std::int64_t step = lease.begin; step < lease.end; ++step) {
       run_step(step);
     }
@@ -105,7 +104,10 @@ void Training::run() {
     if (!lease.checkpoint_directory.empty()) {
       save(lease.checkpoint_directory, lease.end);
     }
-    last = lease.last;
+    if (lease.last) {
+      return;
+    }
+    lease = link_.next_lease(kLeaseDeadline);
   }
 }
 
@@ -137,7 +139,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (steps_done == 0 && transport_.worker() == 0) {
     pictures_.write_reals();
   }
-  const std::string file = fakes_file(steps_done * job_.images_per_step());
+  const std::string file = fakes_file(job_, steps_done);
   if (pictures_.write_fakes(file)) {
     link_.picture(steps_done, file);
   }

@@ -96,6 +96,9 @@ TEST(Phases, CorrectTheOptimiserOnlyForALazyRegulariser) {
   EXPECT_EQ(laziness_of(job), 1.0);
   job.training.penalty.r1_gamma = 1.0;
   EXPECT_EQ(laziness_of(job), 4.0 / 5.0);
+  job.discriminator.steps = 3;
+  EXPECT_EQ(laziness_of(job), 12.0 / 13.0);
+  job.discriminator.steps = 1;
   job.training.penalty.r1_interval = 1;
   EXPECT_EQ(laziness_of(job), 1.0);
 }

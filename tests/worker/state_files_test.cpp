@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include <gtest/gtest.h>
@@ -239,6 +240,52 @@ TEST_F(StateFilesTest, NamesATensorThatIsMissing) {
   } catch (const CheckpointError& error) {
     EXPECT_NE(std::string(error.what()).find("critic/0/weight"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(StateFilesTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights) {
+  const fs::path temporary = checkpoint::begin_checkpoint(folder("a"), kStep);
+  gan::Network plain = small_network("generator");
+  NetworkState without(plain, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  comm::LoopbackHub hub(1);
+  comm::LoopbackTransport transport(hub, 0);
+  comm::Lane lane([] {});
+  checkpoint::Manifest manifest{.step = kStep,
+                                .images = 1,
+                                .job_yaml = "a: 1\n",
+                                .job_fingerprint = "f",
+                                .model_fingerprint = "m",
+                                .numerics = "n",
+                                .data_fingerprint = "d",
+                                .created = "2026-01-01T00:00:00Z"};
+  const checkpoint::FileReport report =
+      StateFiles({transport, lane, {&without}, std::chrono::seconds(20)}).save(temporary, kStep);
+  manifest.files = {{report.name, 0, report.bytes, report.xxh3_128}};
+  const fs::path saved = checkpoint::commit_checkpoint(temporary, manifest);
+
+  gan::Network averaged = small_network("generator");
+  NetworkState with(averaged, MemoryFormat::kContiguous, 1, Averaging::kYes);
+  std::memset(with.average()->data(), 0, with.layout().size() * sizeof(float));
+  StateFiles({transport, lane, {&with}, std::chrono::seconds(20)}).load(saved);
+  for (const NetworkState::Place& place : with.places()) {
+    EXPECT_TRUE(at::equal(NetworkState::view(*with.average(), place),
+                          NetworkState::view(without.weights(), place)))
+        << place.name;
+  }
+}
+
+TEST_F(StateFilesTest, SavesNothingThatIsNotFinite) {
+  const fs::path temporary = checkpoint::begin_checkpoint(folder("a"), kStep);
+  on_workers(1, MemoryFormat::kChannelsLast, [&](int, Worker& worker, StateFiles& files) {
+    fill(worker);
+    worker.discriminator_state.weights().data()[3] = std::numeric_limits<float>::infinity();
+    try {
+      (void)files.save(temporary, kStep);
+      ADD_FAILURE() << "an infinite weight was saved";
+    } catch (const DivergedError& error) {
+      EXPECT_NE(std::string(error.what()).find("'discriminator/0/weight'"), std::string::npos);
+    }
+  });
+  EXPECT_FALSE(fs::exists(temporary / checkpoint::worker_file_name(0, 1)));
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
                                      .exported_variables = {"NCCL_DEBUG"},
                                      .train_arguments = {"job.yaml", "a=b"}});
   EXPECT_EQ(shell_line(words),
-            "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca btl self,vader,tcp "
-            "--mca odls_base_sigkill_timeout 10 -x OMP_NUM_THREADS=3 -x NCCL_DEBUG "
+            "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca pml ob1 "
+            "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 10 -x OMP_NUM_THREADS=3 -x NCCL_DEBUG "
             "/opt/bin/gangway train job.yaml a=b");
 }
 
@@ -32,6 +32,7 @@ TEST(MpirunCommand, LeavesTheTransportsToOpenMpiOnSeveralHosts) {
   const std::string line = shell_line(words);
   EXPECT_NE(line.find("--hostfile hosts"), std::string::npos);
   EXPECT_EQ(line.find("btl"), std::string::npos);
+  EXPECT_NE(line.find("--mca pml ob1"), std::string::npos) << "UCX has too few tags";
 }
 
 TEST(ShellLine, QuotesWhatAShellWouldReadOtherwise) {

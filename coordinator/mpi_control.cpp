@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/mpi_control.hpp"
 
+#include <set>
 #include <utility>
 
 #include <mpi.h>
@@ -68,7 +69,13 @@ void MpiControl::start_receives() {
 std::optional<ReceivedMessage> MpiControl::poll() {
   finish_sends();
   start_receives();
+  // A large message may complete after a small one that was sent later: nothing of a rank is handed
+  // out while something earlier of it is under way.
+  std::set<int> waiting;
   for (auto operation = receives_.begin(); operation != receives_.end(); ++operation) {
+    if (waiting.contains((*operation)->rank)) {
+      continue;
+    }
     int done = 0;
     if (MPI_Test(&(*operation)->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
       receives_.erase(operation);
@@ -79,6 +86,7 @@ std::optional<ReceivedMessage> MpiControl::poll() {
       receives_.erase(operation);
       return message;
     }
+    waiting.insert((*operation)->rank);
   }
   return std::nullopt;
 }

@@ -209,9 +209,18 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
   print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  {:.1f} s after its lease",
                     path.filename().string(), complete.files.size(),
                     complete.files.size() == 1 ? "" : "s", mebibytes(complete), seconds));
-  for (const fs::path& removed :
-       checkpoint::remove_old(run_.directory / kCheckpointsFolder, spec.checkpoint.keep)) {
-    log_->info("removed {}", removed.string());
+  remove_old_checkpoints();
+}
+
+void RunRecorder::remove_old_checkpoints() {
+  try {
+    for (const fs::path& removed : checkpoint::remove_old(run_.directory / kCheckpointsFolder,
+                                                          run_.spec.checkpoint.keep)) {
+      log_->info("removed {}", removed.string());
+    }
+  } catch (const std::exception& error) {
+    // The new one is good: whoever fails here has only used more of the disk.
+    say(fmt::format("warn  old checkpoint stays: {}", error.what()));
   }
 }
 

@@ -65,6 +65,7 @@ class RunRecorder {
  private:
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
+  void remove_old_checkpoints();
   void print(const std::string& line);
   void report_failure(const Outcome& outcome, const Membership& membership);
   [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;

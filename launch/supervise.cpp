@@ -211,7 +211,10 @@ class Supervisor {
 
   int verdict() const {
     if (const auto status = read_status(job_.run_directory)) {
-      return status->exit_code;
+      // The coordinator was sent SIGUSR1 for every signal and cannot tell a Ctrl-C.
+      const bool interrupted =
+          leave_signal_ == SIGINT && status->exit_code == kEndedBySignal + SIGTERM;
+      return interrupted ? kEndedBySignal + SIGINT : status->exit_code;
     }
     if (leave_signal_) {
       const int signal = *leave_signal_ == SIGINT ? SIGINT : SIGTERM;

@@ -159,6 +159,12 @@ class Signals(Job):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.end(process)[0], 143)
 
+    def test_a_save_that_fails_on_ctrl_c_is_130(self):
+        process = self.start("-n", "2", LONG, "checkpoint.every_kimg=0", worker="--fail-saves")
+        self.wait_for_ticks()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.end(process)[0], 130)
+
 
 class Losses(Job):
     def test_a_killed_worker_ends_the_job_within_a_second_and_is_named(self):

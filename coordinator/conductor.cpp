@@ -49,11 +49,8 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       membership_(settings_.num_workers, start, settings_.limits),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
-      ticks_(settings_.ticks) {
-  for (int rank = 1; rank <= settings_.num_workers; ++rank) {
-    done_[rank] = settings_.leases.start_step;
-  }
-}
+      ticks_(settings_.ticks),
+      watch_(settings_.num_workers, settings_.leases.start_step, settings_.progress_floor) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                               double unix_seconds) {
@@ -71,6 +68,7 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
       case messages::Envelope::kCheckpointPart:
         return on_part(envelope.checkpoint_part(), now);
       case messages::Envelope::kPicture:
+        watch_.lively(now);
         return {ShowPicture{envelope.picture().step(), envelope.picture().file()}};
       case messages::Envelope::kStop:
         return on_stop(rank, envelope.stop(), now);
@@ -137,8 +135,7 @@ Effects Conductor::on_progress(int rank, const messages::Progress& progress, Tim
     return {};
   }
   Effects effects;
-  done_[rank] = progress.step();
-  progressed_[rank] = now;
+  watch_.stepped(rank, progress.step(), now);
   if (auto tick = ticks_.add(step_progress(rank, progress), now, unix_seconds)) {
     effects.emplace_back(ShowTick{*tick});
   }
@@ -152,7 +149,7 @@ Effects Conductor::grant(TimePoint now) {
   if (!begun_) {
     return effects;
   }
-  for (const Lease& lease : leases_.grant(fastest_done())) {
+  for (const Lease& lease : leases_.grant(watch_.fastest_done())) {
     messages::Envelope envelope;
     messages::Lease& message = *envelope.mutable_lease();
     message.set_epoch(membership_.epoch());
@@ -160,12 +157,7 @@ Effects Conductor::grant(TimePoint now) {
     message.set_end(lease.end);
     message.set_pictures(lease.pictures);
     message.set_last(lease.last);
-    for (auto& [rank, done] : done_) {
-      // A worker that had nothing to do has not been silent for long.
-      if (done >= lease.begin) {
-        progressed_[rank] = now;
-      }
-    }
+    watch_.granted(lease.begin, now);
     if (lease.checkpoint) {
       ledger_.begin(lease.end, membership_.epoch());
     }
@@ -175,13 +167,8 @@ Effects Conductor::grant(TimePoint now) {
   return effects;
 }
 
-std::int64_t Conductor::fastest_done() const {
-  return std::max_element(done_.begin(), done_.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->second;
-}
-
 Effects Conductor::on_part(const messages::CheckpointPart& part, TimePoint now) {
+  watch_.lively(now);
   auto complete = ledger_.add(part.step(), part.epoch(), checkpoint_file(part));
   if (!complete) {
     return {};
@@ -324,34 +311,18 @@ Effects Conductor::on_clock(TimePoint now) {
   return {};
 }
 
-std::chrono::milliseconds Conductor::progress_deadline() const {
-  constexpr double kMedians = 20.0;
-  const auto medians = std::chrono::milliseconds(
-      static_cast<std::int64_t>(kMedians * 1000.0 * ticks_.median_step_seconds()));
-  return std::max(settings_.progress_floor, medians);
-}
-
 std::optional<Fault> Conductor::check_progress(TimePoint now) const {
-  const auto deadline = progress_deadline();
-  std::optional<Fault> fault;
-  std::int64_t slowest = 0;
-  for (const auto& [rank, since] : progressed_) {
-    const bool has_work = membership_.member(rank).state == WorkerState::kReady;
-    if (!has_work || now - since < deadline) {
-      continue;
-    }
-    // The others wait for the one that is furthest behind.
-    if (!fault || done_.at(rank) < slowest) {
-      slowest = done_.at(rank);
-      fault = Fault{
-          ExitCode::kWorkerLost, rank,
-          fmt::format(
-              "{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
-              membership_.describe(rank), std::chrono::duration<double>(now - since).count(),
-              slowest)};
-    }
+  const auto silence = watch_.find(now, ticks_.median_step_seconds(), [this](int rank) {
+    return membership_.member(rank).state == WorkerState::kReady;
+  });
+  if (!silence) {
+    return std::nullopt;
   }
-  return fault;
+  return Fault{
+      ExitCode::kWorkerLost, silence->rank,
+      fmt::format(
+          "{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
+          membership_.describe(silence->rank), silence->seconds, silence->step)};
 }
 
 Effects Conductor::lose(const Fault& fault) {

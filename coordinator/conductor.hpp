@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,6 +14,7 @@
 #include "coordinator/checkpoint_ledger.hpp"
 #include "coordinator/lease_book.hpp"
 #include "coordinator/membership.hpp"
+#include "coordinator/progress_watch.hpp"
 #include "coordinator/tick_accounting.hpp"
 #include "job/proto/messages.pb.h"
 
@@ -85,8 +85,8 @@ struct ConductorSettings {
   LeasePlan leases;
   TickPlan ticks;
   MembershipLimits limits;
-  std::chrono::milliseconds progress_floor{
-      60'000};  ///< least silence between two steps that is a fault
+  /// Least silence between two steps that is a fault; ten times as long before the first.
+  std::chrono::milliseconds progress_floor{60'000};
 };
 
 class Conductor {
@@ -130,17 +130,13 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   [[nodiscard]] Effects finish_if_done();
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
-  [[nodiscard]] std::chrono::milliseconds progress_deadline() const;
-  [[nodiscard]] std::int64_t fastest_done() const;
 
   ConductorSettings settings_;
   Membership membership_;
   LeaseBook leases_;
   CheckpointLedger ledger_;
   TickAccounting ticks_;
-  std::map<int, std::int64_t> done_;  ///< steps done, by rank
-  std::map<int, TimePoint>
-      progressed_;  ///< when a rank last got on, or was given new steps after being idle
+  ProgressWatch watch_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
   std::optional<Complaint> complaint_;

@@ -86,6 +86,12 @@ class ConductorTest : public ::testing::Test {
     return send(rank, envelope);
   }
 
+  Effects picture() {
+    messages::Envelope envelope;
+    envelope.mutable_picture()->set_file("fakes000001.png");
+    return send(1, envelope);
+  }
+
   Effects stop(int rank, ExitCode code, const std::string& reason) {
     messages::Envelope envelope;
     envelope.mutable_stop()->set_exit_code(static_cast<int>(code));
@@ -211,13 +217,32 @@ TEST_F(ConductorTest, EndsWithTheCodeAndReasonOfAWorkerThatCannotGoOn) {
 
 TEST_F(ConductorTest, NamesTheSlowestOfThoseWithoutProgress) {
   begin();
-  progress(1, 1);
-  now_ += milliseconds(10);
+  step_to(0, 1);
+  progress(1, 2);
   EXPECT_TRUE(clock(seconds(59)).empty());
   clock(seconds(2));
   EXPECT_EQ(outcome().exit_code, 3);
   EXPECT_EQ(outcome().rank, 2);
   EXPECT_THAT(outcome().reason, HasSubstr("no progress"));
+}
+
+TEST_F(ConductorTest, AllowsTheFirstStepTenTimesTheSilence) {
+  begin();
+  EXPECT_TRUE(clock(seconds(599)).empty());
+  clock(seconds(2));
+  EXPECT_EQ(outcome().exit_code, 3);
+}
+
+TEST_F(ConductorTest, TakesPicturesAndPartsOfCheckpointsForLife) {
+  begin();
+  step_to(0, 10);
+  clock(seconds(40));
+  picture();
+  EXPECT_TRUE(clock(seconds(40)).empty());
+  part(2, 10);
+  EXPECT_TRUE(clock(seconds(40)).empty());
+  clock(seconds(40));
+  EXPECT_EQ(outcome().exit_code, 3);
 }
 
 TEST_F(ConductorTest, EndsAJobThatDiverged) {
@@ -321,9 +346,7 @@ TEST_F(ConductorTest, RefusesAGoodbyeBeforeTheLastLease) {
 
 TEST_F(ConductorTest, PassesPicturesOn) {
   begin();
-  messages::Envelope envelope;
-  envelope.mutable_picture()->set_file("fakes000001.png");
-  send(1, envelope);
+  picture();
   EXPECT_EQ(seen<ShowPicture>().front().file, "fakes000001.png");
 }
 

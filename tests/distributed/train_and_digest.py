@@ -13,7 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-from train_command import DEADLINE, EXAMPLES, GANGWAY, Trainings, environment
+from train_command import EXAMPLES, GANGWAY, Trainings, environment
 
 CLOTHES = EXAMPLES / "fashion-mnist.yaml"
 SMALL = ["model.width=16", "training.microbatches=4", "output.pictures_kimg=0"]
@@ -62,13 +62,13 @@ class Layouts(Trainings):
         self.assertEqual(self.digest("bare"), self.digest("supervised"))
 
 
-class Resume(Trainings):
+class Killing(Trainings):
     def kill_somewhere_behind_a_checkpoint(self, *words):
-        """Starts a command and kills all of it, launcher and ranks, a random moment after its first checkpoint."""
+        """Starts a gangway command and kills all of it, launcher and ranks, a random moment after its first checkpoint."""
         with open(self.folder / "killed", "w") as out:
-            process = subprocess.Popen([str(word) for word in words], cwd=self.folder, stdout=out, stderr=out,
+            process = subprocess.Popen([GANGWAY, *map(str, words)], cwd=self.folder, stdout=out, stderr=out,
                                        env=environment())
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + self.deadline
         while "ckpt   step-" not in (self.folder / "killed").read_text():
             self.assertIsNone(process.poll(), (self.folder / "killed").read_text())
             self.assertLess(time.monotonic(), end, "no checkpoint came")
@@ -78,6 +78,8 @@ class Resume(Trainings):
             os.kill(pid, signal.SIGKILL)
         process.wait()
 
+
+class Resume(Killing):
     def newest_step(self, run):
         code, out, err = self.call(GANGWAY, "checkpoints", "ls", run)
         self.assertEqual(code, 0, err)
@@ -87,7 +89,7 @@ class Resume(Trainings):
 
     def test_three_workers_killed_and_resumed_on_two_end_as_one_go_does(self):
         job = [CLOTHES, *SMALL, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
-        self.kill_somewhere_behind_a_checkpoint(GANGWAY, "run", *job, "training.kimg=40", "-n", 3, "--run", "killed")
+        self.kill_somewhere_behind_a_checkpoint("run", *job, "training.kimg=40", "-n", 3, "--run", "killed")
         steps = self.newest_step("killed") + 6
         length = f"training.kimg={steps * IMAGES_A_STEP / 1000}"
         self.train(*job, length, run="killed", workers=2)

@@ -23,17 +23,19 @@ def environment(**more):
 class Trainings(unittest.TestCase):
     """Each test has a folder of its own, with the runs in `runs`."""
 
+    deadline = DEADLINE
+
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def call(self, *words, deadline=DEADLINE, **variables):
+    def call(self, *words, **variables):
         """Runs a command; (exit code, standard output, standard error)."""
         with open(self.folder / "out", "w+") as out, open(self.folder / "err", "w+") as err:
             process = subprocess.Popen([str(word) for word in words], cwd=self.folder, stdout=out, stderr=err,
                                        env=environment(**variables))
             self.addCleanup(lambda: process.poll() is None and process.kill())
-            code = process.wait(timeout=deadline)
+            code = process.wait(timeout=self.deadline)
             out.seek(0)
             err.seek(0)
             return code, out.read(), err.read()

@@ -13,6 +13,9 @@ namespace {
 
 // Longer than the lifeline's closing grace, short enough for «within a second».
 constexpr std::chrono::milliseconds kComplaintPatience{200};
+// The clock comes every few milliseconds. After a longer gap (a slow disk, a stopped process) what
+// the workers have sent meanwhile lies unread: their silence is not theirs.
+constexpr std::chrono::milliseconds kOwnStall{1000};
 
 void append(Effects& effects, Effects more) {
   effects.insert(effects.end(), std::make_move_iterator(more.begin()),
@@ -50,7 +53,8 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
       ticks_(settings_.ticks),
-      watch_(settings_.num_workers, settings_.leases.start_step, settings_.progress_floor) {}
+      watch_(settings_.num_workers, settings_.leases.start_step, settings_.progress_floor),
+      last_clock_(start) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                               double unix_seconds) {
@@ -295,10 +299,24 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
   return effects;
 }
 
+void Conductor::forgive_own_stall(TimePoint now) {
+  const auto gap = now - last_clock_;
+  last_clock_ = now;
+  if (gap < kOwnStall) {
+    return;
+  }
+  membership_.forgive(gap, now);
+  watch_.forgive(gap, now);
+  if (complaint_) {
+    complaint_->since = std::min(complaint_->since + gap, now);
+  }
+}
+
 Effects Conductor::on_clock(TimePoint now) {
   if (ended_) {
     return {};
   }
+  forgive_own_stall(now);
   if (const auto fault = membership_.check(now)) {
     return lose(*fault);
   }

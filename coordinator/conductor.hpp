@@ -100,7 +100,8 @@ class Conductor {
   void on_lifeline_closed(int rank, TimePoint now);
   /// @param signal number, for the exit code of a leave whose save fails.
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
-  /// The deadlines. Call at least every 50 ms.
+  /// The deadlines. Call at least every 50 ms: after a gap of a second or more, the silence of that
+  /// time is taken for the coordinator's own and does not count.
   [[nodiscard]] Effects on_clock(TimePoint now);
   [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
@@ -129,6 +130,7 @@ class Conductor {
   [[nodiscard]] Effects end_with(Outcome outcome);
   [[nodiscard]] Effects lose(const Fault& fault);
   [[nodiscard]] Effects finish_if_done();
+  void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
 
   ConductorSettings settings_;
@@ -137,6 +139,7 @@ class Conductor {
   CheckpointLedger ledger_;
   TickAccounting ticks_;
   ProgressWatch watch_;
+  TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
   std::optional<Complaint> complaint_;

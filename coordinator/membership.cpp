@@ -95,6 +95,18 @@ bool Membership::lifeline_closed(int rank, TimePoint now) {
   return true;
 }
 
+void Membership::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
+  start_ = std::min(start_ + gap, now);
+  for (Member& member : members_) {
+    if (member.heard) {
+      member.heard = std::min(*member.heard + gap, now);
+    }
+    if (member.closed) {
+      member.closed = std::min(*member.closed + gap, now);
+    }
+  }
+}
+
 std::optional<Fault> Membership::check_start(TimePoint now) const {
   if (all_ready() || now - start_ < limits_.start) {
     return std::nullopt;

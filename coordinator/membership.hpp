@@ -3,6 +3,7 @@
 // is lost. A pure state machine, driven by the Conductor on the coordinator's event loop.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -67,6 +68,9 @@ class Membership {
   void heartbeat(int rank, TimePoint now);
   /// @return false when the closing is expected: the worker has said Goodbye, or is known as lost.
   bool lifeline_closed(int rank, TimePoint now);
+
+  /// The coordinator itself stood still for `gap` and read nothing: no deadline runs meanwhile.
+  void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
   /// The deadlines: late starters, silent workers, closed lifelines.
   [[nodiscard]] std::optional<Fault> check(TimePoint now) const;

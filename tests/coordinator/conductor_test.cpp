@@ -106,8 +106,23 @@ class ConductorTest : public ::testing::Test {
     send(2, envelope);
   }
 
+  /// The clock goes on as the event loop drives it, without gaps.
   Effects clock(milliseconds later) {
+    constexpr milliseconds kBeat{500};
+    Effects effects;
+    for (; later > kBeat; later -= kBeat) {
+      now_ += kBeat;
+      effects = keep(conductor_.on_clock(now_));
+      if (!effects.empty()) {
+        return effects;
+      }
+    }
     now_ += later;
+    return keep(conductor_.on_clock(now_));
+  }
+
+  Effects stall(milliseconds duration) {
+    now_ += duration;
     return keep(conductor_.on_clock(now_));
   }
 
@@ -224,6 +239,30 @@ TEST_F(ConductorTest, NamesTheSlowestOfThoseWithoutProgress) {
   EXPECT_EQ(outcome().exit_code, 3);
   EXPECT_EQ(outcome().rank, 2);
   EXPECT_THAT(outcome().reason, HasSubstr("no progress"));
+}
+
+TEST_F(ConductorTest, TakesItsOwnStallForNobodysSilence) {
+  ConductorSettings strict = settings();
+  strict.limits.heartbeat = seconds(10);
+  conductor_ = Conductor(strict, now_);
+  begin();
+  step_to(0, 1);
+  clock(seconds(1));
+  EXPECT_TRUE(stall(seconds(100)).empty()) << "neither heartbeats nor steps were read meanwhile";
+  EXPECT_TRUE(clock(seconds(8)).empty());
+  clock(seconds(2));
+  EXPECT_EQ(outcome().exit_code, 3);
+  EXPECT_THAT(outcome().reason, HasSubstr("no heartbeat"));
+}
+
+TEST_F(ConductorTest, GivesNewsOfADeathTheTimeOfItsOwnStall) {
+  begin();
+  clock(milliseconds(10));
+  stop(1, ExitCode::kWorkerLost, "peer 2 is silent");
+  EXPECT_TRUE(stall(seconds(12)).empty());
+  conductor_.on_lifeline_closed(2, now_);
+  clock(milliseconds(60));
+  EXPECT_EQ(outcome().rank, 2);
 }
 
 TEST_F(ConductorTest, AllowsTheFirstStepTenTimesTheSilence) {

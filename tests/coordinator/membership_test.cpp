@@ -97,6 +97,23 @@ TEST(Membership, DeclaresASilentWorkerHungAfterTheHeartbeatDeadline) {
   EXPECT_THAT(fault->reason, HasSubstr("no heartbeat for 3 s"));
 }
 
+TEST(Membership, ForgivesTheSilenceOfATimeInWhichNobodyListened) {
+  Membership membership = ready_pair();
+  membership.heartbeat(1, kStart + seconds(19));
+  membership.forgive(seconds(20), kStart + seconds(20));
+  EXPECT_FALSE(membership.check(kStart + seconds(20)));
+  const auto fault = membership.check(kStart + seconds(23));
+  ASSERT_TRUE(fault) << "a heartbeat is never moved beyond the present";
+  EXPECT_EQ(fault->rank, 1);
+}
+
+TEST(Membership, ForgivesLateStartersATimeInWhichNobodyListened) {
+  Membership membership(2, kStart, kLimits);
+  membership.forgive(seconds(4), kStart + seconds(8));
+  EXPECT_FALSE(membership.check(kStart + seconds(13)));
+  EXPECT_TRUE(membership.check(kStart + seconds(14)));
+}
+
 TEST(Membership, GivesAClosedLifelineAMomentForAnExplanation) {
   Membership membership = ready_pair();
   EXPECT_TRUE(membership.lifeline_closed(2, kStart));

@@ -127,8 +127,8 @@ class StartWatch {
   void leave(ExitCode code, const std::string& reason) {
     std::cerr << "gangway: " << reason << std::endl;
     if (!options_.start.run_directory.empty()) {
-      write_status(options_.start.run_directory,
-                   {.exit_code = static_cast<int>(code), .reason = reason});
+      try_write_status(options_.start.run_directory,
+                       {.exit_code = static_cast<int>(code), .reason = reason});
     }
     ::_exit(static_cast<int>(code));
   }
@@ -230,7 +230,7 @@ int coordinate(const Options& options) {
           fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
                       run.directory.string(), run.spec.training.kimg);
       std::cout << line << std::endl;
-      write_status(run.directory, {.exit_code = 0, .reason = line});
+      try_write_status(run.directory, {.exit_code = 0, .reason = line});
       return refuse(session, mpi, 0, line);
     }
     const Outcome outcome =
@@ -243,7 +243,7 @@ int coordinate(const Options& options) {
     std::cerr << "gangway: " << error.what() << std::endl;
     const int code = static_cast<int>(error.code());
     if (directory) {
-      write_status(*directory, {.exit_code = code, .reason = error.what()});
+      try_write_status(*directory, {.exit_code = code, .reason = error.what()});
     }
     return refuse(session, mpi, code, error.what());
   }

@@ -57,6 +57,8 @@ RunRecorder::RunRecorder(const StartedRun& run, std::string resume_command, Iden
       tensorboard_(run.directory, {.host = self_.host, .pid = self_.pid}, unix_seconds,
                    run.start_step),
       log_(report::open_log_file(run.directory, 0)) {
+  log_->set_error_handler(
+      [this](const std::string& error) { warn_of_writing("the log file", error); });
   if (terminal_.bar_columns > 0) {
     bar_.emplace(terminal_.out, terminal_.bar_columns);
   }
@@ -73,6 +75,22 @@ void RunRecorder::print(const std::string& line) {
   }
   terminal_.out << line << '\n' << std::flush;
   log_->info("{}", line);
+}
+
+void RunRecorder::try_writing(const std::string& what, const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    warn_of_writing(what, error.what());
+  } catch (const std::system_error& error) {  // of std::filesystem
+    warn_of_writing(what, error.what());
+  }
+}
+
+void RunRecorder::warn_of_writing(const std::string& what, const std::string& error) {
+  if (failed_writes_.insert(what).second) {
+    say(fmt::format("warn  {} cannot be written: {}", what, error));
+  }
 }
 
 void RunRecorder::say(const std::string& line) { print(line); }
@@ -107,7 +125,7 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) 
 
 void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
   const std::vector<PlacedRank> ranks = placed_ranks(membership);
-  write_placement(run_.directory, ranks);
+  try_writing("placement.json", [&] { write_placement(run_.directory, ranks); });
   report::Table table({{.title = "rank", .align = report::Align::kRight},
                        {.title = "host"},
                        {.title = "device"},
@@ -151,8 +169,8 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
 
 void RunRecorder::show_tick(const report::Tick& tick) {
   print(report::tick_line(tick));
-  stats_.append(tick);
-  tensorboard_.add_tick(tick);
+  try_writing("stats.jsonl", [&] { stats_.append(tick); });
+  try_writing("the TensorBoard file", [&] { tensorboard_.add_tick(tick); });
   if (bar_) {
     const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
     bar_->draw(static_cast<double>(tick.step) / total,
@@ -162,14 +180,16 @@ void RunRecorder::show_tick(const report::Tick& tick) {
 }
 
 void RunRecorder::show_picture(const ShowPicture& picture) {
-  const auto png = read_small_file(run_.directory / picture.file, kMaxPictureBytes);
-  if (!png) {
-    say(fmt::format("warn  {} was announced but does not exist in {}", picture.file,
-                    run_.directory.string()));
-    return;
-  }
-  tensorboard_.add_image(picture_tag(picture.file), *png, picture.step);
-  log_->info("picture {} of step {}", picture.file, picture.step);
+  try_writing("a picture for TensorBoard", [&] {
+    const auto png = read_small_file(run_.directory / picture.file, kMaxPictureBytes);
+    if (!png) {
+      say(fmt::format("warn  {} was announced but does not exist in {}", picture.file,
+                      run_.directory.string()));
+      return;
+    }
+    tensorboard_.add_image(picture_tag(picture.file), *png, picture.step);
+    log_->info("picture {} of step {}", picture.file, picture.step);
+  });
 }
 
 fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
@@ -214,8 +234,8 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
 
 void RunRecorder::remove_old_checkpoints() {
   try {
-    for (const fs::path& removed : checkpoint::remove_old(run_.directory / kCheckpointsFolder,
-                                                          run_.spec.checkpoint.keep)) {
+    for (const fs::path& removed :
+         checkpoint::remove_old(run_.directory / kCheckpointsFolder, run_.spec.checkpoint.keep)) {
       log_->info("removed {}", removed.string());
     }
   } catch (const std::exception& error) {
@@ -226,7 +246,8 @@ void RunRecorder::remove_old_checkpoints() {
 
 void RunRecorder::discard_checkpoint(std::int64_t step) {
   if (const auto found = saving_.find(step); found != saving_.end()) {
-    checkpoint::discard_temporary(found->second);
+    try_writing("the end of a failed checkpoint",
+                [&] { checkpoint::discard_temporary(found->second); });
     saving_.erase(found);
     saving_since_.erase(step);
   }
@@ -253,7 +274,9 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);
   terminal_.err << exit_line(outcome) << (is_mystery ? report::failure_box(failure) : std::string())
                 << std::flush;
-  write_file_atomically(run_.directory / kErrorFile, report::failure_json(failure));
+  try_writing(std::string(kErrorFile), [&] {
+    write_file_atomically(run_.directory / kErrorFile, report::failure_json(failure));
+  });
 }
 
 void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
@@ -261,7 +284,10 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
   // removes them.
   if (bar_) {
     bar_->clear();
+    bar_.reset();
   }
+  // First of all: the exit code of `gangway run` hangs on it.
+  try_write_status(run_.directory, {.exit_code = outcome.exit_code, .reason = outcome.reason});
   log_->info("ends with exit code {}: {}", outcome.exit_code, outcome.reason);
   if (outcome.exit_code == 0) {
     print(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
@@ -270,7 +296,6 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
   } else {
     report_failure(outcome, membership);
   }
-  write_status(run_.directory, {.exit_code = outcome.exit_code, .reason = outcome.reason});
 }
 
 }  // namespace gangway::coordinator

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <spdlog/logger.h>
@@ -47,6 +49,7 @@ class RunRecorder {
     return stats_.last_kept();
   }
 
+  // A disk that fails costs these a warning, never the job.
   void show_header();
   void show_placement(const Membership& membership, const ShowPlacement& placement);
   void show_tick(const report::Tick& tick);
@@ -57,15 +60,19 @@ class RunRecorder {
   [[nodiscard]] std::filesystem::path begin_checkpoint(std::int64_t step);
   /// @throws CheckpointError, EnvironmentError: the checkpoint does not exist then.
   void commit_checkpoint(const CompleteCheckpoint& checkpoint, std::int64_t epoch);
+  /// Never throws for a disk that fails.
   void discard_checkpoint(std::int64_t step);
 
-  /// The last words on the terminal, error.json and status.json.
+  /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
   void finish(const Outcome& outcome, const Membership& membership);
 
  private:
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
   void remove_old_checkpoints();
+  /// Carries `write` out; where the disk fails, training goes on with one warning for each `what`.
+  void try_writing(const std::string& what, const std::function<void()>& write);
+  void warn_of_writing(const std::string& what, const std::string& error);
   void print(const std::string& line);
   void report_failure(const Outcome& outcome, const Membership& membership);
   [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;
@@ -83,7 +90,8 @@ class RunRecorder {
   std::map<std::int64_t, std::filesystem::path>
       saving_;  ///< folders of checkpoints under way, by step
   std::map<std::int64_t, std::chrono::steady_clock::time_point> saving_since_;
-  std::string last_checkpoint_;  ///< path of the newest; empty: none
+  std::set<std::string> failed_writes_;  ///< what has been warned of
+  std::string last_checkpoint_;          ///< path of the newest; empty: none
 };
 
 }  // namespace gangway::coordinator

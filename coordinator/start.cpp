@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/start.hpp"
 
+#include <iostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
 #include "job/parse.hpp"
+#include "job/unrecorded_end.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -109,6 +111,14 @@ std::string describe_model(const ModelSpec& model) {
   return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
                      family_name(model.family), model.resolution, model.width, model.latent,
                      model.channels, model.channels == 1 ? "" : "s", model.classes);
+}
+
+void try_write_status(const fs::path& run_directory, const RunStatus& status) {
+  try {
+    write_status(run_directory, status);
+  } catch (const std::exception& error) {
+    std::cerr << unrecorded_end_line(status.exit_code, error.what()) << std::endl;
+  }
 }
 
 StartedRun open_job(const StartOptions& options, int num_workers) {

@@ -55,6 +55,9 @@ struct StartedRun {
 /// @throws CheckpointError, EnvironmentError.
 void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell);
 
+/// Writes status.json; where the disk fails, a line on standard error carries the exit code.
+void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);
+
 /// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
 [[nodiscard]] std::string describe_model(const ModelSpec& model);
 

@@ -23,6 +23,7 @@
 #include "job/errors.hpp"
 #include "job/file_descriptor.hpp"
 #include "job/run_directory.hpp"
+#include "job/unrecorded_end.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -155,7 +156,10 @@ class Supervisor {
     }
   }
 
-  static void forward_line(std::string_view line) {
+  void forward_line(std::string_view line) {
+    if (const auto code = unrecorded_exit_code(line)) {
+      unrecorded_ = code;
+    }
     for (const std::string_view noise : kNoise) {
       if (line.find(noise) != std::string_view::npos) {
         return;
@@ -210,11 +214,11 @@ class Supervisor {
   }
 
   int verdict() const {
-    if (const auto status = read_status(job_.run_directory)) {
+    const auto status = read_status(job_.run_directory);
+    if (const auto code = status ? std::optional<int>(status->exit_code) : unrecorded_) {
       // The coordinator was sent SIGUSR1 for every signal and cannot tell a Ctrl-C.
-      const bool interrupted =
-          leave_signal_ == SIGINT && status->exit_code == kEndedBySignal + SIGTERM;
-      return interrupted ? kEndedBySignal + SIGINT : status->exit_code;
+      const bool interrupted = leave_signal_ == SIGINT && *code == kEndedBySignal + SIGTERM;
+      return interrupted ? kEndedBySignal + SIGINT : *code;
     }
     if (leave_signal_) {
       const int signal = *leave_signal_ == SIGINT ? SIGINT : SIGTERM;
@@ -246,6 +250,7 @@ class Supervisor {
   int child_status_ = 0;
   bool ended_ = false;
   std::optional<int> leave_signal_;
+  std::optional<int> unrecorded_;  ///< the coordinator's exit code, where its disk took no status
   std::optional<steady_clock::time_point> forced_at_;
   std::optional<steady_clock::time_point> status_since_;
 };

@@ -244,6 +244,26 @@ class Failures(Job):
         self.assertIn("warn  checkpoint of step 10 failed", out)
         self.assertIn("3 checkpoints in a row", self.one_line(err))
 
+    def test_a_disk_that_is_full_to_the_last_byte_is_6(self):
+        runs = self.folder / "runs"
+        runs.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", runs], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"no tmpfs can be mounted: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", runs], check=False)
+        process = self.start("-n", "2", LONG)
+        self.wait_for_ticks()
+        with open(runs / "filler", "wb", buffering=0) as filler, self.assertRaises(OSError):
+            while True:
+                filler.write(bytes(1 << 12))
+        code, out, err = self.end(process)
+        self.assertEqual(code, 6, out + err)
+        self.assertIn("No space left on device", self.one_line(err))
+        self.assertIn("the job's end could not be recorded, exit code 6", err)
+        for what in ("stats.jsonl", "the TensorBoard file", "the log file"):
+            self.assertLessEqual(out.count(f"warn  {what} cannot be written"), 1, out)
+        self.assertIn("cannot be written", out)
+
     def test_more_workers_than_microbatches_is_2(self):
         code, _, err = self.run_job("-n", "5")
         self.assertEqual(code, 2)

@@ -20,6 +20,7 @@
 #include "checkpoint/directory.hpp"
 #include "comm/mpi_session.hpp"
 #include "job/control_protocol.hpp"
+#include "job/errors.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
 
@@ -124,16 +125,20 @@ void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welc
                                           .type = checkpoint::ElementType::kI64,
                                           .shape = {1},
                                           .bytes = std::as_bytes(std::span(&value, 1))};
-    const auto report =
-        checkpoint::write_worker_file(lease.checkpoint_directory,
-                                      {.step = lease.end,
-                                       .epoch = welcome.epoch,
-                                       .worker = rank - 1,
-                                       .num_workers = static_cast<int>(welcome.ranges.size())},
-                                      std::span(&record, 1));
-    part.file = report.name;
-    part.bytes = report.bytes;
-    part.xxh3_128 = report.xxh3_128;
+    try {
+      const auto report =
+          checkpoint::write_worker_file(lease.checkpoint_directory,
+                                        {.step = lease.end,
+                                         .epoch = welcome.epoch,
+                                         .worker = rank - 1,
+                                         .num_workers = static_cast<int>(welcome.ranges.size())},
+                                        std::span(&record, 1));
+      part.file = report.name;
+      part.bytes = report.bytes;
+      part.xxh3_128 = report.xxh3_128;
+    } catch (const Error& error) {
+      part.error = error.what();
+    }
   }
   link.checkpoint_part(part);
 }

@@ -247,8 +247,8 @@ Effects Conductor::finish_if_done() {
     outcome.reason = "the last checkpoint could not be saved: " + last_save_error_;
   } else if (leave_signal_ && ticks_.steps_done() < settings_.leases.total_steps) {
     outcome.exit_code = static_cast<int>(ExitCode::kPreempted);
-    outcome.reason = fmt::format(
-        "stopped on request and saved at step {}: the same command goes on", outcome.step);
+    outcome.reason =
+        fmt::format("stopped on request and saved at step {}: {}", outcome.step, settings_.go_on);
   }
   return end_with(std::move(outcome));
 }

@@ -85,6 +85,7 @@ struct ConductorSettings {
   LeasePlan leases;
   TickPlan ticks;
   MembershipLimits limits;
+  std::string go_on = "the same command goes on";  ///< advice after a save on request
   /// Least silence between two steps that is a fault; ten times as long before the first.
   std::chrono::milliseconds progress_floor{60'000};
 };

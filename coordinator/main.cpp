@@ -80,6 +80,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--resume", options.start.resume, "auto, never, must or a path")
       ->capture_default_str();
   app.add_option("--command", options.start.command, "The command that the user typed");
+  app.add_option("--resume-command", options.start.resume_command,
+                 "The command that goes on once the run has saved");
   app.add_option("--lifeline-port", options.lifeline_port,
                  "TCP port for the workers' lifelines (0: any)");
   app.add_option("--bar-columns", options.bar_columns,
@@ -154,7 +156,7 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
       environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
   LifelineServer lifelines(parts.io, options.lifeline_port,
                            one_host ? Reach::kThisHost : Reach::kEveryHost);
-  RunRecorder recorder(run, options.start.command, self,
+  RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
   ConductorSettings settings =
@@ -162,6 +164,7 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
+  settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
   EventLoop loop({.io = parts.io,

@@ -47,10 +47,10 @@ std::string exit_line(const Outcome& outcome) {
 
 }  // namespace
 
-RunRecorder::RunRecorder(const StartedRun& run, std::string resume_command, Identity self,
+RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, Identity self,
                          Terminal terminal)
     : run_(run),
-      resume_command_(std::move(resume_command)),
+      resume_commands_(std::move(resume_commands)),
       self_(std::move(self)),
       terminal_(terminal),
       stats_(run.directory / "stats.jsonl", run.start_step),
@@ -221,6 +221,7 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
       checkpoint::commit_checkpoint(saving_.at(complete.step), std::move(manifest),
                                     [this](const std::string& line) { say("warn  " + line); });
   last_checkpoint_ = path.string();
+  has_saved_ = true;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() -
                                                        saving_since_.at(complete.step))
                              .count();
@@ -268,7 +269,9 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   failure.step = outcome.step;
   failure.log_file = (run_.directory / kLogsFolder / report::log_file_name(outcome.rank)).string();
   failure.last_checkpoint = last_checkpoint_;
-  failure.resume_command = resume_command_;
+  failure.resume_command = has_saved_ && !resume_commands_.after_save.empty()
+                               ? resume_commands_.after_save
+                               : resume_commands_.before_save;
   const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);

@@ -31,6 +31,12 @@ struct Terminal {
   int bar_columns = 0;
 };
 
+/// What goes on with the job when it has failed.
+struct ResumeCommands {
+  std::string before_save;  ///< nothing was saved since the start
+  std::string after_save;   ///< empty: as before
+};
+
 /// This process.
 struct Identity {
   std::string host;
@@ -41,7 +47,8 @@ class RunRecorder {
  public:
   /// @param run must outlive the recorder. @throws EnvironmentError when its files cannot be
   /// opened.
-  RunRecorder(const StartedRun& run, std::string resume_command, Identity self, Terminal terminal);
+  RunRecorder(const StartedRun& run, ResumeCommands resume_commands, Identity self,
+              Terminal terminal);
   ~RunRecorder();
 
   /// The last tick of an earlier run that still counts.
@@ -78,7 +85,8 @@ class RunRecorder {
   [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;
 
   const StartedRun& run_;
-  std::string resume_command_;
+  ResumeCommands resume_commands_;
+  bool has_saved_ = false;
   std::string data_fingerprint_;                 ///< as the workers see it
   std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;

@@ -60,13 +60,28 @@ checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
   return {.path = fs::absolute(path), .step = step, .manifest = std::move(manifest)};
 }
 
+/// Going back behind the run's own checkpoints is never meant by a command given again.
+/// @throws CheckpointError
+void require_newest(const checkpoint::Found& named, const std::string& typed, const fs::path& run) {
+  for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
+    if (entry.status == checkpoint::CheckpointStatus::kComplete && entry.step > named.step) {
+      throw CheckpointError(fmt::format(
+          "--resume {} is step {}, but the run has got further, to {}: --resume auto --run {} goes "
+          "on from there, another --run branches off",
+          typed, named.step, entry.path.string(), run.filename().string()));
+    }
+  }
+}
+
 std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, const fs::path& run,
                                                    const Tell& tell) {
   if (options.resume == "never") {
     return std::nullopt;
   }
   if (options.resume != "auto" && options.resume != "must") {
-    return named_checkpoint(options.resume, tell);
+    auto named = named_checkpoint(options.resume, tell);
+    require_newest(named, options.resume, run);
+    return named;
   }
   auto found = checkpoint::newest_valid(run / kCheckpointsFolder, tell);
   if (!found && options.resume == "must") {
@@ -119,6 +134,15 @@ void try_write_status(const fs::path& run_directory, const RunStatus& status) {
   } catch (const std::exception& error) {
     std::cerr << unrecorded_end_line(status.exit_code, error.what()) << std::endl;
   }
+}
+
+std::string go_on_advice(const StartOptions& options, const fs::path& run_directory) {
+  if (options.resume == "auto" || options.resume == "must") {
+    return "the same command goes on";
+  }
+  return options.resume_command.empty()
+             ? fmt::format("--resume auto --run {} goes on", run_directory.filename().string())
+             : fmt::format("to go on: {}", options.resume_command);
 }
 
 StartedRun open_job(const StartOptions& options, int num_workers) {

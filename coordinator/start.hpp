@@ -27,7 +27,8 @@ struct StartOptions {
   std::filesystem::path
       run_directory;  ///< not empty: chosen and made by `gangway run`, instead of the two above
   std::string resume = "auto";  ///< auto, never, must, or a path of a checkpoint or a run
-  std::string command;  ///< what the user typed, for command.txt and the advice after a failure
+  std::string command;          ///< for command.txt, and the advice until the run has saved
+  std::string resume_command;   ///< the advice from then on
 };
 
 /// Receives one line for the user.
@@ -57,6 +58,10 @@ void choose_start(StartedRun& run, const StartOptions& options, int num_workers,
 
 /// Writes status.json; where the disk fails, a line on standard error carries the exit code.
 void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);
+
+/// "the same command goes on", or which one does, of a run that has saved.
+[[nodiscard]] std::string go_on_advice(const StartOptions& options,
+                                       const std::filesystem::path& run_directory);
 
 /// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
 [[nodiscard]] std::string describe_model(const ModelSpec& model);

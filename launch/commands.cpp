@@ -91,7 +91,7 @@ CLI::App* add_train(CLI::App& app, CommandLine& line) {
   train->add_option("--start-deadline", line.start_deadline,
                     "Seconds until the last worker must be ready");
   // Between `gangway run` and the coordinator.
-  for (const char* name : {"--run-directory", "--command", "--bar-columns"}) {
+  for (const char* name : {"--run-directory", "--command", "--resume-command", "--bar-columns"}) {
     train->add_option(name)->group("");
   }
   train->footer(

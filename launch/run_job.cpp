@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "checkpoint/directory.hpp"
 #include "job/atomic_file.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
@@ -85,8 +86,34 @@ int bar_columns(const std::string& progress) {
   return progress == "auto" && is_terminal ? columns : 0;
 }
 
+/// What goes on with the job when it has ended.
+struct ResumeLines {
+  std::string before_save;  ///< it has saved nothing in its run directory yet
+  std::string after_save;
+};
+
+/// From a checkpoint elsewhere (--resume PATH) the job has to start once more until it has one of
+/// its own; from then on it would be thrown back.
+ResumeLines resume_lines(const RunOptions& options, const fs::path& run,
+                         const std::vector<std::string>& typed) {
+  const std::string go_on = resume_line(typed, run.filename().string());
+  const bool from_path =
+      options.resume != "auto" && options.resume != "must" && options.resume != "never";
+  return {.before_save = from_path ? shell_line(typed) : go_on, .after_save = go_on};
+}
+
+/// Of the run's complete checkpoints; -1: there is none.
+std::int64_t newest_step(const fs::path& run) {
+  for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
+    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
+      return entry.step;
+    }
+  }
+  return -1;
+}
+
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
-                                         const std::string& resume_command) {
+                                         const ResumeLines& lines) {
   std::vector<std::string> words{fs::absolute(options.job_file).string()};
   words.insert(words.end(), options.overrides.begin(), options.overrides.end());
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -95,7 +122,8 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
   };
   add("--run-directory", run.string());
   add("--resume", options.resume);
-  add("--command", resume_command);
+  add("--command", lines.before_save);
+  add("--resume-command", lines.after_save);
   if (options.lifeline_port != 0) {
     add("--lifeline-port", std::to_string(options.lifeline_port));
   }
@@ -157,13 +185,15 @@ int default_workers(const JobSpec& spec, int slots) {
 }
 
 std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
+  const std::string option = "--resume";
+  const auto goes_on = [](const std::string& value) { return value == "auto" || value == "must"; };
   bool is_new = false;
   for (std::size_t index = 0; index < typed.size(); ++index) {
-    if (typed[index] == "--resume=never") {
-      typed[index] = "--resume=auto";
+    std::string& word = typed[index];
+    if (word.starts_with(option + "=") && !goes_on(word.substr(option.size() + 1))) {
+      word = option + "=auto";
       is_new = true;
-    } else if (typed[index] == "--resume" && index + 1 < typed.size() &&
-               typed[index + 1] == "never") {
+    } else if (word == option && index + 1 < typed.size() && !goes_on(typed[index + 1])) {
       typed[index + 1] = "auto";
       is_new = true;
     }
@@ -194,16 +224,18 @@ int run_job(const RunOptions& options, const Environment& environment,
   require_free(run);
   clear_status(run);
   fs::remove(run / kPlacementFile);
-  const std::string resume_command = resume_line(typed, run.filename().string());
+  const ResumeLines lines = resume_lines(options, run, typed);
   SupervisedJob supervised{
       .command = mpirun_command({.workers = workers,
                                  .threads = job.spec.numerics.threads,
                                  .program = program_folder() / "gangway",
                                  .hostfile = coordinator_hostfile(options, run),
                                  .exported_variables = exported_variables(environment),
-                                 .train_arguments = train_arguments(options, run, resume_command)}),
+                                 .train_arguments = train_arguments(options, run, lines)}),
       .run_directory = run,
-      .resume_command = resume_command};
+      .resume_command = [run, lines, before = newest_step(run)] {
+        return newest_step(run) > before ? lines.after_save : lines.before_save;
+      }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
   allow_root();
   return supervise(supervised);

@@ -30,7 +30,8 @@ struct RunOptions {
 /// @param slots cores of this machine, or slots of the hostfile.
 [[nodiscard]] int default_workers(const JobSpec& spec, int slots);
 
-/// The words that continue a run after a failure: those typed, but with the run named and resumed.
+/// The words that continue a run after it has saved: those typed; where they would start at another
+/// place again (--resume never or a path), with the run named and --resume auto.
 [[nodiscard]] std::string resume_line(std::vector<std::string> typed,
                                       const std::string& run_directory_name);
 

@@ -222,7 +222,7 @@ class Supervisor {
     }
     if (leave_signal_) {
       const int signal = *leave_signal_ == SIGINT ? SIGINT : SIGTERM;
-      std::cerr << "gangway: ended by a signal without a save; to go on: " << job_.resume_command
+      std::cerr << "gangway: ended by a signal without a save; to go on: " << job_.resume_command()
                 << std::endl;
       return kEndedBySignal + signal;
     }
@@ -237,7 +237,7 @@ class Supervisor {
             : fmt::format("mpirun ended with code {} and the coordinator left no status",
                           WEXITSTATUS(child_status_));
     std::cerr << "gangway: " << how << ": logs in " << (job_.run_directory / kLogsFolder).string()
-              << "; to go on: " << job_.resume_command << std::endl;
+              << "; to go on: " << job_.resume_command() << std::endl;
     return static_cast<int>(ExitCode::kWorkerLost);
   }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace gangway::launch {
 struct SupervisedJob {
   std::vector<std::string> command;     ///< mpirun and its arguments
   std::filesystem::path run_directory;  ///< whose status file counts
-  std::string resume_command;           ///< advice when the job died without a word
+  std::function<std::string()>
+      resume_command;  ///< advice, asked for when the job died without a word
 };
 
 /// Starts the job once and waits for its end. A relaunch after a death of mpirun or the coordinator

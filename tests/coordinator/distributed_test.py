@@ -6,6 +6,7 @@
 """
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -75,6 +76,10 @@ class Job(unittest.TestCase):
     def wait_for_ticks(self):
         self.wait_for(self.folder / "out", "tick 1 ")
 
+    def wait_for_ticks_after(self, text):
+        self.wait_for(self.folder / "out", text)
+        self.wait_for(self.folder / "out", "tick ")
+
     def pid_of(self, rank):
         return self.read("placement.json")["ranks"][rank]["pid"]
 
@@ -127,6 +132,27 @@ class Signals(Job):
         code, out, _ = self.run_job("-n", "2", f"training.kimg={(int(step) + 10) * 0.064:.3f}")
         self.assertEqual(code, 0)
         self.assertIn(f"resume step-{int(step):09d}", out)
+
+    def test_a_run_from_another_ones_checkpoint_goes_on_and_is_not_thrown_back(self):
+        self.assertEqual(self.run_job("-n", "1", "training.kimg=0.64")[0], 0)
+        from_path = ["--run", "branch", "--resume", "runs/00000-job"]
+        process = self.start("-n", "2", LONG, *from_path)
+        self.wait_for_ticks_after("resume step-000000010")
+        process.send_signal(signal.SIGUSR1)
+        code, out, _ = self.end(process)
+        self.assertEqual(code, 75, out)
+        reason = self.read("status.json", run="00001-branch")["reason"]
+        self.assertIn("--resume auto --run 00001-branch", reason)
+        step = int(reason.split("step ")[1].split(":")[0])
+        code, _, err = self.run_job("-n", "2", LONG, *from_path)
+        self.assertEqual(code, 5)
+        for word in ("runs/00000-job", f"step-{step:09d}", "--resume auto", "another --run"):
+            self.assertIn(word, self.one_line(err))
+        again = shlex.split(reason.split("to go on: ")[1]) + [f"training.kimg={(step + 10) * 0.064:.3f}"]
+        self.assertEqual(again[0], self.gangway)
+        code, out, _ = self.run_job(*again[3:])
+        self.assertEqual(code, 0)
+        self.assertIn(f"resume step-{step:09d}", out)
 
     def test_sigterm_saves_and_leaves_with_75(self):
         process = self.start("-n", "2", LONG)

@@ -30,5 +30,14 @@ TEST(ResumeLine, NamesTheNewRunWhereTheCommandWouldMakeAnother) {
             "gangway run --resume=auto j.yaml --run 00007-j");
 }
 
+TEST(ResumeLine, DoesNotGoBackToTheCheckpointThatTheRunBeganWith) {
+  EXPECT_EQ(resume_line({"gangway", "run", "j.yaml", "--resume", "runs/00001-a"}, "00007-j"),
+            "gangway run j.yaml --resume auto --run 00007-j");
+  EXPECT_EQ(resume_line({"gangway", "run", "--resume=runs/00001-a", "j.yaml"}, "00007-j"),
+            "gangway run --resume=auto j.yaml --run 00007-j");
+  EXPECT_EQ(resume_line({"gangway", "run", "j.yaml", "--resume", "must"}, "00007-j"),
+            "gangway run j.yaml --resume must");
+}
+
 }  // namespace
 }  // namespace gangway::launch

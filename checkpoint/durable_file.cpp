@@ -35,12 +35,6 @@ auto uninterrupted(Call call) {
 
 std::string cause_of(int error_number) { return std::generic_category().message(error_number); }
 
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) {
-    (void)::close(fd_);
-  }
-}
-
 NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes) : path_(std::move(path)) {
   fd_ = FileDescriptor(uninterrupted([&] {
     return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);

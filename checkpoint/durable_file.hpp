@@ -9,28 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "job/file_descriptor.hpp"
 
 namespace gangway::checkpoint {
-
-/// Owns an open file descriptor; -1 is none. Closing here ignores errors: NewFile::finish checks
-/// them.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
-  ~FileDescriptor();
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
 
 /// "No space left on device" for an errno value.
 [[nodiscard]] std::string cause_of(int error_number);

@@ -32,6 +32,8 @@ class UniqueHandle {
   /// The borrowed handle; null() when empty.
   [[nodiscard]] Handle get() const noexcept { return handle_; }
   [[nodiscard]] explicit operator bool() const noexcept { return handle_ != Traits::null(); }
+  /// Gives the handle up without releasing it.
+  [[nodiscard]] Handle release() noexcept { return std::exchange(handle_, Traits::null()); }
   void reset(Handle handle = Traits::null()) noexcept {
     const Handle old = std::exchange(handle_, handle);
     if (old != Traits::null()) {

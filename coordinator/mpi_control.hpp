@@ -31,8 +31,8 @@ class MpiControl {
 
   /// Queues one message. Never waits; a dead receiver is not an error.
   void send(int rank, std::string bytes);
-  /// Makes progress; the next whole message, if one has arrived. Those of one rank come in the order
-  /// in which it sent them.
+  /// Makes progress; the next whole message, if one has arrived. Those of one rank come in the
+  /// order in which it sent them.
   [[nodiscard]] std::optional<ReceivedMessage> poll();
   /// Everything sent has left.
   [[nodiscard]] bool idle() const { return sends_.empty(); }

@@ -82,8 +82,8 @@ std::vector<std::string> mpirun_command(const MpirunRequest& request) {
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
-  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer, and
-  // that allows 2^23 - 1 only.
+  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
+  // and that allows 2^23 - 1 only.
   add({"--mca", "pml", "ob1"});
   if (request.hostfile.empty()) {
     add({"--mca", "btl", "self,vader,tcp"});

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/schedule.hpp"
 
+#include <array>
+
 namespace gangway::pipeline {
 namespace {
 
 /// Appends instructions that share phase, repeat, pass and micro-batch.
-class Writer {
- public:
-  explicit Writer(std::vector<Instruction>& list) : list_(list) {}
-  Instruction at;  // what the next instructions have in common
+struct Writer {
+  std::vector<Instruction>& list;
+  Instruction at = {};  // what the next instructions have in common
 
   void add(Operation operation, NetworkId network) {
     Instruction instruction = at;
     instruction.operation = operation;
     instruction.network = network;
-    list_.push_back(instruction);
+    list.push_back(instruction);
   }
-
- private:
-  std::vector<Instruction>& list_;
 };
 
 void write_pass(Writer& writer, PassKind pass) {
@@ -77,7 +75,7 @@ void write_repeat(Writer& writer, const Phase& phase, LocalMicrobatches local) {
 std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
                                             LocalMicrobatches local, std::int64_t step) {
   std::vector<Instruction> list;
-  Writer writer(list);
+  Writer writer{list};
   for (const Phase& phase : phases) {
     if (!runs_in(phase, step)) {
       continue;
@@ -91,10 +89,10 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
 }
 
 std::string describe(const Instruction& instruction) {
-  static constexpr const char* kOperations[] = {
-      "open leaf of",  "forward", "backward", "penalty forward", "penalty backward",
-      "close leaf of", "reduce",  "agree on", "update"};
-  std::string text = kOperations[static_cast<int>(instruction.operation)];
+  static constexpr std::array kOperations = {"open leaf of",    "forward",          "backward",
+                                             "penalty forward", "penalty backward", "close leaf of",
+                                             "reduce",          "agree on",         "update"};
+  std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
   text += instruction.network == NetworkId::kGenerator ? " generator" : " discriminator";
   if (instruction.microbatch >= 0) {
     text += " pass " + std::to_string(instruction.pass) + " micro-batch " +

@@ -98,6 +98,8 @@ class Conductor {
                                    double unix_seconds);
   [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
   void on_heartbeat(int rank, TimePoint now);
+  /// The worker has said which signal ends it.
+  void on_dying(int rank, int signal) { membership_.dying(rank, signal); }
   void on_lifeline_closed(int rank, TimePoint now);
   /// @param signal number, for the exit code of a leave whose save fails.
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);

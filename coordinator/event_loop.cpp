@@ -53,6 +53,7 @@ Outcome EventLoop::run() {
              carry_out(conductor_.on_lifeline_opened(rank, steady_clock::now()));
            },
        .heartbeat = [this](int rank) { conductor_.on_heartbeat(rank, steady_clock::now()); },
+       .dying = [this](int rank, int signal) { conductor_.on_dying(rank, signal); },
        .closed =
            [this](int rank) {
              // What the worker said last counts: it may have said why it leaves.

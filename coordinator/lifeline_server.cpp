@@ -100,14 +100,23 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
 
   void read() {
     socket_.async_read_some(boost::asio::buffer(bytes_),
-                            [self = shared_from_this()](const error_code& error, std::size_t) {
+                            [self = shared_from_this()](const error_code& error, std::size_t size) {
                               if (error) {
                                 self->end();
                                 return;
                               }
-                              self->server_.events_.heartbeat(self->rank_);
+                              self->take(std::string_view(self->bytes_.data(), size));
                               self->read();
                             });
+  }
+
+  void take(std::string_view bytes) {
+    server_.events_.heartbeat(rank_);
+    for (const char byte : bytes) {
+      if (byte > 0 && byte < kEndOfSignals) {
+        server_.events_.dying(rank_, byte);
+      }
+    }
   }
 
   void end() {

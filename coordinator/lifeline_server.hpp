@@ -21,6 +21,7 @@ enum class Reach { kThisHost, kEveryHost };
 struct LifelineEvents {
   std::function<void(int)> opened;
   std::function<void(int)> heartbeat;
+  std::function<void(int, int)> dying;  ///< rank, number of the signal that ends it
   std::function<void(int)> closed;
 };
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "report/failure_box.hpp"
+
 namespace gangway::coordinator {
 namespace {
 
@@ -134,7 +136,9 @@ std::optional<Fault> Membership::check(TimePoint now) const {
     }
     if (member.closed && now - *member.closed >= limits_.closing) {
       return Fault{ExitCode::kWorkerLost, member.rank,
-                   fmt::format("{} is gone: killed or crashed", describe(member.rank))};
+                   fmt::format("{} {}", describe(member.rank),
+                               member.signal ? "died of " + report::signal_name(*member.signal)
+                                             : "was killed (SIGKILL, perhaps for want of memory)")};
     }
     if (member.heard && !member.closed && now - *member.heard >= limits_.heartbeat) {
       return Fault{

@@ -25,6 +25,7 @@ struct Member {
   std::string device;
   WorkerState state = WorkerState::kExpected;
   std::optional<TimePoint> heard;   ///< last heartbeat; nothing: the lifeline was not connected yet
+  std::optional<int> signal;        ///< that ends it, by its own last word
   std::optional<TimePoint> closed;  ///< when the lifeline closed before a Goodbye
 };
 
@@ -66,6 +67,7 @@ class Membership {
 
   void lifeline_opened(int rank, TimePoint now);
   void heartbeat(int rank, TimePoint now);
+  void dying(int rank, int signal) { at(rank).signal = signal; }
   /// @return false when the closing is expected: the worker has said Goodbye, or is known as lost.
   bool lifeline_closed(int rank, TimePoint now);
 

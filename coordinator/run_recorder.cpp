@@ -262,6 +262,7 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   if (outcome.rank > 0) {
     failure.host = membership.member(outcome.rank).host;
     failure.pid = membership.member(outcome.rank).pid;
+    failure.signal = membership.member(outcome.rank).signal;
   }
   failure.job_exit_code = outcome.exit_code;
   failure.reason = outcome.reason;

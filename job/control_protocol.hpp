@@ -9,9 +9,10 @@
 //
 // Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
 // worker: "gangway-lifeline TOKEN RANK\n". Then the worker sends one byte kHeartbeat every
-// kHeartbeatPeriod. The kernel closes it when the process dies, whatever killed it. The coordinator
-// sends nothing on it, but one byte kAbandon when the job ends without this worker's consent; EOF
-// or kAbandon: the worker ends at once with exit code 3.
+// kHeartbeatPeriod, and, when a crash ends it, one byte with the number of the signal. The kernel
+// closes it when the process dies, whatever killed it. The coordinator sends nothing on it, but one
+// byte kAbandon when the job ends without this worker's consent; EOF or kAbandon: the worker ends
+// at once with exit code 3.
 #pragma once
 
 #include <chrono>
@@ -22,6 +23,8 @@ namespace gangway {
 inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
+/// A worker's byte below this is the number of the signal that is about to end it.
+inline constexpr char kEndOfSignals = ' ';
 inline constexpr char kAbandon = '!';
 inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
 /// A worker silent for so long is hung: ten missed heartbeats.

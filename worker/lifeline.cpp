@@ -79,7 +79,8 @@ Lifeline::Lifeline(const LifelineAddress& address, int rank, std::chrono::millis
                    OnAbandoned on_abandoned)
     : on_abandoned_(std::move(on_abandoned)),
       socket_(connect_to_any(address, limit)),
-      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      last_word_(socket_.get()) {
   const std::string line = fmt::format("gangway-lifeline {} {}\n", address.token, rank);
   if (!wake_ || ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
                     static_cast<ssize_t>(line.size())) {

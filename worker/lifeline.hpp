@@ -13,6 +13,7 @@
 
 #include "job/file_descriptor.hpp"
 #include "worker/coordinator_link.hpp"
+#include "worker/last_word.hpp"
 
 namespace gangway::worker {
 
@@ -44,6 +45,7 @@ class Lifeline {
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;
+  LastWord last_word_;   ///< says on `socket_` which signal ends the process
   std::jthread thread_;  ///< last: it uses all of the above
 };
 

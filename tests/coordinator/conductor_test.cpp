@@ -212,7 +212,7 @@ TEST_F(ConductorTest, BlamesTheDeadWorkerAndNotTheOneThatComplainedFirst) {
   conductor_.on_lifeline_closed(2, now_);
   clock(milliseconds(60));
   EXPECT_EQ(outcome().rank, 2);
-  EXPECT_THAT(outcome().reason, HasSubstr("killed or crashed"));
+  EXPECT_THAT(outcome().reason, HasSubstr("was killed (SIGKILL"));
 }
 
 TEST_F(ConductorTest, BelievesAComplaintWhenNobodyDied) {

@@ -204,7 +204,7 @@ class Losses(Job):
         code, _, err = self.end(process)
         self.assertEqual(code, 3)
         line = self.one_line(err)
-        for word in ("rank 2", socket.gethostname(), str(victim), "killed or crashed"):
+        for word in ("rank 2", socket.gethostname(), str(victim), "SIGKILL"):
             self.assertIn(word, line)
         error = self.read("error.json")
         self.assertEqual((error["rank"], error["pid"], error["job_exit_code"]), (2, victim, 3))
@@ -212,6 +212,17 @@ class Losses(Job):
         self.assertIn("gangway run job.yaml", error["resume_command"])
         self.assertEqual(self.read("status.json")["exit_code"], 3)
         self.assertIn("go on", err)
+
+    def test_a_crashed_worker_is_named_with_its_signal(self):
+        process = self.start("-n", "2", LONG)
+        self.wait_for_ticks()
+        victim = self.pid_of(2)
+        os.kill(victim, signal.SIGSEGV)
+        code, _, err = self.end(process)
+        self.assertEqual(code, 3)
+        for word in ("rank 2", str(victim), "died of SIGSEGV"):
+            self.assertIn(word, self.one_line(err))
+        self.assertEqual(self.read("error.json")["signal"], "SIGSEGV")
 
     def test_a_worker_that_never_gets_ready_is_named(self):
         mpirun = ["mpirun", "--enable-recovery", "--oversubscribe", "--bind-to", "none", "-n", "3"]

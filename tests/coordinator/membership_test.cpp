@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/membership.hpp"
 
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,7 +123,16 @@ TEST(Membership, GivesAClosedLifelineAMomentForAnExplanation) {
   const auto fault = membership.check(kStart + milliseconds(50));
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->rank, 2);
-  EXPECT_THAT(fault->reason, HasSubstr("killed or crashed"));
+  EXPECT_THAT(fault->reason, HasSubstr("was killed (SIGKILL"));
+}
+
+TEST(Membership, NamesTheSignalThatTheWorkerSaidItDiesOf) {
+  Membership membership = ready_pair();
+  membership.dying(2, SIGSEGV);
+  EXPECT_TRUE(membership.lifeline_closed(2, kStart));
+  const auto fault = membership.check(kStart + milliseconds(50));
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->reason, HasSubstr("died of SIGSEGV"));
 }
 
 TEST(Membership, ExpectsTheEndOfTheLifelineAfterAGoodbye) {

@@ -195,7 +195,7 @@ class Signals(Job):
 class Losses(Job):
     def test_a_killed_worker_ends_the_job_within_a_second_and_is_named(self):
         process = self.start("-n", "2", LONG)
-        self.wait_for_ticks()
+        self.wait_for(self.folder / "out", "ckpt   step-0")  # there is something to go on from
         victim = self.pid_of(2)
         killed = time.monotonic()
         os.kill(victim, signal.SIGKILL)

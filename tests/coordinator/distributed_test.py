@@ -296,7 +296,11 @@ class Failures(Job):
         code, out, err = self.end(process)
         self.assertEqual(code, 6, out + err)
         self.assertIn("No space left on device", self.one_line(err))
-        self.assertIn("the job's end could not be recorded, exit code 6", err)
+        # A discarded checkpoint may have made room for the small file: then that says it.
+        if next(runs.glob("*/status.json"), None) is None:
+            self.assertIn("the job's end could not be recorded, exit code 6", err)
+        else:
+            self.assertEqual(self.read("status.json")["exit_code"], 6)
         for what in ("stats.jsonl", "the TensorBoard file", "the log file"):
             self.assertLessEqual(out.count(f"warn  {what} cannot be written"), 1, out)
         self.assertIn("cannot be written", out)

@@ -57,19 +57,6 @@ struct RunStatus {
   bool operator==(const RunStatus&) const = default;
 };
 
-/// The root cause of a failure, as in the box that a person sees.
-struct RunFailure {
-  int exit_code = 0;
-  std::string message;  ///< one line: place and remedy
-  int rank = -1;        ///< MPI rank at fault; -1: none in particular
-  std::string host;
-  std::int64_t pid = 0;
-  std::string signal;           ///< "SIGKILL", or empty
-  std::string log;              ///< path of the rank's log file
-  std::string last_checkpoint;  ///< name, or empty
-  std::string resume_command;
-};
-
 /// One process of the job.
 struct PlacedRank {
   int rank = 0;
@@ -95,7 +82,6 @@ void write_job(const std::filesystem::path& run, std::string_view yaml);
 void write_command(const std::filesystem::path& run, std::string_view command);
 void write_placement(const std::filesystem::path& run, const std::vector<PlacedRank>& ranks);
 void write_status(const std::filesystem::path& run, const RunStatus& status);
-void write_failure(const std::filesystem::path& run, const RunFailure& failure);
 
 /// The status of an earlier or just ended attempt; nothing if there is none or it is damaged.
 [[nodiscard]] std::optional<RunStatus> read_status(const std::filesystem::path& run);

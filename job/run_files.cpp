@@ -57,20 +57,6 @@ void write_status(const std::filesystem::path& run, const RunStatus& status) {
   write_json(run / kStatusFile, {{"exit_code", status.exit_code}, {"reason", status.reason}});
 }
 
-void write_failure(const std::filesystem::path& run, const RunFailure& failure) {
-  Json json = {{"exit_code", failure.exit_code}, {"message", failure.message}};
-  if (failure.rank >= 0) {
-    json.update({{"rank", failure.rank},
-                 {"host", failure.host},
-                 {"pid", failure.pid},
-                 {"signal", failure.signal},
-                 {"log", failure.log}});
-  }
-  json["last_checkpoint"] = failure.last_checkpoint;
-  json["resume_command"] = failure.resume_command;
-  write_json(run / kErrorFile, json);
-}
-
 std::optional<RunStatus> read_status(const std::filesystem::path& run) {
   const auto text = read_small_file(run / kStatusFile, kStatusLimitBytes);
   const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();

@@ -49,42 +49,13 @@ TEST(RunFiles, TakeADamagedStatusForNone) {
 TEST(RunFiles, ForgetTheAttemptBefore) {
   const TemporaryFolder folder;
   write_status(folder.path(), {.exit_code = 3, .reason = "x"});
-  write_failure(folder.path(), {});
+  write_file_atomically(folder.path() / kErrorFile, "{}");
   clear_status(folder.path());
   clear_status(folder.path());
   EXPECT_EQ(text_of(folder, kStatusFile), "nothing");
   EXPECT_EQ(text_of(folder, kErrorFile), "nothing");
   std::filesystem::create_directories(folder.path() / kStatusFile);
   EXPECT_THROW(clear_status(folder.path()), EnvironmentError);
-}
-
-TEST(RunFiles, HoldTheRootCause) {
-  const TemporaryFolder folder;
-  RunFailure failure;
-  failure.exit_code = 3;
-  failure.message = "rank 2 was killed";
-  failure.rank = 2;
-  failure.host = "node-\xFF";  // no UTF-8: still written
-  failure.pid = 77;
-  failure.signal = "SIGKILL";
-  failure.last_checkpoint = "step-00000100";
-  write_failure(folder.path(), failure);
-  const auto json = nlohmann::json::parse(text_of(folder, kErrorFile));
-  EXPECT_EQ(json["rank"], 2);
-  EXPECT_EQ(json["pid"], 77);
-  EXPECT_EQ(json["signal"], "SIGKILL");
-  EXPECT_EQ(json["last_checkpoint"], "step-00000100");
-}
-
-TEST(RunFiles, NameNoRankWhereNoneIsAtFault) {
-  const TemporaryFolder folder;
-  RunFailure failure;
-  failure.exit_code = 6;
-  failure.message = "disk full";
-  write_failure(folder.path(), failure);
-  const auto json = nlohmann::json::parse(text_of(folder, kErrorFile));
-  EXPECT_FALSE(json.contains("rank"));
-  EXPECT_EQ(json["message"], "disk full");
 }
 
 TEST(RunFiles, HoldThePlacement) {

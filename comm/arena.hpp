@@ -16,6 +16,10 @@ namespace gangway::comm {
 /// Zeroed, page-aligned floats. Movable; not thread-safe by itself.
 class Arena {
  public:
+  /// Takes over a mapping of at least `elements` floats, which it unmaps at its end.
+  [[nodiscard]] static Arena adopt(void* mapping, std::size_t elements) {
+    return Arena(static_cast<float*>(mapping), elements);
+  }
   explicit Arena(std::size_t elements) : elements_(elements) {
     if (elements_ == 0) {
       return;
@@ -49,6 +53,7 @@ class Arena {
   }
 
  private:
+  Arena(float* data, std::size_t elements) : data_(data), elements_(elements) {}
   [[nodiscard]] std::size_t bytes() const noexcept { return elements_ * sizeof(float); }
 
   float* data_ = nullptr;

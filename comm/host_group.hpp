@@ -47,6 +47,8 @@ class HostGroup {
   /// order; sizes may differ. @pre not connected
   /// @throws EnvironmentError where shared memory is too small, naming what is needed and free.
   [[nodiscard]] Arena allocate_own(std::size_t elements);
+  /// Own allocations so far: the index of the next.
+  [[nodiscard]] std::size_t num_own() const;
   /// Memory of the host: the same pages for every member, zeroed. Equal sizes, same order. @pre not
   /// connected
   [[nodiscard]] Arena allocate_shared(std::size_t elements, const Deadline& deadline);

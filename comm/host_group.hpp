@@ -12,12 +12,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/arena.hpp"
 #include "comm/deadline.hpp"
+#include "job/shared_segment.hpp"
 
 namespace gangway::comm {
 
@@ -30,6 +32,7 @@ class HostGroup {
     std::string token = {};    ///< names the segments: letters and digits, equal on all members, of
                                ///< this start of the run alone; unused by a lone worker
     std::size_t num_flags = 0;  ///< a member
+    std::filesystem::path directory = kSharedMemoryFolder;  ///< of the segments
   };
 
   explicit HostGroup(Setup setup);
@@ -84,9 +87,5 @@ class HostGroup {
 /// What decides who shares memory: equal for two processes exactly if they run under one kernel and
 /// see one /dev/shm.
 [[nodiscard]] std::uint64_t shared_memory_identity();
-
-/// Removes segments in /dev/shm that no living process made: left by one killed between
-/// allocate and connect. Returns how many. Called at start and by `gangway doctor`.
-std::size_t reap_segments();
 
 }  // namespace gangway::comm

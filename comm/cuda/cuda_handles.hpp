@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Owners of CUDA's handles and the check of its calls.
+#pragma once
+
+#include <cstddef>
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+#include "job/unique_handle.hpp"
+
+namespace gangway::comm {
+
+/// @throws EnvironmentError naming `what` unless `result` is success.
+inline void check(cudaError_t result, const char* what) {
+  if (result != cudaSuccess) {
+    throw EnvironmentError(fmt::format(
+        "{}: {}; check the device and its driver with nvidia-smi", what, cudaGetErrorString(result)));
+  }
+}
+
+struct CudaStreamTraits {
+  using type = cudaStream_t;
+  static type null() noexcept { return nullptr; }
+  static void release(type stream) noexcept { (void)cudaStreamDestroy(stream); }
+};
+using CudaStream = UniqueHandle<CudaStreamTraits>;
+
+struct CudaEventTraits {
+  using type = cudaEvent_t;
+  static type null() noexcept { return nullptr; }
+  static void release(type event) noexcept { (void)cudaEventDestroy(event); }
+};
+using CudaEvent = UniqueHandle<CudaEventTraits>;
+
+struct CudaMemoryTraits {
+  using type = void*;
+  static type null() noexcept { return nullptr; }
+  static void release(type memory) noexcept { (void)cudaFree(memory); }
+};
+using CudaMemory = UniqueHandle<CudaMemoryTraits>;
+
+/// A stream that does not wait for the default stream, at the device's highest priority: its kernels
+/// are few and small, and everything waits for them.
+[[nodiscard]] inline CudaStream make_priority_stream() {
+  int lowest = 0;
+  int highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for stream priorities");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
+        "making the communication stream");
+  return CudaStream(stream);
+}
+
+/// An event for ordering streams: no timestamps.
+[[nodiscard]] inline CudaEvent make_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+  return CudaEvent(event);
+}
+
+[[nodiscard]] inline CudaMemory allocate_on_device(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, bytes), "allocating device memory");
+  return CudaMemory(memory);
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// What the fused update of one slice is to do, and a plain host reference of it. Pointers are device
+// memory for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the reference. C++17:
+// included by .cpp and .cu files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "comm/cuda/sum_program.hpp"
+#include "comm/cuda/update_arithmetic.hpp"
+
+namespace gangway::comm {
+
+/// How a value is stored on the wire. Everything but kFloat32 is declared inexact.
+enum class WireType : std::uint8_t { kFloat32, kBfloat16, kFloat16 };
+
+[[nodiscard]] inline std::size_t bytes_of(WireType type) {
+  return type == WireType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t);
+}
+
+/// The summands of one slice in the order of their program; slices start at whole blocks, so every
+/// pointer is aligned to 16 bytes at least.
+struct SliceSummands {
+  const void* values[kMaxSummands] = {};
+  WireType types[kMaxSummands] = {};
+};
+
+/// Tree sum, scale, clip, Adam or AdamW on parameters, running average on statistics, then the
+/// weight average on both.
+struct SliceUpdate {
+  SumProgram program;
+  SliceSummands summands;
+  std::int64_t elements = 0;            ///< a multiple of 4
+  std::int64_t parameter_elements = 0;  ///< so many from the front are parameters; multiple of 4
+  float scale = 1.0F;                   ///< applied to every sum: 1 / M
+  const float* clip_scale = nullptr;    ///< applied to parameters' means after that; null: none
+  const UpdateConstants* constants = nullptr;
+  float* weights = nullptr;  ///< of the slice's first element, as are the others
+  float* first_moment = nullptr;
+  float* second_moment = nullptr;
+  float* average = nullptr;  ///< null: the network keeps none
+};
+
+/// Tree sum and scale alone, where a decision needs all gradients before any update.
+struct SliceSum {
+  SumProgram program;
+  SliceSummands summands;
+  std::int64_t elements = 0;  ///< a multiple of 4
+  float scale = 1.0F;
+  float* out = nullptr;
+};
+
+/// The factor for clipping to `clip_norm` from the block sums of squares of a whole network.
+struct ClipDecision {
+  const double* squares = nullptr;  ///< one a block, in block order
+  std::int64_t num_blocks = 0;
+  double clip_norm = 0.0;
+  double* squared_norm = nullptr;  ///< out: pairwise sum of `squares`
+  float* clip_scale = nullptr;     ///< out: min(1, clip_norm / (norm + 1e-6))
+};
+
+/// Rounds gradients for the wire. `residual`, where not null, is added before rounding and keeps what
+/// rounding took away (error feedback: Seide et al., 2014; Karimireddy et al., 2019).
+struct WireEncoding {
+  const float* values = nullptr;
+  float* residual = nullptr;
+  void* out = nullptr;
+  WireType type = WireType::kBfloat16;
+  std::int64_t elements = 0;  ///< a multiple of 4
+};
+
+/// Host references of the kernels: same results in every bit. Any thread.
+void update_slice_on_host(const SliceUpdate& update);
+void sum_slice_on_host(const SliceSum& sum);
+void decide_clip_on_host(const ClipDecision& decision);
+void encode_on_host(const WireEncoding& encoding);
+
+/// The hyperparameters of one update, schedules and corrections applied.
+struct UpdateSettings {
+  enum class Rule : std::uint8_t { kAdam, kAdamW };
+  Rule rule = Rule::kAdam;
+  double lr = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  std::int64_t update = 1;           ///< number of this update, from 1 on (bias correction)
+  int harvests = 0;                  ///< statistics added a micro-batch; 0: leave them alone
+  double statistics_momentum = 0.1;  ///< of the running averages
+  double average_decay = 0.0;        ///< beta of the weight average
+};
+
+[[nodiscard]] UpdateConstants update_constants(const UpdateSettings& settings);
+
+}  // namespace gangway::comm

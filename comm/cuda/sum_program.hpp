@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The order of additions of one tree sum (comm/reduction_tree.hpp), flattened into a small program
+// that a CUDA kernel takes as an argument. Plain data, C++17: included by .cpp and .cu files.
+#pragma once
+
+#include <cstdint>
+
+#include "comm/cuda/host_device.hpp"
+
+namespace gangway::comm {
+
+/// Summands of one slice: the partials of all workers. More of them do not fit a kernel's
+/// arguments: reduce node by node instead.
+inline constexpr int kMaxSummands = 128;
+/// Sums that wait for their right sibling; enough for trees over 65,536 micro-batches.
+inline constexpr int kMaxSumDepth = 16;
+
+/// Postfix: summand 0 is taken; then each next summand is taken and the `merges[i]` topmost waiting
+/// sums are added to it, the older one on the left.
+struct SumProgram {
+  std::int32_t num_summands = 0;
+  std::int32_t depth = 0;  ///< most sums that wait at a time, kMaxSumDepth at most
+  std::uint8_t merges[kMaxSummands] = {};
+};
+
+/// Runs `program`: `load(i)` is summand i, `waiting` has room for program.depth values at distances
+/// of `stride`. Value needs operator+. @pre program.num_summands >= 1.
+template <typename Value, typename Load>
+GANGWAY_HOST_DEVICE Value run_sum_program(const SumProgram& program, const Load& load,
+                                          Value* waiting, int stride) {
+  Value top = load(0);
+  int height = 0;
+  for (int i = 1; i < program.num_summands; ++i) {
+    waiting[height * stride] = top;
+    ++height;
+    top = load(i);
+    for (int merge = 0; merge < program.merges[i]; ++merge) {
+      --height;
+      top = waiting[height * stride] + top;
+    }
+  }
+  return top;
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// The arithmetic of one element of the fused update, the same source for CPU and GPU: Adam, AdamW,
+// running averages, the weight average, and the 16-bit wire formats. Only IEEE operations, fused
+// multiply-adds written out and contraction off, so both compilers give the same bits. C++17:
+// included by .cpp and .cu files.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "comm/cuda/host_device.hpp"
+
+namespace gangway::comm {
+
+/// The numbers of one update that change from step to step; they lie in device memory, so that a
+/// captured CUDA graph finds the new ones. Made by `update_constants`.
+struct UpdateConstants {
+  float weight_decay = 0.0F;    ///< Adam: added to the gradient, times the weight; 0: none
+  float weight_factor = 1.0F;   ///< AdamW: 1 - lr * weight decay
+  float first_share = 0.0F;     ///< 1 - beta1
+  float second_keep = 0.0F;     ///< beta2
+  float second_share = 0.0F;    ///< 1 - beta2
+  float second_root = 1.0F;     ///< sqrt(1 - beta2^t)
+  float eps = 0.0F;
+  float step_size = 0.0F;       ///< lr / (1 - beta1^t)
+  float statistics_share = 0.0F;     ///< 1 / harvests a micro-batch; 0: leave the statistics alone
+  float statistics_momentum = 0.0F;  ///< of the running averages
+  float average_gain = 0.0F;         ///< 1 - beta of the weight average
+};
+
+/// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019) in the order of operations of
+/// LibTorch 2.11's fused CPU kernel as built with FMA: same bits as gan/optimizer.hpp on such CPUs.
+GANGWAY_HOST_DEVICE inline void adam_element(const UpdateConstants& c, float gradient,
+                                             float& weight, float& first, float& second) {
+  if (c.weight_decay != 0.0F) {
+    gradient = fmaf(weight, c.weight_decay, gradient);
+  }
+  if (c.weight_factor != 1.0F) {
+    weight = weight * c.weight_factor;
+  }
+  // Linear interpolation from the nearer end, as at::lerp does.
+  const float to_gradient = gradient - first;
+  first = c.first_share < 0.5F ? fmaf(c.first_share, to_gradient, first)
+                               : fmaf(c.first_share - 1.0F, to_gradient, gradient);
+  second = fmaf(c.second_share * gradient, gradient, second * c.second_keep);
+  const float denominator = sqrtf(second) / c.second_root + c.eps;
+  weight = weight - c.step_size * first / denominator;
+}
+
+/// Running average of a statistic whose mean over the micro-batches' harvests is `mean`.
+GANGWAY_HOST_DEVICE inline float running_average(const UpdateConstants& c, float running,
+                                                 float mean) {
+  return running + c.statistics_momentum * (mean * c.statistics_share - running);
+}
+
+/// Exponential average of the weights.
+GANGWAY_HOST_DEVICE inline float weight_average(const UpdateConstants& c, float average,
+                                                float weight) {
+  return average + c.average_gain * (weight - average);
+}
+
+GANGWAY_HOST_DEVICE inline std::uint32_t bits_of(float value) {
+  std::uint32_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+GANGWAY_HOST_DEVICE inline float float_of(std::uint32_t bits) {
+  float value = 0.0F;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// To bfloat16, to nearest, ties to even; every NaN becomes the quiet one.
+GANGWAY_HOST_DEVICE inline std::uint16_t to_bfloat16(float value) {
+  const std::uint32_t bits = bits_of(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) {
+    return 0x7FC0U;
+  }
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
+}
+
+GANGWAY_HOST_DEVICE inline float from_bfloat16(std::uint16_t half) {
+  return float_of(static_cast<std::uint32_t>(half) << 16U);
+}
+
+/// To IEEE binary16, to nearest, ties to even; beyond 65,504 infinity, below 2^-24 zero, every NaN
+/// the quiet one.
+GANGWAY_HOST_DEVICE inline std::uint16_t to_float16(float value) {
+  const std::uint32_t bits = bits_of(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16U) & 0x8000U);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) {
+    return 0x7E00U;
+  }
+  if (magnitude < 0x38800000U) {
+    // Subnormal there. Adding 1/2 aligns the units of its last place (2^-24) with those of 1/2.
+    const std::uint32_t aligned = bits_of(float_of(magnitude) + 0.5F) - bits_of(0.5F);
+    return static_cast<std::uint16_t>(sign | aligned);
+  }
+  // The exponent's bias goes from 127 to 15, ten of 23 fraction bits are kept.
+  const std::uint32_t rounded = magnitude + 0xFFFU + ((magnitude >> 13U) & 1U) - (112U << 23U);
+  const std::uint32_t half = rounded >> 13U;
+  return static_cast<std::uint16_t>(sign | (half < 0x7C00U ? half : 0x7C00U));
+}
+
+GANGWAY_HOST_DEVICE inline float from_float16(std::uint16_t half) {
+  const std::uint32_t sign = (static_cast<std::uint32_t>(half) & 0x8000U) << 16U;
+  const std::uint32_t magnitude = half & 0x7FFFU;
+  if (magnitude >= 0x7C00U) {
+    return float_of(sign | 0x7F800000U | ((magnitude & 0x3FFU) << 13U));
+  }
+  if (magnitude < 0x400U) {
+    const float value = static_cast<float>(magnitude) * 0x1p-24F;
+    return float_of(sign | bits_of(value));
+  }
+  return float_of(sign | ((magnitude << 13U) + (112U << 23U)));
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Device memory that NCCL can transfer from and to without copies. The memory outlives sessions;
+// each epoch registers it anew.
+#pragma once
+
+#include <cstddef>
+
+#include <nccl.h>
+
+#include "comm/nccl/nccl_session.hpp"
+#include "job/unique_handle.hpp"
+
+namespace gangway::comm {
+
+struct NcclMemoryTraits {
+  using type = void*;
+  static type null() noexcept { return nullptr; }
+  static void release(type memory) noexcept { (void)ncclMemFree(memory); }
+};
+using NcclMemory = UniqueHandle<NcclMemoryTraits>;
+
+/// Zeroed memory on the current device. @throws EnvironmentError when it is exhausted.
+[[nodiscard]] NcclMemory allocate_nccl_memory(std::size_t bytes);
+
+/// A registration with one session, which outlives it.
+class NcclRegistration {
+ public:
+  NcclRegistration(NcclSession& session, void* memory, std::size_t bytes)
+      : session_(session), handle_(session.register_memory(memory, bytes)) {}
+  ~NcclRegistration() { session_.deregister_memory(handle_); }
+  NcclRegistration(const NcclRegistration&) = delete;
+  NcclRegistration& operator=(const NcclRegistration&) = delete;
+
+ private:
+  NcclSession& session_;
+  void* handle_;
+};
+
+}  // namespace gangway::comm

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// One NCCL communicator for one epoch of the membership, for all networks together: operations are
+// launched by one thread in an order that data decides (several communicators on one GPU can lock
+// each other up: NVIDIA/nccl issues 195, 1174).
+//
+// Failure: a watchdog thread reads NCCL's asynchronous errors and the deadlines of what is in
+// flight. It never aborts by itself, as ncclCommAbort may block: it signals, and a thread of its own
+// aborts (issues 549, 829, 863). After that every call throws CommError; the next epoch makes a new
+// session.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <nccl.h>
+
+namespace gangway::comm {
+
+class NcclSession {
+ public:
+  /// kNonBlocking: no call of NCCL can hang its caller; in NCCL 2.28 each group then costs the start
+  /// of a thread. kBlocking: groups are launched by the caller, which can hang until the watchdog
+  /// aborts.
+  enum class Calls { kNonBlocking, kBlocking };
+
+  struct Setup {
+    ncclUniqueId id{};
+    int worker = 0;
+    int num_workers = 1;
+    int device = 0;
+    int max_ctas = 8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
+    Calls calls = Calls::kNonBlocking;
+    std::chrono::milliseconds timeout{60'000};  ///< of initialisation, launches and operations
+    std::chrono::milliseconds abort_timeout{10'000};
+  };
+
+  /// Initialises the communicator together with all others. Makes `device` current on this thread.
+  /// @throws CommError when a peer does not come in time; EnvironmentError when NCCL cannot start.
+  explicit NcclSession(const Setup& setup);
+  /// Aborts unless finalised; never longer than Setup::abort_timeout.
+  ~NcclSession();
+  NcclSession(const NcclSession&) = delete;
+  NcclSession& operator=(const NcclSession&) = delete;
+
+  [[nodiscard]] int worker() const;
+  [[nodiscard]] int num_workers() const;
+  [[nodiscard]] int device() const;
+
+  /// Runs `enqueue` between ncclGroupStart and ncclGroupEnd and returns when the group lies on its
+  /// streams. The launching thread only.
+  /// @throws CommError naming `what` when the communicator failed or the launch passes the deadline.
+  void group(const char* what, const std::function<void(ncclComm_t)>& enqueue);
+  /// The watchdog expects all that lies on `stream` by now to end within the deadline. Not while the
+  /// stream is being captured. The launching thread only; `what` is a literal.
+  void watch(cudaStream_t stream, const char* what);
+  /// @throws CommError with the failure that the watchdog found, if any. Any thread.
+  void throw_if_failed() const;
+
+  /// Registers device memory for zero-copy transfers; all workers register alike. Null where NCCL
+  /// has no use for it.
+  [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
+  void deregister_memory(void* registration) noexcept;
+
+  /// Orderly end: all workers call it, nothing is in flight. @throws CommError
+  void finalize();
+  /// Stops everything in flight on this worker; the GPU's kernels end. Any thread, any number of
+  /// times; returns when the communicator is gone.
+  /// @throws CommError when it is not gone within Setup::abort_timeout: the process must end.
+  void abort(const std::string& reason);
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;  // shared with the abort thread, which may outlive the session
+};
+
+}  // namespace gangway::comm

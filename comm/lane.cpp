@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "comm/lane.hpp"
 
+#include <algorithm>
+
+#include <sched.h>
+#include <sys/prctl.h>
+
 namespace gangway::comm {
+namespace {
+
+// Between polls for messages while compute works: 1 Gbit/s brings 12 KB in this time, which a
+// socket's buffer holds; a poll costs about a fiftieth of it.
+constexpr std::chrono::microseconds kBetweenPolls{100};
+// The bell wakes at once; this is for what rings no bell (control messages, a deadline).
+constexpr std::chrono::microseconds kBellPatience{500};
+
+}  // namespace
 
 Lane::Lane(Task pump, std::chrono::microseconds idle_period)
     : pump_(std::move(pump)),
@@ -13,6 +27,25 @@ Lane::~Lane() {
   changed_.notify_all();
 }
 
+void Lane::attach(Exchange& exchange) {
+  wait(submit([this, &exchange] { exchanges_.push_back(&exchange); }));
+}
+
+void Lane::detach(Exchange& exchange) noexcept {
+  try {
+    wait(submit([this, &exchange] { std::erase(exchanges_, &exchange); }));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the failure has been told to those who waited
+    // With its first failure the lane let go of all exchanges.
+  }
+}
+
+void Lane::listen_to(const HostGroup* host, Core core) {
+  wait(submit([this, host, core] {
+    host_ = host;
+    core_ = core;
+  }));
+}
+
 Lane::Ticket Lane::submit(Task task) {
   const std::scoped_lock lock(mutex_);
   tasks_.push_back(std::move(task));
@@ -20,12 +53,25 @@ Lane::Ticket Lane::submit(Task task) {
   return ++submitted_;
 }
 
-void Lane::wait(Ticket ticket) {
+template <typename Condition>
+void Lane::wait_until(const Condition& condition) {
   std::unique_lock lock(mutex_);
-  finished_changed_.wait(lock, [&] { return finished_ >= ticket || failure_ != nullptr; });
+  compute_waits_ = true;
+  woken_ = true;
+  changed_.notify_one();
+  finished_changed_.wait(lock, [&] { return failure_ != nullptr || condition(); });
+  compute_waits_ = false;
   if (failure_ != nullptr) {
     std::rethrow_exception(failure_);
   }
+}
+
+void Lane::wait(Ticket ticket) {
+  wait_until([&] { return finished_ >= ticket; });
+}
+
+void Lane::wait(const Exchange& exchange) {
+  wait_until([&] { return exchange.needs() == Exchange::Need::kNothing; });
 }
 
 void Lane::wake() {
@@ -35,30 +81,71 @@ void Lane::wake() {
 }
 
 void Lane::run(const std::stop_token& stop) {
+  // The kernel's default slack of 50 us would double the sleep between polls.
+  (void)prctl(PR_SET_TIMERSLACK, 1000UL);
   while (!stop.stop_requested()) {
-    Task task;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, idle_period_,
-                        [&] { return woken_ || (!tasks_.empty() && failure_ == nullptr); });
-      woken_ = false;
-      if (!tasks_.empty() && failure_ == nullptr) {
-        task = std::move(tasks_.front());
-        tasks_.pop_front();
-      }
-    }
-    if (task) {
-      attempt(task);
-      const std::scoped_lock lock(mutex_);
-      ++finished_;
-      finished_changed_.notify_all();
-    }
-    attempt(pump_);  // after every task too: a lane that is never idle must not silence the control
+    const std::uint32_t bell = host_ != nullptr ? host_->bell() : 0;
+    bool moved = run_task();
+    moved = advance_exchanges() || moved;
+    attempt(pump_);  // in every round: a lane that is never idle must not silence the control
                      // messages
+    if (moved) {
+      const std::scoped_lock lock(mutex_);
+      finished_changed_.notify_all();
+    } else {
+      rest(stop, bell);
+    }
   }
 }
 
-void Lane::attempt(const Task& body) {
+bool Lane::run_task() {
+  Task task;
+  {
+    const std::scoped_lock lock(mutex_);
+    woken_ = false;
+    if (tasks_.empty() || failure_ != nullptr) {
+      return false;
+    }
+    task = std::move(tasks_.front());
+    tasks_.pop_front();
+  }
+  attempt(task);
+  const std::scoped_lock lock(mutex_);
+  ++finished_;
+  return true;
+}
+
+bool Lane::advance_exchanges() {
+  bool moved = false;
+  attempt([&] {
+    for (Exchange* exchange : exchanges_) {
+      moved = exchange->advance() || moved;
+    }
+  });
+  return moved;
+}
+
+void Lane::rest(const std::stop_token& stop, std::uint32_t bell) {
+  Exchange::Need most = Exchange::Need::kNothing;
+  for (const Exchange* exchange : exchanges_) {
+    most = std::max(most, exchange->needs());
+  }
+  if (most == Exchange::Need::kNothing || most == Exchange::Need::kCompute) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, idle_period_, [&] {
+      return woken_ || (!tasks_.empty() && failure_ == nullptr);
+    });
+  } else if (compute_waits_ || core_ == Core::kOwn) {
+    (void)sched_yield();
+  } else if (most == Exchange::Need::kHost && host_ != nullptr) {
+    host_->wait_for_bell(bell, kBellPatience);
+  } else {
+    std::this_thread::sleep_for(kBetweenPolls);
+  }
+}
+
+template <typename Body>
+void Lane::attempt(const Body& body) {
   try {
     body();
   } catch (...) {
@@ -66,6 +153,7 @@ void Lane::attempt(const Task& body) {
     if (failure_ == nullptr) {  // later ones are mostly consequences of the first
       failure_ = std::current_exception();
     }
+    exchanges_.clear();
     finished_changed_.notify_all();
   }
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The one thread of a worker that communicates. The compute thread submits tasks, which run in
-// order, and waits for them where it needs their result; between tasks the lane pumps the control
-// messages that share its thread.
+// The one thread of a worker that communicates. It drives the exchanges attached to it, which go on
+// by themselves once begun, runs the tasks submitted to it in order, and pumps the control messages
+// that share its thread. The compute thread waits here for what it needs.
+//
+// How it waits: while compute works the two may share a core, so the lane sleeps between polls,
+// until the bell of its host rings or for some tens of microseconds; while compute waits for the
+// lane, or where the lane owns a core, it polls without sleep.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -12,37 +17,79 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#include "comm/host_group.hpp"
 
 namespace gangway::comm {
+
+/// Something that makes progress when it is polled. Lane thread, but for `waits_for`.
+class Exchange {
+ public:
+  /// What it needs next.
+  enum class Need {
+    kNothing,   ///< nothing has begun
+    kCompute,   ///< something from this worker's compute thread, which wakes the lane
+    kHost,      ///< a worker of this host, which rings the bell
+    kMessages,  ///< a message: only polling shows it
+  };
+  virtual ~Exchange() = default;
+  /// Any thread.
+  [[nodiscard]] virtual Need needs() const = 0;
+  /// Does what can be done now. True if that was something. @throws CommError
+  virtual bool advance() = 0;
+};
 
 class Lane {
  public:
   using Task = std::function<void()>;
   using Ticket = std::uint64_t;
+  /// Whether a core is left for the lane beside the compute threads of its host.
+  enum class Core { kShared, kOwn };
 
-  /// @param pump  called after every task, on the lane's thread, and every `idle_period` where
-  /// there is none
+  /// @param pump  called after every round, on the lane's thread, and every `idle_period` where
+  /// there is nothing to do
   explicit Lane(Task pump, std::chrono::microseconds idle_period = std::chrono::microseconds(500));
-  /// Ends after the task in hand; tasks not begun are dropped.
+  /// Ends after the round in hand; tasks not begun are dropped.
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
+  /// From now on the lane drives `exchange`. Neither may end before the lane does or `detach`.
+  void attach(Exchange& exchange);
+  /// Returns when the lane has let go of `exchange`.
+  void detach(Exchange& exchange) noexcept;
+  /// From now on the bell of `host` wakes the lane where an exchange needs its workers. `host`
+  /// outlives the lane, or is replaced by null.
+  void listen_to(const HostGroup* host, Core core);
+
   /// Any thread. Never waits.
   Ticket submit(Task task);
   /// Waits until the task of `ticket` and all before it have ended. Rethrows the first failure of
-  /// any task: after one, no further task runs.
+  /// any task or exchange: after one, nothing further runs.
   void wait(Ticket ticket);
-  /// Has the pump run soon; any thread.
+  /// Waits until `exchange` needs nothing. Rethrows as above.
+  void wait(const Exchange& exchange);
+  /// Has the lane look again soon; any thread. Allocates nothing.
   void wake();
 
  private:
   void run(const std::stop_token& stop);
-  /// Runs `body` and keeps its exception if it is the lane's first.
-  void attempt(const Task& body);
+  bool run_task();
+  bool advance_exchanges();
+  void rest(const std::stop_token& stop, std::uint32_t bell);
+  /// Runs `body` and keeps its exception if it is the lane's first. False: it failed.
+  template <typename Body>
+  void attempt(const Body& body);
+  template <typename Condition>
+  void wait_until(const Condition& condition);
 
   Task pump_;
   std::chrono::microseconds idle_period_;
+  std::atomic<bool> compute_waits_ = false;
+  std::vector<Exchange*> exchanges_;  // lane thread only, as are the two below
+  const HostGroup* host_ = nullptr;
+  Core core_ = Core::kShared;
   std::mutex mutex_;  // guards the six below
   std::condition_variable_any changed_;
   std::condition_variable finished_changed_;

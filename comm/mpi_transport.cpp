@@ -37,48 +37,57 @@ MpiTransport::MpiTransport(const MpiSession& session, std::int64_t epoch,
                            std::function<void()> pump)
     : session_(session), epoch_(epoch), pump_(std::move(pump)) {}
 
+RequestId MpiTransport::start(const Operation& operation) {
+  if (free_.empty()) {
+    operations_.push_back(operation);
+    free_.reserve(operations_.capacity());
+    return operations_.size() - 1;
+  }
+  const RequestId request = free_.back();
+  free_.pop_back();
+  operations_[request] = operation;
+  return request;
+}
+
 RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) {
-  Operation operation{MPI_REQUEST_NULL, peer, 0, false};
+  Operation operation{MPI_REQUEST_NULL, true, peer, 0, false};
   check(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
                   session_.communicator(), &operation.request),
         "MPI_Isend", peer);
   count_sent(bytes.size());
-  operations_.emplace(next_request_, operation);
-  return next_request_++;
+  return start(operation);
 }
 
 RequestId MpiTransport::start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) {
-  Operation operation{MPI_REQUEST_NULL, peer, bytes.size(), true};
+  Operation operation{MPI_REQUEST_NULL, true, peer, bytes.size(), true};
   check(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
                   session_.communicator(), &operation.request),
         "MPI_Irecv", peer);
-  operations_.emplace(next_request_, operation);
-  return next_request_++;
+  return start(operation);
 }
 
 bool MpiTransport::done(RequestId request) {
-  const auto found = operations_.find(request);
-  if (found == operations_.end()) {
+  Operation& operation = operations_[request];
+  if (!operation.active) {
     return true;
   }
-  Operation& operation = found->second;
   int finished = 0;
   MPI_Status status{};
   const int code = MPI_Test(&operation.request, &finished, &status);
   if (code == MPI_SUCCESS && finished == 0) {
     return false;
   }
-  const Operation ended = operation;
-  operations_.erase(found);
-  check(code, "a message", ended.peer);
-  if (ended.receives) {
+  operation.active = false;
+  free_.push_back(request);
+  check(code, "a message", operation.peer);
+  if (operation.receives) {
     int received = 0;
     MPI_Get_count(&status, MPI_BYTE, &received);
-    if (static_cast<std::size_t>(received) != ended.expected_bytes) {
+    if (static_cast<std::size_t>(received) != operation.expected_bytes) {
       throw CommError(
           fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
                       "built from one job?",
-                      worker(), ended.peer, received, ended.expected_bytes));
+                      worker(), operation.peer, received, operation.expected_bytes));
     }
   }
   idle_polls_ = 0;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <functional>
-#include <unordered_map>
+#include <vector>
 
 #include "comm/mpi_session.hpp"
 #include "comm/transport.hpp"
@@ -27,8 +27,10 @@ class MpiTransport final : public Transport {
   void idle() override;
 
  private:
+  /// Slots are used again, so that a steady stream of messages allocates nothing.
   struct Operation {
     MPI_Request request = MPI_REQUEST_NULL;
+    bool active = false;
     int peer = 0;
     std::size_t expected_bytes = 0;  ///< of a receive; sends expect nothing
     bool receives = false;
@@ -37,8 +39,10 @@ class MpiTransport final : public Transport {
   const MpiSession& session_;
   std::int64_t epoch_;
   std::function<void()> pump_;
-  std::unordered_map<RequestId, Operation> operations_;
-  RequestId next_request_ = 1;
+  [[nodiscard]] RequestId start(const Operation& operation);
+
+  std::vector<Operation> operations_;  // by request
+  std::vector<RequestId> free_;
   int idle_polls_ = 0;
 };
 

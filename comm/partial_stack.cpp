@@ -1,40 +1,79 @@
 // SPDX-License-Identifier: MIT
 #include "comm/partial_stack.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "comm/tree_sum.hpp"
+#include "job/errors.hpp"
 
 namespace gangway::comm {
 
-PartialStack::PartialStack(std::size_t arena_elements, int num_microbatches)
-    : elements_(arena_elements), num_microbatches_(num_microbatches) {}
+PartialStack::PartialStack(HostGroup& host, std::size_t arena_elements, MicrobatchRange range,
+                           int num_microbatches)
+    : elements_(arena_elements),
+      range_(range),
+      num_microbatches_(num_microbatches),
+      host_index_(host.num_own()),
+      memory_((plan(), host.allocate_own(num_buffers_ * arena_elements))) {}
 
-Arena& PartialStack::open_leaf() {
-  if (partials_.size() == buffers_.size()) {
-    buffers_.emplace_back(elements_);  // fresh pages are zero
-  } else {
-    std::memset(buffers_[partials_.size()].data(), 0, elements_ * sizeof(float));
+void PartialStack::plan() {
+  for (int microbatch = range_.begin; microbatch < range_.end; ++microbatch) {
+    partials_.push_back({microbatch, microbatch + 1});
+    num_buffers_ = std::max(num_buffers_, partials_.size());
+    std::size_t merges = 0;
+    while (partials_.size() >= 2) {
+      const MicrobatchRange right = partials_.back();
+      const MicrobatchRange left = partials_[partials_.size() - 2];
+      const MicrobatchRange parent = parent_of(right, num_microbatches_);
+      if (parent != MicrobatchRange{left.begin, right.end} || split_point(parent) != right.begin) {
+        break;
+      }
+      partials_.pop_back();
+      partials_.back() = parent;
+      ++merges;
+    }
+    merges_.push_back(merges);
   }
-  return buffers_[partials_.size()];
+}
+
+float* PartialStack::open_leaf() {
+  if (leaf_ == merges_.size()) {
+    leaf_ = 0;
+    depth_ = 0;
+  }
+  float* const memory = buffer(depth_);
+  std::memset(memory, 0, elements_ * sizeof(float));
+  return memory;
 }
 
 void PartialStack::push(int microbatch) {
-  partials_.push_back({{microbatch, microbatch + 1}, buffers_[partials_.size()].data()});
-  while (partials_.size() >= 2) {
-    const MicrobatchRange right = partials_.back().microbatches;
-    const MicrobatchRange left = partials_[partials_.size() - 2].microbatches;
-    const MicrobatchRange parent = parent_of(right, num_microbatches_);
-    if (parent != MicrobatchRange{left.begin, right.end} || split_point(parent) != right.begin) {
-      return;
-    }
-    const std::size_t top = partials_.size() - 1;
-    add_in_place(buffers_[top - 1].data(), buffers_[top].data(), elements_);
-    partials_.pop_back();
-    partials_.back().microbatches = parent;
+  if (leaf_ >= merges_.size() || microbatch != range_.begin + static_cast<int>(leaf_)) {
+    throw InvariantError(fmt::format(
+        "micro-batch {} was summed up where {} of [{}, {}) was due; please report this", microbatch,
+        range_.begin + static_cast<int>(leaf_), range_.begin, range_.end));
+  }
+  ++depth_;
+  const std::size_t merges = merges_[leaf_++];
+  if (leaf_ == merges_.size()) {
+    return;  // folded range by range
+  }
+  for (std::size_t i = 0; i < merges; ++i, --depth_) {
+    add_in_place(buffer(depth_ - 2), buffer(depth_ - 1), elements_);
   }
 }
 
-void PartialStack::clear() { partials_.clear(); }
+void PartialStack::fold(ElementRange range) {
+  // Siblings join from the top of the stack, which the last leaf is.
+  if (merges_.empty()) {
+    return;  // a worker without micro-batches
+  }
+  std::size_t top = partials_.size() + merges_.back() - 1;
+  for (std::size_t i = 0; i < merges_.back(); ++i, --top) {
+    add_in_place(buffer(top - 1) + range.begin, buffer(top) + range.begin, range.size());
+  }
+}
 
 }  // namespace gangway::comm

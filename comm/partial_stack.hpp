@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Local accumulation in tree order: each finished micro-batch (leaf) is pushed, and whenever the
 // two topmost sums are siblings in the tree they become their parent. What is left are the worker's
-// partials. Compute thread only.
+// partials, which the other workers of its host read where they are.
+//
+// The merges of the last leaf are put off: they are made range by range (`fold`), so that a part of
+// the gradient can leave while backward still works on the rest. Compute thread, but for `fold`.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "comm/arena.hpp"
+#include "comm/host_group.hpp"
 #include "comm/reduction_tree.hpp"
 
 namespace gangway::comm {
@@ -14,31 +19,44 @@ namespace gangway::comm {
 /// Buffers are reused from step to step: k local micro-batches need about log2 k + 1 of them.
 class PartialStack {
  public:
-  struct Partial {
-    MicrobatchRange microbatches;
-    const float* sum = nullptr;  ///< arena-sized
-  };
+  /// @param range  the worker's micro-batches; @param host  in whose memory the buffers lie
+  PartialStack(HostGroup& host, std::size_t arena_elements, MicrobatchRange range,
+               int num_microbatches);
 
-  PartialStack(std::size_t arena_elements, int num_microbatches);
-
-  /// The zeroed buffer into which the next leaf's gradients are to be accumulated. Valid until
-  /// `push`.
-  [[nodiscard]] Arena& open_leaf();
-  /// The opened buffer now holds the whole leaf of `microbatch`. Micro-batches come in ascending
-  /// order.
+  /// The zeroed memory, arena-sized, into which the next leaf's gradients are to be accumulated.
+  /// After the last leaf of the range comes the first again: @pre nobody reads the old sums.
+  [[nodiscard]] float* open_leaf();
+  /// The opened memory now holds the whole leaf of `microbatch`. Micro-batches come in ascending
+  /// order; the last of the range is merged by `fold`.
+  /// @throws InvariantError for another one.
   void push(int microbatch);
-  /// The partials of what was pushed, left to right. Valid until `clear`.
-  [[nodiscard]] const std::vector<Partial>& partials() const { return partials_; }
-  /// Starts the next phase: all buffers are free again.
-  void clear();
-  [[nodiscard]] std::size_t num_buffers() const { return buffers_.size(); }
+  /// Makes the last leaf's merges on `range`; once a range, after all that it holds is final.
+  void fold(ElementRange range);
+
+  /// The partials, left to right: the p-th is complete, once folded, in partial(p).
+  [[nodiscard]] const std::vector<MicrobatchRange>& partials() const { return partials_; }
+  [[nodiscard]] const float* partial(std::size_t index) const { return buffer(index); }
+  /// Which of the host's own allocations holds the partials, arena after arena.
+  [[nodiscard]] std::size_t host_index() const { return host_index_; }
+  [[nodiscard]] std::size_t num_buffers() const { return num_buffers_; }
 
  private:
+  [[nodiscard]] const float* buffer(std::size_t index) const {
+    return memory_.data() + index * elements_;
+  }
+  [[nodiscard]] float* buffer(std::size_t index) { return memory_.data() + index * elements_; }
+  void plan();
+
   std::size_t elements_;
+  MicrobatchRange range_;
   int num_microbatches_;
-  std::vector<Arena>
-      buffers_;  // stack_[i] uses buffers_[i]; the open leaf uses buffers_[stack size]
-  std::vector<Partial> partials_;
+  std::vector<MicrobatchRange> partials_;
+  std::vector<std::size_t> merges_;  // by local leaf: how many siblings join when it is pushed
+  std::size_t num_buffers_ = 0;
+  std::size_t host_index_ = 0;
+  Arena memory_;
+  std::size_t leaf_ = 0;   // next local leaf
+  std::size_t depth_ = 0;  // sums on the stack; the open leaf lies above them
 };
 
 }  // namespace gangway::comm

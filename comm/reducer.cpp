@@ -2,20 +2,29 @@
 #include "comm/reducer.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
-#include "comm/tree_sum.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
 namespace {
 
+// Elements that are summed and updated in one go: a quarter of a megabyte, some tens of
+// microseconds, so that messages keep moving in between.
+constexpr std::size_t kPiece = 16 * kBlockElements;
+// The two stages of a bucket that the workers of a host tell each other.
+constexpr std::size_t kPartialsThere = 0;
+constexpr std::size_t kWeightsThere = 1;
+
 /// @throws InvariantError unless plan and ranges are for this many workers and the ranges join to
 /// all micro-batches.
 void check_setup(const Reducer::Setup& setup, int num_workers) {
   if (setup.plan->num_workers() != num_workers ||
-      setup.ranges.size() != static_cast<std::size_t>(num_workers)) {
+      setup.ranges.size() != static_cast<std::size_t>(num_workers) ||
+      setup.hosts.size() != static_cast<std::size_t>(num_workers)) {
     throw InvariantError(fmt::format(
         "network {}: a plan for {} workers and ranges of {} among {} workers; please report this",
         setup.network, setup.plan->num_workers(), setup.ranges.size(), num_workers));
@@ -38,26 +47,65 @@ void check_setup(const Reducer::Setup& setup, int num_workers) {
   }
 }
 
+Reducer::Setup with_hosts(Reducer::Setup setup, int num_workers) {
+  if (setup.hosts.empty()) {
+    setup.hosts.resize(static_cast<std::size_t>(num_workers));
+    std::iota(setup.hosts.begin(), setup.hosts.end(), 0);
+  }
+  check_setup(setup, num_workers);
+  return setup;
+}
+
 }  // namespace
 
 Reducer::Reducer(Transport& transport, Setup setup)
     : transport_(transport),
-      setup_(std::move(setup)),
+      setup_(with_hosts(std::move(setup), transport.num_workers())),
+      routes_(routes_of(transport.worker(), setup_.hosts, setup_.ranges, setup_.num_microbatches)),
+      ready_(setup_.plan->num_buckets()),
+      buckets_(setup_.plan->num_buckets()),
       mean_(setup_.layout->size()),
-      receives_(setup_.plan->num_buckets()) {
-  check_setup(setup_, transport_.num_workers());
-  for (int peer = 0; peer < transport_.num_workers(); ++peer) {
-    if (peer == transport_.worker()) {
-      continue;
+      squares_(setup_.layout->parameter_range().size() / kBlockElements),
+      finished_at_(setup_.plan->num_buckets()) {
+  if (routes_.host_members != setup_.host->members()) {
+    throw InvariantError(fmt::format("network {}: the group of this host has {} workers, not {}; "
+                                     "please report this",
+                                     setup_.network, setup_.host->size(),
+                                     routes_.host_members.size()));
+  }
+  set_up_sources();
+  // What an exchange needs, so that none allocates.
+  for (Bucket& bucket : buckets_) {
+    bucket.sums_in.reserve(routes_.incoming.size());
+    bucket.weights_in.reserve(routes_.served.size());
+  }
+  const std::size_t others = static_cast<std::size_t>(transport_.num_workers());
+  sends_.reserve(buckets_.size() * (others * host_sums_.size() + others));
+  squares_pending_.reserve(2 * buckets_.size() * others);
+}
+
+void Reducer::set_up_sources() {
+  const HostGroup& host = *setup_.host;
+  const std::size_t arena = setup_.layout->size();
+  for (std::size_t member = 0; member < host.size(); ++member) {
+    const auto worker = static_cast<std::size_t>(host.members()[member]);
+    const float* const partials = host.own_memory(member, setup_.partials->host_index());
+    std::size_t part = 0;
+    for (const MicrobatchRange& range :
+         whole_subtrees(setup_.ranges[worker], setup_.num_microbatches)) {
+      host_sources_.push_back({range, partials + arena * part++});
     }
-    for (const MicrobatchRange& subtree :
-         whole_subtrees(setup_.ranges[static_cast<std::size_t>(peer)], setup_.num_microbatches)) {
-      Incoming incoming{peer, subtree, {}};
-      for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
-        incoming.slices.emplace_back(setup_.plan->slice(bucket, transport_.worker()).size());
-      }
-      incoming_.push_back(std::move(incoming));
-    }
+  }
+  sources_ = host_sources_;
+  for (const ReductionRoutes::Incoming& incoming : routes_.incoming) {
+    sources_.push_back({incoming.microbatches, received_.emplace_back(arena).data()});
+  }
+  for (std::vector<TreeSummand>* sources : {&host_sources_, &sources_}) {
+    std::ranges::sort(*sources, {}, [](const TreeSummand& s) { return s.microbatches.begin; });
+  }
+  for (std::size_t i = 0; i < routes_.host_subtrees.size(); ++i) {
+    host_sums_.push_back(host.size() == 1 ? setup_.partials->partial(i)
+                                          : staged_.emplace_back(arena).data());
   }
 }
 
@@ -66,150 +114,333 @@ MessageTag Reducer::tag(MessageKind kind, std::size_t bucket, std::size_t part) 
           static_cast<int>(part)};
 }
 
-void Reducer::start(const std::vector<PartialStack::Partial>& partials) {
-  const std::vector<MicrobatchRange> expected = whole_subtrees(
-      setup_.ranges[static_cast<std::size_t>(transport_.worker())], setup_.num_microbatches);
-  if (!std::ranges::equal(partials, expected, {}, &PartialStack::Partial::microbatches)) {
-    throw InvariantError(fmt::format(
-        "worker {}, network {}: {} partials that are not the {} of its range; please report this",
-        transport_.worker(), setup_.network, partials.size(), expected.size()));
-  }
-  own_ = partials;
-  summed_ = false;
-  for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
-    start_bucket(bucket);
-  }
+std::size_t Reducer::flag(std::size_t stage, std::size_t bucket) const {
+  return static_cast<std::size_t>(setup_.network) * kFlagsPerNetwork + stage * kMaxBuckets + bucket;
 }
 
-void Reducer::start_bucket(std::size_t bucket) {
-  int last_peer = -1;
-  std::size_t part = 0;
-  for (Incoming& incoming : incoming_) {
-    part = incoming.peer == last_peer ? part + 1 : 0;
-    last_peer = incoming.peer;
-    std::vector<float>& slice = incoming.slices[bucket];
-    if (!slice.empty()) {
-      receives_[bucket].push_back(
-          {transport_.start_receive(incoming.peer, tag(MessageKind::kPartial, bucket, part),
-                                    std::as_writable_bytes(std::span(slice))),
+void Reducer::open(double clip_norm) {
+  if (needs() != Need::kNothing) {
+    throw InvariantError(fmt::format(
+        "network {}: an exchange began before the last one was awaited; please report this",
+        setup_.network));
+  }
+  clip_norm_ = clip_norm;
+  for (std::atomic<bool>& ready : ready_) {
+    ready.store(false, std::memory_order_relaxed);
+  }
+  need_.store(Need::kCompute, std::memory_order_relaxed);
+  opened_.fetch_add(1, std::memory_order_release);
+}
+
+void Reducer::bucket_ready(std::size_t bucket) {
+  ready_[bucket].store(true, std::memory_order_release);
+}
+
+std::size_t Reducer::all_ready() {
+  std::size_t late = 0;
+  for (std::atomic<bool>& ready : ready_) {
+    late += ready.exchange(true, std::memory_order_release) ? 0U : 1U;
+  }
+  return late;
+}
+
+bool Reducer::advance() {
+  bool moved = false;
+  if (opened_.load(std::memory_order_acquire) != exchange_) {
+    begin();
+    moved = true;
+  } else if (needs() == Need::kNothing) {
+    return false;
+  }
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    moved = (!buckets_[i].done && advance_bucket(i)) || moved;
+  }
+  if (clip_norm_ > 0.0 && !agreed_) {
+    moved = advance_agreement() || moved;
+  }
+  const std::size_t sends = sends_.size();
+  (void)poll_all(transport_, sends_);
+  moved = moved || sends != sends_.size();
+  if (moved) {
+    last_progress_ = Clock::now();
+  } else {
+    check_deadline();
+  }
+  set_need();
+  return moved;
+}
+
+void Reducer::begin() {
+  ++exchange_;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    Bucket& bucket = buckets_[i];
+    bucket.left = bucket.forwarded = bucket.offered = bucket.done = false;
+    bucket.summed = bucket.updated = 0;
+    // Posted before anybody can send: what comes early lands where it belongs.
+    const ElementRange mine = own_slice(i);
+    for (std::size_t k = 0; k < routes_.incoming.size() && !mine.empty(); ++k) {
+      const ReductionRoutes::Incoming& incoming = routes_.incoming[k];
+      bucket.sums_in.push_back(
+          {transport_.start_receive(incoming.peer, tag(MessageKind::kPartial, i, incoming.part),
+                                    std::as_writable_bytes(received_[k].range(mine))),
            incoming.peer});
     }
   }
-  for (int peer = 0; peer < transport_.num_workers(); ++peer) {
-    const ElementRange slice = setup_.plan->slice(bucket, peer);
-    if (peer == transport_.worker() || slice.empty()) {
+  agreement_sent_ = agreed_ = stall_told_ = false;
+  scale_ = 1.0F;
+  last_progress_ = Clock::now();
+}
+
+bool Reducer::advance_bucket(std::size_t index) {
+  Bucket& bucket = buckets_[index];
+  if (!bucket.left) {
+    if (!ready_[index].load(std::memory_order_acquire)) {
+      return false;
+    }
+    leave(index);
+    return true;
+  }
+  bool moved = false;
+  if (!bucket.forwarded) {
+    moved = forward(index);
+  }
+  moved = sum(index) || moved;
+  moved = update(index) || moved;
+  if (!bucket.offered) {
+    moved = offer(index) || moved;
+  }
+  if (bucket.offered && setup_.host->all_published(flag(kWeightsThere, index), exchange_)) {
+    bucket.done = true;
+    finished_at_[index] = Clock::now();
+    return true;
+  }
+  return moved;
+}
+
+void Reducer::leave(std::size_t index) {
+  setup_.partials->fold(setup_.plan->bucket(index));
+  setup_.host->publish(flag(kPartialsThere, index), exchange_);
+  Bucket& bucket = buckets_[index];
+  bucket.left = true;
+  for (const int owner : routes_.served) {
+    const ElementRange theirs = setup_.plan->slice(index, owner);
+    if (!theirs.empty()) {
+      bucket.weights_in.push_back(
+          {transport_.start_receive(owner, tag(MessageKind::kWeights, index, 0),
+                                    std::as_writable_bytes(setup_.weights->range(theirs))),
+           owner});
+    }
+  }
+}
+
+bool Reducer::forward(std::size_t index) {
+  if (!setup_.host->all_published(flag(kPartialsThere, index), exchange_)) {
+    return false;
+  }
+  for (const int owner : routes_.served) {
+    const ElementRange theirs = setup_.plan->slice(index, owner);
+    if (theirs.empty()) {
       continue;
     }
-    for (std::size_t p = 0; p < own_.size(); ++p) {
-      const std::span<const float> values(own_[p].sum + slice.begin, slice.size());
-      sends_.push_back({transport_.start_send(peer, tag(MessageKind::kPartial, bucket, p),
+    for (std::size_t part = 0; part < host_sums_.size(); ++part) {
+      const MicrobatchRange subtree = routes_.host_subtrees[part];
+      if (!staged_.empty()) {
+        const auto inside = std::ranges::find_if(host_sources_, [&](const TreeSummand& source) {
+          return subtree.contains(source.microbatches);
+        });
+        const auto end = std::find_if(inside, host_sources_.end(), [&](const TreeSummand& source) {
+          return !subtree.contains(source.microbatches);
+        });
+        tree_sum({inside, end}, subtree, 1.0F, staged_[part].range(theirs), theirs.begin);
+      }
+      const std::span<const float> values(host_sums_[part] + theirs.begin, theirs.size());
+      sends_.push_back({transport_.start_send(owner, tag(MessageKind::kPartial, index, part),
                                               std::as_bytes(values)),
-                        peer});
+                        owner});
     }
   }
+  buckets_[index].forwarded = true;
+  return true;
 }
 
-void Reducer::sum_bucket(std::size_t bucket) {
-  const Deadline deadline(setup_.timeout);
-  wait_all(transport_, receives_[bucket], deadline,
-           fmt::format("gradients of network {}, bucket {}", setup_.network, bucket));
-  const ElementRange slice = setup_.plan->slice(bucket, transport_.worker());
-  if (slice.empty()) {
-    return;
+bool Reducer::sum(std::size_t index) {
+  Bucket& bucket = buckets_[index];
+  const ElementRange mine = own_slice(index);
+  if (bucket.summed == mine.size() || !bucket.forwarded ||
+      !poll_all(transport_, bucket.sums_in)) {
+    return false;
   }
-  std::vector<TreeSummand> summands;
-  for (const PartialStack::Partial& partial : own_) {
-    summands.push_back({partial.microbatches, partial.sum + slice.begin});
-  }
-  for (const Incoming& incoming : incoming_) {
-    summands.push_back({incoming.microbatches, incoming.slices[bucket].data()});
-  }
-  std::ranges::sort(summands, {}, [](const TreeSummand& s) { return s.microbatches.begin; });
-  tree_sum(summands, setup_.num_microbatches, 1.0F / static_cast<float>(setup_.num_microbatches),
-           mean_.range(slice));
+  const std::size_t begin = mine.begin + bucket.summed;
+  const ElementRange piece{begin, std::min(mine.end, begin + kPiece)};
+  tree_sum(sources_, {0, setup_.num_microbatches},
+           1.0F / static_cast<float>(setup_.num_microbatches), mean_.range(piece), piece.begin);
+  bucket.summed += piece.size();
+  return true;
 }
 
-Agreement Reducer::agree() {
-  const ArenaLayout& layout = *setup_.layout;
-  std::vector<double> squares(layout.parameter_range().size() / kBlockElements, 0.0);
-  std::vector<PendingRequest> pending;
-  const auto blocks_of = [&](std::size_t bucket, int worker) {
-    const ElementRange blocks =
-        intersect(setup_.plan->slice(bucket, worker), layout.parameter_range());
-    // A slice of statistics alone begins past the end of `squares`.
-    return blocks.empty() ? std::span<double>()
-                          : std::span(squares).subspan(blocks.begin / kBlockElements,
-                                                       blocks.size() / kBlockElements);
-  };
-  for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
-    sum_bucket(bucket);
-    const std::span<double> mine = blocks_of(bucket, transport_.worker());
-    const float* const values =
-        mean_.data() + setup_.plan->slice(bucket, transport_.worker()).begin;
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      mine[i] = block_sum_of_squares(values + i * kBlockElements);
+bool Reducer::update(std::size_t index) {
+  Bucket& bucket = buckets_[index];
+  if (bucket.updated == bucket.summed || (clip_norm_ > 0.0 && !agreed_)) {
+    return false;
+  }
+  const ElementRange mine = own_slice(index);
+  const std::size_t begin = mine.begin + bucket.updated;
+  const ElementRange piece{begin, std::min(mine.begin + bucket.summed, begin + kPiece)};
+  const std::span<float> mean = mean_.range(piece);
+  if (scale_ != 1.0F) {
+    const ElementRange parameters = intersect(piece, setup_.layout->parameter_range());
+    for (float& value : mean.first(parameters.size())) {
+      value *= scale_;
+    }
+  }
+  setup_.updater->update(piece, mean);
+  bucket.updated += piece.size();
+  if (bucket.updated == mine.size()) {
+    for (const int delegate : routes_.delegates) {
+      sends_.push_back(
+          {transport_.start_send(delegate, tag(MessageKind::kWeights, index, 0),
+                                 std::as_bytes(std::span<const float>(setup_.weights->range(mine)))),
+           delegate});
+    }
+  }
+  return true;
+}
+
+bool Reducer::offer(std::size_t index) {
+  Bucket& bucket = buckets_[index];
+  if (!bucket.forwarded || bucket.updated < own_slice(index).size() ||
+      !poll_all(transport_, bucket.weights_in)) {
+    return false;
+  }
+  bucket.offered = true;
+  setup_.host->publish(flag(kWeightsThere, index), exchange_);
+  return true;
+}
+
+std::span<double> Reducer::squares_of(std::size_t bucket, int worker) {
+  const ElementRange blocks =
+      intersect(setup_.plan->slice(bucket, worker), setup_.layout->parameter_range());
+  // A slice of statistics alone begins past the end of the squares.
+  return blocks.empty() ? std::span<double>()
+                        : std::span(squares_).subspan(blocks.begin / kBlockElements,
+                                                      blocks.size() / kBlockElements);
+}
+
+bool Reducer::advance_agreement() {
+  for (std::size_t i = 0; i < buckets_.size() && !agreement_sent_; ++i) {
+    if (!buckets_[i].left || buckets_[i].summed < own_slice(i).size()) {
+      return false;
+    }
+  }
+  if (agreement_sent_) {
+    if (!poll_all(transport_, squares_pending_)) {
+      return false;
+    }
+    squared_norm_ = pairwise_sum(squares_);
+    // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
+    // clip_grad_norm_.
+    scale_ = static_cast<float>(std::min(1.0, clip_norm_ / (std::sqrt(squared_norm_) + 1e-6)));
+    agreed_ = true;
+    return true;
+  }
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const std::span<double> mine = squares_of(i, transport_.worker());
+    const float* const values = mean_.data() + own_slice(i).begin;
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+      mine[k] = block_sum_of_squares(values + k * kBlockElements);
     }
     for (int peer = 0; peer < transport_.num_workers(); ++peer) {
       if (peer == transport_.worker()) {
         continue;
       }
-      const MessageTag scalars = tag(MessageKind::kScalars, bucket, 0);
+      const MessageTag scalars = tag(MessageKind::kScalars, i, 0);
       if (!mine.empty()) {
-        pending.push_back({transport_.start_send(peer, scalars, std::as_bytes(mine)), peer});
+        squares_pending_.push_back(
+            {transport_.start_send(peer, scalars, std::as_bytes(mine)), peer});
       }
-      if (const std::span<double> theirs = blocks_of(bucket, peer); !theirs.empty()) {
-        pending.push_back(
+      if (const std::span<double> theirs = squares_of(i, peer); !theirs.empty()) {
+        squares_pending_.push_back(
             {transport_.start_receive(peer, scalars, std::as_writable_bytes(theirs)), peer});
       }
     }
   }
-  wait_all(transport_, pending, Deadline(setup_.timeout),
-           fmt::format("norm of network {}", setup_.network));
-  summed_ = true;
-  return {pairwise_sum(squares)};
+  agreement_sent_ = true;
+  return true;
 }
 
-void Reducer::update(float scale) {
-  for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
-    if (!summed_) {
-      sum_bucket(bucket);
-    }
-    share_bucket(bucket, scale);
-  }
-  const Deadline deadline(setup_.timeout);
-  wait_all(transport_, weights_in_, deadline,
-           fmt::format("new weights of network {}", setup_.network));
-  wait_all(transport_, sends_, deadline, fmt::format("sends of network {}", setup_.network));
+bool Reducer::all_done() {
+  return sends_.empty() && std::ranges::all_of(buckets_, &Bucket::done);
 }
 
-void Reducer::share_bucket(std::size_t bucket, float scale) {
-  const ElementRange mine = setup_.plan->slice(bucket, transport_.worker());
-  if (!mine.empty()) {
-    const std::span<float> mean = mean_.range(mine);
-    if (scale != 1.0F) {
-      const ElementRange parameters = intersect(mine, setup_.layout->parameter_range());
-      for (float& value : mean.first(parameters.size())) {
-        value *= scale;
+void Reducer::set_need() {
+  Need need = Need::kNothing;
+  if (!all_done()) {
+    need = Need::kCompute;
+    for (const Bucket& bucket : buckets_) {
+      if (bucket.left && !bucket.done) {
+        const bool messages = !bucket.sums_in.empty() || !bucket.weights_in.empty();
+        need = std::max(need, messages ? Need::kMessages : Need::kHost);
       }
     }
-    setup_.updater->update(mine, mean);
-  }
-  for (int peer = 0; peer < transport_.num_workers(); ++peer) {
-    if (peer == transport_.worker()) {
-      continue;
-    }
-    const MessageTag weights = tag(MessageKind::kWeights, bucket, 0);
-    if (!mine.empty()) {
-      sends_.push_back(
-          {transport_.start_send(peer, weights, std::as_bytes(setup_.weights->range(mine))), peer});
-    }
-    if (const ElementRange theirs = setup_.plan->slice(bucket, peer); !theirs.empty()) {
-      weights_in_.push_back(
-          {transport_.start_receive(peer, weights,
-                                    std::as_writable_bytes(setup_.weights->range(theirs))),
-           peer});
+    if (!sends_.empty() || !squares_pending_.empty()) {
+      need = Need::kMessages;
     }
   }
+  need_.store(need, std::memory_order_release);
+}
+
+void Reducer::check_deadline() {
+  if (!std::ranges::all_of(buckets_, &Bucket::left)) {
+    last_progress_ = Clock::now();  // the others wait for this worker
+    return;
+  }
+  const auto waited = Clock::now() - last_progress_;
+  if (waited < setup_.timeout / 4 || (stall_told_ && waited < setup_.timeout)) {
+    return;
+  }
+  const Missing lacking = missing();
+  const std::string text = fmt::format(
+      "worker {} waited {:.1f} s for worker {} ({}); is it alive, and is the network up? The limit "
+      "is layout.timeout_seconds",
+      transport_.worker(), std::chrono::duration<double>(waited).count(), lacking.worker,
+      lacking.what);
+  if (waited >= setup_.timeout) {
+    throw CommError(text);
+  }
+  stall_told_ = true;
+  if (setup_.on_stall) {
+    setup_.on_stall(text);
+  }
+}
+
+Reducer::Missing Reducer::missing() const {
+  const auto about = [this](const char* what, std::size_t bucket) {
+    return fmt::format("{} of network {}, bucket {}", what, setup_.network, bucket);
+  };
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const Bucket& bucket = buckets_[i];
+    if (const int silent = setup_.host->first_below(flag(kPartialsThere, i), exchange_);
+        silent >= 0) {
+      return {silent, about("gradients", i)};
+    }
+    if (!bucket.sums_in.empty()) {
+      return {bucket.sums_in.front().peer, about("gradients", i)};
+    }
+  }
+  if (!squares_pending_.empty()) {
+    return {squares_pending_.front().peer, fmt::format("norm of network {}", setup_.network)};
+  }
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    if (!buckets_[i].weights_in.empty()) {
+      return {buckets_[i].weights_in.front().peer, about("new weights", i)};
+    }
+    if (const int silent = setup_.host->first_below(flag(kWeightsThere, i), exchange_);
+        silent >= 0) {
+      return {silent, about("new weights", i)};
+    }
+  }
+  return {sends_.empty() ? -1 : sends_.front().peer,
+          fmt::format("sends of network {}", setup_.network)};
 }
 
 }  // namespace gangway::comm

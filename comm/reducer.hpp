@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: MIT
-// The direct, exact reduction of one network: each worker owns a slice of every bucket, receives
-// the others' partials for it, adds them in tree order, updates its slice and hands the new weights
-// out. The bytes are those of a ring all-reduce, the order is fixed, and the optimiser is sharded
-// for free (ZeRO-1, arXiv 1910.02054).
+// The direct, exact reduction of one network: each worker owns a slice of every bucket, takes the
+// others' partials for it, adds them in tree order, updates its slice and gives the new weights to
+// all. The bytes are those of a ring all-reduce, the order is fixed, and the optimiser is sharded
+// for free (ZeRO-1, arXiv 1910.02054). Within a host partials and weights are shared memory, between
+// hosts they are messages (comm/reduction_routes.hpp).
 //
-// Lane thread only. Between `reduce` and the end of `update` nobody else may touch the weights or
-// the partials.
+// The compute thread opens an exchange, says which buckets are complete, and later waits on the lane
+// for the new weights; in between the lane carries each bucket through its states on its own. A
+// bucket's weights may change as soon as every worker has said that it is complete: nobody needs the
+// old ones any more (docs/numerics.md).
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <optional>
+#include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/arena.hpp"
 #include "comm/bucket_plan.hpp"
+#include "comm/host_group.hpp"
+#include "comm/lane.hpp"
 #include "comm/partial_stack.hpp"
 #include "comm/pending.hpp"
+#include "comm/reduction_routes.hpp"
 #include "comm/transport.hpp"
+#include "comm/tree_sum.hpp"
 
 namespace gangway::comm {
 
@@ -31,64 +41,123 @@ class SliceUpdater {
   virtual void update(ElementRange range, std::span<const float> mean) = 0;
 };
 
-/// A decision that needs all gradients before any update (design.md, part 4, `Agree`).
-struct Agreement {
-  double squared_norm =
-      0.0;  ///< of the mean gradient, parameters only, summed by blocks (docs/numerics.md)
-};
+/// Flags that one network needs in its host group.
+inline constexpr std::size_t kFlagsPerNetwork = 2 * kMaxBuckets;
 
-class Reducer {
+class Reducer final : public Exchange {
  public:
+  using Clock = std::chrono::steady_clock;
+
   struct Setup {
-    int network = 0;                      ///< for the tags
-    const ArenaLayout* layout = nullptr;  ///< outlives the reducer, as do plan, weights, updater
+    int network = 0;                      ///< for tags and flags
+    const ArenaLayout* layout = nullptr;  ///< all pointers outlive the reducer
     const BucketPlan* plan = nullptr;
-    Arena* weights = nullptr;
+    Arena* weights = nullptr;  ///< shared by the workers of the host
     SliceUpdater* updater = nullptr;
+    PartialStack* partials = nullptr;
+    HostGroup* host = nullptr;
     std::vector<MicrobatchRange> ranges;  ///< of every worker
+    std::vector<int> hosts = {};          ///< by worker: equal on one host; empty: each its own
     int num_microbatches = 1;
     std::chrono::milliseconds timeout{60'000};
+    /// Called once an exchange, on the lane's thread, when a quarter of the timeout has passed
+    /// without progress.
+    std::function<void(const std::string&)> on_stall = {};
   };
 
-  /// @throws InvariantError if plan or ranges are not those of the transport's workers and all
-  /// micro-batches.
+  /// @throws InvariantError if plan, ranges or group are not those of the transport's workers and
+  /// all micro-batches.
   Reducer(Transport& transport, Setup setup);
 
-  /// Starts sending the partials and receiving the others' for the own slices. Returns at once.
-  /// @throws InvariantError if `partials` are not the whole subtrees of this worker's range: the
-  /// others would wait.
-  void start(const std::vector<PartialStack::Partial>& partials);
-  /// Waits for all partials and sums the own slices; every worker then knows the norm. For jobs
-  /// that clip.
-  /// @throws CommError naming the silent worker.
-  [[nodiscard]] Agreement agree();
-  /// Sums what `agree` has not summed yet, bucket by bucket, updates the own slices from `scale`
-  /// times the mean gradient, sends them and receives everybody else's: afterwards all weights are
-  /// new and equal.
-  /// @throws CommError naming the silent worker.
-  void update(float scale);
+  // --- compute thread ---
+
+  /// Begins an exchange. @pre the one before is over
+  /// @param clip_norm  the mean gradient is scaled down to this norm before any update; 0: updates
+  /// need no agreement
+  void open(double clip_norm);
+  /// All that `bucket` holds is final: it may leave. Any order; a second time changes nothing.
+  void bucket_ready(std::size_t bucket);
+  /// Everything is final. Returns how many buckets had not been said to be.
+  std::size_t all_ready();
+
+  /// When the buckets of the last exchange had their new weights. @pre it is over
+  [[nodiscard]] std::span<const Clock::time_point> finished_at() const { return finished_at_; }
+  /// Squared norm of the last exchange's mean gradient, parameters only, summed by blocks
+  /// (docs/numerics.md). @pre it is over and was opened with a clip_norm
+  [[nodiscard]] double squared_norm() const { return squared_norm_; }
+
+  // --- lane ---
+
+  [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
+  bool advance() override;
 
  private:
-  struct Incoming {
-    int peer = 0;
-    MicrobatchRange microbatches;
-    std::vector<std::vector<float>> slices;  // by bucket
+  /// A bucket's way through an exchange.
+  struct Bucket {
+    bool left = false;       ///< own partials folded and offered
+    bool forwarded = false;  ///< own host's sums are on their way to other hosts
+    std::size_t summed = 0;  ///< elements of the own slice
+    std::size_t updated = 0;
+    bool offered = false;  ///< the new weights of all that this worker answers for are in place
+    bool done = false;     ///< and all other workers'
+    std::vector<PendingRequest> sums_in;
+    std::vector<PendingRequest> weights_in;
   };
-
-  void start_bucket(std::size_t bucket);
-  void sum_bucket(std::size_t bucket);
-  void share_bucket(std::size_t bucket, float scale);
+  void begin();
+  bool advance_bucket(std::size_t index);
+  void leave(std::size_t index);
+  bool forward(std::size_t index);
+  bool sum(std::size_t index);
+  bool update(std::size_t index);
+  bool offer(std::size_t index);
+  bool advance_agreement();
+  bool all_done();
+  void check_deadline();
+  /// Who is awaited for what; the worker is -1 where it is not one alone.
+  struct Missing {
+    int worker = -1;
+    std::string what;
+  };
+  [[nodiscard]] Missing missing() const;
+  void set_need();
+  [[nodiscard]] ElementRange own_slice(std::size_t bucket) const {
+    return setup_.plan->slice(bucket, transport_.worker());
+  }
+  [[nodiscard]] std::span<double> squares_of(std::size_t bucket, int worker);
+  [[nodiscard]] std::size_t flag(std::size_t stage, std::size_t bucket) const;
   [[nodiscard]] MessageTag tag(MessageKind kind, std::size_t bucket, std::size_t part) const;
+
+  void set_up_sources();
 
   Transport& transport_;
   Setup setup_;
-  std::vector<Incoming> incoming_;  // all partials of the other workers
-  std::vector<PartialStack::Partial> own_;
-  Arena mean_;                                         // own slices only are touched
-  std::vector<std::vector<PendingRequest>> receives_;  // by bucket
+  ReductionRoutes routes_;
+
+  // Between the threads.
+  std::vector<std::atomic<bool>> ready_;  // by bucket
+  std::atomic<std::uint64_t> opened_ = 0;
+  std::atomic<Need> need_ = Need::kNothing;
+  double clip_norm_ = 0.0;
+
+  // Lane thread.
+  std::uint64_t exchange_ = 0;  // number of the one in hand; also the value of its flags
+  std::vector<Bucket> buckets_;
+  std::vector<TreeSummand> host_sources_;  // partials of the own host's workers, ascending
+  std::vector<TreeSummand> sources_;       // those and the other hosts' sums, ascending
+  std::vector<Arena> staged_;              // own host's sums, one a subtree; none when alone
+  std::vector<const float*> host_sums_;    // what is sent: staged, or the own partials
+  std::vector<Arena> received_;            // one a routes_.incoming; own slices only are touched
+  Arena mean_;  // own slices only are touched
   std::vector<PendingRequest> sends_;
-  std::vector<PendingRequest> weights_in_;
-  bool summed_ = false;
+  bool agreement_sent_ = false;
+  bool agreed_ = false;
+  float scale_ = 1.0F;
+  double squared_norm_ = 0.0;
+  std::vector<double> squares_;  // of blocks
+  std::vector<PendingRequest> squares_pending_;
+  std::vector<Clock::time_point> finished_at_;
+  Clock::time_point last_progress_;
+  bool stall_told_ = false;
 };
 
 }  // namespace gangway::comm

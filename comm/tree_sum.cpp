@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <vector>
 
 #include "comm/arena_layout.hpp"
 #include "job/errors.hpp"
@@ -12,8 +11,10 @@
 namespace gangway::comm {
 namespace {
 
-constexpr std::size_t kChunk =
-    2048;  // floats a scratch row: a few rows stay in the first-level cache
+// Floats a scratch row: a few rows stay in the first-level cache.
+constexpr std::size_t kChunk = 2048;
+// Rows: one a level of the tree over the most micro-batches a job may have (2^16).
+constexpr std::size_t kMaxDepth = 18;
 
 /// Sums the subtree `node` for `count` elements from `offset` into `out`, using `scratch` rows
 /// below.
@@ -43,23 +44,21 @@ void add_in_place(float* target, const float* addend, std::size_t elements) {
   }
 }
 
-void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale,
-              std::span<float> out) {
-  std::size_t depth = 1;
-  for (int n = num_microbatches; n > 1; n = (n + 1) / 2) {
-    ++depth;
-  }
-  std::vector<float> scratch((depth + 1) * kChunk);
-  for (std::size_t offset = 0; offset < out.size(); offset += kChunk) {
-    const std::size_t count = std::min(kChunk, out.size() - offset);
+void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float scale,
+              std::span<float> out, std::size_t offset) {
+  std::array<float, kMaxDepth * kChunk> scratch;  // NOLINT: filled before it is read
+  for (std::size_t done = 0; done < out.size(); done += kChunk) {
+    const std::size_t count = std::min(kChunk, out.size() - done);
     std::span<const TreeSummand> rest = summands;
-    sum_node({0, num_microbatches}, rest, offset, count, out.data() + offset, scratch.data());
+    sum_node(root, rest, offset + done, count, out.data() + done, scratch.data());
     if (!rest.empty()) {
       throw InvariantError(
           "the workers hold more partials than there are micro-batches; please report this");
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      out[offset + i] *= scale;
+    if (scale != 1.0F) {
+      for (float& value : out.subspan(done, count)) {
+        value *= scale;
+      }
     }
   }
 }

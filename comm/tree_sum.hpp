@@ -19,13 +19,12 @@ struct TreeSummand {
   const float* values = nullptr;
 };
 
-/// out[i] = scale * (sum of the summands' values[i] in tree order over [0, num_microbatches)), i <
-/// elements.
-/// @pre the summands, in ascending order, are whole subtrees that cover [0, num_microbatches)
-/// exactly.
+/// out[i] = scale * (sum of the summands' values[offset + i] in tree order over the subtree `root`).
+/// Allocates nothing.
+/// @pre the summands, in ascending order, are whole subtrees that cover `root` exactly.
 /// @throws InvariantError if they do not.
-void tree_sum(std::span<const TreeSummand> summands, int num_microbatches, float scale,
-              std::span<float> out);
+void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float scale,
+              std::span<float> out, std::size_t offset = 0);
 
 /// Sum of squares of one block (kBlockElements values) in double, always in the same order.
 [[nodiscard]] double block_sum_of_squares(const float* block);

@@ -2,79 +2,29 @@
 #include "comm/host_group.hpp"
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <linux/futex.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "comm/host_control.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3153594157474e47;  // "GNGWAYS1": the layout below
-constexpr std::size_t kMostAllocations = 64;          // own ones of a member
-constexpr std::size_t kCacheLine = 64;
 constexpr auto kPollPeriod = std::chrono::microseconds(200);  // while a name is awaited
 
-/// How far a member has come. Only grows.
-enum Progress : std::uint32_t { kMade = 0, kAllocated = 1, kSeenAll = 2, kMappedAll = 3 };
-
-struct alignas(kCacheLine) Flag {
-  std::atomic<std::uint64_t> value;
-};
-/// At the start of a member's control segment; as many flags follow as all have agreed on. Read by
-/// the others; the bell of the first member is written by all.
-struct alignas(kCacheLine) Control {
-  std::uint64_t magic;
-  std::int64_t epoch;
-  std::int64_t process;
-  std::int32_t worker;
-  std::uint64_t num_flags;
-  std::uint64_t fingerprint;  // this and the following: from kAllocated on
-  std::uint64_t num_own;
-  std::uint64_t num_shared;
-  std::array<std::uint64_t, kMostAllocations> own_sizes;  // floats
-  std::atomic<std::uint32_t> progress;
-  alignas(kCacheLine) std::atomic<std::uint32_t> bell;
-  alignas(kCacheLine) std::atomic<std::uint32_t> waiters;
-
-  [[nodiscard]] Flag* flags() { return reinterpret_cast<Flag*>(this + 1); }
-  [[nodiscard]] const Flag* flags() const { return reinterpret_cast<const Flag*>(this + 1); }
-};
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "works between processes");
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "works between processes");
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "is a futex word");
-
-std::size_t control_bytes(std::size_t num_flags) {
-  return sizeof(Control) + num_flags * sizeof(Flag);
-}
-
-/// Not FUTEX_PRIVATE: the word is known by another address in another process.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
-                std::chrono::microseconds limit) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
-  const timespec duration{
-      .tv_sec = seconds.count(),
-      .tv_nsec = std::chrono::nanoseconds(limit - seconds).count(),
-  };
-  (void)::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &duration, nullptr, 0);
-}
-
-void futex_wake_all(std::atomic<std::uint32_t>& word) {
-  (void)::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+bool is_letter_or_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 void rest(std::chrono::microseconds duration) {
@@ -111,11 +61,9 @@ struct HostGroup::State {
 
   [[nodiscard]] bool is_alone() const { return members.size() == 1; }
   [[nodiscard]] Member& self() { return members[position]; }
-  [[nodiscard]] std::string prefix(std::int64_t epoch, int worker) const {
-    return fmt::format("{}{}-{}-w{}-", kSegmentPrefix, setup.token, epoch, worker);
-  }
   [[nodiscard]] std::filesystem::path path(int worker, std::string_view what) const {
-    return setup.directory / (prefix(setup.epoch, worker) + std::string(what));
+    return setup.directory /
+           fmt::format("{}{}-{}-w{}-{}", kSegmentPrefix, setup.token, setup.epoch, worker, what);
   }
 
   void start_control();
@@ -124,6 +72,7 @@ struct HostGroup::State {
                                         const Deadline& deadline) const;
   [[nodiscard]] std::optional<std::int64_t> other_epoch_of(int worker) const;
   [[noreturn]] void fail_silent(int worker, const Deadline& deadline) const;
+  [[noreturn]] void fail_layout(int worker) const;
   void report(Progress progress);
   void await_progress(Progress progress, const Deadline& deadline) const;
   void open_controls(const Deadline& deadline);
@@ -133,9 +82,15 @@ struct HostGroup::State {
 
 HostGroup::State::State(Setup given) : setup(std::move(given)), members(setup.members.size()) {
   const auto found = std::ranges::find(setup.members, setup.worker);
-  if (found == setup.members.end() || !std::ranges::is_sorted(setup.members)) {
+  const auto unordered = std::ranges::adjacent_find(setup.members, std::greater_equal<>());
+  if (found == setup.members.end() || unordered != setup.members.end()) {
     throw InvariantError(fmt::format(
-        "worker {} is not among the workers of its host, or these are not sorted", setup.worker));
+        "worker {} is not among the workers of its host, or these do not ascend", setup.worker));
+  }
+  if (!is_alone() &&
+      (setup.token.empty() || !std::ranges::all_of(setup.token, is_letter_or_digit))) {
+    throw InvariantError(
+        fmt::format("'{}' cannot name shared memory: letters and digits only", setup.token));
   }
   position = static_cast<std::size_t>(found - setup.members.begin());
   start_control();
@@ -148,9 +103,7 @@ void HostGroup::State::start_control() {
   Control* control = static_cast<Control*>(self().control_memory.get().data);
   control->magic = kMagic;
   control->epoch = setup.epoch;
-  control->process = ::getpid();
   control->worker = setup.worker;
-  control->num_flags = setup.num_flags;
   self().control = control;
   bell = &control->bell;
   waiters = &control->waiters;
@@ -168,7 +121,7 @@ std::optional<std::int64_t> HostGroup::State::other_epoch_of(int worker) const {
   for (auto entry = std::filesystem::directory_iterator(setup.directory, failure);
        !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with(start) && name.ends_with(end) && name.size() > start.size() + end.size()) {
+    if (name.starts_with(start) && name.ends_with(end) && is_segment_in_use(entry->path())) {
       return std::atoll(name.c_str() + start.size());
     }
   }
@@ -204,15 +157,23 @@ MappedMemory HostGroup::State::await_name(int worker, std::string_view what, Seg
   }
 }
 
+void HostGroup::State::fail_layout(int worker) const {
+  throw CommError(
+      fmt::format("worker {} on this host lays out shared memory unlike worker {}: do all run the "
+                  "same build of "
+                  "gangway and the same job?",
+                  worker, setup.worker));
+}
+
 void HostGroup::State::report(Progress progress) {
   self().control->progress.store(progress, std::memory_order_release);
 }
 
 void HostGroup::State::await_progress(Progress progress, const Deadline& deadline) const {
-  for (const Member& member : members) {
-    while (member.control->progress.load(std::memory_order_acquire) < progress) {
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    while (members[m].control->progress.load(std::memory_order_acquire) < progress) {
       if (deadline.expired()) {
-        fail_silent(member.control->worker, deadline);
+        fail_silent(setup.members[m], deadline);
       }
       rest(kPollPeriod);
     }
@@ -224,26 +185,23 @@ void HostGroup::State::open_controls(const Deadline& deadline) {
     if (m == position) {
       continue;
     }
-    Member& member = members[m];
-    const int worker = setup.members[m];
-    member.control_memory = await_name(
-        worker, "control", m == 0 ? SegmentAccess::kReadWrite : SegmentAccess::kRead, deadline);
-    const MappedRange range = member.control_memory.get();
-    member.control = static_cast<Control*>(range.data);
-    if (range.bytes != control_bytes(setup.num_flags) || member.control->magic != kMagic ||
-        member.control->worker != worker || member.control->epoch != setup.epoch) {
-      throw CommError(fmt::format(
-          "worker {} on this host shares memory of another layout than worker {}: do all run the "
-          "same build of gangway and the same job?",
-          worker, setup.worker));
+    const SegmentAccess access = m == 0 ? SegmentAccess::kReadWrite : SegmentAccess::kRead;
+    members[m].control_memory = await_name(setup.members[m], "control", access, deadline);
+    const MappedRange range = members[m].control_memory.get();
+    if (range.bytes != control_bytes(setup.num_flags)) {
+      fail_layout(setup.members[m]);
     }
+    members[m].control = static_cast<Control*>(range.data);
   }
 }
 
 void HostGroup::State::compare_controls() const {
   const Control& first = *members.front().control;
-  for (const Member& member : members) {
-    const Control& other = *member.control;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const Control& other = *members[m].control;
+    if (other.magic != kMagic || other.worker != setup.members[m] || other.epoch != setup.epoch) {
+      fail_layout(setup.members[m]);
+    }
     if (other.fingerprint != first.fingerprint || other.num_own != first.num_own ||
         other.num_shared != first.num_shared) {
       throw CommError(fmt::format(

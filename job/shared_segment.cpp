@@ -148,6 +148,11 @@ MappedMemory map_segment(const fs::path& path, SegmentAccess access) {
                   PROT_READ | (writes ? PROT_WRITE : 0), path);
 }
 
+bool is_segment_in_use(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 std::size_t reap_segments(const fs::path& folder) {
   std::size_t reaped = 0;
   std::error_code failure;

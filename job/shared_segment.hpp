@@ -65,6 +65,9 @@ enum class SegmentAccess { kRead, kReadWrite };
 /// @throws EnvironmentError where it belongs to another user or cannot be mapped.
 [[nodiscard]] MappedMemory map_segment(const std::filesystem::path& path, SegmentAccess access);
 
+/// Whether there is a segment of that name, not yet mapped by all, whose creator lives.
+[[nodiscard]] bool is_segment_in_use(const std::filesystem::path& path);
+
 /// Removes the segments in `folder` whose creator no longer lives; those of other users and of the
 /// living stay. Returns how many; a folder that cannot be read has none.
 std::size_t reap_segments(const std::filesystem::path& folder = kSharedMemoryFolder);

@@ -67,6 +67,13 @@ Reducer::Reducer(Transport& transport, Setup setup)
       mean_(setup_.layout->size()),
       squares_(setup_.layout->parameter_range().size() / kBlockElements),
       finished_at_(setup_.plan->num_buckets()) {
+  const auto own = static_cast<std::size_t>(transport.worker());
+  if (setup_.partials->partials() !=
+      whole_subtrees(setup_.ranges[own], setup_.num_microbatches)) {
+    throw InvariantError(fmt::format(
+        "network {}: worker {} sums other micro-batches than its range; please report this",
+        setup_.network, own));
+  }
   if (routes_.host_members != setup_.host->members()) {
     throw InvariantError(fmt::format("network {}: the group of this host has {} workers, not {}; "
                                      "please report this",
@@ -149,7 +156,7 @@ bool Reducer::advance() {
   if (opened_.load(std::memory_order_acquire) != exchange_) {
     begin();
     moved = true;
-  } else if (needs() == Need::kNothing) {
+  } else if (!in_hand_) {  // not needs(): `open` changes that before it is done
     return false;
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
@@ -186,6 +193,7 @@ void Reducer::begin() {
            incoming.peer});
     }
   }
+  in_hand_ = true;
   agreement_sent_ = agreed_ = stall_told_ = false;
   scale_ = 1.0F;
   last_progress_ = Clock::now();
@@ -368,13 +376,16 @@ bool Reducer::advance_agreement() {
   return true;
 }
 
-bool Reducer::all_done() {
-  return sends_.empty() && std::ranges::all_of(buckets_, &Bucket::done);
+bool Reducer::all_done() const {
+  // A worker that owns no slice can have all weights before it knows the norm.
+  return (clip_norm_ == 0.0 || agreed_) && sends_.empty() &&
+         std::ranges::all_of(buckets_, &Bucket::done);
 }
 
 void Reducer::set_need() {
+  in_hand_ = !all_done();
   Need need = Need::kNothing;
-  if (!all_done()) {
+  if (in_hand_) {
     need = Need::kCompute;
     for (const Bucket& bucket : buckets_) {
       if (bucket.left && !bucket.done) {

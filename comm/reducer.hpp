@@ -111,7 +111,7 @@ class Reducer final : public Exchange {
   bool update(std::size_t index);
   bool offer(std::size_t index);
   bool advance_agreement();
-  bool all_done();
+  [[nodiscard]] bool all_done() const;
   void check_deadline();
   /// Who is awaited for what; the worker is -1 where it is not one alone.
   struct Missing {
@@ -141,6 +141,7 @@ class Reducer final : public Exchange {
 
   // Lane thread.
   std::uint64_t exchange_ = 0;  // number of the one in hand; also the value of its flags
+  bool in_hand_ = false;
   std::vector<Bucket> buckets_;
   std::vector<TreeSummand> host_sources_;  // partials of the own host's workers, ascending
   std::vector<TreeSummand> sources_;       // those and the other hosts' sums, ascending

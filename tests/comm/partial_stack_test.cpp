@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <span>
 #include <vector>
 
+#include "comm/host_group.hpp"
+#include "job/errors.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {
@@ -37,22 +40,28 @@ std::vector<float> sum_of(MicrobatchRange node) {
 
 void push_range(PartialStack& stack, MicrobatchRange range) {
   for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
-    Arena& arena = stack.open_leaf();
+    float* const gradient = stack.open_leaf();
     const std::vector<float> values = leaf(microbatch);
     for (std::size_t i = 0; i < kElements; ++i) {
-      arena.data()[i] += values[i];
+      gradient[i] += values[i];
     }
     stack.push(microbatch);
   }
+}
+
+/// Ranges that meet: as buckets are folded.
+void fold_in_pieces(PartialStack& stack) {
+  stack.fold({64, kElements});
+  stack.fold({0, 1});
+  stack.fold({1, 64});
 }
 
 void expect_partials(const PartialStack& stack, MicrobatchRange range, int m) {
   const std::vector<MicrobatchRange> expected = whole_subtrees(range, m);
   ASSERT_EQ(stack.partials().size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const PartialStack::Partial& partial = stack.partials()[i];
-    ASSERT_EQ(partial.microbatches, expected[i]);
-    ASSERT_TRUE(same_bits({partial.sum, kElements}, sum_of(expected[i])));
+    ASSERT_EQ(stack.partials()[i], expected[i]);
+    ASSERT_TRUE(same_bits({stack.partial(i), kElements}, sum_of(expected[i])));
   }
 }
 
@@ -62,57 +71,79 @@ void for_every_range(const Check& check) {
     for (int begin = 0; begin < m; ++begin) {
       for (int end = begin + 1; end <= m; ++end) {
         SCOPED_TRACE(testing::Message() << "[" << begin << ", " << end << ") of " << m);
-        check(MicrobatchRange{begin, end}, m);
+        HostGroup host = HostGroup::alone(0, 0);
+        check(PartialStack(host, kElements, {begin, end}, m), MicrobatchRange{begin, end}, m);
       }
     }
   }
 }
 
 TEST(PartialStack, LeavesTheWholeSubtreesOfItsRangeBitForBit) {
-  for_every_range([](MicrobatchRange range, int m) {
-    PartialStack stack(kElements, m);
+  for_every_range([](PartialStack stack, MicrobatchRange range, int m) {
     push_range(stack, range);
+    fold_in_pieces(stack);
     expect_partials(stack, range, m);
   });
 }
 
+TEST(PartialStack, FoldsOnlyTheRangesThatItIsTold) {
+  HostGroup host = HostGroup::alone(0, 0);
+  PartialStack stack(host, kElements, {0, 4}, 4);
+  push_range(stack, {0, 4});
+  stack.fold({10, 20});
+  const std::vector<float> half = sum_of({0, 2});
+  const std::vector<float> whole = sum_of({0, 4});
+  for (std::size_t i = 0; i < kElements; ++i) {
+    ASSERT_EQ(stack.partial(0)[i], i >= 10 && i < 20 ? whole[i] : half[i]) << i;
+  }
+}
+
 TEST(PartialStack, NeedsAboutLogTwoBuffersForARangeThatIsAWholeSubtree) {
+  HostGroup host = HostGroup::alone(0, 0);
   for (const int m : {1, 2, 4, 8, 16}) {
-    PartialStack stack(kElements, m);
-    push_range(stack, {0, m});
+    const PartialStack stack(host, kElements, {0, m}, m);
     EXPECT_LE(stack.num_buffers(), static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(m)))) << m;
   }
 }
 
 TEST(PartialStack, NeedsFewBuffersForAnyRange) {
-  for_every_range([](MicrobatchRange range, int m) {
-    PartialStack stack(kElements, m);
-    push_range(stack, range);
+  for_every_range([](const PartialStack& stack, MicrobatchRange range, int m) {
     const auto log_two = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(range.size())));
     // One more than the partials that remain, or the height of the subtree under construction beside those before it.
     ASSERT_LE(stack.num_buffers(), whole_subtrees(range, m).size() + log_two);
   });
 }
 
-TEST(PartialStack, GivesTheSameSumsWithTheBuffersOfAnEarlierPhase) {
-  for_every_range([](MicrobatchRange range, int m) {
-    PartialStack stack(kElements, m);
+TEST(PartialStack, LaysItsBuffersOneBehindTheOtherInTheMemoryOfTheHost) {
+  for_every_range([](const PartialStack& stack, MicrobatchRange, int) {
+    for (std::size_t i = 0; i < stack.partials().size(); ++i) {
+      ASSERT_EQ(stack.partial(i), stack.partial(0) + i * kElements);
+    }
+  });
+  HostGroup host = HostGroup::alone(0, 0);
+  const Arena other = host.allocate_own(7);
+  const PartialStack stack(host, kElements, {0, 3}, 3);
+  EXPECT_EQ(stack.host_index(), 1U);
+  EXPECT_EQ(host.own_memory(0, stack.host_index()), stack.partial(0));
+  EXPECT_EQ(host.own_size(0, stack.host_index()), stack.num_buffers() * kElements);
+}
+
+TEST(PartialStack, GivesTheSameSumsInTheNextPhase) {
+  for_every_range([](PartialStack stack, MicrobatchRange range, int m) {
     push_range(stack, range);
-    const std::size_t buffers = stack.num_buffers();
-    stack.clear();
-    EXPECT_TRUE(stack.partials().empty());
+    fold_in_pieces(stack);
     push_range(stack, range);
+    fold_in_pieces(stack);
     expect_partials(stack, range, m);
-    ASSERT_EQ(stack.num_buffers(), buffers);
   });
 }
 
 TEST(PartialStack, OpensZeroedLeaves) {
-  PartialStack stack(kElements, 4);
+  HostGroup host = HostGroup::alone(0, 0);
+  PartialStack stack(host, kElements, {0, 4}, 4);
   push_range(stack, {0, 4});
-  stack.clear();
   for (int microbatch = 0; microbatch < 4; ++microbatch) {
-    for (const float value : stack.open_leaf().range({0, kElements})) {
+    for (const float value : std::span(stack.open_leaf(), kElements)) {
       ASSERT_EQ(value, 0.0F);
     }
     stack.push(microbatch);
@@ -120,10 +151,32 @@ TEST(PartialStack, OpensZeroedLeaves) {
 }
 
 TEST(PartialStack, ForgetsALeafThatWasOpenedButNotPushed) {
-  PartialStack stack(kElements, 2);
-  stack.open_leaf().data()[3] = 8.0F;
+  HostGroup host = HostGroup::alone(0, 0);
+  PartialStack stack(host, kElements, {0, 2}, 2);
+  stack.open_leaf()[3] = 8.0F;
   push_range(stack, {0, 2});
+  fold_in_pieces(stack);
   expect_partials(stack, {0, 2}, 2);
+}
+
+TEST(PartialStack, RefusesAMicrobatchOutOfTurn) {
+  HostGroup host = HostGroup::alone(0, 0);
+  PartialStack stack(host, kElements, {2, 4}, 4);
+  (void)stack.open_leaf();
+  EXPECT_THROW(stack.push(3), InvariantError);
+  EXPECT_THROW(stack.push(0), InvariantError);
+  stack.push(2);
+  EXPECT_THROW(stack.push(2), InvariantError);
+  stack.push(3);
+  EXPECT_THROW(stack.push(4), InvariantError);  // the leaf after the last was not opened
+}
+
+TEST(PartialStack, OfAWorkerWithoutMicrobatchesHoldsNothing) {
+  HostGroup host = HostGroup::alone(0, 0);
+  PartialStack stack(host, kElements, {1, 1}, 1);
+  stack.fold({0, kElements});
+  EXPECT_TRUE(stack.partials().empty());
+  EXPECT_EQ(stack.num_buffers(), 0U);
 }
 
 }  // namespace

@@ -131,45 +131,59 @@ TEST(Reducer, RefusesAMessageOfAnotherLength) {
   EXPECT_THAT(failures[1], AllOf(HasSubstr("worker 0 sent"), HasSubstr("where 114688 were expected")));
 }
 
+/// What a reducer is built from, on worker 0 of 2.
+struct Parts {
+  ArenaLayout layout = toy_layout();
+  BucketPlan plan{layout, 2, 1};
+  Arena weights{layout.size()};
+  MomentumUpdater updater{layout, weights};
+  HostGroup host = HostGroup::alone(0, 2 * kFlagsPerNetwork);
+  PartialStack stack{host, layout.size(), {0, 2}, 4};
+  LoopbackHub hub{2};
+  LoopbackTransport transport{hub, 0};
+
+  [[nodiscard]] Reducer::Setup setup() {
+    return {.layout = &layout,
+            .plan = &plan,
+            .weights = &weights,
+            .updater = &updater,
+            .partials = &stack,
+            .host = &host,
+            .ranges = toy_ranges(4, 2),
+            .num_microbatches = 4};
+  }
+};
+
 TEST(Reducer, RefusesPartialsThatAreNotThoseOfItsRange) {
-  const ArenaLayout layout = toy_layout();
-  const BucketPlan plan(layout, 2, 1);
-  Arena weights(layout.size());
-  MomentumUpdater updater(layout, weights);
-  LoopbackHub hub(2);
-  LoopbackTransport transport(hub, 0);
-  Reducer reducer(transport, {.layout = &layout,
-                              .plan = &plan,
-                              .weights = &weights,
-                              .updater = &updater,
-                              .ranges = toy_ranges(4, 2),
-                              .num_microbatches = 4});
-  EXPECT_THROW(reducer.start({}), InvariantError);
-  EXPECT_THROW(reducer.start({{{2, 4}, weights.data()}}), InvariantError);
+  Parts parts;
+  Reducer::Setup setup = parts.setup();
+  EXPECT_NO_THROW(Reducer(parts.transport, setup));
+  PartialStack none(parts.host, parts.layout.size(), {0, 0}, 4);
+  setup.partials = &none;
+  EXPECT_THROW(Reducer(parts.transport, setup), InvariantError);
+  PartialStack others(parts.host, parts.layout.size(), {2, 4}, 4);
+  setup.partials = &others;
+  EXPECT_THROW(Reducer(parts.transport, setup), InvariantError);
 }
 
 TEST(Reducer, RefusesASetupForAnotherNumberOfWorkers) {
-  const ArenaLayout layout = toy_layout();
-  const BucketPlan plan(layout, 2, 1);
-  const BucketPlan other_plan(layout, 3, 1);
-  Arena weights(layout.size());
-  MomentumUpdater updater(layout, weights);
-  LoopbackHub hub(2);
-  LoopbackTransport transport(hub, 0);
-  const auto make = [&](const BucketPlan& chosen, std::vector<MicrobatchRange> ranges) {
-    return Reducer(transport, {.layout = &layout,
-                               .plan = &chosen,
-                               .weights = &weights,
-                               .updater = &updater,
-                               .ranges = std::move(ranges),
-                               .num_microbatches = 4});
+  Parts parts;
+  const BucketPlan other_plan(parts.layout, 3, 1);
+  const auto make = [&](const BucketPlan& chosen, std::vector<MicrobatchRange> ranges, std::vector<int> hosts = {}) {
+    Reducer::Setup setup = parts.setup();
+    setup.plan = &chosen;
+    setup.ranges = std::move(ranges);
+    setup.hosts = std::move(hosts);
+    return Reducer(parts.transport, setup).needs();
   };
-  EXPECT_NO_THROW(make(plan, toy_ranges(4, 2)));
+  EXPECT_NO_THROW(make(parts.plan, toy_ranges(4, 2)));
   EXPECT_THROW(make(other_plan, toy_ranges(4, 2)), InvariantError);
-  EXPECT_THROW(make(plan, toy_ranges(4, 3)), InvariantError);
-  EXPECT_THROW(make(plan, {{0, 2}, {3, 4}}), InvariantError);
-  EXPECT_THROW(make(plan, {{0, 2}, {1, 4}}), InvariantError);
-  EXPECT_THROW(make(plan, {{0, 2}, {2, 3}}), InvariantError);
+  EXPECT_THROW(make(parts.plan, toy_ranges(4, 3)), InvariantError);
+  EXPECT_THROW(make(parts.plan, {{0, 2}, {3, 4}}), InvariantError);
+  EXPECT_THROW(make(parts.plan, {{0, 2}, {1, 4}}), InvariantError);
+  EXPECT_THROW(make(parts.plan, {{0, 2}, {2, 3}}), InvariantError);
+  EXPECT_THROW(make(parts.plan, toy_ranges(4, 2), {0, 1, 2}), InvariantError);
+  EXPECT_THROW(make(parts.plan, toy_ranges(4, 2), {0, 0}), InvariantError);  // the group has one worker
 }
 
 }  // namespace

@@ -5,14 +5,19 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/arena.hpp"
+#include "comm/host_group.hpp"
+#include "comm/lane.hpp"
 #include "comm/partial_stack.hpp"
 #include "comm/reducer.hpp"
 
@@ -48,18 +53,19 @@ inline float scattered(std::uint64_t key) {
   key = (key ^ (key >> 30U)) * 0xbf58476d1ce4e5b9ULL;  // SplitMix64's finaliser
   key = (key ^ (key >> 27U)) * 0x94d049bb133111ebULL;
   key ^= key >> 31U;
-  const auto signed_fraction = static_cast<float>(static_cast<std::int32_t>(key >> 32U)) * 0x1p-31F;
-  return std::ldexp(signed_fraction, -static_cast<int>(key & 15U));
+  const auto signed_fraction = static_cast<float>(static_cast<std::int32_t>(key >> 32U));
+  const auto power_of_two = std::bit_cast<float>(static_cast<std::uint32_t>(96U - (key & 15U)) << 23U);  // 2^-31 …
+  return signed_fraction * power_of_two;
 }
 
 /// Adds the gradient of one micro-batch; padding stays zero. Statistics do not depend on the weights.
-inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch, Arena& gradient) {
+inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch, float* gradient) {
   const auto fill = [&](const std::vector<ArenaEntry>& entries, float weight_factor) {
     for (const ArenaEntry& entry : entries) {
       for (std::size_t i = entry.offset; i < entry.offset + entry.elements; ++i) {
         const auto turn = (static_cast<std::uint64_t>(step) << 8U) + static_cast<std::uint64_t>(microbatch);
         const std::uint64_t key = (turn << 32U) + i;
-        gradient.data()[i] += scattered(key * 0x9e3779b97f4a7c15ULL) + weight_factor * weights.data()[i];
+        gradient[i] += scattered(key * 0x9e3779b97f4a7c15ULL) + weight_factor * weights.data()[i];
       }
     }
   };
@@ -98,10 +104,7 @@ class MomentumUpdater final : public SliceUpdater {
 };
 
 /// Largest norm of a mean gradient; about half of what the toy gradients have, so that clipping always acts.
-inline float clip_scale(Agreement agreement) {
-  constexpr double kMaximum = 5.0;
-  return static_cast<float>(std::min(1.0, kMaximum / std::sqrt(agreement.squared_norm)));
-}
+inline constexpr double kToyClipNorm = 5.0;
 
 /// What a worker ends with: the same on all workers of a job.
 struct ToyResult {
@@ -110,73 +113,175 @@ struct ToyResult {
   std::uint64_t bytes_sent = 0;
 };
 
-/// One worker of a toy job.
-class ToyWorker {
+struct ToySetup {
+  ToyJob job;
+  std::size_t num_buckets = 3;
+  std::chrono::milliseconds timeout{60'000};
+  std::vector<int> hosts = {};  ///< by worker; empty: each its own
+  std::string token = {};       ///< of the memory that the workers of a host share
+  int network = 1;
+  std::function<void(const std::string&)> on_stall = {};
+};
+
+/// The group of the transport's worker; not connected.
+inline HostGroup toy_host(const Transport& transport, const ToySetup& setup, std::size_t num_networks = 2) {
+  const int worker = transport.worker();
+  std::vector<int> members;
+  for (int other = 0; other < static_cast<int>(setup.hosts.size()); ++other) {
+    if (setup.hosts[static_cast<std::size_t>(other)] == setup.hosts[static_cast<std::size_t>(worker)]) {
+      members.push_back(other);
+    }
+  }
+  if (members.empty()) {
+    members.push_back(worker);
+  }
+  return HostGroup({.members = members,
+                    .worker = worker,
+                    .epoch = transport.epoch(),
+                    .token = setup.token,
+                    .num_flags = num_networks * kFlagsPerNetwork});
+}
+
+/// One network of a toy job on one worker. All workers make theirs, connect the group, then `build_reducer`.
+class ToyNetwork {
  public:
-  struct Setup {
-    ToyJob job;
-    std::size_t num_buckets = 3;
-    std::chrono::milliseconds timeout{60'000};
-  };
-
-  ToyWorker(Transport& transport, const ArenaLayout& layout, Setup setup)
+  ToyNetwork(Transport& transport, HostGroup& host, const ArenaLayout& layout, ToySetup setup)
       : transport_(transport),
+        host_(host),
         layout_(layout),
-        setup_(setup),
-        plan_(layout, transport.num_workers(), setup.num_buckets),
-        weights_(layout.size()),
+        setup_(std::move(setup)),
+        ranges_(toy_ranges(setup_.job.num_microbatches, transport.num_workers())),
+        plan_(layout, transport.num_workers(), setup_.num_buckets),
+        weights_(host.allocate_shared(layout.size(), Deadline(setup_.timeout))),
         updater_(layout, weights_),
-        stack_(layout.size(), setup.job.num_microbatches),
-        reducer_(transport, {.network = 1,
-                             .layout = &layout_,
-                             .plan = &plan_,
-                             .weights = &weights_,
-                             .updater = &updater_,
-                             .ranges = toy_ranges(setup.job.num_microbatches, transport.num_workers()),
-                             .num_microbatches = setup.job.num_microbatches,
-                             .timeout = setup.timeout}) {}
+        stack_(host, layout.size(), own_range(), setup_.job.num_microbatches) {}
 
-  void start(int step) {
-    const MicrobatchRange own = toy_ranges(setup_.job.num_microbatches,
-                                           transport_.num_workers())[static_cast<std::size_t>(transport_.worker())];
-    stack_.clear();
-    for (int microbatch = own.begin; microbatch < own.end; ++microbatch) {
+  void build_reducer() {
+    reducer_.emplace(transport_, Reducer::Setup{.network = setup_.network,
+                                                .layout = &layout_,
+                                                .plan = &plan_,
+                                                .weights = &weights_,
+                                                .updater = &updater_,
+                                                .partials = &stack_,
+                                                .host = &host_,
+                                                .ranges = ranges_,
+                                                .hosts = setup_.hosts,
+                                                .num_microbatches = setup_.job.num_microbatches,
+                                                .timeout = setup_.timeout,
+                                                .on_stall = setup_.on_stall});
+  }
+
+  /// The gradients of all local micro-batches, without a word to the reducer.
+  void compute(int step) {
+    for (int microbatch = own_range().begin; microbatch < own_range().end; ++microbatch) {
       add_gradient(layout_, weights_, step, microbatch, stack_.open_leaf());
       stack_.push(microbatch);
     }
-    reducer_.start(stack_.partials());
   }
 
-  void finish() {
-    float scale = 1.0F;
+  void open() { reducer_->open(setup_.job.clipping == Clipping::kByNorm ? kToyClipNorm : 0.0); }
+
+  /// After an exchange.
+  void note_norm() {
     if (setup_.job.clipping == Clipping::kByNorm) {
-      const Agreement agreement = reducer_.agree();
-      squared_norms_.push_back(agreement.squared_norm);
-      scale = clip_scale(agreement);
+      squared_norms_.push_back(reducer_->squared_norm());
     }
-    reducer_.update(scale);
   }
 
-  [[nodiscard]] ToyResult run() {
-    for (int step = 0; step < setup_.job.num_updates; ++step) {
-      start(step);
-      finish();
-    }
+  [[nodiscard]] ToyResult result() const {
     return {{weights_.data(), weights_.data() + weights_.size()}, squared_norms_, transport_.bytes_sent()};
   }
 
+  [[nodiscard]] Reducer& reducer() { return *reducer_; }
   [[nodiscard]] MomentumUpdater& updater() { return updater_; }
+  [[nodiscard]] const BucketPlan& plan() const { return plan_; }
 
  private:
+  [[nodiscard]] MicrobatchRange own_range() const {
+    return ranges_[static_cast<std::size_t>(transport_.worker())];
+  }
+
   Transport& transport_;
+  HostGroup& host_;
   const ArenaLayout& layout_;
-  Setup setup_;
+  ToySetup setup_;
+  std::vector<MicrobatchRange> ranges_;
   BucketPlan plan_;
   Arena weights_;
   MomentumUpdater updater_;
   PartialStack stack_;
-  Reducer reducer_;
+  std::optional<Reducer> reducer_;
   std::vector<double> squared_norms_;
+};
+
+/// One worker of a toy job.
+class ToyWorker {
+ public:
+  ToyWorker(Transport& transport, const ArenaLayout& layout, ToySetup setup)
+      : transport_(transport),
+        num_updates_(setup.job.num_updates),
+        host_(toy_host(transport, setup)),
+        network_(transport, host_, layout, setup) {
+    host_.connect(network_.plan().hash(), Deadline(setup.timeout));
+    network_.build_reducer();
+  }
+
+  /// Computes, and sends what can be sent without waiting.
+  void start(int step) {
+    network_.compute(step);
+    network_.open();
+    (void)reducer().all_ready();
+    while (reducer().advance()) {
+    }
+  }
+
+  void finish() {
+    while (reducer().needs() != Exchange::Need::kNothing) {
+      if (!reducer().advance()) {
+        transport_.idle();
+      }
+    }
+    network_.note_norm();
+  }
+
+  /// All steps, driven by the calling thread.
+  [[nodiscard]] ToyResult run() {
+    for (int step = 0; step < num_updates_; ++step) {
+      start(step);
+      finish();
+    }
+    return network_.result();
+  }
+
+  /// All steps, the exchanges driven by `lane`, one bucket after the other becoming ready.
+  [[nodiscard]] ToyResult run(Lane& lane) {
+    lane.attach(reducer());
+    lane.listen_to(&host_, Lane::Core::kShared);
+    for (int step = 0; step < num_updates_; ++step) {
+      network_.open();
+      network_.compute(step);
+      for (std::size_t bucket = 0; bucket < network_.plan().num_buckets(); ++bucket) {
+        reducer().bucket_ready(bucket);
+        lane.wake();
+      }
+      lane.wait(reducer());
+      network_.note_norm();
+    }
+    lane.listen_to(nullptr, Lane::Core::kShared);
+    lane.detach(reducer());
+    return network_.result();
+  }
+
+  [[nodiscard]] ToyNetwork& network() { return network_; }
+  [[nodiscard]] Reducer& reducer() { return network_.reducer(); }
+  [[nodiscard]] MomentumUpdater& updater() { return network_.updater(); }
+  [[nodiscard]] HostGroup& host() { return host_; }
+
+ private:
+  Transport& transport_;
+  int num_updates_;
+  HostGroup host_;
+  ToyNetwork network_;
 };
 
 /// Equal as bits: tells 0 from -0, and a NaN equals itself.

@@ -46,10 +46,10 @@ Values sum_by_definition(const std::vector<Values>& all, MicrobatchRange node, f
   return sum;
 }
 
-std::vector<TreeSummand> leaf_summands(const std::vector<Values>& all, std::size_t offset) {
+std::vector<TreeSummand> leaf_summands(const std::vector<Values>& all) {
   std::vector<TreeSummand> summands;
   for (int m = 0; m < static_cast<int>(all.size()); ++m) {
-    summands.push_back({{m, m + 1}, all[static_cast<std::size_t>(m)].data() + offset});
+    summands.push_back({{m, m + 1}, all[static_cast<std::size_t>(m)].data()});
   }
   return summands;
 }
@@ -58,7 +58,7 @@ TEST(TreeSum, FollowsTheTreeBitForBit) {
   for (int m = 1; m <= 16; ++m) {
     const std::vector<Values> all = leaves(m);
     Values out(kElements);
-    tree_sum(leaf_summands(all, 0), m, 0.3F, out);
+    tree_sum(leaf_summands(all), {0, m}, 0.3F, out);
     EXPECT_TRUE(same_bits(out, sum_by_definition(all, {0, m}, 0.3F))) << m;
   }
 }
@@ -79,7 +79,7 @@ TEST(TreeSum, GivesTheSameBitsForAnySlicing) {
     Values out(kElements);
     for (std::size_t begin = 0; begin < kElements; begin += slice) {
       const std::size_t size = std::min(slice, kElements - begin);
-      tree_sum(leaf_summands(all, begin), 7, 1.0F, std::span(out).subspan(begin, size));
+      tree_sum(leaf_summands(all), {0, 7}, 1.0F, std::span(out).subspan(begin, size), begin);
     }
     EXPECT_TRUE(same_bits(out, whole)) << slice;
   }
@@ -103,17 +103,28 @@ TEST(TreeSum, GivesTheSameBitsForAnyCutIntoPartials) {
         summands.push_back({subtrees[i], sums[i].data()});
       }
       Values out(kElements);
-      tree_sum(summands, m, 0.125F, out);
+      tree_sum(summands, {0, m}, 0.125F, out);
       ASSERT_TRUE(same_bits(out, whole)) << "cut at " << cut << " of " << m;
     }
   }
 }
 
+TEST(TreeSum, SumsASubtreeAsThePartOfTheWholeThatItIs) {
+  const std::vector<Values> all = leaves(7);
+  for (const MicrobatchRange root : {MicrobatchRange{0, 3}, MicrobatchRange{3, 7}, MicrobatchRange{5, 7}}) {
+    const std::vector<TreeSummand> summands = leaf_summands(all);
+    Values out(kElements);
+    tree_sum(std::span(summands).subspan(static_cast<std::size_t>(root.begin), static_cast<std::size_t>(root.size())),
+             root, 1.0F, out);
+    EXPECT_TRUE(same_bits(out, sum_by_definition(all, root, 1.0F))) << root.begin;
+  }
+}
+
 TEST(TreeSum, RefusesSummandsThatDoNotCoverTheTree) {
   const std::vector<Values> all = leaves(4);
-  const std::vector<TreeSummand> complete = leaf_summands(all, 0);
+  const std::vector<TreeSummand> complete = leaf_summands(all);
   Values out(kElements);
-  const auto sum = [&](std::vector<TreeSummand> summands) { tree_sum(summands, 4, 1.0F, out); };
+  const auto sum = [&](std::vector<TreeSummand> summands) { tree_sum(summands, {0, 4}, 1.0F, out); };
   EXPECT_THROW(sum({}), InvariantError);
   EXPECT_THROW(sum({complete[0], complete[1], complete[2]}), InvariantError);
   EXPECT_THROW(sum({complete[0], complete[2], complete[3]}), InvariantError);

@@ -307,6 +307,8 @@ void HostGroup::connect(std::uint64_t fingerprint, const Deadline& deadline) {
   state.waiters = &state.members.front().control->waiters;
 }
 
+std::size_t HostGroup::num_own() const { return state_->self().own.size(); }
+
 const float* HostGroup::own_memory(std::size_t member, std::size_t index) const {
   return state_->members.at(member).own.at(index);
 }

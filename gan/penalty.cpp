@@ -102,10 +102,10 @@ std::vector<at::Tensor> BlockwisePenalty::penalty_gradient(double* value) const 
   return vector_jacobian({penalty}, {gradient}, {at::ones_like(penalty)}, /*create_graph=*/false);
 }
 
-double BlockwisePenalty::backward() {
+double BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block) {
   double value = 0.0;
   sweep_second_order(penalty_gradient(&value));
-  sweep_adjoints();
+  sweep_adjoints(on_block);
   cuts_.clear();
   return value;
 }
@@ -125,7 +125,7 @@ void BlockwisePenalty::sweep_second_order(std::vector<at::Tensor> incoming) {
   }
 }
 
-void BlockwisePenalty::sweep_adjoints() {
+void BlockwisePenalty::sweep_adjoints(const std::function<void(std::size_t)>& on_block) {
   at::Tensor adjoint;  // of the current block's output, from the blocks behind it
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
@@ -139,6 +139,9 @@ void BlockwisePenalty::sweep_adjoints() {
       accumulate(cut.adjoints.front(), gradients[0]);
     }
     adjoint = cut.adjoints.front();
+    if (on_block) {
+      on_block(i);
+    }
   }
 }
 

@@ -12,6 +12,8 @@
 //   the weight gradients
 #pragma once
 
+#include <functional>
+
 #include "gan/network.hpp"
 
 namespace gangway::gan {
@@ -31,8 +33,10 @@ class BlockwisePenalty {
   void forward(const NamedTensors& in, const ForwardContext& context);
   /// Sweeps 3 and 4: adds the penalty's gradients to the parameters' `.grad`. Returns the penalty
   /// (times weight).
+  /// @param on_block  called with a block's index once all of its gradients are complete and its
+  /// weights are no longer needed; last block first
   /// @pre forward
-  [[nodiscard]] double backward();
+  [[nodiscard]] double backward(const std::function<void(std::size_t)>& on_block = {});
 
  private:
   /// One block cut out of the network: its inputs and what the sweeps know of them.
@@ -49,7 +53,7 @@ class BlockwisePenalty {
   void sweep_cotangents();
   [[nodiscard]] std::vector<at::Tensor> penalty_gradient(double* value) const;
   void sweep_second_order(std::vector<at::Tensor> incoming);
-  void sweep_adjoints();
+  void sweep_adjoints(const std::function<void(std::size_t)>& on_block);
   [[nodiscard]] std::vector<at::Tensor> trained(std::size_t block) const;
 
   Network& network_;

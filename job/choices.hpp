@@ -51,8 +51,14 @@ constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
 constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
   return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda, false}}};
 }
-constexpr std::array<Choice<TransportKind>, 2> choices(TransportKind) {
-  return {{{"auto", TransportKind::kAuto}, {"mpi", TransportKind::kMpi}}};
+constexpr std::array<Choice<TransportKind>, 4> choices(TransportKind) {
+  return {{{"auto", TransportKind::kAuto},
+           {"shm", TransportKind::kShm},
+           {"mpi", TransportKind::kMpi},
+           {"hierarchical", TransportKind::kHierarchical}}};
+}
+constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
+  return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};
 }
 constexpr std::array<Choice<bool>, 2> choices(bool) { return {{{"true", true}, {"false", false}}}; }
 

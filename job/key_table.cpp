@@ -248,8 +248,13 @@ void add_layout(Keys& keys) {
   keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
                            [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
   keys.push_back(choice_key(
-      {"layout.transport", "", "What carries data between workers"},
+      {"layout.transport", "",
+       "What carries data between workers: shared memory on one host, MPI, or both by hosts"},
       [](auto& job) -> auto& { return job.layout.transport; }));
+  keys.push_back(choice_key(
+      {"layout.overlap", "",
+       "What the exchange runs beside: nothing, the backward pass, or the other network's work too"},
+      [](auto& job) -> auto& { return job.layout.overlap; }));
   keys.push_back(
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
                [](auto& job) -> auto& { return job.layout.timeout_seconds; },

@@ -18,7 +18,9 @@ enum class OptimizerKind { kAdam, kAdamW };
 enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
-enum class TransportKind { kAuto, kMpi };
+enum class TransportKind { kAuto, kShm, kMpi, kHierarchical };
+/// What the exchange of gradients and weights runs beside. Only the speed depends on it.
+enum class Overlap { kNone, kWithin, kAcross };
 
 struct ModelSpec {
   ModelFamily family = ModelFamily::kDcgan;
@@ -106,6 +108,7 @@ struct LayoutSpec {
   int stages = 1;
   int tensor = 1;
   TransportKind transport = TransportKind::kAuto;
+  Overlap overlap = Overlap::kAcross;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
   bool operator==(const LayoutSpec&) const = default;
 };

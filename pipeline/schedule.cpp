@@ -2,96 +2,136 @@
 #include "pipeline/schedule.hpp"
 
 #include <array>
+#include <utility>
 
 namespace gangway::pipeline {
 namespace {
 
-/// Appends instructions that share phase, repeat, pass and micro-batch.
-struct Writer {
-  std::vector<Instruction>& list;
-  Instruction at = {};  // what the next instructions have in common
+/// Writes one step. Instructions of one micro-batch share phase, repeat, pass and micro-batch.
+class Writer {
+ public:
+  Writer(LocalMicrobatches local, Overlap overlap) : local_(local), overlap_(overlap) {}
 
+  void write_repeat(const Phase& phase, int repeat);
+  [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
+
+ private:
+  void write_pass(PassKind pass);
+  void write_leaf(const Phase& phase, int microbatch);
+  /// An instruction that looks at the network's weights or writes to its gradients.
+  void use(Operation operation, NetworkId network) {
+    await(network);
+    add(operation, network);
+  }
+  /// The backward that completes the gradients of the phase's network for a micro-batch and pass.
+  void complete(Operation operation, NetworkId network) {
+    if (is_last_ && overlap_ != Overlap::kNone) {
+      add(Operation::kArm, network);
+    }
+    add(operation, network);
+  }
+  void await(NetworkId network) {
+    bool& under_way = under_way_.at(static_cast<std::size_t>(network));
+    if (under_way) {
+      Instruction instruction{.operation = Operation::kAwait,
+                              .network = network,
+                              .phase = at_.phase,
+                              .repeat = at_.repeat};
+      list_.push_back(instruction);
+      under_way = false;
+    }
+  }
   void add(Operation operation, NetworkId network) {
-    Instruction instruction = at;
+    Instruction instruction = at_;
     instruction.operation = operation;
     instruction.network = network;
-    list.push_back(instruction);
+    list_.push_back(instruction);
   }
+
+  LocalMicrobatches local_;
+  Overlap overlap_;
+  std::vector<Instruction> list_;
+  Instruction at_;        // what the next instructions have in common
+  bool is_last_ = false;  // last pass over the last local micro-batch
+  // By network. What the step before has left under way is unknown, so it is awaited at first use.
+  std::array<bool, 2> under_way_ = {overlap_ == Overlap::kAcross, overlap_ == Overlap::kAcross};
 };
 
-void write_pass(Writer& writer, PassKind pass) {
+void Writer::write_pass(PassKind pass) {
   constexpr NetworkId kG = NetworkId::kGenerator;
   constexpr NetworkId kD = NetworkId::kDiscriminator;
   switch (pass) {
     case PassKind::kReal:
-      writer.add(Operation::kForward, kD);
-      writer.add(Operation::kBackward, kD);
+      use(Operation::kForward, kD);
+      complete(Operation::kBackward, kD);
       return;
     case PassKind::kFake:
     case PassKind::kRealFakePair:
-      writer.add(Operation::kForward, kG);
-      writer.add(Operation::kForward, kD);
-      writer.add(Operation::kBackward, kD);
+      use(Operation::kForward, kG);
+      use(Operation::kForward, kD);
+      complete(Operation::kBackward, kD);
       return;
     case PassKind::kGradientPenalty:
-      writer.add(Operation::kForward, kG);
+      use(Operation::kForward, kG);
       [[fallthrough]];
     case PassKind::kR1:
-      writer.add(Operation::kPenaltyForward, kD);
-      writer.add(Operation::kPenaltyBackward, kD);
+      use(Operation::kPenaltyForward, kD);
+      complete(Operation::kPenaltyBackward, kD);
       return;
     case PassKind::kGenerate:
     case PassKind::kGeneratePair:
-      writer.add(Operation::kForward, kG);
-      writer.add(Operation::kForward, kD);
-      writer.add(Operation::kBackward, kD);  // towards the images only
-      writer.add(Operation::kBackward, kG);
+      use(Operation::kForward, kG);
+      use(Operation::kForward, kD);
+      add(Operation::kBackward, kD);  // towards the images only
+      complete(Operation::kBackward, kG);
       return;
   }
 }
 
-void write_repeat(Writer& writer, const Phase& phase, LocalMicrobatches local) {
-  for (int microbatch = local.begin; microbatch < local.end; ++microbatch) {
-    writer.at.microbatch = microbatch;
-    writer.at.pass = 0;
-    writer.add(Operation::kOpenLeaf, phase.network);
-    for (std::size_t pass = 0; pass < phase.passes.size(); ++pass) {
-      writer.at.pass = static_cast<int>(pass);
-      write_pass(writer, phase.passes[pass]);
-    }
-    writer.at.pass = 0;
-    writer.add(Operation::kCloseLeaf, phase.network);
+void Writer::write_leaf(const Phase& phase, int microbatch) {
+  at_.microbatch = microbatch;
+  at_.pass = 0;
+  use(Operation::kOpenLeaf, phase.network);
+  for (std::size_t pass = 0; pass < phase.passes.size(); ++pass) {
+    at_.pass = static_cast<int>(pass);
+    is_last_ = microbatch + 1 == local_.end && pass + 1 == phase.passes.size();
+    write_pass(phase.passes[pass]);
   }
-  writer.at.microbatch = -1;
-  writer.add(Operation::kReduce, phase.network);
-  if (phase.clip_norm > 0.0) {
-    writer.add(Operation::kAgree, phase.network);
+  at_.pass = 0;
+  add(Operation::kCloseLeaf, phase.network);
+}
+
+void Writer::write_repeat(const Phase& phase, int repeat) {
+  at_ = {.phase = phase.index, .repeat = repeat};
+  for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
+    write_leaf(phase, microbatch);
   }
-  writer.add(Operation::kUpdate, phase.network);
+  at_.microbatch = -1;
+  add(Operation::kReduce, phase.network);
+  under_way_.at(static_cast<std::size_t>(phase.network)) = true;
+  if (overlap_ != Overlap::kAcross) {
+    await(phase.network);
+  }
 }
 
 }  // namespace
 
 std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
-                                            LocalMicrobatches local, std::int64_t step) {
-  std::vector<Instruction> list;
-  Writer writer{list};
+                                            LocalMicrobatches local, std::int64_t step,
+                                            Overlap overlap) {
+  Writer writer(local, overlap);
   for (const Phase& phase : phases) {
-    if (!runs_in(phase, step)) {
-      continue;
-    }
-    writer.at.phase = phase.index;
-    for (writer.at.repeat = 0; writer.at.repeat < phase.repeats; ++writer.at.repeat) {
-      write_repeat(writer, phase, local);
+    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
+      writer.write_repeat(phase, repeat);
     }
   }
-  return list;
+  return writer.take();
 }
 
 std::string describe(const Instruction& instruction) {
   static constexpr std::array kOperations = {"open leaf of",    "forward",          "backward",
                                              "penalty forward", "penalty backward", "close leaf of",
-                                             "reduce",          "agree on",         "update"};
+                                             "arm",             "reduce",           "await"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
   text += instruction.network == NetworkId::kGenerator ? " generator" : " discriminator";
   if (instruction.microbatch >= 0) {

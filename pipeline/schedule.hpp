@@ -19,9 +19,10 @@ enum class Operation {
   kPenaltyForward,   ///< first two sweeps of a penalty
   kPenaltyBackward,  ///< last two sweeps
   kCloseLeaf,        ///< the micro-batch's gradient is whole: add it to the worker's partials
-  kReduce,           ///< partials start to travel
-  kAgree,            ///< wait for what needs all gradients: the norm
-  kUpdate,           ///< slices are updated and new weights are everywhere
+  kArm,              ///< the phase's last backward follows: what it completes may travel at once
+  kReduce,           ///< all gradients are complete: what has not left travels now; sum, agreement
+                     ///< (where the phase clips), update and new weights follow by themselves
+  kAwait,            ///< wait until the network's new weights are everywhere
 };
 
 struct Instruction {
@@ -41,9 +42,15 @@ struct LocalMicrobatches {
 };
 
 /// The one-stage schedule: everything of a micro-batch on one worker, phase after phase.
+///
+/// `overlap` decides where gradients leave and where new weights are awaited: not at all beside
+/// compute (kNone), beside the last backward of the phase (kWithin), or until the network is next
+/// used (kAcross): the discriminator's exchange runs on under the generator's forward, the
+/// generator's under the next real images. A step so begins with weights that may still be on their
+/// way, and ends with such.
 [[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
                                                           LocalMicrobatches local,
-                                                          std::int64_t step);
+                                                          std::int64_t step, Overlap overlap);
 
 /// "update generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.
 [[nodiscard]] std::string describe(const Instruction& instruction);

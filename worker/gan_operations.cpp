@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gan/losses.hpp"
 #include "gan/random_tensors.hpp"
@@ -21,9 +22,15 @@ GanOperations::GanOperations(const Setup& setup)
       discriminator_(setup.discriminator),
       reals_(setup.reals),
       local_(setup.local),
-      generator_sync_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange),
+      generator_sync_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange,
+                      setup.worker),
       discriminator_sync_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
-                          setup.exchange) {}
+                          setup.exchange, setup.worker) {}
+
+void GanOperations::connect() {
+  generator_sync_.connect();
+  discriminator_sync_.connect();
+}
 
 void GanOperations::begin_step(std::int64_t step) {
   step_ = step;
@@ -47,17 +54,16 @@ void GanOperations::perform(const Instruction& instruction) {
       return penalty_backward(instruction);
     case Operation::kCloseLeaf:
       return sync(instruction.network).close_leaf(instruction.microbatch);
+    case Operation::kArm:
+      open_exchange(instruction);
+      return sync(instruction.network).arm();
     case Operation::kReduce:
+      if (!sync(instruction.network).is_open()) {
+        open_exchange(instruction);
+      }
       return sync(instruction.network).reduce();
-    case Operation::kAgree: {
-      // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
-      // clip_grad_norm_.
-      const double norm = sync(instruction.network).gradient_norm();
-      clip_scale_ = static_cast<float>(std::min(1.0, phase(instruction).clip_norm / (norm + 1e-6)));
-      return;
-    }
-    case Operation::kUpdate:
-      return update(instruction);
+    case Operation::kAwait:
+      return await(instruction.network);
   }
 }
 
@@ -164,7 +170,8 @@ void GanOperations::penalty_forward(const Instruction& at) {
 }
 
 void GanOperations::penalty_backward(const Instruction& at) {
-  const double value = penalty_->backward();
+  const double value = penalty_->backward(
+      [this](std::size_t block) { discriminator_sync_.complete_block(block); });
   if (phase(at).interval == 1) {
     add_discriminator_loss(at, value);
   }
@@ -172,9 +179,23 @@ void GanOperations::penalty_backward(const Instruction& at) {
   pass_ = {};
 }
 
-void GanOperations::update(const Instruction& at) {
-  sync(at.network).update(update_plan(at), clip_scale_);
-  clip_scale_ = 1.0F;
+void GanOperations::open_exchange(const Instruction& at) {
+  exchanged_phase_.at(static_cast<std::size_t>(at.network)) = at.phase;
+  sync(at.network).open(update_plan(at), phase(at).clip_norm);
+}
+
+void GanOperations::await(NetworkId network) {
+  sync(network).await();
+  Exposure exposure = sync(network).take_exposure();
+  if (!exposure.by_bucket.empty()) {
+    exposures_.push_back(
+        {exchanged_phase_.at(static_cast<std::size_t>(network)), std::move(exposure)});
+  }
+}
+
+void GanOperations::settle() {
+  await(NetworkId::kDiscriminator);
+  await(NetworkId::kGenerator);
 }
 
 NetworkUpdater::Plan GanOperations::update_plan(const Instruction& at) {
@@ -253,8 +274,12 @@ NetworkSync& GanOperations::sync(NetworkId network) {
   return network == NetworkId::kGenerator ? generator_sync_ : discriminator_sync_;
 }
 
-double GanOperations::take_exposed_seconds() {
-  return generator_sync_.take_exposed_seconds() + discriminator_sync_.take_exposed_seconds();
+std::vector<GanOperations::PhaseExposure> GanOperations::take_exposures() {
+  return std::exchange(exposures_, {});
+}
+
+std::size_t GanOperations::take_unfired() {
+  return generator_sync_.take_unfired() + discriminator_sync_.take_unfired();
 }
 
 }  // namespace gangway::worker

@@ -3,6 +3,7 @@
 // operation; the order is the schedule's. Compute thread.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -29,17 +30,30 @@ class GanOperations final : public pipeline::Operations {
     NetworkState& generator;
     NetworkState& discriminator;
     RealBatches& reals;
-    const Exchange& exchange;
+    const ExchangeSetup& exchange;
+    int worker;
     comm::MicrobatchRange local;
   };
+  /// Allocates in the host's memory. @pre its group is not connected
   explicit GanOperations(const Setup& setup);
+  /// @pre the host's group is connected
+  void connect();
 
   /// Names the step of the instructions that follow.
   void begin_step(std::int64_t step);
   void perform(const pipeline::Instruction& instruction) override;
 
   [[nodiscard]] const std::vector<MicrobatchLoss>& losses() const { return losses_; }
-  [[nodiscard]] double take_exposed_seconds();
+  /// Waits until no exchange is under way: the networks' states are those between two steps.
+  void settle();
+  /// The exchange of one phase's network.
+  struct PhaseExposure {
+    int phase = 0;
+    Exposure exposure;
+  };
+  /// Of the exchanges awaited since the last call, by the phase that began them.
+  [[nodiscard]] std::vector<PhaseExposure> take_exposures();
+  [[nodiscard]] std::size_t take_unfired();
 
  private:
   /// What a pass over one micro-batch has computed so far.
@@ -59,7 +73,8 @@ class GanOperations final : public pipeline::Operations {
   void backward_through_discriminator(const pipeline::Instruction& at);
   void penalty_forward(const pipeline::Instruction& at);
   void penalty_backward(const pipeline::Instruction& at);
-  void update(const pipeline::Instruction& at);
+  void open_exchange(const pipeline::Instruction& at);
+  void await(pipeline::NetworkId network);
 
   [[nodiscard]] pipeline::PassKind pass_kind(const pipeline::Instruction& at) const;
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;
@@ -87,7 +102,8 @@ class GanOperations final : public pipeline::Operations {
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
   std::vector<MicrobatchLoss> losses_;
   std::int64_t step_ = 0;
-  float clip_scale_ = 1.0F;  // from Agree to Update
+  std::array<int, 2> exchanged_phase_{};  // by network: whose exchange began last
+  std::vector<PhaseExposure> exposures_;
 };
 
 }  // namespace gangway::worker

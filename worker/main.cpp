@@ -19,6 +19,7 @@
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
 #include "worker/mpi_control_channel.hpp"
+#include "worker/neighbours.hpp"
 #include "worker/training.hpp"
 
 namespace gangway::worker {
@@ -60,19 +61,27 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
                     });
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   std::optional<JobSpec> job;
+  std::optional<Neighbours> neighbours;
   std::optional<Training> training;
   try {
     job = parse_job(welcome.job_yaml, "job of the coordinator");
     // Both threads that compute: the lane runs the optimiser.
     at::set_num_threads(job->numerics.threads);
     lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
-    training.emplace(Training::Setup{*job, welcome, link, transport, lane});
+    neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, transport, lane));
+    log->info("{}", neighbours->summary);
+    lane.listen_to(&neighbours->group, neighbours->core);
+    training.emplace(Training::Setup{
+        *job, welcome, link, transport, lane, neighbours->group, neighbours->hosts,
+        [&log](const std::string& stall) { log->warn("{}", stall); }});
     const ReadyInfo ready = training->ready_info();
     log->info("{}; {}; from step {}", ready.plan_summary,
               welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
               welcome.start_step);
     link.ready(ready);
     training->run();
+    training.reset();  // the lane lets go of the exchanges
+    lane.listen_to(nullptr, comm::Lane::Core::kShared);
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
   } catch (const StoppedByCoordinator& stopped) {

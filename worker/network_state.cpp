@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "job/control_protocol.hpp"
+
 namespace gangway::worker {
 namespace {
 
@@ -30,11 +32,13 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
 }  // namespace
 
 NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers,
-                           Averaging averaging)
+                           Averaging averaging, comm::HostGroup* host)
     : network_(network),
       layout_(layout_of(network)),
       plan_(layout_, num_workers, comm::kDefaultBuckets),
-      weights_(layout_.size()),
+      weights_(host != nullptr
+                   ? host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
+                   : comm::Arena(layout_.size())),
       first_moment_(layout_.size()),
       second_moment_(layout_.size()) {
   const at::NoGradGuard no_grad;
@@ -45,7 +49,7 @@ NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_w
                        tensor.sizes().vec(),
                        strides_of(tensor, format),
                        is_statistic});
-    view(weights_, places_.back()).copy_(tensor);
+    view(weights_.data(), places_.back()).copy_(tensor);
   };
   for (const auto& named : network.parameters()) {
     place(named.name, layout_.parameters()[parameters_.size()], named.parameter->tensor, false);
@@ -70,20 +74,21 @@ std::int64_t NetworkState::num_parameters() const {
   return count;
 }
 
-at::Tensor NetworkState::view(comm::Arena& arena, const Place& place) {
-  return at::from_blob(arena.data() + place.range.begin, place.sizes, place.strides, at::kFloat);
+at::Tensor NetworkState::view(float* arena, const Place& place) {
+  return at::from_blob(arena + place.range.begin, place.sizes, place.strides, at::kFloat);
 }
 
 void NetworkState::bind_weights(comm::Arena& arena) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].set_data(view(arena, places_[i]));
+    parameters_[i].set_data(view(arena.data(), places_[i]));
   }
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    statistics_[i]->running = view(arena, places_[parameters_.size() + i]);
+    statistics_[i]->running = view(arena.data(), places_[parameters_.size() + i]);
   }
 }
 
-void NetworkState::bind_gradients(comm::Arena& leaf) {
+void NetworkState::bind_gradients(float* leaf) {
+  leaf_ = leaf;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i].mutable_grad() = view(leaf, places_[i]);
   }

@@ -12,6 +12,7 @@
 #include "comm/arena.hpp"
 #include "comm/arena_layout.hpp"
 #include "comm/bucket_plan.hpp"
+#include "comm/host_group.hpp"
 #include "gan/network.hpp"
 #include "job/spec.hpp"
 
@@ -23,7 +24,9 @@ enum class Averaging { kNo, kYes };
 class NetworkState {
  public:
   /// Copies the network's present values into the arenas and binds the network to them.
-  NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging);
+  /// @param host  whose workers share the weights; null: nobody does
+  NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging,
+               comm::HostGroup* host = nullptr);
 
   [[nodiscard]] gan::Network& network() { return network_; }
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
@@ -37,8 +40,15 @@ class NetworkState {
   /// Updates of this network so far: the optimiser's count and the average's.
   std::int64_t updates = 0;
 
-  /// From now on backward adds to `leaf` and training passes harvest their statistics there.
-  void bind_gradients(comm::Arena& leaf);
+  /// From now on backward adds to `leaf`, arena-sized, and training passes harvest their statistics
+  /// there.
+  void bind_gradients(float* leaf);
+  /// A trained tensor, in the order of layout().parameters().
+  [[nodiscard]] const at::Tensor& parameter(std::size_t index) const { return parameters_[index]; }
+  /// Where backward is to add to its gradient.
+  [[nodiscard]] const float* gradient_memory(std::size_t index) const {
+    return leaf_ + layout_.parameters()[index].offset;
+  }
   /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average).
   /// Rebinds whatever happens.
   void with_weights(comm::Arena& arena, const std::function<void()>& body);
@@ -53,7 +63,7 @@ class NetworkState {
   };
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
   /// The tensor at `place` of `arena`, in its logical shape; shares memory.
-  [[nodiscard]] static at::Tensor view(comm::Arena& arena, const Place& place);
+  [[nodiscard]] static at::Tensor view(float* arena, const Place& place);
 
  private:
   void bind_weights(comm::Arena& arena);
@@ -68,6 +78,7 @@ class NetworkState {
   comm::Arena first_moment_;
   comm::Arena second_moment_;
   std::optional<comm::Arena> average_;
+  float* leaf_ = nullptr;
 };
 
 }  // namespace gangway::worker

@@ -1,52 +1,106 @@
 // SPDX-License-Identifier: MIT
 #include "worker/network_sync.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <numeric>
 #include <utility>
 
 namespace gangway::worker {
+namespace {
 
-NetworkSync::NetworkSync(NetworkState& state, int network, const Exchange& exchange)
+using Clock = comm::Reducer::Clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+/// Shares the time after `begin` out among the buckets: each has the stretch that it alone made
+/// longer.
+void add_by_bucket(std::span<const Clock::time_point> finished_at, Clock::time_point begin,
+                   std::vector<double>& by_bucket) {
+  by_bucket.resize(finished_at.size(), 0.0);
+  std::array<std::size_t, comm::kMaxBuckets> order{};
+  const std::span<std::size_t> used(order.data(), finished_at.size());
+  std::iota(used.begin(), used.end(), std::size_t{0});
+  std::ranges::sort(used, {}, [&](std::size_t bucket) { return finished_at[bucket]; });
+  for (const std::size_t bucket : used) {
+    by_bucket[bucket] += std::max(0.0, seconds_between(begin, finished_at[bucket]));
+    begin = std::max(begin, finished_at[bucket]);
+  }
+}
+
+}  // namespace
+
+NetworkSync::NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker)
     : state_(state),
-      lane_(exchange.lane),
-      partials_(state.layout().size(), exchange.num_microbatches),
+      setup_(setup),
+      network_(network),
+      partials_(setup_.host, state.layout().size(),
+                setup_.ranges[static_cast<std::size_t>(worker)], setup_.num_microbatches),
       updater_(state),
-      reducer_(exchange.transport, {.network = network,
-                                    .layout = &state.layout(),
-                                    .plan = &state.plan(),
-                                    .weights = &state.weights(),
-                                    .updater = &updater_,
-                                    .ranges = exchange.ranges,
-                                    .num_microbatches = exchange.num_microbatches,
-                                    .timeout = exchange.timeout}) {}
+      watch_(state, [this](std::size_t bucket) {
+        reducer_->bucket_ready(bucket);
+        setup_.lane.wake();
+      }) {}
+
+NetworkSync::~NetworkSync() {
+  if (reducer_) {
+    setup_.lane.detach(*reducer_);
+  }
+}
+
+void NetworkSync::connect() {
+  reducer_.emplace(setup_.transport,
+                   comm::Reducer::Setup{.network = network_,
+                                        .layout = &state_.layout(),
+                                        .plan = &state_.plan(),
+                                        .weights = &state_.weights(),
+                                        .updater = &updater_,
+                                        .partials = &partials_,
+                                        .host = &setup_.host,
+                                        .ranges = setup_.ranges,
+                                        .hosts = setup_.hosts,
+                                        .num_microbatches = setup_.num_microbatches,
+                                        .timeout = setup_.timeout,
+                                        .on_stall = setup_.on_stall});
+  setup_.lane.attach(*reducer_);
+}
 
 void NetworkSync::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
 void NetworkSync::close_leaf(int microbatch) { partials_.push(microbatch); }
 
-void NetworkSync::reduce() {
-  (void)lane_.submit([this] { reducer_.start(partials_.partials()); });
-}
-
-double NetworkSync::gradient_norm() {
-  double squared_norm = 0.0;
-  wait(lane_.submit([&] { squared_norm = reducer_.agree().squared_norm; }));
-  return std::sqrt(squared_norm);
-}
-
-void NetworkSync::update(const NetworkUpdater::Plan& plan, float scale) {
+void NetworkSync::open(const NetworkUpdater::Plan& plan, double clip_norm) {
   updater_.prepare(plan);
-  wait(lane_.submit([this, scale] { reducer_.update(scale); }));
-  partials_.clear();
+  reducer_->open(clip_norm);
+  is_open_ = true;
 }
 
-double NetworkSync::take_exposed_seconds() { return std::exchange(exposed_seconds_, 0.0); }
-
-void NetworkSync::wait(comm::Lane::Ticket ticket) {
-  const auto begin = std::chrono::steady_clock::now();
-  lane_.wait(ticket);
-  exposed_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+void NetworkSync::arm() {
+  watch_.arm();
+  setup_.lane.wake();
 }
+
+void NetworkSync::reduce() {
+  unfired_ += watch_.disarm();
+  (void)reducer_->all_ready();
+  is_open_ = false;
+  setup_.lane.wake();
+}
+
+void NetworkSync::await() {
+  const auto begin = Clock::now();
+  const bool was_under_way = reducer_->needs() != comm::Exchange::Need::kNothing;
+  setup_.lane.wait(*reducer_);
+  if (was_under_way) {
+    exposure_.seconds += seconds_between(begin, Clock::now());
+    add_by_bucket(reducer_->finished_at(), begin, exposure_.by_bucket);
+  }
+}
+
+Exposure NetworkSync::take_exposure() { return std::exchange(exposure_, {}); }
+
+std::size_t NetworkSync::take_unfired() { return std::exchange(unfired_, 0); }
 
 }  // namespace gangway::worker

@@ -113,7 +113,7 @@ checkpoint::FileReport StateFiles::save(const std::filesystem::path& directory, 
           continue;
         }
         const at::Tensor& tensor =
-            kept.emplace_back(NetworkState::view(*arena.arena, place).contiguous());
+            kept.emplace_back(NetworkState::view(arena.arena->data(), place).contiguous());
         require_finite(tensor, stored_name(arena, place), step);
         records.push_back(
             {stored_name(arena, place), checkpoint::ElementType::kF32, place.sizes,
@@ -145,8 +145,8 @@ void StateFiles::load(const std::filesystem::path& checkpoint) {
         const std::string name = stored_name(arena, place);
         if (arena.arena == network->average() && reader.find(name) == nullptr) {
           // The job keeps an average from here on: it begins with the weights, which come first.
-          NetworkState::view(*arena.arena, place)
-              .copy_(NetworkState::view(network->weights(), place));
+          NetworkState::view(arena.arena->data(), place)
+              .copy_(NetworkState::view(network->weights().data(), place));
           continue;
         }
         const checkpoint::TensorRecord& record = reader.require(name);
@@ -159,7 +159,7 @@ void StateFiles::load(const std::filesystem::path& checkpoint) {
         at::Tensor values =
             at::empty(place.sizes, at::kFloat);  // copied: a file's bytes need not be aligned
         std::memcpy(values.mutable_data_ptr(), record.bytes.data(), record.bytes.size());
-        NetworkState::view(*arena.arena, place).copy_(values);
+        NetworkState::view(arena.arena->data(), place).copy_(values);
       }
     }
     const checkpoint::TensorRecord& updates = reader.require(updates_name(*network));

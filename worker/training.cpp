@@ -42,11 +42,12 @@ std::chrono::milliseconds timeout_of(const JobSpec& job) {
 
 }  // namespace
 
-Networks::Networks(const JobSpec& job, int num_workers)
+Networks::Networks(const JobSpec& job, int num_workers, comm::HostGroup& host)
     : pair(initialised_networks(job)),
       generator(pair.generator, job.numerics.memory_format, num_workers,
-                job.generator.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo),
-      discriminator(pair.discriminator, job.numerics.memory_format, num_workers, Averaging::kNo) {}
+                job.generator.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo, &host),
+      discriminator(pair.discriminator, job.numerics.memory_format, num_workers, Averaging::kNo,
+                    &host) {}
 
 Training::Training(const Setup& setup)
     : job_(setup.job),
@@ -57,12 +58,19 @@ Training::Training(const Setup& setup)
       local_(ranges_of(setup.welcome)[static_cast<std::size_t>(setup.transport.worker())]),
       phases_(pipeline::phases_of(setup.job)),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
-      networks_(setup.job, setup.transport.num_workers()),
-      exchange_{setup.transport, setup.lane, ranges_of(setup.welcome),
-                setup.job.training.microbatches, timeout_},
+      networks_(setup.job, setup.transport.num_workers(), setup.host),
+      exchange_{setup.transport,
+                setup.lane,
+                setup.host,
+                ranges_of(setup.welcome),
+                setup.hosts,
+                setup.job.training.microbatches,
+                timeout_,
+                setup.on_stall},
       reals_(job_, *dataset_, local_, start_step_),
       operations_(
-          {job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_, local_}),
+          {job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
+           setup.transport.worker(), local_}),
       files_({setup.transport,
               setup.lane,
               {&networks_.generator, &networks_.discriminator},
@@ -72,13 +80,19 @@ Training::Training(const Setup& setup)
   if (!setup.welcome.resume_directory.empty()) {
     files_.load(setup.welcome.resume_directory);
   }
+  setup.host.connect(plan_hash(), comm::Deadline(kStartDeadline));
+  operations_.connect();
+}
+
+std::uint64_t Training::plan_hash() const {
+  return networks_.generator.plan().hash() * 31 + networks_.discriminator.plan().hash();
 }
 
 ReadyInfo Training::ready_info() const {
   const NetworkState& generator = networks_.generator;
   const NetworkState& discriminator = networks_.discriminator;
   ReadyInfo info;
-  info.plan_hash = generator.plan().hash() * 31 + discriminator.plan().hash();
+  info.plan_hash = plan_hash();
   info.generator_parameters = generator.num_parameters();
   info.discriminator_parameters = discriminator.num_parameters();
   info.plan_summary = fmt::format("reduced in {} and {} buckets", generator.plan().num_buckets(),
@@ -98,6 +112,9 @@ void Training::run() {
     for (std::int64_t step = lease.begin; step < lease.end; ++step) {
       run_step(step);
     }
+    if (lease.pictures || !lease.checkpoint_directory.empty() || lease.last) {
+      operations_.settle();
+    }
     if (lease.pictures) {
       write_pictures(lease.end);
     }
@@ -115,7 +132,8 @@ void Training::run_step(std::int64_t step) {
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t sent_before = transport_.bytes_sent();
   operations_.begin_step(step);
-  pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step),
+  pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step,
+                                                 job_.layout.overlap),
                     operations_);
   report(step + 1, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
          sent_before);
@@ -127,7 +145,9 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
   for (const MicrobatchLoss& loss : operations_.losses()) {
     progress.losses.push_back({loss.microbatch, loss.generator, loss.discriminator});
   }
-  progress.exposed_seconds = operations_.take_exposed_seconds();
+  for (const GanOperations::PhaseExposure& phase : operations_.take_exposures()) {
+    progress.exposed_seconds += phase.exposure.seconds;
+  }
   progress.data_seconds = reals_.take_wait_seconds();
   progress.compute_seconds = step_seconds - progress.exposed_seconds - progress.data_seconds;
   progress.resident_bytes = resident_bytes();

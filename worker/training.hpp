@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "comm/lane.hpp"
@@ -17,7 +18,7 @@ namespace gangway::worker {
 
 /// The two networks of a job, made and initialised by its seed.
 struct Networks {
-  explicit Networks(const JobSpec& job, int num_workers);
+  Networks(const JobSpec& job, int num_workers, comm::HostGroup& host);
   gan::NetworkPair pair;
   NetworkState generator;
   NetworkState discriminator;
@@ -31,6 +32,9 @@ class Training {
     CoordinatorLink& link;
     comm::Transport& transport;
     comm::Lane& lane;
+    comm::HostGroup& host;   ///< not connected yet
+    std::vector<int> hosts;  ///< by worker: equal where memory is shared
+    std::function<void(const std::string&)> on_stall = {};  ///< lane thread
   };
   /// Opens the data, builds the networks and restores the checkpoint that the Welcome names.
   /// @throws ConfigError, CheckpointError
@@ -42,6 +46,7 @@ class Training {
   void run();
 
  private:
+  [[nodiscard]] std::uint64_t plan_hash() const;
   void run_step(std::int64_t step);
   void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
   void write_pictures(std::int64_t steps_done);
@@ -56,7 +61,7 @@ class Training {
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<data::Dataset> dataset_;
   Networks networks_;
-  Exchange exchange_;
+  ExchangeSetup exchange_;
   RealBatches reals_;
   GanOperations operations_;
   StateFiles files_;

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The reduction of one network on CUDA devices. Exact mode: partials of each bucket travel by
-// grouped send and receive to the owners of its slices, one fused kernel adds them in tree order and
-// updates the slice, and the new weights travel back. All by streams and events: the host never
-// waits for the GPU.
+// The reduction of one network on CUDA devices. Exact: partials of each bucket travel by grouped send
+// and receive to the owners of its slices, one fused kernel adds them in tree order and updates the
+// slice, and the new weights travel back. All by streams and events: no thread waits for the GPU.
 //
-// A step of one network, and the threads that call:
+//   prepare(constants, compute)     compute thread; in front of a captured graph, not in it
+//   open()                          compute thread: no bucket is ready
+//   bucket_ready(bucket, compute)   the thread of the hook: the bucket's last gradient lies on
+//                                   `compute`, and nothing behind it needs the bucket's old weights
+//   all_ready(compute)              compute thread: whatever did not fire travels as it is
+//   advance()                       lane, after any of the above: launches what is next and ready
+//   await(compute)                  compute thread, when the lane has launched all: what follows on
+//                                   `compute` sees the new weights
 //
-//   prepare(constants, compute)      outside a captured graph, before it
-//   begin()                          compute thread: no bucket is ready
-//   bucket_ready(bucket, compute)    thread of autograd's hook: its last gradient lies on `compute`
-//   close(compute)                   compute thread: the phase's last use of the weights lies there
-//   advance()                        launching thread, after any of the above: launches what it can
-//   await(compute)                   compute thread: what follows on `compute` sees the new weights
-//
-// Weights are written only after what lay on `compute` at `close`; partials leave before that. The
-// launching thread is the same for all networks of a worker, and phases are launched in the order of
-// `begin`: the same on every worker.
+// One lane launches for all networks, and a phase is launched whole before the next is opened: the
+// same order on every worker, whatever the timing.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/cuda/slice_update.hpp"
+#include "comm/lane.hpp"
 #include "comm/nccl/launch_order.hpp"
 #include "comm/nccl/message_plan.hpp"
 #include "comm/nccl/nccl_memory.hpp"
@@ -39,7 +34,7 @@ namespace gangway::comm {
 /// ncclAllReduce in an order of NCCL's own; every worker updates every weight.
 enum class NcclOrder : std::uint8_t { kExact, kNcclOrder };
 
-class NcclReducer {
+class NcclReducer final : public Exchange {
  public:
   struct Setup {
     const char* network = "";             ///< a literal, for messages
@@ -50,7 +45,8 @@ class NcclReducer {
     NcclOrder order = NcclOrder::kExact;
     WireType wire = WireType::kFloat32;  ///< of partials; 16 bits are declared inexact
     double clip_norm = 0.0;              ///< global norm; 0: no clipping
-    /// Device memory of the layout's size each, valid as long as the reducer.
+    /// Device memory of the layout's size each, valid as long as the reducer; weights and partials
+    /// travel without copies where they are registered with the session (comm/nccl/nccl_memory.hpp).
     float* weights = nullptr;
     float* first_moment = nullptr;
     float* second_moment = nullptr;
@@ -58,69 +54,79 @@ class NcclReducer {
     std::vector<const float*> partials;  ///< sums of the own whole subtrees, left to right
   };
 
-  /// @param communication  the stream of all of this session's launches; outlives the reducer
-  /// @throws InvariantError if the setup is not that of the session's workers.
-  NcclReducer(NcclSession& session, cudaStream_t communication, Setup setup);
+  /// @throws InvariantError if the setup is not that of the session's workers or asks for what
+  /// NCCL's own order cannot do.
+  NcclReducer(NcclSession& session, Setup setup);
 
-  /// Gives the next update its numbers, in the order of `stream`.
+  // --- compute thread ---
+
+  /// Gives the next update its numbers, in the order of `stream`. @pre `stream` has awaited the last
   void prepare(const UpdateConstants& constants, cudaStream_t stream);
-  void begin();
+  void open() { launches_.open(); }
+  /// Any order; a second time changes nothing.
   void bucket_ready(std::size_t bucket, cudaStream_t compute);
-  void close(cudaStream_t compute);
-  /// Launches, in plan order, what is ready; never waits for the GPU. True when the phase is
-  /// launched whole.
-  /// @throws CommError when the session failed.
-  bool advance();
-  /// Makes `stream` wait for all new weights. The host waits until they have been launched.
-  /// @throws CommError when that does not happen within `timeout` or the session failed.
-  void await(cudaStream_t stream, std::chrono::milliseconds timeout = std::chrono::seconds(60));
-  /// As `await`, for the weights of one bucket.
-  void await_bucket(std::size_t bucket, cudaStream_t stream,
-                    std::chrono::milliseconds timeout = std::chrono::seconds(60));
-  /// Waits on the host until the launched phase has ended on the GPU. For tests.
-  /// @throws CommError when the session failed.
+  /// Returns how many buckets had not been said to be ready.
+  std::size_t all_ready(cudaStream_t compute);
+  /// @throws InvariantError if the lane has not launched the weights that are awaited.
+  void await(cudaStream_t stream);
+  void await_bucket(std::size_t bucket, cudaStream_t stream);
+  /// Waits on the host for the launched phase to end on the GPU. For tests. @throws CommError
   void synchronise();
 
   /// Device memory with the squared norm of the last update's mean gradient; null without clipping.
   [[nodiscard]] const double* squared_norm() const;
-  /// Buckets that travelled unfired, all phases together.
-  [[nodiscard]] std::uint64_t flushed_buckets() const { return flushed_; }
+
+  // --- lane ---
+
+  /// Never messages: those are the GPU's business.
+  [[nodiscard]] Need needs() const override {
+    return launches_.all_launched() ? Need::kNothing : Need::kCompute;
+  }
+  bool advance() override;
 
  private:
   struct BucketEvents {
     CudaEvent gradients;
     CudaEvent weights;
   };
+  /// The few values that live on the device; in device memory.
+  struct Scalars {
+    UpdateConstants constants;
+    float clip_scale;
+    double squared_norm;
+  };
 
   void allocate();
-  void exchange_partials(std::size_t bucket);
+  void set_up_sums();
+  void send_partials(std::size_t bucket);
   void all_reduce(std::size_t bucket);
+  void launch_bucket(std::size_t bucket);
   void decide_clip();
-  void update_bucket(std::size_t bucket);
-  void share_weights(std::size_t bucket);
-  void launch_updates();
+  void update_and_share(std::size_t bucket);
+  void enqueue_partials(std::size_t bucket, ncclComm_t communicator);
+  void enqueue_weights(std::size_t bucket, ncclComm_t communicator);
+  void enqueue_squares(ncclComm_t communicator);
   [[nodiscard]] SliceSummands summands(std::size_t bucket) const;
-  [[nodiscard]] ElementRange updated_range(std::size_t bucket) const;
-  void wait_launched(std::chrono::milliseconds timeout);
+  /// What this worker updates of a bucket.
+  [[nodiscard]] ElementRange updated(std::size_t bucket) const;
+  [[nodiscard]] ElementRange blocks_of(ElementRange elements) const;
+  [[nodiscard]] std::byte* encoded(std::size_t partial, std::size_t element) const;
+  [[nodiscard]] Scalars* scalars() const { return static_cast<Scalars*>(scalars_.get()); }
 
   NcclSession& session_;
-  cudaStream_t stream_;
   Setup setup_;
   MessagePlan messages_;
+  LaunchOrder launches_;
   std::vector<BucketEvents> events_;
-  CudaEvent closed_;
+  std::vector<SliceSum> sums_;       // by bucket; where sums are needed apart from updates
+  std::vector<SliceUpdate> updates_;  // by bucket
   NcclMemory received_;  // partials of the others, by MessagePlan's offsets, in the wire's type
   NcclMemory encoded_;   // own partials in the wire's type, where it is not kFloat32
   NcclMemory residual_;  // what rounding took from them
-  NcclMemory local_;     // kNcclOrder: own sum, then the mean; clipping: means of the own slices
+  NcclMemory mean_;      // arena-sized; where sums are needed apart from updates
   NcclMemory squares_;   // clipping: a double a block, then as many of scratch
-  CudaMemory scalars_;   // UpdateConstants, squared norm, clip scale
+  CudaMemory scalars_;
   std::vector<std::unique_ptr<NcclRegistration>> registrations_;
-  std::mutex mutex_;  // guards the four below
-  std::condition_variable launched_changed_;
-  LaunchOrder launches_;
-  bool launched_ = true;
-  std::uint64_t flushed_ = 0;
 };
 
 }  // namespace gangway::comm

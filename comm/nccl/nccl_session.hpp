@@ -47,14 +47,15 @@ class NcclSession {
 
   [[nodiscard]] int worker() const;
   [[nodiscard]] int num_workers() const;
-  [[nodiscard]] int device() const;
+  /// The stream of all launches; the session's. It has the device's highest priority.
+  [[nodiscard]] cudaStream_t stream() const;
 
   /// Runs `enqueue` between ncclGroupStart and ncclGroupEnd and returns when the group lies on its
   /// streams. The launching thread only.
   /// @throws CommError naming `what` when the communicator failed or the launch passes the deadline.
   void group(const char* what, const std::function<void(ncclComm_t)>& enqueue);
-  /// The watchdog expects all that lies on `stream` by now to end within the deadline. Not while the
-  /// stream is being captured. The launching thread only; `what` is a literal.
+  /// The watchdog expects all that lies on `stream` by now to end within the deadline; nothing while
+  /// the stream is being captured. The launching thread only; `what` is a literal.
   void watch(cudaStream_t stream, const char* what);
   /// @throws CommError with the failure that the watchdog found, if any. Any thread.
   void throw_if_failed() const;
@@ -73,7 +74,12 @@ class NcclSession {
 
  private:
   class State;
-  std::shared_ptr<State> state_;  // shared with the abort thread, which may outlive the session
+  class Threads;
+  /// Waits for the end of the communicator; false: not within `timeout`.
+  bool end(std::chrono::milliseconds timeout) noexcept;
+
+  std::shared_ptr<State> state_;  // shared with its two threads: aborting may outlive the session
+  std::unique_ptr<Threads> threads_;
 };
 
 }  // namespace gangway::comm

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The fused update of one element and the loads of its summands: what the kernels and the host
+// references share. C++17: included by .cpp and .cu files.
+#pragma once
+
+#include "comm/cuda/slice_update.hpp"
+
+namespace gangway::comm {
+
+GANGWAY_HOST_DEVICE inline float decode(std::uint16_t half, WireType type) {
+  return type == WireType::kBfloat16 ? from_bfloat16(half) : from_float16(half);
+}
+
+GANGWAY_HOST_DEVICE inline std::uint16_t encode(float value, WireType type) {
+  return type == WireType::kBfloat16 ? to_bfloat16(value) : to_float16(value);
+}
+
+/// Element `index` of `values`.
+GANGWAY_HOST_DEVICE inline float load_element(const void* values, WireType type,
+                                              std::int64_t index) {
+  return type == WireType::kFloat32
+             ? static_cast<const float*>(values)[index]
+             : decode(static_cast<const std::uint16_t*>(values)[index], type);
+}
+
+/// One parameter; `mean` is the sum over the micro-batches times 1 / M.
+GANGWAY_HOST_DEVICE inline void update_parameter(const UpdateConstants& c, float clip, float mean,
+                                                 float& weight, float& first, float& second) {
+  adam_element(c, mean * clip, weight, first, second);
+}
+
+/// One statistic.
+GANGWAY_HOST_DEVICE inline void update_statistic(const UpdateConstants& c, float mean,
+                                                 float& running) {
+  if (c.statistics_share != 0.0F) {
+    running = running_average(c, running, mean);
+  }
+}
+
+/// Rounds `value`, with what earlier roundings took, and keeps what this one takes.
+GANGWAY_HOST_DEVICE inline std::uint16_t encode_element(float value, float* residual,
+                                                        WireType type) {
+  if (residual == nullptr) {
+    return encode(value, type);
+  }
+  const float wanted = value + *residual;
+  const std::uint16_t sent = encode(wanted, type);
+  *residual = wanted - decode(sent, type);
+  return sent;
+}
+
+/// The factor for clipping a gradient of this norm, as worker/gan_operations.cpp has it.
+GANGWAY_HOST_DEVICE inline float clip_factor(double squared_norm, double clip_norm) {
+  const double factor = clip_norm / (sqrt(squared_norm) + 1e-6);
+  return static_cast<float>(factor < 1.0 ? factor : 1.0);
+}
+
+}  // namespace gangway::comm

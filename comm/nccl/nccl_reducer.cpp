@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+#include "comm/nccl/nccl_reducer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "comm/cuda/compile_sum.hpp"
+#include "comm/cuda/slice_kernels.hpp"
+#include "comm/nccl/check_nccl.hpp"
+
+namespace gangway::comm {
+namespace {
+
+ncclDataType_t nccl_type(WireType type) {
+  switch (type) {
+    case WireType::kFloat32:
+      return ncclFloat32;
+    case WireType::kBfloat16:
+      return ncclBfloat16;
+    case WireType::kFloat16:
+      return ncclFloat16;
+  }
+  return ncclFloat32;
+}
+
+std::byte* bytes_at(const NcclMemory& memory, std::size_t offset) {
+  return static_cast<std::byte*>(memory.get()) + offset;
+}
+
+/// Null where there is no memory.
+float* floats_at(const NcclMemory& memory, std::size_t element) {
+  return memory ? static_cast<float*>(memory.get()) + element : nullptr;
+}
+
+void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
+  if (setup.partials.size() != messages.own_partials().size()) {
+    throw InvariantError(fmt::format("network {}: {} partials for a range of {}; please report this",
+                                     setup.network, setup.partials.size(),
+                                     messages.own_partials().size()));
+  }
+  if (setup.order == NcclOrder::kNcclOrder &&
+      (setup.wire != WireType::kFloat32 || setup.clip_norm > 0.0)) {
+    throw InvariantError(fmt::format(
+        "network {}: NCCL's own order with clipping or a 16-bit wire; please report this",
+        setup.network));
+  }
+}
+
+}  // namespace
+
+NcclReducer::NcclReducer(NcclSession& session, Setup setup)
+    : session_(session),
+      setup_(std::move(setup)),
+      messages_(*setup_.plan, setup_.ranges, setup_.num_microbatches, session.worker()),
+      launches_(setup_.plan->num_buckets()) {
+  check_setup(setup_, messages_);
+  for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
+    events_.push_back({.gradients = make_event(), .weights = make_event()});
+  }
+  allocate();
+  set_up_sums();
+}
+
+void NcclReducer::allocate() {
+  const std::size_t elements = setup_.layout->size();
+  const bool rounds = setup_.wire != WireType::kFloat32;
+  const auto allocate_registered = [&](NcclMemory& memory, std::size_t bytes) {
+    memory = allocate_nccl_memory(bytes);
+    registrations_.push_back(
+        std::make_unique<NcclRegistration>(session_, memory.get(), std::max<std::size_t>(bytes, 4)));
+  };
+  scalars_ = allocate_on_device(sizeof(Scalars));
+  if (setup_.order == NcclOrder::kNcclOrder) {
+    allocate_registered(mean_, elements * sizeof(float));
+    return;
+  }
+  allocate_registered(received_, messages_.receive_elements() * bytes_of(setup_.wire));
+  if (rounds) {
+    const std::size_t values = elements * setup_.partials.size();
+    allocate_registered(encoded_, values * bytes_of(setup_.wire));
+    residual_ = allocate_nccl_memory(values * sizeof(float));
+  }
+  if (setup_.clip_norm > 0.0) {
+    mean_ = allocate_nccl_memory(elements * sizeof(float));
+    allocate_registered(squares_, 2 * setup_.layout->num_blocks() * sizeof(double));
+  }
+}
+
+SliceSummands NcclReducer::summands(std::size_t bucket) const {
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  SliceSummands found;
+  if (setup_.order == NcclOrder::kNcclOrder) {
+    for (std::size_t i = 0; i < setup_.partials.size(); ++i) {
+      found.values[i] = setup_.partials[i] + setup_.plan->bucket(bucket).begin;
+    }
+    return found;
+  }
+  for (std::size_t i = 0; i < plan.sources.size(); ++i) {
+    const MessagePlan::Source& source = plan.sources[i];
+    if (source.is_own) {
+      found.values[i] = setup_.partials[source.partial] + plan.slice.begin;
+    } else {
+      found.values[i] = bytes_at(received_, source.buffer_offset * bytes_of(setup_.wire));
+      found.types[i] = setup_.wire;
+    }
+  }
+  return found;
+}
+
+ElementRange NcclReducer::updated(std::size_t bucket) const {
+  return setup_.order == NcclOrder::kExact ? messages_.buckets()[bucket].slice
+                                           : setup_.plan->bucket(bucket);
+}
+
+void NcclReducer::set_up_sums() {
+  const float share = 1.0F / static_cast<float>(setup_.num_microbatches);
+  for (std::size_t bucket = 0; bucket < events_.size(); ++bucket) {
+    const ElementRange range = updated(bucket);
+    const auto elements = static_cast<std::int64_t>(range.size());
+    SliceSum sum{.program = messages_.program(),
+                 .summands = summands(bucket),
+                 .elements = elements,
+                 .scale = share,
+                 .out = floats_at(mean_, range.begin)};
+    if (setup_.order == NcclOrder::kNcclOrder) {
+      sum.program = running_sum_program(std::max<int>(1, static_cast<int>(setup_.partials.size())));
+      sum.scale = 1.0F;
+    }
+    SliceUpdate update{
+        .program = sum.program,
+        .summands = sum.summands,
+        .elements = elements,
+        .parameter_elements =
+            static_cast<std::int64_t>(intersect(range, setup_.layout->parameter_range()).size()),
+        .scale = sum.scale,
+        .constants = &scalars()->constants,
+        .weights = setup_.weights + range.begin,
+        .first_moment = setup_.first_moment + range.begin,
+        .second_moment = setup_.second_moment + range.begin,
+        .average = setup_.average == nullptr ? nullptr : setup_.average + range.begin};
+    if (mean_) {
+      // The sum has been made already, by `sum` or by NCCL.
+      update.program = running_sum_program(1);
+      update.summands = {.values = {sum.out}};
+      // ncclAvg has divided by the number of workers.
+      update.scale = setup_.order == NcclOrder::kExact
+                         ? 1.0F
+                         : share * static_cast<float>(session_.num_workers());
+      update.clip_scale = setup_.clip_norm > 0.0 ? &scalars()->clip_scale : nullptr;
+    }
+    sums_.push_back(sum);
+    updates_.push_back(update);
+  }
+}
+
+void NcclReducer::prepare(const UpdateConstants& constants, cudaStream_t stream) {
+  launch_store_constants(constants, &scalars()->constants, stream);
+}
+
+void NcclReducer::bucket_ready(std::size_t bucket, cudaStream_t compute) {
+  if (launches_.is_ready(bucket)) {
+    return;
+  }
+  check(cudaEventRecord(events_[bucket].gradients.get(), compute), setup_.network);
+  launches_.ready(bucket);
+}
+
+std::size_t NcclReducer::all_ready(cudaStream_t compute) {
+  std::size_t missing = 0;
+  for (std::size_t bucket = 0; bucket < events_.size(); ++bucket) {
+    missing += launches_.is_ready(bucket) ? 0U : 1U;
+    bucket_ready(bucket, compute);
+  }
+  return missing;
+}
+
+bool NcclReducer::advance() {
+  session_.throw_if_failed();
+  bool launched = false;
+  while (const std::optional<std::size_t> bucket = launches_.next()) {
+    launch_bucket(*bucket);
+    launches_.launched();
+    launched = true;
+  }
+  return launched;
+}
+
+void NcclReducer::launch_bucket(std::size_t bucket) {
+  check(cudaStreamWaitEvent(session_.stream(), events_[bucket].gradients.get(), 0), setup_.network);
+  if (setup_.order == NcclOrder::kNcclOrder) {
+    all_reduce(bucket);
+  } else {
+    send_partials(bucket);
+  }
+  const bool is_last = bucket + 1 == events_.size();
+  if (setup_.clip_norm <= 0.0) {
+    update_and_share(bucket);
+  } else if (is_last) {
+    decide_clip();
+    for (std::size_t each = 0; each < events_.size(); ++each) {
+      update_and_share(each);
+    }
+  }
+  if (is_last) {
+    session_.watch(session_.stream(), setup_.network);
+  }
+}
+
+void NcclReducer::send_partials(std::size_t bucket) {
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  if (setup_.wire != WireType::kFloat32) {
+    for (const MessagePlan::PartialSend& send : plan.sends) {
+      const std::size_t begin = send.elements.begin;
+      launch_encode({.values = setup_.partials[send.partial] + begin,
+                     .residual = floats_at(residual_, send.partial * setup_.layout->size() + begin),
+                     .out = encoded(send.partial, begin),
+                     .type = setup_.wire,
+                     .elements = static_cast<std::int64_t>(send.elements.size())},
+                    session_.stream());
+    }
+  }
+  if (!plan.sends.empty() || !plan.receives.empty()) {
+    session_.group(setup_.network,
+                   [this, bucket](ncclComm_t comm) { enqueue_partials(bucket, comm); });
+  }
+}
+
+std::byte* NcclReducer::encoded(std::size_t partial, std::size_t element) const {
+  return bytes_at(encoded_,
+                  (partial * setup_.layout->size() + element) * bytes_of(setup_.wire));
+}
+
+void NcclReducer::enqueue_partials(std::size_t bucket, ncclComm_t communicator) {
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  const ncclDataType_t type = nccl_type(setup_.wire);
+  for (const MessagePlan::PartialReceive& receive : plan.receives) {
+    check(ncclRecv(bytes_at(received_, receive.buffer_offset * bytes_of(setup_.wire)),
+                   receive.elements, type, receive.peer, communicator, session_.stream()),
+          "receiving gradients");
+  }
+  for (const MessagePlan::PartialSend& send : plan.sends) {
+    const void* const values =
+        setup_.wire == WireType::kFloat32
+            ? static_cast<const void*>(setup_.partials[send.partial] + send.elements.begin)
+            : encoded(send.partial, send.elements.begin);
+    check(ncclSend(values, send.elements.size(), type, send.peer, communicator, session_.stream()),
+          "sending gradients");
+  }
+}
+
+void NcclReducer::all_reduce(std::size_t bucket) {
+  const SliceSum& sum = sums_[bucket];
+  const auto elements = static_cast<std::size_t>(sum.elements);
+  if (setup_.partials.empty()) {
+    check(cudaMemsetAsync(sum.out, 0, elements * sizeof(float), session_.stream()), setup_.network);
+  } else {
+    launch_sum(sum, session_.stream());
+  }
+  session_.group(setup_.network, [this, bucket](ncclComm_t communicator) {
+    const SliceSum& own = sums_[bucket];
+    check(ncclAllReduce(own.out, own.out, static_cast<std::size_t>(own.elements), ncclFloat32,
+                        ncclAvg, communicator, session_.stream()),
+          "averaging gradients");
+  });
+}
+
+ElementRange NcclReducer::blocks_of(ElementRange elements) const {
+  const ElementRange parameters = intersect(elements, setup_.layout->parameter_range());
+  return parameters.empty()
+             ? ElementRange{}
+             : ElementRange{parameters.begin / kBlockElements, parameters.end / kBlockElements};
+}
+
+void NcclReducer::decide_clip() {
+  auto* const squares = static_cast<double*>(squares_.get());
+  for (std::size_t bucket = 0; bucket < events_.size(); ++bucket) {
+    launch_sum(sums_[bucket], session_.stream());
+    const ElementRange blocks = blocks_of(updated(bucket));
+    launch_block_squares(sums_[bucket].out, static_cast<std::int64_t>(blocks.size()),
+                         squares + blocks.begin, session_.stream());
+  }
+  if (session_.num_workers() > 1) {
+    session_.group(setup_.network, [this](ncclComm_t comm) { enqueue_squares(comm); });
+  }
+  const ElementRange all = blocks_of(setup_.layout->parameter_range());
+  launch_clip_decision({.squares = squares,
+                        .num_blocks = static_cast<std::int64_t>(all.size()),
+                        .clip_norm = setup_.clip_norm,
+                        .squared_norm = &scalars()->squared_norm,
+                        .clip_scale = &scalars()->clip_scale},
+                       squares + setup_.layout->num_blocks(), session_.stream());
+}
+
+void NcclReducer::enqueue_squares(ncclComm_t communicator) {
+  auto* const squares = static_cast<double*>(squares_.get());
+  for (std::size_t bucket = 0; bucket < events_.size(); ++bucket) {
+    const ElementRange own = blocks_of(updated(bucket));
+    for (int peer = 0; peer < session_.num_workers(); ++peer) {
+      if (peer == session_.worker()) {
+        continue;
+      }
+      const ElementRange theirs = blocks_of(setup_.plan->slice(bucket, peer));
+      if (!theirs.empty()) {
+        check(ncclRecv(squares + theirs.begin, theirs.size(), ncclFloat64, peer, communicator,
+                       session_.stream()),
+              "receiving squares");
+      }
+      if (!own.empty()) {
+        check(ncclSend(squares + own.begin, own.size(), ncclFloat64, peer, communicator,
+                       session_.stream()),
+              "sending squares");
+      }
+    }
+  }
+}
+
+void NcclReducer::update_and_share(std::size_t bucket) {
+  launch_update(updates_[bucket], session_.stream());
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  const bool shares = !plan.weight_sends.empty() || !plan.weight_receives.empty();
+  if (setup_.order == NcclOrder::kExact && shares) {
+    session_.group(setup_.network,
+                   [this, bucket](ncclComm_t comm) { enqueue_weights(bucket, comm); });
+  }
+  check(cudaEventRecord(events_[bucket].weights.get(), session_.stream()), setup_.network);
+}
+
+void NcclReducer::enqueue_weights(std::size_t bucket, ncclComm_t communicator) {
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  for (const MessagePlan::WeightMessage& receive : plan.weight_receives) {
+    check(ncclRecv(setup_.weights + receive.elements.begin, receive.elements.size(), ncclFloat32,
+                   receive.peer, communicator, session_.stream()),
+          "receiving weights");
+  }
+  for (const MessagePlan::WeightMessage& send : plan.weight_sends) {
+    check(ncclSend(setup_.weights + send.elements.begin, send.elements.size(), ncclFloat32,
+                   send.peer, communicator, session_.stream()),
+          "sending weights");
+  }
+}
+
+void NcclReducer::await(cudaStream_t stream) { await_bucket(events_.size() - 1, stream); }
+
+void NcclReducer::await_bucket(std::size_t bucket, cudaStream_t stream) {
+  // With clipping all weights are launched with the last bucket.
+  const std::size_t needed = setup_.clip_norm > 0.0 ? events_.size() : bucket + 1;
+  if (launches_.num_launched() < needed) {
+    throw InvariantError(
+        fmt::format("network {}: the weights of bucket {} are awaited before they are launched; "
+                    "please report this",
+                    setup_.network, bucket));
+  }
+  check(cudaStreamWaitEvent(stream, events_[bucket].weights.get(), 0), setup_.network);
+}
+
+void NcclReducer::synchronise() {
+  const cudaError_t result = cudaStreamSynchronize(session_.stream());
+  session_.throw_if_failed();
+  check(result, setup_.network);
+}
+
+const double* NcclReducer::squared_norm() const {
+  return setup_.clip_norm > 0.0 ? &scalars()->squared_norm : nullptr;
+}
+
+}  // namespace gangway::comm

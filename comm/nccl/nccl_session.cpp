@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "comm/nccl/nccl_session.hpp"
+
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "comm/nccl/check_nccl.hpp"
+#include "comm/nccl/session_state.hpp"
+
+namespace gangway::comm {
+namespace {
+
+ncclConfig_t config_of(const NcclSession::Setup& setup) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = setup.calls == NcclSession::Calls::kBlocking ? 1 : 0;
+  config.minCTAs = 1;
+  config.maxCTAs = setup.max_ctas;
+  return config;
+}
+
+}  // namespace
+
+/// The session's threads. That which aborts is let go when NCCL does not come back: it then owns the
+/// state alone, and the process is about to end.
+class NcclSession::Threads {
+ public:
+  explicit Threads(const std::shared_ptr<State>& state)
+      : aborter_([state] { state->abort_when_told(); }),
+        watchdog_([state](const std::stop_token& stop) { state->watch_until(stop); }) {}
+  ~Threads() {
+    if (aborter_.joinable()) {
+      aborter_.detach();
+    }
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  /// @pre the communicator is gone
+  void join() {
+    if (aborter_.joinable()) {
+      aborter_.join();
+    }
+  }
+
+ private:
+  std::thread aborter_;
+  std::jthread watchdog_;
+};
+
+NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<State>(setup)) {
+  check(cudaSetDevice(setup.device), "choosing the device");
+  state_->stream = make_priority_stream();
+  threads_ = std::make_unique<Threads>(state_);
+  try {
+    ncclConfig_t config = config_of(setup);
+    ncclComm_t communicator = nullptr;
+    ncclResult_t result = ncclSuccess;
+    {
+      const std::scoped_lock lock(state_->calls);
+      result = ncclCommInitRankConfig(&communicator, setup.num_workers, setup.id, setup.worker,
+                                      &config);
+      state_->communicator.reset(communicator);
+    }
+    state_->settle(result, "meeting the other workers over NCCL");
+  } catch (const CommError&) {
+    end(state_->setup.abort_timeout);
+    throw;
+  }
+}
+
+NcclSession::~NcclSession() {
+  state_->fail(fmt::format("{}: the NCCL session was dropped", state_->who()));
+  end(state_->setup.abort_timeout);
+}
+
+bool NcclSession::end(std::chrono::milliseconds timeout) noexcept {
+  const bool gone = state_->wait_gone(timeout);
+  if (gone) {
+    threads_->join();
+  }
+  return gone;
+}
+
+int NcclSession::worker() const { return state_->setup.worker; }
+int NcclSession::num_workers() const { return state_->setup.num_workers; }
+cudaStream_t NcclSession::stream() const { return state_->stream.get(); }
+
+void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>& enqueue) {
+  state_->throw_if_failed();
+  ncclResult_t result = ncclSuccess;
+  {
+    const std::scoped_lock lock(state_->calls);
+    if (!state_->communicator) {
+      throw InvariantError(
+          fmt::format("{}: {} after the end of the session; please report this", state_->who(), what));
+    }
+    state_->require(ncclGroupStart(), what);
+    try {
+      enqueue(state_->communicator.get());
+    } catch (...) {
+      (void)ncclGroupEnd();  // NCCL counts the starts of a thread
+      throw;
+    }
+    result = ncclGroupEnd();
+  }
+  state_->settle(result, what);
+}
+
+void NcclSession::watch(cudaStream_t stream, const char* what) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &capture), what);
+  if (capture != cudaStreamCaptureStatusNone) {
+    return;
+  }
+  const std::scoped_lock lock(state_->mutex);
+  auto free = state_->watches.begin();
+  while (free != state_->watches.end() && free->deadline) {
+    ++free;
+  }
+  if (free == state_->watches.end()) {
+    free = state_->watches.insert(free, {.event = make_event(), .deadline = {}, .what = what});
+  }
+  check(cudaEventRecord(free->event.get(), stream), what);
+  free->what = what;
+  free->deadline.emplace(state_->setup.timeout);
+}
+
+void NcclSession::throw_if_failed() const { state_->throw_if_failed(); }
+
+void* NcclSession::register_memory(void* memory, std::size_t bytes) {
+  state_->throw_if_failed();
+  const std::scoped_lock lock(state_->calls);
+  void* registration = nullptr;
+  if (state_->communicator) {
+    state_->require(ncclCommRegister(state_->communicator.get(), memory, bytes, &registration),
+                    "registering memory with NCCL");
+  }
+  return registration;
+}
+
+void NcclSession::deregister_memory(void* registration) noexcept {
+  const std::unique_lock lock(state_->calls, state_->setup.abort_timeout);
+  if (registration != nullptr && lock.owns_lock() && state_->communicator) {
+    (void)ncclCommDeregister(state_->communicator.get(), registration);
+  }
+}
+
+void NcclSession::finalize() {
+  state_->throw_if_failed();
+  ncclResult_t result = ncclSuccess;
+  {
+    const std::scoped_lock lock(state_->calls);
+    if (!state_->communicator) {
+      return;
+    }
+    result = ncclCommFinalize(state_->communicator.get());
+  }
+  state_->settle(result, "ending NCCL together with the other workers");
+  {
+    const std::scoped_lock lock(state_->calls);
+    check(ncclCommDestroy(state_->communicator.release()), "ending NCCL");
+  }
+  state_->note_end();
+}
+
+void NcclSession::abort(const std::string& reason) {
+  state_->fail(fmt::format("{}: {}", state_->who(), reason));
+  if (!end(state_->setup.abort_timeout)) {
+    throw CommError(fmt::format(
+        "{}: NCCL does not let go after {} ms; end the process, the GPU's driver cleans up behind it",
+        state_->who(), state_->setup.abort_timeout.count()));
+  }
+}
+
+}  // namespace gangway::comm

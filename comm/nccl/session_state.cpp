@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "comm/nccl/session_state.hpp"
+
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gangway::comm {
+namespace {
+
+/// How often the watchdog looks: a fraction of any useful deadline, too seldom to be felt.
+constexpr std::chrono::milliseconds kWatchPeriod{20};
+/// How long the aborting thread waits for the launching thread to leave NCCL. After that it aborts
+/// all the same: that is what frees a caller that hangs.
+constexpr std::chrono::milliseconds kPatience{1000};
+
+}  // namespace
+
+std::string NcclSession::State::who() const {
+  return fmt::format("worker {} of {}", setup.worker, setup.num_workers);
+}
+
+void NcclSession::State::fail(const std::string& reason) {
+  const std::scoped_lock lock(mutex);
+  if (failure.empty()) {
+    failure = reason;
+  }
+  failed = true;
+  changed.notify_all();
+}
+
+void NcclSession::State::throw_if_failed() {
+  if (failed) {
+    const std::scoped_lock lock(mutex);
+    throw CommError(failure);
+  }
+}
+
+void NcclSession::State::require(ncclResult_t result, const char* what) {
+  if (result == ncclSuccess || result == ncclInProgress) {
+    return;
+  }
+  fail(fmt::format("{}: {}: {} ({}); the job goes on from its last checkpoint, NCCL_DEBUG=WARN says "
+                   "more",
+                   who(), what, ncclGetErrorString(result), ncclGetLastError(nullptr)));
+  throw_if_failed();
+}
+
+void NcclSession::State::settle(ncclResult_t result, const char* what) {
+  const Deadline deadline(setup.timeout);
+  require(result, what);
+  while (result == ncclInProgress) {
+    throw_if_failed();
+    if (deadline.expired()) {
+      fail(fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
+                       "(layout.timeout_seconds is the deadline)",
+                       who(), what, deadline.allowed_seconds()));
+      throw_if_failed();
+    }
+    std::this_thread::yield();
+    const std::scoped_lock lock(calls);
+    if (!communicator) {
+      continue;  // aborted meanwhile: the failure says why
+    }
+    require(ncclCommGetAsyncError(communicator.get(), &result), what);
+    require(result, what);
+  }
+}
+
+bool NcclSession::State::wait_gone(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex);
+  return changed.wait_for(lock, timeout, [this] { return ended; });
+}
+
+void NcclSession::State::note_end() {
+  const std::scoped_lock lock(mutex);
+  ended = true;
+  changed.notify_all();
+}
+
+void NcclSession::State::abort_when_told() {
+  (void)cudaSetDevice(setup.device);
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return ended || failed; });
+    if (ended) {
+      return;
+    }
+  }
+  NcclComm doomed;
+  {
+    // Without the lock after that time: the launching thread hangs in a call and has read the handle.
+    const std::unique_lock lock(calls, kPatience);
+    doomed = std::move(communicator);
+  }
+  doomed.reset();  // ncclCommAbort: nobody waits for it here
+  note_end();
+}
+
+void NcclSession::State::watch_until(const std::stop_token& stop) {
+  (void)cudaSetDevice(setup.device);
+  // Looking at an event is forbidden while any thread captures, unless a thread says that it knows.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  (void)cudaThreadExchangeStreamCaptureMode(&mode);
+  while (!stop.stop_requested() && !failed) {
+    poll_watches();
+    poll_error();
+    std::unique_lock lock(mutex);
+    (void)changed.wait_for(lock, stop, kWatchPeriod, [this] { return ended || failed; });
+    if (ended) {
+      return;
+    }
+  }
+}
+
+void NcclSession::State::poll_watches() {
+  std::string reason;
+  {
+    const std::scoped_lock lock(mutex);
+    for (Watch& watch : watches) {
+      if (!watch.deadline) {
+        continue;
+      }
+      const cudaError_t state = cudaEventQuery(watch.event.get());
+      if (state == cudaSuccess) {
+        watch.deadline.reset();
+      } else if (state != cudaErrorNotReady) {
+        reason = fmt::format("{}: {} failed on the GPU: {}; the job goes on from its last checkpoint",
+                             who(), watch.what, cudaGetErrorString(state));
+      } else if (watch.deadline->expired()) {
+        reason = fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
+                             "(layout.timeout_seconds is the deadline)",
+                             who(), watch.what, watch.deadline->allowed_seconds());
+      }
+    }
+  }
+  if (!reason.empty()) {
+    fail(reason);
+  }
+}
+
+void NcclSession::State::poll_error() {
+  const std::unique_lock lock(calls, std::try_to_lock);
+  if (!lock.owns_lock() || !communicator) {
+    return;  // the launching thread is in a call, and looks at its result itself
+  }
+  ncclResult_t result = ncclSuccess;
+  const ncclResult_t asked = ncclCommGetAsyncError(communicator.get(), &result);
+  const ncclResult_t worst = asked != ncclSuccess ? asked : result;
+  if (worst != ncclSuccess && worst != ncclInProgress) {
+    fail(fmt::format("{}: NCCL: {} ({}); was a worker lost? The job goes on from its last checkpoint",
+                     who(), ncclGetErrorString(worst), ncclGetLastError(nullptr)));
+  }
+}
+
+}  // namespace gangway::comm

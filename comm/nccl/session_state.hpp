@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// What the threads of an NcclSession share: the launching thread, the watchdog and the thread that
+// aborts. Private to comm/nccl/nccl_session.cpp.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "comm/deadline.hpp"
+#include "comm/nccl/nccl_session.hpp"
+
+namespace gangway::comm {
+
+struct NcclCommTraits {
+  using type = ncclComm_t;
+  static type null() noexcept { return nullptr; }
+  static void release(type communicator) noexcept { (void)ncclCommAbort(communicator); }
+};
+using NcclComm = UniqueHandle<NcclCommTraits>;
+
+class NcclSession::State {
+ public:
+  explicit State(const Setup& given) : setup(given) {}
+
+  /// Notes the first failure and has the communicator aborted. Any thread; never waits.
+  void fail(const std::string& reason);
+  /// @throws CommError with the first failure, if there is one.
+  void throw_if_failed();
+  /// Waits until `result` of a call on the communicator is no longer "in progress".
+  /// @throws CommError naming `what`; the communicator is then being aborted.
+  void settle(ncclResult_t result, const char* what);
+  /// @throws CommError as above, with NCCL's own words, unless the call succeeded or goes on.
+  void require(ncclResult_t result, const char* what);
+  /// Waits until the communicator is gone. False: it is not within the deadline.
+  [[nodiscard]] bool wait_gone(std::chrono::milliseconds timeout);
+  /// The communicator has ended in good order: the threads may end.
+  void note_end();
+  [[nodiscard]] std::string who() const;
+
+  /// Bodies of the two threads.
+  void abort_when_told();
+  void watch_until(const std::stop_token& stop);
+
+  struct Watch {
+    CudaEvent event;
+    std::optional<Deadline> deadline;  ///< none: free for use
+    const char* what = "";
+  };
+
+  const Setup setup;
+  CudaStream stream;
+  std::timed_mutex calls;  // guards the handle and every call on it
+  NcclComm communicator;
+  std::atomic<bool> failed = false;
+
+  std::mutex mutex;  // guards all below
+  std::condition_variable_any changed;
+  std::string failure;
+  bool ended = false;  ///< no communicator any more, or none yet to be aborted
+  std::vector<Watch> watches;
+
+ private:
+  void poll_watches();
+  void poll_error();
+};
+
+}  // namespace gangway::comm

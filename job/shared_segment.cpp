@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -20,12 +19,32 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr int kAttempts = 10;  // to take over a name that was left
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw EnvironmentError(fmt::format(
       "{}: shared memory cannot be {}: {}; mount a tmpfs on {}, or set "
       "layout.transport=mpi",
       path.string(), what, std::generic_category().message(error), path.parent_path().string()));
+}
+
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+/// The claim on a segment: a lock of the open file (not of the process), so that one process may
+/// have several and it ends when the last process that has the file open dies.
+bool claim(const FileDescriptor& file) {
+  struct flock lock = whole_file();
+  return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
+}
+
+bool is_claimed(const FileDescriptor& file) {
+  struct flock lock = whole_file();  // asked for, not taken: nobody is kept from claiming it
+  return ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 [[noreturn]] void fail_too_small(const fs::path& path, std::size_t bytes) {
@@ -49,7 +68,7 @@ FileDescriptor make_file(const fs::path& path, std::size_t bytes) {
   if (!file) {
     fail(path, "made", errno);
   }
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!claim(file)) {
     fail(path, "locked", errno);
   }
   int error = EINTR;
@@ -70,8 +89,8 @@ bool remove_if_left(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   // Looked at under the lock: without a link it was removed meanwhile, and the name is another's.
-  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(file.get(), &status) == 0 &&
-         S_ISREG(status.st_mode) && status.st_nlink > 0 && ::unlink(path.c_str()) == 0;
+  return file && claim(file) && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_nlink > 0 && ::unlink(path.c_str()) == 0;
 }
 
 MappedMemory map_file(int file, std::size_t bytes, int protection, const fs::path& path) {
@@ -99,15 +118,18 @@ SharedSegment::SharedSegment(fs::path path, std::size_t bytes)
   const auto give_name = [&] {
     return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
   };
-  if (give_name()) {
-    return;
+  bool named = give_name();
+  // A few times: whoever cleans up at the same moment also claims what was left.
+  for (int attempt = 0; !named && errno == EEXIST && attempt < kAttempts; ++attempt) {
+    (void)remove_if_left(path_);
+    named = give_name();
   }
-  if (errno == EEXIST && remove_if_left(path_) && give_name()) {
+  if (named) {
     return;
   }
   const int error = errno;
   file_.reset();  // the name is not ours to remove
-  if (error == EEXIST || error == EWOULDBLOCK) {
+  if (error == EEXIST) {
     throw EnvironmentError(
         fmt::format("{}: in use by a living process: two runs share one name; start this one again",
                     path_.string()));
@@ -140,6 +162,9 @@ MappedMemory map_segment(const fs::path& path, SegmentAccess access) {
   if (::fstat(file.get(), &status) != 0) {
     fail(path, "examined", errno);
   }
+  if (!is_claimed(file)) {
+    return {};
+  }
   if (status.st_uid != ::geteuid()) {
     throw EnvironmentError(fmt::format("{}: belongs to another user (uid {}); start the run again",
                                        path.string(), status.st_uid));
@@ -150,7 +175,7 @@ MappedMemory map_segment(const fs::path& path, SegmentAccess access) {
 
 bool is_segment_in_use(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return file && is_claimed(file);
 }
 
 std::size_t reap_segments(const fs::path& folder) {

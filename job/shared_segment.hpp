@@ -33,10 +33,10 @@ using MappedMemory = UniqueHandle<MappedMemoryTraits>;
 /// Zeroed memory of this process alone, at least `bytes`. @throws EnvironmentError
 [[nodiscard]] MappedMemory map_private(std::size_t bytes);
 
-/// The name of a segment and the claim on it. The file has its full size, and its creator's lock,
-/// before it has a name, so nobody ever sees half of one; the lock ends with the creator, so a
-/// segment that can be locked is one that was left behind (valid across pid namespaces and for
-/// reused pids).
+/// The name of a segment and the claim on it. The file has its full size, and its creator's claim,
+/// before it has a name, so nobody ever sees half of one. The claim is a lock that the kernel ends
+/// with the creator: a segment without one was left behind (true across pid namespaces and for
+/// reused process ids).
 class SharedSegment {
  public:
   /// `bytes` of zeroes (at least one), mode 0600. A file of that name whose creator is dead is
@@ -61,7 +61,8 @@ class SharedSegment {
 
 enum class SegmentAccess { kRead, kReadWrite };
 
-/// Maps the whole of an existing segment; empty where there is none of that name.
+/// Maps the whole of an existing segment; empty where there is none of that name whose creator
+/// lives.
 /// @throws EnvironmentError where it belongs to another user or cannot be mapped.
 [[nodiscard]] MappedMemory map_segment(const std::filesystem::path& path, SegmentAccess access);
 

@@ -29,21 +29,10 @@ void check_setup(const Reducer::Setup& setup, int num_workers) {
         "network {}: a plan for {} workers and ranges of {} among {} workers; please report this",
         setup.network, setup.plan->num_workers(), setup.ranges.size(), num_workers));
   }
-  std::vector<MicrobatchRange> ranges = setup.ranges;
-  std::erase_if(ranges, [](MicrobatchRange range) { return range.size() == 0; });
-  std::ranges::sort(ranges, {}, &MicrobatchRange::begin);
-  int covered = 0;
-  for (const MicrobatchRange& range : ranges) {
-    if (range.begin != covered) {
-      break;
-    }
-    covered = range.end;
-  }
-  if (covered != setup.num_microbatches || ranges.back().end != covered) {
-    throw InvariantError(fmt::format(
-        "network {}: the workers' ranges do not join to [0, {}): wrong at micro-batch {}; "
-        "please report this",
-        setup.network, setup.num_microbatches, covered));
+  if (covered_from_start(setup.ranges) != setup.num_microbatches) {
+    throw InvariantError(
+        fmt::format("network {}: the workers' ranges do not join to [0, {}); please report this",
+                    setup.network, setup.num_microbatches));
   }
 }
 
@@ -65,20 +54,15 @@ Reducer::Reducer(Transport& transport, Setup setup)
       ready_(setup_.plan->num_buckets()),
       buckets_(setup_.plan->num_buckets()),
       mean_(setup_.layout->size()),
-      squares_(setup_.layout->parameter_range().size() / kBlockElements),
+      norm_(transport, *setup_.layout, *setup_.plan, setup_.network),
       finished_at_(setup_.plan->num_buckets()) {
   const auto own = static_cast<std::size_t>(transport.worker());
-  if (setup_.partials->partials() !=
-      whole_subtrees(setup_.ranges[own], setup_.num_microbatches)) {
+  if (setup_.partials->partials() != whole_subtrees(setup_.ranges[own], setup_.num_microbatches) ||
+      setup_.host->members() != routes_.host_members) {
     throw InvariantError(fmt::format(
-        "network {}: worker {} sums other micro-batches than its range; please report this",
+        "network {}: worker {} has the partials of another range or the group of another host; "
+        "please report this",
         setup_.network, own));
-  }
-  if (routes_.host_members != setup_.host->members()) {
-    throw InvariantError(fmt::format("network {}: the group of this host has {} workers, not {}; "
-                                     "please report this",
-                                     setup_.network, setup_.host->size(),
-                                     routes_.host_members.size()));
   }
   set_up_sources();
   // What an exchange needs, so that none allocates.
@@ -88,7 +72,6 @@ Reducer::Reducer(Transport& transport, Setup setup)
   }
   const std::size_t others = static_cast<std::size_t>(transport_.num_workers());
   sends_.reserve(buckets_.size() * (others * host_sums_.size() + others));
-  squares_pending_.reserve(2 * buckets_.size() * others);
 }
 
 void Reducer::set_up_sources() {
@@ -107,9 +90,9 @@ void Reducer::set_up_sources() {
   for (const ReductionRoutes::Incoming& incoming : routes_.incoming) {
     sources_.push_back({incoming.microbatches, received_.emplace_back(arena).data()});
   }
-  for (std::vector<TreeSummand>* sources : {&host_sources_, &sources_}) {
-    std::ranges::sort(*sources, {}, [](const TreeSummand& s) { return s.microbatches.begin; });
-  }
+  const auto begin_of = [](const TreeSummand& source) { return source.microbatches.begin; };
+  std::ranges::sort(host_sources_, {}, begin_of);
+  std::ranges::sort(sources_, {}, begin_of);
   for (std::size_t i = 0; i < routes_.host_subtrees.size(); ++i) {
     host_sums_.push_back(host.size() == 1 ? setup_.partials->partial(i)
                                           : staged_.emplace_back(arena).data());
@@ -162,7 +145,7 @@ bool Reducer::advance() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     moved = (!buckets_[i].done && advance_bucket(i)) || moved;
   }
-  if (clip_norm_ > 0.0 && !agreed_) {
+  if (awaits_norm()) {
     moved = advance_agreement() || moved;
   }
   const std::size_t sends = sends_.size();
@@ -194,7 +177,8 @@ void Reducer::begin() {
     }
   }
   in_hand_ = true;
-  agreement_sent_ = agreed_ = stall_told_ = false;
+  norm_.begin();
+  stall_told_ = false;
   scale_ = 1.0F;
   last_progress_ = Clock::now();
 }
@@ -253,13 +237,8 @@ bool Reducer::forward(std::size_t index) {
     for (std::size_t part = 0; part < host_sums_.size(); ++part) {
       const MicrobatchRange subtree = routes_.host_subtrees[part];
       if (!staged_.empty()) {
-        const auto inside = std::ranges::find_if(host_sources_, [&](const TreeSummand& source) {
-          return subtree.contains(source.microbatches);
-        });
-        const auto end = std::find_if(inside, host_sources_.end(), [&](const TreeSummand& source) {
-          return !subtree.contains(source.microbatches);
-        });
-        tree_sum({inside, end}, subtree, 1.0F, staged_[part].range(theirs), theirs.begin);
+        tree_sum(within(subtree, host_sources_), subtree, 1.0F, staged_[part].range(theirs),
+                 theirs.begin);
       }
       const std::span<const float> values(host_sums_[part] + theirs.begin, theirs.size());
       sends_.push_back({transport_.start_send(owner, tag(MessageKind::kPartial, index, part),
@@ -274,8 +253,7 @@ bool Reducer::forward(std::size_t index) {
 bool Reducer::sum(std::size_t index) {
   Bucket& bucket = buckets_[index];
   const ElementRange mine = own_slice(index);
-  if (bucket.summed == mine.size() || !bucket.forwarded ||
-      !poll_all(transport_, bucket.sums_in)) {
+  if (bucket.summed == mine.size() || !bucket.forwarded || !poll_all(transport_, bucket.sums_in)) {
     return false;
   }
   const std::size_t begin = mine.begin + bucket.summed;
@@ -288,7 +266,7 @@ bool Reducer::sum(std::size_t index) {
 
 bool Reducer::update(std::size_t index) {
   Bucket& bucket = buckets_[index];
-  if (bucket.updated == bucket.summed || (clip_norm_ > 0.0 && !agreed_)) {
+  if (bucket.updated == bucket.summed || awaits_norm()) {
     return false;
   }
   const ElementRange mine = own_slice(index);
@@ -305,10 +283,10 @@ bool Reducer::update(std::size_t index) {
   bucket.updated += piece.size();
   if (bucket.updated == mine.size()) {
     for (const int delegate : routes_.delegates) {
-      sends_.push_back(
-          {transport_.start_send(delegate, tag(MessageKind::kWeights, index, 0),
-                                 std::as_bytes(std::span<const float>(setup_.weights->range(mine)))),
-           delegate});
+      sends_.push_back({transport_.start_send(
+                            delegate, tag(MessageKind::kWeights, index, 0),
+                            std::as_bytes(std::span<const float>(setup_.weights->range(mine)))),
+                        delegate});
     }
   }
   return true;
@@ -325,61 +303,29 @@ bool Reducer::offer(std::size_t index) {
   return true;
 }
 
-std::span<double> Reducer::squares_of(std::size_t bucket, int worker) {
-  const ElementRange blocks =
-      intersect(setup_.plan->slice(bucket, worker), setup_.layout->parameter_range());
-  // A slice of statistics alone begins past the end of the squares.
-  return blocks.empty() ? std::span<double>()
-                        : std::span(squares_).subspan(blocks.begin / kBlockElements,
-                                                      blocks.size() / kBlockElements);
-}
-
 bool Reducer::advance_agreement() {
-  for (std::size_t i = 0; i < buckets_.size() && !agreement_sent_; ++i) {
+  if (norm_.is_offered()) {
+    if (!norm_.advance()) {
+      return false;
+    }
+    // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
+    // clip_grad_norm_.
+    scale_ =
+        static_cast<float>(std::min(1.0, clip_norm_ / (std::sqrt(norm_.squared_norm()) + 1e-6)));
+    return true;
+  }
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
     if (!buckets_[i].left || buckets_[i].summed < own_slice(i).size()) {
       return false;
     }
   }
-  if (agreement_sent_) {
-    if (!poll_all(transport_, squares_pending_)) {
-      return false;
-    }
-    squared_norm_ = pairwise_sum(squares_);
-    // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
-    // clip_grad_norm_.
-    scale_ = static_cast<float>(std::min(1.0, clip_norm_ / (std::sqrt(squared_norm_) + 1e-6)));
-    agreed_ = true;
-    return true;
-  }
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    const std::span<double> mine = squares_of(i, transport_.worker());
-    const float* const values = mean_.data() + own_slice(i).begin;
-    for (std::size_t k = 0; k < mine.size(); ++k) {
-      mine[k] = block_sum_of_squares(values + k * kBlockElements);
-    }
-    for (int peer = 0; peer < transport_.num_workers(); ++peer) {
-      if (peer == transport_.worker()) {
-        continue;
-      }
-      const MessageTag scalars = tag(MessageKind::kScalars, i, 0);
-      if (!mine.empty()) {
-        squares_pending_.push_back(
-            {transport_.start_send(peer, scalars, std::as_bytes(mine)), peer});
-      }
-      if (const std::span<double> theirs = squares_of(i, peer); !theirs.empty()) {
-        squares_pending_.push_back(
-            {transport_.start_receive(peer, scalars, std::as_writable_bytes(theirs)), peer});
-      }
-    }
-  }
-  agreement_sent_ = true;
+  norm_.offer(mean_);
   return true;
 }
 
 bool Reducer::all_done() const {
   // A worker that owns no slice can have all weights before it knows the norm.
-  return (clip_norm_ == 0.0 || agreed_) && sends_.empty() &&
-         std::ranges::all_of(buckets_, &Bucket::done);
+  return !awaits_norm() && sends_.empty() && std::ranges::all_of(buckets_, &Bucket::done);
 }
 
 void Reducer::set_need() {
@@ -393,7 +339,7 @@ void Reducer::set_need() {
         need = std::max(need, messages ? Need::kMessages : Need::kHost);
       }
     }
-    if (!sends_.empty() || !squares_pending_.empty()) {
+    if (!sends_.empty() || !norm_.pending().empty()) {
       need = Need::kMessages;
     }
   }
@@ -438,8 +384,8 @@ Reducer::Missing Reducer::missing() const {
       return {bucket.sums_in.front().peer, about("gradients", i)};
     }
   }
-  if (!squares_pending_.empty()) {
-    return {squares_pending_.front().peer, fmt::format("norm of network {}", setup_.network)};
+  if (!norm_.pending().empty()) {
+    return {norm_.pending().front().peer, fmt::format("norm of network {}", setup_.network)};
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     if (!buckets_[i].weights_in.empty()) {

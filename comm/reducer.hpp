@@ -23,6 +23,7 @@
 #include "comm/bucket_plan.hpp"
 #include "comm/host_group.hpp"
 #include "comm/lane.hpp"
+#include "comm/norm_agreement.hpp"
 #include "comm/partial_stack.hpp"
 #include "comm/pending.hpp"
 #include "comm/reduction_routes.hpp"
@@ -84,7 +85,7 @@ class Reducer final : public Exchange {
   [[nodiscard]] std::span<const Clock::time_point> finished_at() const { return finished_at_; }
   /// Squared norm of the last exchange's mean gradient, parameters only, summed by blocks
   /// (docs/numerics.md). @pre it is over and was opened with a clip_norm
-  [[nodiscard]] double squared_norm() const { return squared_norm_; }
+  [[nodiscard]] double squared_norm() const { return norm_.squared_norm(); }
 
   // --- lane ---
 
@@ -123,7 +124,8 @@ class Reducer final : public Exchange {
   [[nodiscard]] ElementRange own_slice(std::size_t bucket) const {
     return setup_.plan->slice(bucket, transport_.worker());
   }
-  [[nodiscard]] std::span<double> squares_of(std::size_t bucket, int worker);
+  /// Whether nothing may be updated because the norm is not known yet.
+  [[nodiscard]] bool awaits_norm() const { return clip_norm_ > 0.0 && !norm_.is_known(); }
   [[nodiscard]] std::size_t flag(std::size_t stage, std::size_t bucket) const;
   [[nodiscard]] MessageTag tag(MessageKind kind, std::size_t bucket, std::size_t part) const;
 
@@ -150,12 +152,8 @@ class Reducer final : public Exchange {
   std::vector<Arena> received_;            // one a routes_.incoming; own slices only are touched
   Arena mean_;  // own slices only are touched
   std::vector<PendingRequest> sends_;
-  bool agreement_sent_ = false;
-  bool agreed_ = false;
+  NormAgreement norm_;
   float scale_ = 1.0F;
-  double squared_norm_ = 0.0;
-  std::vector<double> squares_;  // of blocks
-  std::vector<PendingRequest> squares_pending_;
   std::vector<Clock::time_point> finished_at_;
   Clock::time_point last_progress_;
   bool stall_told_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduction_tree.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "job/errors.hpp"
@@ -29,6 +31,19 @@ std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range, int num_micro
     collect({0, num_microbatches}, range, found);
   }
   return found;
+}
+
+int covered_from_start(std::vector<MicrobatchRange> ranges) {
+  std::erase_if(ranges, [](MicrobatchRange range) { return range.size() == 0; });
+  std::ranges::sort(ranges, {}, &MicrobatchRange::begin);
+  int covered = 0;
+  for (const MicrobatchRange& range : ranges) {
+    if (range.begin != covered) {
+      return -1;
+    }
+    covered = range.end;
+  }
+  return covered;
 }
 
 MicrobatchRange parent_of(MicrobatchRange node, int num_microbatches) {

@@ -27,6 +27,10 @@ struct MicrobatchRange {
 [[nodiscard]] std::vector<MicrobatchRange> whole_subtrees(MicrobatchRange range,
                                                           int num_microbatches);
 
+/// The end of the one range [0, end) to which `ranges` join, whatever their order, none of them
+/// overlapping; -1 if they do not.
+[[nodiscard]] int covered_from_start(std::vector<MicrobatchRange> ranges);
+
 /// The parent of `node` in the tree over [0, num_microbatches); the root is its own parent.
 /// @throws InvariantError if `node` is no node of that tree.
 [[nodiscard]] MicrobatchRange parent_of(MicrobatchRange node, int num_microbatches);

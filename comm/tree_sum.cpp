@@ -44,6 +44,12 @@ void add_in_place(float* target, const float* addend, std::size_t elements) {
   }
 }
 
+std::span<const TreeSummand> within(MicrobatchRange root, std::span<const TreeSummand> summands) {
+  const auto is_outside = [&](const TreeSummand& s) { return !root.contains(s.microbatches); };
+  const auto begin = std::ranges::find_if_not(summands, is_outside);
+  return {begin, std::find_if(begin, summands.end(), is_outside)};
+}
+
 void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float scale,
               std::span<float> out, std::size_t offset) {
   std::array<float, kMaxDepth * kChunk> scratch;  // NOLINT: filled before it is read

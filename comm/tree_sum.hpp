@@ -19,6 +19,10 @@ struct TreeSummand {
   const float* values = nullptr;
 };
 
+/// Those of `summands`, which ascend, that belong to the subtree `root`.
+[[nodiscard]] std::span<const TreeSummand> within(MicrobatchRange root,
+                                                  std::span<const TreeSummand> summands);
+
 /// out[i] = scale * (sum of the summands' values[offset + i] in tree order over the subtree `root`).
 /// Allocates nothing.
 /// @pre the summands, in ascending order, are whole subtrees that cover `root` exactly.

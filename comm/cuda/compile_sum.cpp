@@ -45,7 +45,8 @@ class Compiler {
     // What has been summed so far waits, except that the newest sum stays at hand.
     program_.depth = std::max(program_.depth, height_);
     if (program_.depth > kMaxSumDepth) {
-      throw InvariantError(fmt::format("a tree deeper than {} sums; please report this", kMaxSumDepth));
+      throw InvariantError(
+          fmt::format("a tree deeper than {} sums; please report this", kMaxSumDepth));
     }
     ++height_;
     ++program_.num_summands;

@@ -15,8 +15,8 @@ namespace gangway::comm {
 /// @throws EnvironmentError naming `what` unless `result` is success.
 inline void check(cudaError_t result, const char* what) {
   if (result != cudaSuccess) {
-    throw EnvironmentError(fmt::format(
-        "{}: {}; check the device and its driver with nvidia-smi", what, cudaGetErrorString(result)));
+    throw EnvironmentError(fmt::format("{}: {}; check the device and its driver with nvidia-smi",
+                                       what, cudaGetErrorString(result)));
   }
 }
 
@@ -41,8 +41,8 @@ struct CudaMemoryTraits {
 };
 using CudaMemory = UniqueHandle<CudaMemoryTraits>;
 
-/// A stream that does not wait for the default stream, at the device's highest priority: its kernels
-/// are few and small, and everything waits for them.
+/// A stream that does not wait for the default stream, at the device's highest priority: its
+/// kernels are few and small, and everything waits for them.
 [[nodiscard]] inline CudaStream make_priority_stream() {
   int lowest = 0;
   int highest = 0;

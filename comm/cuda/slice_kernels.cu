@@ -63,9 +63,7 @@ __device__ std::int64_t first_index() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-__device__ std::int64_t index_stride() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-}
+__device__ std::int64_t index_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
 /// Every thread keeps its waiting sums in its own column of the shared memory.
 __device__ Pack mean_of(const SumProgram& program, const SliceSummands& summands, float scale,
@@ -156,8 +154,8 @@ __global__ void clip_kernel(const __grid_constant__ ClipDecision decision, doubl
       begin += is_right ? left : 0;
       size = is_right ? size - left : left;
     }
-    scratch[node] = size == 2 ? decision.squares[begin] + decision.squares[begin + 1]
-                              : decision.squares[begin];
+    scratch[node] =
+        size == 2 ? decision.squares[begin] + decision.squares[begin + 1] : decision.squares[begin];
   }
   for (std::int64_t distance = 1; distance < nodes; distance *= 2) {
     __syncthreads();
@@ -212,8 +210,8 @@ void launch_update(const SliceUpdate& update, cudaStream_t stream) {
   if (update.elements == 0) {
     return;
   }
-  update_kernel<<<blocks_for(update.elements / 4), kThreads, shared_bytes(update.program), stream>>>(
-      update);
+  update_kernel<<<blocks_for(update.elements / 4), kThreads, shared_bytes(update.program),
+                  stream>>>(update);
   check_launch("updating a slice on the GPU");
 }
 

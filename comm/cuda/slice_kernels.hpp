@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The fused update on a CUDA device, with the bits of comm/cuda/slice_update.hpp's host references:
-// no atomics, every order of additions fixed. All asynchronous, ordered by `stream`, capturable. The
-// thread that launches NCCL calls them; its current device owns the memory.
+// no atomics, every order of additions fixed. All asynchronous, ordered by `stream`, capturable.
+// The thread that launches NCCL calls them; its current device owns the memory.
 #pragma once
 
 #include <cuda_runtime_api.h>

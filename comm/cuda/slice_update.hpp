@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the fused update of one slice is to do, and a plain host reference of it. Pointers are device
-// memory for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the reference. C++17:
-// included by .cpp and .cu files.
+// What the fused update of one slice is to do, and a plain host reference of it. Pointers are
+// device memory for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the reference.
+// C++17: included by .cpp and .cu files.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +60,8 @@ struct ClipDecision {
   float* clip_scale = nullptr;     ///< out: min(1, clip_norm / (norm + 1e-6))
 };
 
-/// Rounds gradients for the wire. `residual`, where not null, is added before rounding and keeps what
-/// rounding took away (error feedback: Seide et al., 2014; Karimireddy et al., 2019).
+/// Rounds gradients for the wire. `residual`, where not null, is added before rounding and keeps
+/// what rounding took away (error feedback: Seide et al., 2014; Karimireddy et al., 2019).
 struct WireEncoding {
   const float* values = nullptr;
   float* residual = nullptr;

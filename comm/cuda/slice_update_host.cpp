@@ -67,8 +67,7 @@ UpdateConstants update_constants(const UpdateSettings& settings) {
   constants.second_share = static_cast<float>(1.0 - settings.beta2);
   constants.second_root = static_cast<float>(std::sqrt(1.0 - std::pow(settings.beta2, update)));
   constants.eps = static_cast<float>(settings.eps);
-  constants.step_size =
-      static_cast<float>(settings.lr / (1.0 - std::pow(settings.beta1, update)));
+  constants.step_size = static_cast<float>(settings.lr / (1.0 - std::pow(settings.beta1, update)));
   constants.statistics_share =
       settings.harvests == 0 ? 0.0F : 1.0F / static_cast<float>(settings.harvests);
   constants.statistics_momentum = static_cast<float>(settings.statistics_momentum);

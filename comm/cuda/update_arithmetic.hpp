@@ -16,14 +16,14 @@ namespace gangway::comm {
 /// The numbers of one update that change from step to step; they lie in device memory, so that a
 /// captured CUDA graph finds the new ones. Made by `update_constants`.
 struct UpdateConstants {
-  float weight_decay = 0.0F;    ///< Adam: added to the gradient, times the weight; 0: none
-  float weight_factor = 1.0F;   ///< AdamW: 1 - lr * weight decay
-  float first_share = 0.0F;     ///< 1 - beta1
-  float second_keep = 0.0F;     ///< beta2
-  float second_share = 0.0F;    ///< 1 - beta2
-  float second_root = 1.0F;     ///< sqrt(1 - beta2^t)
+  float weight_decay = 0.0F;   ///< Adam: added to the gradient, times the weight; 0: none
+  float weight_factor = 1.0F;  ///< AdamW: 1 - lr * weight decay
+  float first_share = 0.0F;    ///< 1 - beta1
+  float second_keep = 0.0F;    ///< beta2
+  float second_share = 0.0F;   ///< 1 - beta2
+  float second_root = 1.0F;    ///< sqrt(1 - beta2^t)
   float eps = 0.0F;
-  float step_size = 0.0F;       ///< lr / (1 - beta1^t)
+  float step_size = 0.0F;            ///< lr / (1 - beta1^t)
   float statistics_share = 0.0F;     ///< 1 / harvests a micro-batch; 0: leave the statistics alone
   float statistics_momentum = 0.0F;  ///< of the running averages
   float average_gain = 0.0F;         ///< 1 - beta of the weight average

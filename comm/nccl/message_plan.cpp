@@ -37,9 +37,9 @@ MessagePlan::MessagePlan(const BucketPlan& plan, const std::vector<MicrobatchRan
                          int num_microbatches, int worker) {
   if (static_cast<std::size_t>(plan.num_workers()) != ranges.size() || worker < 0 ||
       worker >= plan.num_workers()) {
-    throw InvariantError(fmt::format(
-        "worker {}: a plan for {} workers and ranges of {}; please report this", worker,
-        plan.num_workers(), ranges.size()));
+    throw InvariantError(
+        fmt::format("worker {}: a plan for {} workers and ranges of {}; please report this", worker,
+                    plan.num_workers(), ranges.size()));
   }
   const std::vector<Summand> summands = all_summands(ranges, num_microbatches);
   std::vector<MicrobatchRange> subtrees;

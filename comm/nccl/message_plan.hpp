@@ -37,10 +37,10 @@ class MessagePlan {
     std::size_t buffer_offset = 0;  ///< of a received one
   };
   struct Bucket {
-    ElementRange slice;                ///< the own one; may be empty
+    ElementRange slice;  ///< the own one; may be empty
     std::vector<PartialSend> sends;
     std::vector<PartialReceive> receives;
-    std::vector<Source> sources;       ///< empty where the slice is
+    std::vector<Source> sources;  ///< empty where the slice is
     std::vector<WeightMessage> weight_sends;
     std::vector<WeightMessage> weight_receives;
   };

@@ -13,9 +13,10 @@ NcclMemory allocate_nccl_memory(std::size_t bytes) {
   const std::size_t wanted = std::max<std::size_t>(bytes, sizeof(float));
   void* memory = nullptr;
   if (const ncclResult_t result = ncclMemAlloc(&memory, wanted); result != ncclSuccess) {
-    throw EnvironmentError(fmt::format("{} bytes of device memory: {}; use more workers or a smaller "
-                                       "micro-batch",
-                                       wanted, ncclGetErrorString(result)));
+    throw EnvironmentError(
+        fmt::format("{} bytes of device memory: {}; use more workers or a smaller "
+                    "micro-batch",
+                    wanted, ncclGetErrorString(result)));
   }
   NcclMemory owned(memory);
   check(cudaMemset(memory, 0, wanted), "zeroing device memory");

@@ -35,9 +35,9 @@ float* floats_at(const NcclMemory& memory, std::size_t element) {
 
 void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
   if (setup.partials.size() != messages.own_partials().size()) {
-    throw InvariantError(fmt::format("network {}: {} partials for a range of {}; please report this",
-                                     setup.network, setup.partials.size(),
-                                     messages.own_partials().size()));
+    throw InvariantError(
+        fmt::format("network {}: {} partials for a range of {}; please report this", setup.network,
+                    setup.partials.size(), messages.own_partials().size()));
   }
   if (setup.order == NcclOrder::kNcclOrder &&
       (setup.wire != WireType::kFloat32 || setup.clip_norm > 0.0)) {
@@ -67,8 +67,8 @@ void NcclReducer::allocate() {
   const bool rounds = setup_.wire != WireType::kFloat32;
   const auto allocate_registered = [&](NcclMemory& memory, std::size_t bytes) {
     memory = allocate_nccl_memory(bytes);
-    registrations_.push_back(
-        std::make_unique<NcclRegistration>(session_, memory.get(), std::max<std::size_t>(bytes, 4)));
+    registrations_.push_back(std::make_unique<NcclRegistration>(session_, memory.get(),
+                                                                std::max<std::size_t>(bytes, 4)));
   };
   scalars_ = allocate_on_device(sizeof(Scalars));
   if (setup_.order == NcclOrder::kNcclOrder) {
@@ -227,8 +227,7 @@ void NcclReducer::send_partials(std::size_t bucket) {
 }
 
 std::byte* NcclReducer::encoded(std::size_t partial, std::size_t element) const {
-  return bytes_at(encoded_,
-                  (partial * setup_.layout->size() + element) * bytes_of(setup_.wire));
+  return bytes_at(encoded_, (partial * setup_.layout->size() + element) * bytes_of(setup_.wire));
 }
 
 void NcclReducer::enqueue_partials(std::size_t bucket, ncclComm_t communicator) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The reduction of one network on CUDA devices. Exact: partials of each bucket travel by grouped send
-// and receive to the owners of its slices, one fused kernel adds them in tree order and updates the
-// slice, and the new weights travel back. All by streams and events: no thread waits for the GPU.
+// The reduction of one network on CUDA devices. Exact: partials of each bucket travel by grouped
+// send and receive to the owners of its slices, one fused kernel adds them in tree order and
+// updates the slice, and the new weights travel back. All by streams and events: no thread waits
+// for the GPU.
 //
 //   prepare(constants, compute)     compute thread; in front of a captured graph, not in it
 //   open()                          compute thread: no bucket is ready
@@ -46,7 +47,8 @@ class NcclReducer final : public Exchange {
     WireType wire = WireType::kFloat32;  ///< of partials; 16 bits are declared inexact
     double clip_norm = 0.0;              ///< global norm; 0: no clipping
     /// Device memory of the layout's size each, valid as long as the reducer; weights and partials
-    /// travel without copies where they are registered with the session (comm/nccl/nccl_memory.hpp).
+    /// travel without copies where they are registered with the session
+    /// (comm/nccl/nccl_memory.hpp).
     float* weights = nullptr;
     float* first_moment = nullptr;
     float* second_moment = nullptr;
@@ -60,7 +62,8 @@ class NcclReducer final : public Exchange {
 
   // --- compute thread ---
 
-  /// Gives the next update its numbers, in the order of `stream`. @pre `stream` has awaited the last
+  /// Gives the next update its numbers, in the order of `stream`. @pre `stream` has awaited the
+  /// last
   void prepare(const UpdateConstants& constants, cudaStream_t stream);
   void open() { launches_.open(); }
   /// Any order; a second time changes nothing.
@@ -118,7 +121,7 @@ class NcclReducer final : public Exchange {
   MessagePlan messages_;
   LaunchOrder launches_;
   std::vector<BucketEvents> events_;
-  std::vector<SliceSum> sums_;       // by bucket; where sums are needed apart from updates
+  std::vector<SliceSum> sums_;        // by bucket; where sums are needed apart from updates
   std::vector<SliceUpdate> updates_;  // by bucket
   NcclMemory received_;  // partials of the others, by MessagePlan's offsets, in the wire's type
   NcclMemory encoded_;   // own partials in the wire's type, where it is not kFloat32

@@ -21,8 +21,8 @@ ncclConfig_t config_of(const NcclSession::Setup& setup) {
 
 }  // namespace
 
-/// The session's threads. That which aborts is let go when NCCL does not come back: it then owns the
-/// state alone, and the process is about to end.
+/// The session's threads. That which aborts is let go when NCCL does not come back: it then owns
+/// the state alone, and the process is about to end.
 class NcclSession::Threads {
  public:
   explicit Threads(const std::shared_ptr<State>& state)
@@ -58,8 +58,8 @@ NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<State>(se
     ncclResult_t result = ncclSuccess;
     {
       const std::scoped_lock lock(state_->calls);
-      result = ncclCommInitRankConfig(&communicator, setup.num_workers, setup.id, setup.worker,
-                                      &config);
+      result =
+          ncclCommInitRankConfig(&communicator, setup.num_workers, setup.id, setup.worker, &config);
       state_->communicator.reset(communicator);
     }
     state_->settle(result, "meeting the other workers over NCCL");
@@ -92,8 +92,8 @@ void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>&
   {
     const std::scoped_lock lock(state_->calls);
     if (!state_->communicator) {
-      throw InvariantError(
-          fmt::format("{}: {} after the end of the session; please report this", state_->who(), what));
+      throw InvariantError(fmt::format("{}: {} after the end of the session; please report this",
+                                       state_->who(), what));
     }
     state_->require(ncclGroupStart(), what);
     try {
@@ -167,9 +167,10 @@ void NcclSession::finalize() {
 void NcclSession::abort(const std::string& reason) {
   state_->fail(fmt::format("{}: {}", state_->who(), reason));
   if (!end(state_->setup.abort_timeout)) {
-    throw CommError(fmt::format(
-        "{}: NCCL does not let go after {} ms; end the process, the GPU's driver cleans up behind it",
-        state_->who(), state_->setup.abort_timeout.count()));
+    throw CommError(
+        fmt::format("{}: NCCL does not let go after {} ms; end the process, the GPU's driver "
+                    "cleans up behind it",
+                    state_->who(), state_->setup.abort_timeout.count()));
   }
 }
 

@@ -4,9 +4,9 @@
 // each other up: NVIDIA/nccl issues 195, 1174).
 //
 // Failure: a watchdog thread reads NCCL's asynchronous errors and the deadlines of what is in
-// flight. It never aborts by itself, as ncclCommAbort may block: it signals, and a thread of its own
-// aborts (issues 549, 829, 863). After that every call throws CommError; the next epoch makes a new
-// session.
+// flight. It never aborts by itself, as ncclCommAbort may block: it signals, and a thread of its
+// own aborts (issues 549, 829, 863). After that every call throws CommError; the next epoch makes a
+// new session.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ namespace gangway::comm {
 
 class NcclSession {
  public:
-  /// kNonBlocking: no call of NCCL can hang its caller; in NCCL 2.28 each group then costs the start
-  /// of a thread. kBlocking: groups are launched by the caller, which can hang until the watchdog
-  /// aborts.
+  /// kNonBlocking: no call of NCCL can hang its caller; in NCCL 2.28 each group then costs the
+  /// start of a thread. kBlocking: groups are launched by the caller, which can hang until the
+  /// watchdog aborts.
   enum class Calls { kNonBlocking, kBlocking };
 
   struct Setup {
@@ -31,7 +31,8 @@ class NcclSession {
     int worker = 0;
     int num_workers = 1;
     int device = 0;
-    int max_ctas = 8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
+    int max_ctas =
+        8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
     Calls calls = Calls::kNonBlocking;
     std::chrono::milliseconds timeout{60'000};  ///< of initialisation, launches and operations
     std::chrono::milliseconds abort_timeout{10'000};
@@ -52,10 +53,11 @@ class NcclSession {
 
   /// Runs `enqueue` between ncclGroupStart and ncclGroupEnd and returns when the group lies on its
   /// streams. The launching thread only.
-  /// @throws CommError naming `what` when the communicator failed or the launch passes the deadline.
+  /// @throws CommError naming `what` when the communicator failed or the launch passes the
+  /// deadline.
   void group(const char* what, const std::function<void(ncclComm_t)>& enqueue);
-  /// The watchdog expects all that lies on `stream` by now to end within the deadline; nothing while
-  /// the stream is being captured. The launching thread only; `what` is a literal.
+  /// The watchdog expects all that lies on `stream` by now to end within the deadline; nothing
+  /// while the stream is being captured. The launching thread only; `what` is a literal.
   void watch(cudaStream_t stream, const char* what);
   /// @throws CommError with the failure that the watchdog found, if any. Any thread.
   void throw_if_failed() const;

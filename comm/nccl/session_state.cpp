@@ -41,9 +41,10 @@ void NcclSession::State::require(ncclResult_t result, const char* what) {
   if (result == ncclSuccess || result == ncclInProgress) {
     return;
   }
-  fail(fmt::format("{}: {}: {} ({}); the job goes on from its last checkpoint, NCCL_DEBUG=WARN says "
-                   "more",
-                   who(), what, ncclGetErrorString(result), ncclGetLastError(nullptr)));
+  fail(
+      fmt::format("{}: {}: {} ({}); the job goes on from its last checkpoint, NCCL_DEBUG=WARN says "
+                  "more",
+                  who(), what, ncclGetErrorString(result), ncclGetLastError(nullptr)));
   throw_if_failed();
 }
 
@@ -53,9 +54,10 @@ void NcclSession::State::settle(ncclResult_t result, const char* what) {
   while (result == ncclInProgress) {
     throw_if_failed();
     if (deadline.expired()) {
-      fail(fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
-                       "(layout.timeout_seconds is the deadline)",
-                       who(), what, deadline.allowed_seconds()));
+      fail(
+          fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
+                      "(layout.timeout_seconds is the deadline)",
+                      who(), what, deadline.allowed_seconds()));
       throw_if_failed();
     }
     std::this_thread::yield();
@@ -90,7 +92,8 @@ void NcclSession::State::abort_when_told() {
   }
   NcclComm doomed;
   {
-    // Without the lock after that time: the launching thread hangs in a call and has read the handle.
+    // Without the lock after that time: the launching thread hangs in a call and has read the
+    // handle.
     const std::unique_lock lock(calls, kPatience);
     doomed = std::move(communicator);
   }
@@ -126,12 +129,14 @@ void NcclSession::State::poll_watches() {
       if (state == cudaSuccess) {
         watch.deadline.reset();
       } else if (state != cudaErrorNotReady) {
-        reason = fmt::format("{}: {} failed on the GPU: {}; the job goes on from its last checkpoint",
-                             who(), watch.what, cudaGetErrorString(state));
+        reason =
+            fmt::format("{}: {} failed on the GPU: {}; the job goes on from its last checkpoint",
+                        who(), watch.what, cudaGetErrorString(state));
       } else if (watch.deadline->expired()) {
-        reason = fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
-                             "(layout.timeout_seconds is the deadline)",
-                             who(), watch.what, watch.deadline->allowed_seconds());
+        reason = fmt::format(
+            "{}: {} not done after {:.0f} s; is a worker stopped? "
+            "(layout.timeout_seconds is the deadline)",
+            who(), watch.what, watch.deadline->allowed_seconds());
       }
     }
   }
@@ -149,8 +154,9 @@ void NcclSession::State::poll_error() {
   const ncclResult_t asked = ncclCommGetAsyncError(communicator.get(), &result);
   const ncclResult_t worst = asked != ncclSuccess ? asked : result;
   if (worst != ncclSuccess && worst != ncclInProgress) {
-    fail(fmt::format("{}: NCCL: {} ({}); was a worker lost? The job goes on from its last checkpoint",
-                     who(), ncclGetErrorString(worst), ncclGetLastError(nullptr)));
+    fail(fmt::format(
+        "{}: NCCL: {} ({}); was a worker lost? The job goes on from its last checkpoint", who(),
+        ncclGetErrorString(worst), ncclGetLastError(nullptr)));
   }
 }
 

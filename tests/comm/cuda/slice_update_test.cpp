@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "comm/cuda/compile_sum.hpp"
+#include "comm/cuda/slice_element.hpp"
+#include "comm/tree_sum.hpp"
+#include "tests/comm/toy_job.hpp"
+
+namespace gangway::comm {
+namespace {
+
+constexpr std::size_t kElements = 512;
+constexpr std::size_t kParameters = 320;
+constexpr UpdateSettings kSettings{
+    .lr = 2e-4, .beta1 = 0.5, .beta2 = 0.999, .update = 3, .harvests = 2, .average_decay = 0.99};
+
+std::vector<float> scattered_values(std::uint64_t key) {
+  std::vector<float> values(kElements);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = scattered(key * 100'003U + i);
+  }
+  return values;
+}
+
+/// Three partials of six micro-batches, and a network's state for one slice.
+struct Slice {
+  std::vector<MicrobatchRange> subtrees{{0, 3}, {3, 4}, {4, 6}};
+  std::vector<std::vector<float>> partials{scattered_values(1), scattered_values(2),
+                                           scattered_values(3)};
+  std::vector<float> weights = scattered_values(4);
+  std::vector<float> first = scattered_values(5);
+  std::vector<float> second = std::vector<float>(kElements, 0.25F);
+  std::vector<float> average = scattered_values(6);
+  UpdateConstants constants = update_constants(kSettings);
+
+  [[nodiscard]] SliceUpdate update() {
+    SliceUpdate described{.program = tree_sum_program(subtrees, 6),
+                          .elements = kElements,
+                          .parameter_elements = kParameters,
+                          .scale = 1.0F / 6.0F,
+                          .constants = &constants,
+                          .weights = weights.data(),
+                          .first_moment = first.data(),
+                          .second_moment = second.data(),
+                          .average = average.data()};
+    for (std::size_t i = 0; i < partials.size(); ++i) {
+      described.summands.values[i] = partials[i].data();
+    }
+    return described;
+  }
+  [[nodiscard]] std::vector<float> mean() const {
+    std::vector<float> values(kElements);
+    std::vector<TreeSummand> summands;
+    for (std::size_t i = 0; i < partials.size(); ++i) {
+      summands.push_back({subtrees[i], partials[i].data()});
+    }
+    tree_sum(summands, {0, 6}, 1.0F / 6.0F, values);
+    return values;
+  }
+};
+
+TEST(SliceUpdate, SumsAsTheReductionOnHostsDoes) {
+  Slice slice;
+  std::vector<float> out(kElements);
+  const SliceUpdate update = slice.update();
+  sum_slice_on_host({.program = update.program,
+                     .summands = update.summands,
+                     .elements = kElements,
+                     .scale = update.scale,
+                     .out = out.data()});
+  EXPECT_TRUE(same_bits(out, slice.mean()));
+}
+
+TEST(SliceUpdate, UpdatesParametersFromTheClippedMean) {
+  Slice slice;
+  Slice expected;
+  const float clip = 0.37F;
+  SliceUpdate update = slice.update();
+  update.clip_scale = &clip;
+  update_slice_on_host(update);
+  const std::vector<float> mean = expected.mean();
+  for (std::size_t i = 0; i < kParameters; ++i) {
+    adam_element(expected.constants, mean[i] * clip, expected.weights[i], expected.first[i],
+                 expected.second[i]);
+    ASSERT_EQ(slice.weights[i], expected.weights[i]) << i;
+    ASSERT_EQ(slice.first[i], expected.first[i]) << i;
+    ASSERT_EQ(slice.second[i], expected.second[i]) << i;
+  }
+}
+
+TEST(SliceUpdate, MovesStatisticsTowardsTheirMeanAndLeavesTheirMoments) {
+  Slice slice;
+  const Slice before;
+  update_slice_on_host(slice.update());
+  const std::vector<float> mean = before.mean();
+  for (std::size_t i = kParameters; i < kElements; ++i) {
+    const float running = before.weights[i] + 0.1F * (mean[i] * 0.5F - before.weights[i]);
+    ASSERT_EQ(slice.weights[i], running) << i;
+    ASSERT_EQ(slice.first[i], before.first[i]) << i;
+    ASSERT_EQ(slice.second[i], before.second[i]) << i;
+  }
+}
+
+TEST(SliceUpdate, LeavesStatisticsAloneInAPhaseThatHarvestsNone) {
+  Slice slice;
+  const Slice before;
+  slice.constants.statistics_share = 0.0F;
+  update_slice_on_host(slice.update());
+  for (std::size_t i = kParameters; i < kElements; ++i) {
+    ASSERT_EQ(slice.weights[i], before.weights[i]) << i;
+  }
+}
+
+TEST(SliceUpdate, AveragesTheNewWeights) {
+  Slice slice;
+  const Slice before;
+  update_slice_on_host(slice.update());
+  for (std::size_t i = 0; i < kElements; ++i) {
+    const float gain = static_cast<float>(1.0 - 0.99);
+    ASSERT_EQ(slice.average[i], before.average[i] + gain * (slice.weights[i] - before.average[i]))
+        << i;
+  }
+}
+
+TEST(SliceUpdate, ScalesDownToTheNormAndNeverUp) {
+  const std::vector<double> squares{4.0, 1.0, 3.0, 1.0};
+  double squared_norm = 0.0;
+  float scale = 0.0F;
+  ClipDecision decision{.squares = squares.data(),
+                        .num_blocks = 4,
+                        .clip_norm = 1.5,
+                        .squared_norm = &squared_norm,
+                        .clip_scale = &scale};
+  decide_clip_on_host(decision);
+  EXPECT_EQ(squared_norm, 9.0);
+  EXPECT_EQ(scale, static_cast<float>(1.5 / (3.0 + 1e-6)));
+  decision.clip_norm = 10.0;
+  decide_clip_on_host(decision);
+  EXPECT_EQ(scale, 1.0F);
+}
+
+TEST(SliceUpdate, TakesSummandsInTheWiresType) {
+  Slice slice;
+  Slice rounded;
+  std::vector<std::uint16_t> wire(kElements);
+  encode_on_host({.values = slice.partials[1].data(),
+                  .out = wire.data(),
+                  .type = WireType::kBfloat16,
+                  .elements = kElements});
+  for (std::size_t i = 0; i < kElements; ++i) {
+    rounded.partials[1][i] = from_bfloat16(wire[i]);
+  }
+  SliceUpdate update = slice.update();
+  update.summands.values[1] = wire.data();
+  update.summands.types[1] = WireType::kBfloat16;
+  update_slice_on_host(update);
+  update_slice_on_host(rounded.update());
+  EXPECT_TRUE(same_bits(slice.weights, rounded.weights));
+}
+
+}  // namespace
+}  // namespace gangway::comm

@@ -44,7 +44,8 @@ std::vector<MicrobatchRange> subtrees_of(const std::vector<int>& members,
       const MicrobatchRange right = joined.back();
       const MicrobatchRange left = joined[joined.size() - 2];
       const MicrobatchRange parent = parent_of(right, num_microbatches);
-      if (parent != MicrobatchRange{left.begin, right.end} || split_point(parent) != right.begin) {
+      if (parent != MicrobatchRange{left.begin, right.end} || split_point(parent) != right.begin ||
+          left.end != right.begin) {  // another host's micro-batches may lie between the two
         break;
       }
       joined.pop_back();

@@ -43,7 +43,7 @@ void expect_equal(const std::vector<ToyResult>& results, const ToyResult& expect
 std::vector<float> tree_gradient(const ArenaLayout& layout, const Arena& weights, int step, MicrobatchRange node) {
   if (node.size() == 1) {
     Arena gradient(layout.size());
-    add_gradient(layout, weights, step, node.begin, gradient.data());
+    add_gradient(layout, weights, step, node.begin, gradient.data(), {0, layout.size()});
     return {gradient.data(), gradient.data() + gradient.size()};
   }
   std::vector<float> left = tree_gradient(layout, weights, step, {node.begin, split_point(node)});

@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -58,14 +60,17 @@ inline float scattered(std::uint64_t key) {
   return signed_fraction * power_of_two;
 }
 
-/// Adds the gradient of one micro-batch; padding stays zero. Statistics do not depend on the weights.
-inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch, float* gradient) {
+/// Adds to `range` the gradient of one micro-batch; padding stays zero. Of the weights it needs those in `range`, and
+/// for statistics none.
+inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch, float* gradient,
+                         ElementRange range) {
+  const auto turn = (static_cast<std::uint64_t>(step) << 8U) + static_cast<std::uint64_t>(microbatch);
   const auto fill = [&](const std::vector<ArenaEntry>& entries, float weight_factor) {
     for (const ArenaEntry& entry : entries) {
-      for (std::size_t i = entry.offset; i < entry.offset + entry.elements; ++i) {
-        const auto turn = (static_cast<std::uint64_t>(step) << 8U) + static_cast<std::uint64_t>(microbatch);
-        const std::uint64_t key = (turn << 32U) + i;
-        gradient[i] += scattered(key * 0x9e3779b97f4a7c15ULL) + weight_factor * weights.data()[i];
+      const ElementRange part = intersect(range, {entry.offset, entry.offset + entry.elements});
+      for (std::size_t i = part.begin; i < part.end; ++i) {
+        const float value = weight_factor == 0.0F ? 0.0F : weight_factor * weights.data()[i];
+        gradient[i] += scattered(((turn << 32U) + i) * 0x9e3779b97f4a7c15ULL) + value;
       }
     }
   };
@@ -123,6 +128,12 @@ struct ToySetup {
   std::function<void(const std::string&)> on_stall = {};
 };
 
+/// Names memory that nobody else has.
+inline std::string fresh_token() {
+  std::random_device random;
+  return "test" + std::to_string(random()) + "x" + std::to_string(random());
+}
+
 /// The group of the transport's worker; not connected.
 inline HostGroup toy_host(const Transport& transport, const ToySetup& setup, std::size_t num_networks = 2) {
   const int worker = transport.worker();
@@ -174,9 +185,29 @@ class ToyNetwork {
   /// The gradients of all local micro-batches, without a word to the reducer.
   void compute(int step) {
     for (int microbatch = own_range().begin; microbatch < own_range().end; ++microbatch) {
-      add_gradient(layout_, weights_, step, microbatch, stack_.open_leaf());
+      add_gradient(layout_, weights_, step, microbatch, stack_.open_leaf(), {0, layout_.size()});
       stack_.push(microbatch);
     }
+  }
+
+  /// The same, but in the last of them bucket after bucket becomes complete, in `order`, while `lane` carries away
+  /// those before it. @pre open
+  void compute(int step, std::span<const std::size_t> order, Lane& lane) {
+    const MicrobatchRange own = own_range();
+    for (int microbatch = own.begin; microbatch < own.end; ++microbatch) {
+      float* const gradient = stack_.open_leaf();
+      const bool is_last = microbatch + 1 == own.end;
+      for (const std::size_t bucket : order) {
+        add_gradient(layout_, weights_, step, microbatch, gradient, plan_.bucket(bucket));
+        if (is_last) {
+          reducer_->bucket_ready(bucket);
+          lane.wake();
+        }
+      }
+      stack_.push(microbatch);
+    }
+    (void)reducer_->all_ready();
+    lane.wake();
   }
 
   void open() { reducer_->open(setup_.job.clipping == Clipping::kByNorm ? kToyClipNorm : 0.0); }
@@ -253,17 +284,18 @@ class ToyWorker {
     return network_.result();
   }
 
-  /// All steps, the exchanges driven by `lane`, one bucket after the other becoming ready.
-  [[nodiscard]] ToyResult run(Lane& lane) {
+  /// All steps, the exchanges driven by `lane`, the buckets becoming ready one by one in an order that changes from
+  /// step to step and from worker to worker.
+  [[nodiscard]] ToyResult run(Lane& lane, unsigned seed = 0) {
+    std::mt19937 random(seed * 64 + static_cast<unsigned>(transport_.worker()));
+    std::vector<std::size_t> order(network_.plan().num_buckets());
+    std::iota(order.begin(), order.end(), 0U);
     lane.attach(reducer());
     lane.listen_to(&host_, Lane::Core::kShared);
     for (int step = 0; step < num_updates_; ++step) {
+      std::ranges::shuffle(order, random);
       network_.open();
-      network_.compute(step);
-      for (std::size_t bucket = 0; bucket < network_.plan().num_buckets(); ++bucket) {
-        reducer().bucket_ready(bucket);
-        lane.wake();
-      }
+      network_.compute(step, order, lane);
       lane.wait(reducer());
       network_.note_norm();
     }

@@ -14,6 +14,7 @@
 #include "job/errors.hpp"
 #include "job/suggestion.hpp"
 #include "launch/doctor.hpp"
+#include "launch/host_check.hpp"
 #include "launch/run_job.hpp"
 #include "launch/run_lookup.hpp"
 #include "launch/train.hpp"
@@ -27,6 +28,8 @@ struct CommandLine {
   RunOptions train;
   std::string start_deadline;
   std::string reference;
+  std::filesystem::path marker;  ///< of check-host
+  std::string marker_content;
   std::filesystem::path outdir = "runs";
   bool json = false;
 };
@@ -140,6 +143,10 @@ void add_commands(CLI::App& app, CommandLine& line) {
       ->footer("gangway sample --help says more");
   app.add_subcommand("evaluate", "Score a trained generator")
       ->footer("gangway evaluate --help says more");
+  // Between `gangway run` and the other hosts.
+  CLI::App* check = app.add_subcommand("check-host")->group("");
+  check->add_option("marker", line.marker)->required();
+  check->add_option("content", line.marker_content)->required();
   CLI::App* doctor = app.add_subcommand("doctor", "What this machine has and lacks");
   doctor->add_flag("--json", line.json, "Print JSON");
   app.footer(
@@ -205,6 +212,10 @@ int carry_out(const CLI::App& app, const CommandLine& line,
   }
   if (name == "train") {
     train(environment, after(arguments, 2));
+  }
+  if (name == "check-host") {
+    check_host(line.marker, line.marker_content);
+    return 0;
   }
   if (name == "digest") {
     return digest(line);

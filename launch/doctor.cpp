@@ -2,11 +2,8 @@
 #include "launch/doctor.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <regex>
 #include <sstream>
 #include <thread>
@@ -17,6 +14,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "job/shared_segment.hpp"
+#include "launch/command_output.hpp"
 #include "launch/mpirun_command.hpp"
 #include "report/table.hpp"
 
@@ -28,25 +27,6 @@ namespace fs = std::filesystem;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double kLeastDiskGib = 1.0;
 constexpr double kLeastSharedMemoryGib = 0.0625;  // Open MPI's segments: 4 MiB a rank
-
-struct CommandOutput {
-  int code = 127;
-  std::string text;
-};
-
-CommandOutput output_of(const std::string& command) {
-  CommandOutput output;
-  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) {
-    return output;
-  }
-  std::array<char, 512> bytes{};
-  while (const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
-    output.text.append(bytes.data(), size);
-  }
-  output.code = ::pclose(pipe);
-  return output;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -186,10 +166,21 @@ std::vector<Finding> examine(const Environment& environment) {
           {"gRPC", Health::kGood, GANGWAY_GRPC_VERSION " (at build time)"},
           find_cores(),
           find_memory(),
-          find_space("/dev/shm", "/dev/shm", kLeastSharedMemoryGib),
+          clean_shared_memory(kSharedMemoryFolder),
+          find_space("/dev/shm", kSharedMemoryFolder, kLeastSharedMemoryGib),
           find_space("disk", fs::current_path(), kLeastDiskGib),
           find_fashion_mnist(),
           find_user(environment)};
+}
+
+Finding clean_shared_memory(const fs::path& folder) {
+  const std::size_t removed = reap_segments(folder);
+  if (removed > 0) {
+    return {"shared memory", Health::kNote,
+            fmt::format("removed {} that killed workers left in {}", removed,
+                        folder.string())};
+  }
+  return {"shared memory", Health::kGood, "no killed worker left any"};
 }
 
 std::string findings_text(const std::vector<Finding>& findings) {

@@ -2,6 +2,7 @@
 // `gangway doctor`: what this machine has and lacks, as a table or as JSON.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,12 @@ struct Finding {
   std::string detail;  ///< what is there; for kNote and kBad also the remedy
 };
 
-/// Looks; starts two ranks under mpirun for a moment, changes nothing.
+/// Looks; starts two ranks under mpirun for a moment, and removes the shared memory that killed
+/// workers left. Changes nothing else.
 [[nodiscard]] std::vector<Finding> examine(const Environment& environment);
+
+/// Removes from `folder` the segments whose worker no longer lives; runs in progress keep theirs.
+[[nodiscard]] Finding clean_shared_memory(const std::filesystem::path& folder);
 
 [[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
 /// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}],

@@ -44,6 +44,15 @@ std::filesystem::path program_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
+void require_programs() {
+  for (const char* name : {"gangway-coordinator", "gangway-worker"}) {
+    if (!std::filesystem::exists(program_folder() / name)) {
+      throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)",
+                                         (program_folder() / name).string()));
+    }
+  }
+}
+
 void become(const std::string& program, const std::vector<std::string>& arguments) {
   const std::string path = (program_folder() / program).string();
   std::vector<char*> words{const_cast<char*>(path.c_str())};  // execv does not write

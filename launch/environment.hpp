@@ -25,6 +25,10 @@ using Environment = std::map<std::string, std::string>;
 /// The folder of this program, where its siblings lie.
 [[nodiscard]] std::filesystem::path program_folder();
 
+/// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
+/// wait for it. @throws EnvironmentError when the coordinator's or the worker's program is missing.
+void require_programs();
+
 /// Becomes another of Gangway's programs. @throws EnvironmentError when it is not there.
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments);
 

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gangway::launch {
@@ -14,7 +13,7 @@ struct MpirunRequest {
   int workers = 1;
   int threads = 1;                 ///< numerics.threads
   std::filesystem::path program;   ///< this program, absolute
-  std::filesystem::path hostfile;  ///< empty: this host alone
+  std::filesystem::path hostfile;  ///< of hostfile_with_coordinator(); empty: this host alone
   std::vector<std::string>
       exported_variables;  ///< names of environment variables that workers elsewhere need too
   std::vector<std::string> train_arguments;  ///< what follows `gangway train`
@@ -23,15 +22,12 @@ struct MpirunRequest {
 /// One rank for the coordinator and one a worker.
 [[nodiscard]] std::vector<std::string> mpirun_command(const MpirunRequest& request);
 
+/// As many ranks at the same places for `gangway check-host`; ends with the first that fails, and
+/// says why, which the other does not.
+[[nodiscard]] std::vector<std::string> check_command(const MpirunRequest& request,
+                                                     const std::vector<std::string>& arguments);
+
 /// As one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& words);
-
-/// A hostfile with one slot more on its first host, for the coordinator. @throws ConfigError when
-/// it names no host.
-[[nodiscard]] std::string hostfile_with_coordinator(std::string_view hostfile);
-
-/// Slots that a hostfile offers workers; a host without `slots=` counts as one. @throws ConfigError
-/// as above.
-[[nodiscard]] int hostfile_slots(std::string_view hostfile);
 
 }  // namespace gangway::launch

@@ -17,6 +17,8 @@
 #include "job/errors.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "launch/host_check.hpp"
+#include "launch/hostfile.hpp"
 #include "launch/mpirun_command.hpp"
 #include "launch/supervise.hpp"
 
@@ -30,12 +32,12 @@ constexpr std::size_t kMaxHostfileBytes = std::size_t{1} << 20U;
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
 
-std::string read_hostfile(const fs::path& path) {
+std::vector<Host> read_hostfile(const fs::path& path) {
   const auto text = read_small_file(path, kMaxHostfileBytes);
   if (!text) {
     throw ConfigError(fmt::format("--hostfile {}: no such file", path.string()));
   }
-  return *text;
+  return parse_hostfile(*text);
 }
 
 fs::path choose_run(const RunOptions& options, const std::string& default_name) {
@@ -138,7 +140,7 @@ std::vector<std::string> exported_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : environment) {
     if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
-        name == "CUDA_VISIBLE_DEVICES") {
+        name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH") {
       names.push_back(name);
     }
   }
@@ -154,23 +156,13 @@ void allow_root() {
   }
 }
 
-/// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
-/// wait for it.
-void require_programs() {
-  for (const char* name : {"gangway-coordinator", "gangway-worker"}) {
-    if (!fs::exists(program_folder() / name)) {
-      throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)",
-                                         (program_folder() / name).string()));
-    }
-  }
-}
-
 fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
   if (options.hostfile.empty()) {
     return {};
   }
   fs::path path = run / "hostfile";
-  write_file_atomically(path, hostfile_with_coordinator(read_hostfile(options.hostfile)));
+  write_file_atomically(path,
+                        hostfile_with_coordinator(read_hostfile(options.hostfile), is_this_host));
   return path;
 }
 
@@ -212,7 +204,7 @@ int run_job(const RunOptions& options, const Environment& environment,
                                     .environment = gangway_variables(environment)});
   const int slots = options.hostfile.empty()
                         ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
-                        : hostfile_slots(read_hostfile(options.hostfile));
+                        : count_slots(read_hostfile(options.hostfile));
   const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
   require_workers(job.spec, workers);
   if (options.dry_run) {
@@ -225,19 +217,23 @@ int run_job(const RunOptions& options, const Environment& environment,
   clear_status(run);
   fs::remove(run / kPlacementFile);
   const ResumeLines lines = resume_lines(options, run, typed);
-  SupervisedJob supervised{
-      .command = mpirun_command({.workers = workers,
-                                 .threads = job.spec.numerics.threads,
-                                 .program = program_folder() / "gangway",
-                                 .hostfile = coordinator_hostfile(options, run),
-                                 .exported_variables = exported_variables(environment),
-                                 .train_arguments = train_arguments(options, run, lines)}),
-      .run_directory = run,
-      .resume_command = [run, lines, before = newest_step(run)] {
-        return newest_step(run) > before ? lines.after_save : lines.before_save;
-      }};
-  std::cout << "$ " << shell_line(supervised.command) << std::endl;
+  const MpirunRequest request{.workers = workers,
+                              .threads = job.spec.numerics.threads,
+                              .program = program_folder() / "gangway",
+                              .hostfile = coordinator_hostfile(options, run),
+                              .exported_variables = exported_variables(environment),
+                              .train_arguments = train_arguments(options, run, lines)};
   allow_root();
+  if (!request.hostfile.empty()) {
+    require_ready_hosts(request, run);
+  }
+  SupervisedJob supervised{.command = mpirun_command(request),
+                           .run_directory = run,
+                           .resume_command = [run, lines, before = newest_step(run)] {
+                             return newest_step(run) > before ? lines.after_save
+                                                              : lines.before_save;
+                           }};
+  std::cout << "$ " << shell_line(supervised.command) << std::endl;
   return supervise(supervised);
 }
 

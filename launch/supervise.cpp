@@ -34,6 +34,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kLook{500};  // how often the status file is looked for
 constexpr milliseconds kAfterStatus{
     15'000};  // mpirun still there so long after the job ended: a rank hangs
+// mpirun waits for the daemon of a host that is gone. The other ranks have left long before.
+constexpr milliseconds kAfterLoss{3'000};
 constexpr milliseconds kAfterForce{5'000};  // from the second SIGINT to SIGKILL
 constexpr int kEndedBySignal = 128;
 
@@ -203,10 +205,12 @@ class Supervisor {
 
   void enforce_deadlines() {
     const auto now = steady_clock::now();
-    if (!status_since_ && read_status(job_.run_directory)) {
+    if (const auto status = read_status(job_.run_directory); status && !status_since_) {
       status_since_ = now;
+      const bool lost = status->exit_code == static_cast<int>(ExitCode::kWorkerLost);
+      after_status_ = lost ? kAfterLoss : kAfterStatus;
     }
-    const bool hangs = status_since_ && now - *status_since_ > kAfterStatus;
+    const bool hangs = status_since_ && now - *status_since_ > after_status_;
     const bool ignores = forced_at_ && now - *forced_at_ > kAfterForce;
     if (!ended_ && (hangs || ignores)) {
       ::kill(child_, SIGKILL);  // its ranks follow within a second
@@ -253,6 +257,7 @@ class Supervisor {
   std::optional<int> unrecorded_;  ///< the coordinator's exit code, where its disk took no status
   std::optional<steady_clock::time_point> forced_at_;
   std::optional<steady_clock::time_point> status_since_;
+  milliseconds after_status_ = kAfterStatus;
 };
 
 }  // namespace

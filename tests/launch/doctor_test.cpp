@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "job/shared_segment.hpp"
+#include "tests/shared_folder.hpp"
+
 namespace gangway::launch {
 namespace {
 
@@ -24,6 +27,17 @@ TEST(Findings, CanBeReadByPrograms) {
 TEST(Findings, CanBeReadByPeople) {
   const std::string text = findings_text({{"disk", Health::kGood, "1 GiB"}});
   EXPECT_NE(text.find("disk  good    1 GiB"), std::string::npos) << text;
+}
+
+TEST(CleanSharedMemory, RemovesWhatKilledWorkersLeftAndNothingElse) {
+  const gangway::testing::SharedFolder folder;
+  const SharedSegment used(folder.path() / "gangway-used", 64);
+  folder.leave_behind("gangway-left");
+  const Finding finding = clean_shared_memory(folder.path());
+  EXPECT_EQ(finding.health, Health::kNote);
+  EXPECT_NE(finding.detail.find("removed 1 "), std::string::npos) << finding.detail;
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"gangway-used"});
+  EXPECT_EQ(clean_shared_memory(folder.path()).health, Health::kGood);
 }
 
 }  // namespace

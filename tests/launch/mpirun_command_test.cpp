@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
-
 namespace gangway::launch {
 namespace {
 
@@ -36,26 +34,33 @@ TEST(MpirunCommand, LeavesTheTransportsToOpenMpiOnSeveralHosts) {
   EXPECT_NE(line.find("--mca pml ob1"), std::string::npos) << "UCX has too few tags";
 }
 
+TEST(MpirunCommand, FillsOneHostAfterTheOtherAndConnectsAllAtTheStart) {
+  const std::string line = shell_line(mpirun_command({.workers = 4,
+                                                      .threads = 1,
+                                                      .program = "g",
+                                                      .hostfile = "hosts",
+                                                      .exported_variables = {},
+                                                      .train_arguments = {}}));
+  EXPECT_NE(line.find("--map-by slot"), std::string::npos);
+  EXPECT_NE(line.find("--mca mpi_preconnect_mpi 1"), std::string::npos);
+}
+
+TEST(CheckCommand, AsksTheSameRanksAndEndsWithTheFirstFailure) {
+  const std::string line = shell_line(check_command({.workers = 4,
+                                                     .threads = 1,
+                                                     .program = "g",
+                                                     .hostfile = "hosts",
+                                                     .exported_variables = {},
+                                                     .train_arguments = {"job.yaml"}},
+                                                    {"marker", "0.1.0 token"}));
+  EXPECT_THAT(line, testing::StartsWith("mpirun -n 5 "));
+  EXPECT_THAT(line, testing::EndsWith(" g check-host marker '0.1.0 token'"));
+  EXPECT_THAT(line, testing::Not(testing::HasSubstr("--enable-recovery")));
+}
+
 TEST(ShellLine, QuotesWhatAShellWouldReadOtherwise) {
   EXPECT_EQ(shell_line({"a", "b c", "", "it's", "x=1", "$HOME", "data.source=toy:ring8"}),
             R"(a 'b c' '' 'it'\''s' x=1 '$HOME' data.source=toy:ring8)");
-}
-
-TEST(Hostfile, GivesTheFirstHostOneSlotMore) {
-  EXPECT_EQ(hostfile_with_coordinator("# ours\n\nnode-a slots=8 max_slots=9\nnode-b slots=8\n"),
-            "# ours\n\nnode-a slots=9 max_slots=9\nnode-b slots=8\n");
-  EXPECT_EQ(hostfile_with_coordinator("node-a\nnode-b"), "node-a slots=2\nnode-b\n");
-}
-
-TEST(Hostfile, CountsTheSlotsForWorkers) {
-  EXPECT_EQ(hostfile_slots("# c\nnode-a slots=8\nnode-b\n"), 9);
-}
-
-TEST(Hostfile, RefusesOneWithoutHostsOrWithBadSlots) {
-  EXPECT_THROW((void)hostfile_with_coordinator("# nothing\n"), ConfigError);
-  EXPECT_THROW((void)hostfile_slots(""), ConfigError);
-  EXPECT_THROW((void)hostfile_slots("node-a slots=none"), ConfigError);
-  EXPECT_THROW((void)hostfile_slots("node-a slots=0"), ConfigError);
 }
 
 }  // namespace

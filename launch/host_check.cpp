@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "launch/host_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "job/atomic_file.hpp"
+#include "job/errors.hpp"
+#include "launch/command_output.hpp"
+#include "launch/environment.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMarker = ".host-check";
+constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complaints so
+constexpr std::size_t kMaxMarkerBytes = 256;
+constexpr int kLimitSeconds = 60;  // a host behind a firewall never answers
+// A network file system may show a new file so much later.
+constexpr std::chrono::seconds kMarkerPatience{5};
+constexpr std::chrono::milliseconds kMarkerRetry{100};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// There for as long as the hosts are asked.
+class Marker {
+ public:
+  explicit Marker(const fs::path& run) : path_(run / kMarker) {
+    std::random_device random;
+    content_ = fmt::format("{} {:08x}{:08x}", GANGWAY_VERSION, random(), random());
+    write_file_atomically(path_, content_);
+  }
+  ~Marker() {
+    std::error_code ignored;  // a file too many in the run directory does no harm
+    fs::remove(path_, ignored);
+  }
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+  Marker(Marker&&) = delete;
+  Marker& operator=(Marker&&) = delete;
+
+  [[nodiscard]] std::vector<std::string> arguments() const { return {path_.string(), content_}; }
+
+ private:
+  fs::path path_;
+  std::string content_;
+};
+
+/// The complaint of the first host that had one; empty: none got so far.
+std::string first_complaint(const std::string& text) {
+  const std::size_t begin = text.find(kOwnLine);
+  if (begin == std::string::npos) {
+    return {};
+  }
+  const std::size_t end = text.find('\n', begin);
+  return text.substr(begin + kOwnLine.size(), end - begin - kOwnLine.size());
+}
+
+}  // namespace
+
+void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
+  const Marker marker(run);
+  const std::string line = shell_line(check_command(job, marker.arguments()));
+  const CommandOutput output = output_of(fmt::format("timeout {} {}", kLimitSeconds, line));
+  if (output.code == 0) {
+    return;
+  }
+  if (const std::string complaint = first_complaint(output.text); !complaint.empty()) {
+    throw EnvironmentError(complaint);
+  }
+  std::cerr << output.text << std::flush;
+  throw EnvironmentError(fmt::format(
+      "mpirun does not start ranks on all hosts of {}: each needs Open MPI, ssh without a password "
+      "and {}, and none a firewall between them",
+      job.hostfile.string(), job.program.string()));
+}
+
+void check_host(const fs::path& marker, const std::string& content) {
+  const std::string host = host_name();
+  const std::string version = content.substr(0, content.find(' '));
+  if (version != GANGWAY_VERSION) {
+    throw EnvironmentError(
+        fmt::format("{}: {} is version {}, on the first host it is {}: install one on all hosts",
+                    host, (program_folder() / "gangway").string(), GANGWAY_VERSION, version));
+  }
+  require_programs();
+  const auto end = std::chrono::steady_clock::now() + kMarkerPatience;
+  while (read_small_file(marker, kMaxMarkerBytes) != content) {
+    if (std::chrono::steady_clock::now() >= end) {
+      throw EnvironmentError(fmt::format(
+          "{}: {} is not the folder that the first host sees: put the runs on a file system that "
+          "all hosts share (--outdir)",
+          host, marker.parent_path().string()));
+    }
+    std::this_thread::sleep_for(kMarkerRetry);
+  }
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The hosts of `gangway run --hostfile`: reads what Open MPI would read, and writes it in the one
+// form that leaves Open MPI no choice. Called by `gangway run`, main thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gangway::launch {
+
+struct Host {
+  std::string name;  ///< as in the file; may be user@name
+  int slots = 1;
+  bool operator==(const Host&) const = default;
+};
+
+/// One entry a host, in the order of the file. A host without `slots=` counts as one slot, named
+/// again as one more; what else a line says (max_slots, comments) is left out.
+/// @throws ConfigError when the file names no host, or a number of slots is none.
+[[nodiscard]] std::vector<Host> parse_hostfile(std::string_view text);
+
+/// Slots for workers.
+[[nodiscard]] int count_slots(const std::vector<Host>& hosts);
+
+/// The hostfile for mpirun: one slot more for the coordinator, on the host where rank 0 will be.
+///
+/// That is the host where mpirun runs, whatever its place in the file, or else the first one. It is
+/// moved to the top, so that ranks, and with them micro-batches, follow the file.
+[[nodiscard]] std::string hostfile_with_coordinator(
+    std::vector<Host> hosts, const std::function<bool(const std::string&)>& is_this_host);
+
+/// Whether a name or an address, as in a hostfile, is this host's. May ask the name server.
+[[nodiscard]] bool is_this_host(const std::string& name);
+
+}  // namespace gangway::launch

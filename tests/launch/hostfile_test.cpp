@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "launch/hostfile.hpp"
+
+#include <array>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using testing::ElementsAre;
+
+bool nowhere(const std::string& /*name*/) { return false; }
+
+TEST(Hostfile, CountsTheSlotsForWorkers) {
+  EXPECT_EQ(count_slots(parse_hostfile("# c\nnode-a slots=8\nnode-b\n")), 9);
+}
+
+TEST(Hostfile, ReadsWhatOpenMpiReads) {
+  EXPECT_THAT(
+      parse_hostfile("# ours\n\n  node-a\tslots=8 max_slots=9  # new\nann@node-b max_slots=4 "
+                     "slots = 2\r\nnode-c # slots=7"),
+      ElementsAre(Host{.name = "node-a", .slots = 8}, Host{.name = "ann@node-b", .slots = 2},
+                  Host{.name = "node-c", .slots = 1}));
+}
+
+TEST(Hostfile, CountsAHostAsOftenAsItIsNamed) {
+  EXPECT_THAT(parse_hostfile("a\na\nb slots=2\na slots=3"),
+              ElementsAre(Host{.name = "a", .slots = 5}, Host{.name = "b", .slots = 2}));
+}
+
+TEST(Hostfile, RefusesOneWithoutHostsOrWithBadSlots) {
+  EXPECT_THROW((void)parse_hostfile("# nothing\n"), ConfigError);
+  EXPECT_THROW((void)parse_hostfile(""), ConfigError);
+  EXPECT_THROW((void)parse_hostfile("node-a slots=none"), ConfigError);
+  EXPECT_THROW((void)parse_hostfile("node-a slots=0"), ConfigError);
+  EXPECT_THROW((void)parse_hostfile("node-a slots="), ConfigError);
+}
+
+TEST(HostfileWithCoordinator, GivesTheFirstHostOneSlotMoreAndEachItsNumber) {
+  EXPECT_EQ(hostfile_with_coordinator(parse_hostfile("node-a slots=8\nnode-b\n"), nowhere),
+            "node-a slots=9\nnode-b slots=1\n")
+      << "without a number Open MPI would take as many as the host has cores";
+}
+
+TEST(HostfileWithCoordinator, PutsItsOwnHostFirstAsMpirunDoes) {
+  const auto is_c = [](const std::string& name) { return name == "c"; };
+  EXPECT_EQ(
+      hostfile_with_coordinator(parse_hostfile("a slots=2\nb slots=2\nc slots=2\nd slots=2"), is_c),
+      "c slots=3\na slots=2\nb slots=2\nd slots=2\n");
+}
+
+TEST(IsThisHost, KnowsItsNamesAndAddresses) {
+  std::array<char, 256> name{};
+  ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);
+  EXPECT_TRUE(is_this_host(name.data()));
+  EXPECT_TRUE(is_this_host("ann@localhost"));
+  EXPECT_TRUE(is_this_host("127.0.0.1"));
+  EXPECT_FALSE(is_this_host("192.0.2.1")) << "an address for documentation, nobody's";
+}
+
+}  // namespace
+}  // namespace gangway::launch

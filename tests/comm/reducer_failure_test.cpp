@@ -100,7 +100,7 @@ TEST_P(LossTest, IsAnErrorAtTheDeadlineThatNamesTheSilentWorker) {
   const std::vector<std::string> failures = comm_failures(3, [&](int rank) {
     LoopbackTransport transport(hub, rank);
     try {
-      (void)ToyWorker(transport, layout, {{6, 2, GetParam().clipping}, 1, rank == 0 ? 250ms : 60s}).run();
+      (void)ToyWorker(transport, layout, {{6, 2, GetParam().clipping}, 1, rank == 0 ? 120ms : 60s}).run();
     } catch (const CommError&) {
       hub.kill(rank);  // whoever gives up ends, and the others learn it
       throw;

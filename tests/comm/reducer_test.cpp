@@ -5,31 +5,52 @@
 
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/loopback_transport.hpp"
+#include "tests/comm/groupings.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {
 namespace {
 
+enum class Driver { kCaller, kLane };
+
+struct Run {
+  ToyJob job;
+  std::size_t num_buckets = 3;
+  std::vector<int> hosts = {};  ///< by worker; empty: each its own
+  Driver driver = Driver::kCaller;
+  unsigned seed = 0;  ///< of the order in which buckets become ready, where a lane drives
+};
+
 /// What each worker of the job ends with.
-std::vector<ToyResult> run_workers(LoopbackHub& hub, const ToyJob& job, std::size_t num_buckets) {
+std::vector<ToyResult> run_workers(LoopbackHub& hub, const Run& run) {
   const ArenaLayout layout = toy_layout();
+  const std::string token = fresh_token();
   std::vector<ToyResult> results(static_cast<std::size_t>(hub.num_workers()));
   spawn_ranks(hub.num_workers(), [&](int rank) {
     LoopbackTransport transport(hub, rank);
-    results[static_cast<std::size_t>(rank)] = ToyWorker(transport, layout, {job, num_buckets}).run();
+    ToyWorker worker(transport, layout,
+                     {.job = run.job, .num_buckets = run.num_buckets, .hosts = run.hosts, .token = token});
+    if (run.driver == Driver::kCaller) {
+      results[static_cast<std::size_t>(rank)] = worker.run();
+    } else {
+      Lane lane([] {});
+      results[static_cast<std::size_t>(rank)] = worker.run(lane, run.seed);
+    }
   });
   return results;
 }
 
 ToyResult run_one_worker(const ToyJob& job) {
   LoopbackHub hub(1);
-  return run_workers(hub, job, 1).front();
+  return run_workers(hub, {job, 1}).front();
 }
 
 void expect_equal(const std::vector<ToyResult>& results, const ToyResult& expected) {
@@ -69,34 +90,37 @@ std::vector<float> plain_weights(const ToyJob& job) {
   return {weights.data(), weights.data() + weights.size()};
 }
 
-struct Case {
-  int num_workers;
-  Clipping clipping;
+class ReducerTest : public testing::TestWithParam<Grouping> {
+ protected:
+  static const ToyResult& expected_of(const ToyJob& job) {
+    static std::map<std::pair<int, Clipping>, ToyResult> known;
+    const auto [found, is_new] = known.try_emplace({job.num_microbatches, job.clipping});
+    if (is_new) {
+      found->second = run_one_worker(job);
+    }
+    return found->second;
+  }
 };
 
-class ReducerTest : public testing::TestWithParam<Case> {};
-
 TEST_P(ReducerTest, GivesTheSameBitsAsOneRank) {
-  for (const int num_microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 12}) {
-    const ToyJob job{num_microbatches, 3, GetParam().clipping};
-    const ToyResult expected = run_one_worker(job);
-    for (const std::size_t num_buckets : {1U, 3U, 8U}) {
-      SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets << " buckets");
-      LoopbackHub hub(GetParam().num_workers);
-      expect_equal(run_workers(hub, job, num_buckets), expected);
+  constexpr std::pair<int, std::size_t> kCases[] = {{1, 1}, {2, 3}, {3, 8}, {4, 1},  {5, 3},
+                                                    {6, 8}, {7, 3}, {8, 1}, {12, 8}, {12, 3}};
+  const std::vector<int>& hosts = GetParam().hosts;
+  for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
+    bool by_lane = clipping == Clipping::kNone;
+    for (const auto& [num_microbatches, num_buckets] : kCases) {
+      SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets << " buckets, "
+                                      << (by_lane ? "driven by a lane" : "driven by the caller"));
+      const ToyJob job{num_microbatches, 2, clipping};
+      LoopbackHub hub(static_cast<int>(hosts.size()));
+      expect_equal(run_workers(hub, {job, num_buckets, hosts, by_lane ? Driver::kLane : Driver::kCaller}),
+                   expected_of(job));
+      by_lane = !by_lane;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, ReducerTest,
-                         testing::Values(Case{1, Clipping::kNone}, Case{2, Clipping::kNone}, Case{3, Clipping::kNone},
-                                         Case{4, Clipping::kNone}, Case{7, Clipping::kNone}, Case{1, Clipping::kByNorm},
-                                         Case{2, Clipping::kByNorm}, Case{3, Clipping::kByNorm},
-                                         Case{4, Clipping::kByNorm}, Case{7, Clipping::kByNorm}),
-                         [](const testing::TestParamInfo<Case>& chosen) {
-                           return std::to_string(chosen.param.num_workers) +
-                                  (chosen.param.clipping == Clipping::kByNorm ? "Clipped" : "Plain");
-                         });
+INSTANTIATE_TEST_SUITE_P(Groupings, ReducerTest, testing::ValuesIn(groupings()), name_of_grouping);
 
 TEST(Reducer, GivesThePlainlyWrittenWeightsOnOneRank) {
   for (const int num_microbatches : {1, 2, 3, 5, 8}) {
@@ -133,23 +157,42 @@ TEST(Reducer, SendsTheBytesOfARingWhenEveryRankOwnsAWholeSubtree) {
   const ToyJob job{4, 1, Clipping::kNone};
   LoopbackHub hub(4);
   std::uint64_t sent = 0;
-  for (const ToyResult& result : run_workers(hub, job, 1)) {
+  for (const ToyResult& result : run_workers(hub, {job, 1})) {
     sent += result.bytes_sent;
   }
   EXPECT_EQ(sent, 2U * 3U * toy_layout().size() * sizeof(float));  // a ring: 2 (W - 1) / W of the arena a worker
 }
 
+TEST_P(ReducerTest, SendsBetweenHostsWhatTheFormulaSays) {
+  const std::vector<int>& hosts = GetParam().hosts;
+  const int num_workers = static_cast<int>(hosts.size());
+  const ToyJob job{12, 2, Clipping::kNone};
+  LoopbackHub hub(num_workers);
+  const std::vector<ToyResult> results = run_workers(hub, {job, 3, hosts});
+  const BucketPlan plan(toy_layout(), num_workers, 3);
+  for (int worker = 0; worker < num_workers; ++worker) {
+    std::uint64_t sent = 0;  // by its host
+    for (std::size_t other = 0; other < hosts.size(); ++other) {
+      sent += hosts[other] == hosts[static_cast<std::size_t>(worker)] ? results[other].bytes_sent : 0;
+    }
+    EXPECT_EQ(sent, 2 * bytes_between_hosts(plan, worker, hosts, toy_ranges(12, num_workers), 12)) << worker;
+  }
+}
+
 TEST(Reducer, IsUnchangedByRandomDelays) {
   const ToyJob job{5, 2, Clipping::kByNorm};
   const ToyResult expected = run_one_worker(job);
+  const std::vector<std::vector<int>> all_hosts{{0, 1, 2}, {0, 0, 1}, {0, 1, 1, 0}};
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "delays of seed " << seed);
-    LoopbackHub hub(3);
+    const std::vector<int>& hosts = all_hosts[seed % 3];
+    LoopbackHub hub(static_cast<int>(hosts.size()));
     hub.inject([random = std::mt19937(seed)](int, int, MessageTag) mutable {
       const bool late = random() % 4 == 0;
-      return LoopbackHub::Fate{std::chrono::microseconds(late ? random() % 1000 : 0), false};
+      return LoopbackHub::Fate{std::chrono::microseconds(late ? random() % 500 : 0), false};
     });
-    expect_equal(run_workers(hub, job, 3), expected);
+    const Driver driver = seed % 2 == 0 ? Driver::kCaller : Driver::kLane;
+    expect_equal(run_workers(hub, {job, 3, hosts, driver, seed}), expected);
   }
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The GPU draws the bits that the CPU draws.
 #include <bit>
+#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gan/cuda/random_kernels.hpp"
+#include "tests/gpu/device_memory.hpp"
 
 namespace gangway::cuda {
 namespace {
@@ -19,39 +21,7 @@ constexpr RandomKey kKey{.seed = 7,
                          .block = 3,
                          .draw = 0};
 
-/// Device memory of one test.
-class DeviceFloats {
- public:
-  explicit DeviceFloats(std::int64_t count) : count_(count) {
-    EXPECT_EQ(cudaMalloc(&data_, static_cast<std::size_t>(count) * sizeof(float)), cudaSuccess);
-  }
-  ~DeviceFloats() { (void)cudaFree(data_); }
-  DeviceFloats(const DeviceFloats&) = delete;
-  DeviceFloats& operator=(const DeviceFloats&) = delete;
-
-  [[nodiscard]] float* data() { return static_cast<float*>(data_); }
-  [[nodiscard]] std::vector<float> on_host() const {
-    std::vector<float> values(static_cast<std::size_t>(count_));
-    EXPECT_EQ(
-        cudaMemcpy(values.data(), data_, values.size() * sizeof(float), cudaMemcpyDeviceToHost),
-        cudaSuccess);
-    return values;
-  }
-
- private:
-  std::int64_t count_;
-  void* data_ = nullptr;
-};
-
-class GpuRandom : public testing::Test {
- protected:
-  void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device";
-    }
-  }
-};
+class GpuRandom : public GpuTest {};
 
 std::size_t num_differing_bits(const std::vector<float>& a, const std::vector<float>& b) {
   std::size_t differing = 0;
@@ -63,7 +33,7 @@ std::size_t num_differing_bits(const std::vector<float>& a, const std::vector<fl
 
 TEST_F(GpuRandom, NormalsHaveTheBitsOfTheCpu) {
   for (const std::int64_t count : {1LL, 3LL, 4LL, 1023LL, 5'000'001LL}) {
-    DeviceFloats device(count);
+    DeviceArray<float> device(static_cast<std::size_t>(count));
     fill_normal(kKey, device.data(), count, nullptr);
     const KeyedRandom random(kKey);
     std::vector<float> expected(static_cast<std::size_t>(count + 3) / 4 * 4);
@@ -77,7 +47,7 @@ TEST_F(GpuRandom, NormalsHaveTheBitsOfTheCpu) {
 
 TEST_F(GpuRandom, UniformsHaveTheBitsOfTheCpu) {
   constexpr std::int64_t kCount = 3'000'017;
-  DeviceFloats device(kCount);
+  DeviceArray<float> device(static_cast<std::size_t>(kCount));
   fill_uniform(kKey, device.data(), kCount, nullptr);
   const KeyedRandom random(kKey);
   std::vector<float> expected(static_cast<std::size_t>(kCount));

@@ -206,5 +206,139 @@ TEST(Lane, EndsWithTasksThatNobodyAwaits) {
   EXPECT_TRUE(ended);
 }
 
+/// Needs what it is told to need, and makes so many moves towards it.
+class Countdown final : public Exchange {
+ public:
+  explicit Countdown(Need need = Need::kMessages) : need_(need) {}
+  void begin(int moves) { left_.store(moves, std::memory_order_release); }
+  [[nodiscard]] Need needs() const override {
+    return left_.load(std::memory_order_acquire) > 0 ? need_ : Need::kNothing;
+  }
+  bool advance() override {
+    ++polls_;
+    if (failure != nullptr) {
+      std::rethrow_exception(failure);
+    }
+    if (left_.load(std::memory_order_acquire) == 0) {
+      return false;
+    }
+    left_.fetch_sub(1, std::memory_order_acq_rel);
+    return true;
+  }
+  [[nodiscard]] int polls() const { return polls_; }
+  std::exception_ptr failure;
+
+ private:
+  Need need_;
+  std::atomic<int> left_ = 0;
+  std::atomic<int> polls_ = 0;
+};
+
+TEST(LaneExchange, IsDrivenToItsEnd) {
+  for (const Exchange::Need need : {Exchange::Need::kCompute, Exchange::Need::kHost, Exchange::Need::kMessages}) {
+    Countdown exchange(need);
+    Lane lane([] {}, 100us);
+    lane.attach(exchange);
+    for (int i = 0; i < 3; ++i) {
+      exchange.begin(5);
+      lane.wait(exchange);
+      EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
+    }
+  }
+}
+
+TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesTheLane) {
+  Countdown exchange;
+  Lane lane([] {}, kNever);
+  lane.attach(exchange);
+  exchange.begin(1);
+  lane.wake();
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (exchange.needs() != Exchange::Need::kNothing && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
+}
+
+TEST(LaneExchange, TakesTurnsWithTheOthers) {
+  Countdown first;
+  Countdown second;
+  Lane lane([] {});
+  lane.attach(first);
+  lane.attach(second);
+  first.begin(1'000'000'000);  // goes on longer than the test
+  second.begin(3);
+  lane.wait(second);
+  EXPECT_NE(first.needs(), Exchange::Need::kNothing);
+}
+
+TEST(LaneExchange, GoesOnBesideTasks) {
+  Countdown exchange;
+  Lane lane([] {});
+  lane.attach(exchange);
+  exchange.begin(1'000'000'000);
+  lane.wait(lane.submit([] {}));
+  EXPECT_NE(exchange.needs(), Exchange::Need::kNothing);
+}
+
+TEST(LaneExchange, IsLeftAloneOnceDetached) {
+  Countdown exchange;
+  Lane lane([] {});
+  lane.attach(exchange);
+  lane.detach(exchange);
+  const int polls = exchange.polls();
+  lane.wait(lane.submit([] {}));
+  lane.wait(lane.submit([] {}));
+  EXPECT_EQ(exchange.polls(), polls);
+}
+
+TEST(LaneExchange, FailsTheWaitForItAndForEverythingElse) {
+  Countdown failing;
+  Countdown other;
+  failing.failure = std::make_exception_ptr(CommError("worker 3 is gone"));
+  Lane lane([] {});
+  lane.attach(other);
+  other.begin(1'000'000'000);
+  EXPECT_THROW(
+      {
+        lane.attach(failing);
+        lane.wait(failing);
+        lane.wait(other);
+      },
+      CommError);
+  EXPECT_THROW(lane.wait(other), CommError);
+  EXPECT_THROW(lane.wait(lane.submit([] {})), CommError);
+  EXPECT_NO_THROW(lane.detach(failing));
+  const int polls = other.polls();
+  EXPECT_THROW(lane.wait(other), CommError);
+  EXPECT_EQ(other.polls(), polls);  // nothing is driven any more
+}
+
+TEST(LaneExchange, IsWokenByTheBellOfItsHost) {
+  HostGroup host = HostGroup::alone(0, 1);
+  Countdown exchange(Exchange::Need::kHost);
+  Lane lane([] {}, kNever);
+  lane.attach(exchange);
+  lane.listen_to(&host, Lane::Core::kShared);
+  exchange.begin(1);
+  lane.wake();
+  host.publish(0, 1);
+  lane.wait(exchange);
+  lane.listen_to(nullptr, Lane::Core::kShared);
+  EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
+}
+
+TEST(LaneExchange, IsDrivenWithoutSleepByALaneOnItsOwnCore) {
+  HostGroup host = HostGroup::alone(0, 1);
+  Countdown exchange(Exchange::Need::kHost);
+  Lane lane([] {}, kNever);
+  lane.attach(exchange);
+  lane.listen_to(&host, Lane::Core::kOwn);
+  exchange.begin(100);
+  lane.wait(exchange);
+  lane.listen_to(nullptr, Lane::Core::kShared);
+  EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
+}
+
 }  // namespace
 }  // namespace gangway::comm

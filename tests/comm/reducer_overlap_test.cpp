@@ -32,7 +32,7 @@ Results train_two(Transport& transport, const std::vector<int>& hosts, const std
   const ToySetup generator{.job = {4, 0, Clipping::kNone}, .num_buckets = 2, .hosts = hosts, .token = token, .network = 0};
   HostGroup host = toy_host(transport, critic);
   ToyNetwork networks[] = {{transport, host, layouts[0], critic}, {transport, host, layouts[1], generator}};
-  host.connect(networks[0].plan().hash() ^ networks[1].plan().hash(), Deadline(critic.timeout));
+  host.connect(networks[0].plan().hash() ^ networks[1].plan().hash(), Deadline(kToyPatience));
   Lane lane([] {});
   lane.listen_to(&host, Lane::Core::kShared);
   for (ToyNetwork& network : networks) {

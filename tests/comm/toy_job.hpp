@@ -118,10 +118,13 @@ struct ToyResult {
   std::uint64_t bytes_sent = 0;
 };
 
+/// For what the workers of a host set up together.
+inline constexpr std::chrono::milliseconds kToyPatience{60'000};
+
 struct ToySetup {
   ToyJob job;
   std::size_t num_buckets = 3;
-  std::chrono::milliseconds timeout{60'000};
+  std::chrono::milliseconds timeout{60'000};  ///< of an exchange
   std::vector<int> hosts = {};  ///< by worker; empty: each its own
   std::string token = {};       ///< of the memory that the workers of a host share
   int network = 1;
@@ -163,7 +166,7 @@ class ToyNetwork {
         setup_(std::move(setup)),
         ranges_(toy_ranges(setup_.job.num_microbatches, transport.num_workers())),
         plan_(layout, transport.num_workers(), setup_.num_buckets),
-        weights_(host.allocate_shared(layout.size(), Deadline(setup_.timeout))),
+        weights_(host.allocate_shared(layout.size(), Deadline(kToyPatience))),
         updater_(layout, weights_),
         stack_(host, layout.size(), own_range(), setup_.job.num_microbatches) {}
 
@@ -253,7 +256,7 @@ class ToyWorker {
         num_updates_(setup.job.num_updates),
         host_(toy_host(transport, setup)),
         network_(transport, host_, layout, setup) {
-    host_.connect(network_.plan().hash(), Deadline(setup.timeout));
+    host_.connect(network_.plan().hash(), Deadline(kToyPatience));
     network_.build_reducer();
   }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// An exchange allocates nothing: not on the lane, not on the compute thread. The program replaces the global operator
+// new, so it is one of its own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "comm/lane.hpp"
+#include "comm/reducer.hpp"
+#include "tests/comm/rendezvous_transport.hpp"
+#include "tests/comm/spawn_ranks.hpp"
+#include "tests/comm/toy_job.hpp"
+
+namespace {
+
+std::atomic<bool> g_counts = false;
+std::atomic<int> g_allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  if (g_counts) {
+    ++g_allocations;
+  }
+  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace gangway::comm {
+namespace {
+
+/// Allocations of all threads in twenty exchanges of `job`, after some that are not counted.
+int allocations_of(const ToyJob& job, const std::vector<int>& hosts) {
+  constexpr int kWarmUp = 3;
+  constexpr int kCounted = 20;
+  const int num_workers = static_cast<int>(hosts.size());
+  const ArenaLayout layout = toy_layout();
+  const std::string token = fresh_token();
+  RendezvousHub hub(num_workers);
+  g_allocations = 0;
+  std::barrier all_here(num_workers);
+  spawn_ranks(num_workers, [&](int rank) {
+    RendezvousTransport transport(hub, rank);
+    ToyWorker worker(transport, layout, {.job = job, .hosts = hosts, .token = token});
+    ToyNetwork& network = worker.network();
+    const std::vector<std::size_t> order{1, 0, 2};
+    Lane lane([] {});
+    lane.attach(network.reducer());
+    lane.listen_to(&worker.host(), Lane::Core::kShared);
+    for (int step = 0; step < kWarmUp + kCounted; ++step) {
+      if (step == kWarmUp) {
+        all_here.arrive_and_wait();
+        g_counts = true;
+      }
+      network.open();
+      network.compute(step, order, lane);
+      lane.wait(network.reducer());
+    }
+    all_here.arrive_and_wait();
+    g_counts = false;
+    all_here.arrive_and_wait();
+    lane.listen_to(nullptr, Lane::Core::kShared);
+    lane.detach(network.reducer());
+  });
+  return g_allocations;
+}
+
+TEST(Allocations, AreCountedOnEveryThread) {  // or the others would prove nothing
+  g_allocations = 0;
+  g_counts = true;
+  std::jthread([] { std::vector<float>(100).data()[0] = 1.0F; }).join();
+  g_counts = false;
+  EXPECT_GE(g_allocations, 1);
+}
+
+TEST(Allocations, AreNoneInAnExchange) {
+  for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
+    for (const std::vector<int>& hosts : {std::vector<int>{0}, {0, 0}, {0, 1}, {0, 0, 1}}) {
+      EXPECT_EQ(allocations_of({4, 0, clipping}, hosts), 0)
+          << hosts.size() << " workers, " << (clipping == Clipping::kNone ? "not clipped" : "clipped");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gangway::comm

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "comm/nccl/nccl_session.hpp"
 
+#include <exception>
 #include <thread>
 
 #include <fmt/format.h>
@@ -98,8 +99,9 @@ void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>&
     state_->require(ncclGroupStart(), what);
     try {
       enqueue(state_->communicator.get());
-    } catch (...) {
+    } catch (const std::exception& failure) {
       (void)ncclGroupEnd();  // NCCL counts the starts of a thread
+      state_->fail(fmt::format("{}: {}: {}", state_->who(), what, failure.what()));
       throw;
     }
     result = ncclGroupEnd();

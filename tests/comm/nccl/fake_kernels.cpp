@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The kernels of comm/cuda/slice_kernels.hpp by their host references, in the order of a stream of
+// the stand-in.
+#include "comm/cuda/slice_kernels.hpp"
+#include "comm/tree_sum.hpp"
+#include "tests/comm/nccl/fake_cuda.hpp"
+
+namespace gangway::comm {
+
+void launch_update(const SliceUpdate& update, cudaStream_t stream) {
+  fake::enqueue(stream, [update] { update_slice_on_host(update); });
+}
+
+void launch_sum(const SliceSum& sum, cudaStream_t stream) {
+  fake::enqueue(stream, [sum] { sum_slice_on_host(sum); });
+}
+
+void launch_block_squares(const float* values, std::int64_t num_blocks, double* squares,
+                          cudaStream_t stream) {
+  fake::enqueue(stream, [=] {
+    for (std::int64_t block = 0; block < num_blocks; ++block) {
+      squares[block] = block_sum_of_squares(values + block * 4096);
+    }
+  });
+}
+
+void launch_clip_decision(const ClipDecision& decision, double* /*scratch*/, cudaStream_t stream) {
+  fake::enqueue(stream, [decision] { decide_clip_on_host(decision); });
+}
+
+void launch_encode(const WireEncoding& encoding, cudaStream_t stream) {
+  fake::enqueue(stream, [encoding] { encode_on_host(encoding); });
+}
+
+void launch_store_constants(const UpdateConstants& constants, UpdateConstants* out,
+                            cudaStream_t stream) {
+  fake::enqueue(stream, [constants, out] { *out = constants; });
+}
+
+}  // namespace gangway::comm

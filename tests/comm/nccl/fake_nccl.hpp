@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// A stand-in for NCCL between threads of one process, as strict as NCCL: the n-th send of a worker
+// to a peer meets the n-th receive of that peer from it, both must name equal sizes, and a group is
+// done only when every message in it has been taken. Non-blocking communicators put a group on its
+// stream some polls later.
+#pragma once
+
+#include <nccl.h>
+
+namespace gangway::fake {
+
+/// From now on the communicators made from `id` report `error` when they are asked.
+void break_communicators(const ncclUniqueId& id, ncclResult_t error);
+
+/// Communicators of the process that have neither been destroyed nor aborted.
+[[nodiscard]] int num_communicators();
+
+}  // namespace gangway::fake

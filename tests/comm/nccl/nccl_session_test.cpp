@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// How a session fails, on the stand-ins for CUDA and NCCL: named, in time, and without a wait for
+// NCCL on the thread that notices.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/nccl/check_nccl.hpp"
+#include "job/errors.hpp"
+#include "tests/comm/nccl/fake_nccl.hpp"
+#include "tests/comm/nccl/threads.hpp"
+#include "tests/gpu/gpu_network.hpp"
+
+namespace gangway::comm {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::AllOf;
+using testing::HasSubstr;
+
+template <typename Body>
+std::string failure_of(const Body& body) {
+  try {
+    body();
+  } catch (const CommError& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+class NcclSessions : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(fake::num_communicators(), 0); }
+
+  /// Gradients come on a stream of their own.
+  static void step(GpuNetwork& network, int update) {
+    const CudaStream compute = make_compute_stream();
+    network.step(update, compute.get(), BucketEvents::kEarly);
+    network.reducer().synchronise();
+  }
+
+  ArenaLayout layout_ = toy_layout();
+};
+
+TEST_F(NcclSessions, EndInGoodOrder) {
+  run_workers(3, {}, [&](NcclSession& session) {
+    session.finalize();
+    EXPECT_THROW(session.group("a test's group", [](ncclComm_t) {}), InvariantError);
+  });
+}
+
+TEST_F(NcclSessions, AreAbortedWhereNobodyEndsThem) {
+  run_workers(2, {}, [](NcclSession&) {});
+}
+
+TEST_F(NcclSessions, SayThatTheOthersDidNotCome) {
+  ncclUniqueId id{};
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  const std::string failure = failure_of([&] {
+    const NcclSession session({.id = id, .worker = 1, .num_workers = 2, .timeout = 50ms});
+  });
+  EXPECT_THAT(failure, AllOf(HasSubstr("worker 1 of 2"), HasSubstr("meeting the other workers"),
+                             HasSubstr("layout.timeout_seconds")));
+}
+
+TEST_F(NcclSessions, NoticeAWorkerThatGoesSilent) {
+  run_workers(3, {.timeout = 200ms}, [&](NcclSession& session) {
+    GpuNetwork network(session, layout_, {});
+    step(network, 1);
+    if (session.worker() == 2) {
+      return;  // and the others wait for it
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string failure = failure_of([&] { step(network, 2); });
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+    EXPECT_THAT(failure, AllOf(HasSubstr("a test's network"), HasSubstr("is a worker stopped?")));
+    session.abort("after a loss");
+    EXPECT_THROW(session.throw_if_failed(), CommError);
+  });
+}
+
+TEST_F(NcclSessions, ReportWhatNcclFindsOutByItself) {
+  ncclUniqueId id{};
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  NcclSession session({.id = id, .worker = 0, .num_workers = 1, .timeout = 20s});
+  fake::break_communicators(id, ncclRemoteError);
+  const Deadline deadline(10s);
+  std::string failure;
+  while (failure.empty() && !deadline.expired()) {
+    failure = failure_of([&] { session.throw_if_failed(); });
+  }
+  EXPECT_THAT(failure, AllOf(HasSubstr("worker 0 of 1"), HasSubstr("remote error"),
+                             HasSubstr("said by the stand-in")));
+  EXPECT_THROW(session.group("a test's group", [](ncclComm_t) {}), CommError);
+}
+
+TEST_F(NcclSessions, FailInALaunchThatNcclRefuses) {
+  ncclUniqueId id{};
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  NcclSession session({.id = id, .worker = 0, .num_workers = 1, .timeout = 20s});
+  std::vector<float> values(4);
+  // The sum instead of the mean: the stand-in knows the mean only.
+  const std::string failure = failure_of([&] {
+    session.group("a test's group", [&](ncclComm_t communicator) {
+      check(ncclAllReduce(values.data(), values.data(), 4, ncclFloat32, ncclSum, communicator,
+                          session.stream()),
+            "summing");
+    });
+  });
+  EXPECT_THAT(failure, HasSubstr("summing"));
+  EXPECT_THAT(failure_of([&] { session.throw_if_failed(); }),
+              AllOf(HasSubstr("a test's group"), HasSubstr("summing")));
+}
+
+TEST_F(NcclSessions, MeetAgainInANewEpochAfterAnAbort) {
+  const GpuJob job;
+  const GpuJobResult expected(layout_, job);
+  LoopbackHub hub(2);
+  spawn_ranks(2, [&](int worker) {
+    for (const std::int64_t epoch : {0, 1}) {
+      LoopbackTransport transport(hub, worker, epoch);
+      NcclSession session({.id = agree_on_unique_id(transport, 20s),
+                           .worker = worker,
+                           .num_workers = 2,
+                           .timeout = 20s});
+      GpuNetwork network(session, layout_, {.job = job});
+      step(network, 1);
+      if (epoch == 0) {
+        session.abort("a test's reason");
+        network.reducer().open();
+        EXPECT_THAT(failure_of([&] { (void)network.reducer().advance(); }),
+                    HasSubstr("a test's reason"));
+        continue;
+      }
+      step(network, 2);
+      step(network, 3);
+      EXPECT_TRUE(same_bits(network.weights(session.stream()), expected.weights));
+      session.finalize();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace gangway::comm

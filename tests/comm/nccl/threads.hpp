@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Workers of the NCCL path as threads of one process, on the stand-ins for CUDA and NCCL.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "comm/loopback_transport.hpp"
+#include "comm/nccl/nccl_session.hpp"
+#include "comm/nccl/unique_id.hpp"
+#include "tests/comm/spawn_ranks.hpp"
+
+namespace gangway::comm {
+
+struct SessionChoice {
+  NcclSession::Calls calls = NcclSession::Calls::kNonBlocking;
+  std::chrono::milliseconds timeout{20'000};
+};
+
+/// Runs `body` on `num_workers` threads that have met in one session. @throws their first failure.
+inline void run_workers(int num_workers, const SessionChoice& choice,
+                        const std::function<void(NcclSession&)>& body) {
+  LoopbackHub hub(num_workers);
+  spawn_ranks(num_workers, [&](int worker) {
+    LoopbackTransport transport(hub, worker);
+    NcclSession session({.id = agree_on_unique_id(transport, std::chrono::seconds(20)),
+                         .worker = worker,
+                         .num_workers = num_workers,
+                         .calls = choice.calls,
+                         .timeout = choice.timeout});
+    body(session);
+  });
+}
+
+}  // namespace gangway::comm

@@ -142,7 +142,7 @@ void* NcclSession::register_memory(void* memory, std::size_t bytes) {
 }
 
 void NcclSession::deregister_memory(void* registration) noexcept {
-  const std::unique_lock lock(state_->calls, state_->setup.abort_timeout);
+  const auto lock = state_->lock_calls(state_->setup.abort_timeout);
   if (registration != nullptr && lock.owns_lock() && state_->communicator) {
     (void)ncclCommDeregister(state_->communicator.get(), registration);
   }

@@ -94,7 +94,7 @@ void NcclSession::State::abort_when_told() {
   {
     // Without the lock after that time: the launching thread hangs in a call and has read the
     // handle.
-    const std::unique_lock lock(calls, kPatience);
+    const auto lock = lock_calls(kPatience);
     doomed = std::move(communicator);
   }
   doomed.reset();  // ncclCommAbort: nobody waits for it here

@@ -44,6 +44,12 @@ class NcclSession::State {
   void note_end();
   [[nodiscard]] std::string who() const;
 
+  /// Takes `calls`, or gives up after `patience`. By the wall clock: the thread sanitizer of GCC 12
+  /// does not see a lock with a steady deadline.
+  [[nodiscard]] std::unique_lock<std::timed_mutex> lock_calls(std::chrono::milliseconds patience) {
+    return {calls, std::chrono::system_clock::now() + patience};
+  }
+
   /// Bodies of the two threads.
   void abort_when_told();
   void watch_until(const std::stop_token& stop);

@@ -9,11 +9,11 @@ fail() {
   exit 1
 }
 
-# The first processes of the clusters of this user, by their command and their id in there.
+# Of this user: the processes whose child is the first one in a process namespace.
 running_clusters() {
   local process
   for process in $(pgrep -u "$EUID" -f 'cluster/run [1-9]'); do
-    awk -v process="$process" '/^NSpid:/ && NF > 2 && $NF == 1 { print process }' "/proc/$process/status" 2>/dev/null
+    awk '/^PPid:/ { parent = $2 } /^NSpid:/ && NF > 2 && $NF == 1 { print parent }' "/proc/$process/status" 2>/dev/null
   done
 }
 
@@ -22,10 +22,11 @@ if [ ! -d "$state" ]; then
   cluster=${GANGWAY_CLUSTER:-${clusters[0]:-}}
   [ -n "$cluster" ] || fail "none is running: tests/cluster/run HOSTS RATE -- COMMAND starts one"
   [ -n "${GANGWAY_CLUSTER:-}" ] || [ ${#clusters[@]} = 1 ] ||
-    fail "several are running: set GANGWAY_CLUSTER to one of ${clusters[*]}"
+    fail "several are running: set GANGWAY_CLUSTER to the process of one, of ${clusters[*]}"
+  first=$(pgrep -P "$cluster") || fail "process $cluster (GANGWAY_CLUSTER) runs no cluster"
   user=()
   [ "$EUID" = 0 ] || user=(-U --preserve-credentials)
-  exec nsenter -t "$cluster" "${user[@]}" -m -p sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD" "$self" "$@"
+  exec nsenter -t "$first" "${user[@]}" -m -p sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD" "$self" "$@"
 fi
 
 host=${1:-}

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -56,21 +57,35 @@ FileDescriptor connect_to(const std::string& host, std::uint16_t port,
   return socket;
 }
 
+// Ample for an address that answers at all: a kernel accepts without its process. Others, of
+// networks that do not connect the hosts, may swallow what is sent to them.
+constexpr std::chrono::milliseconds kAddressLimit{5'000};
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    parts.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
 FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milliseconds limit) {
-  std::string problem = "no address given";
-  std::string_view rest = address.hosts;
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (FileDescriptor socket =
-            connect_to(std::string(rest.substr(0, comma)), address.port, limit, problem)) {
+  const std::vector<std::string> hosts = split_at_commas(address.hosts);
+  std::string problems;
+  for (const std::string& host : hosts) {
+    std::string problem;
+    const auto share = std::min(kAddressLimit, limit / static_cast<int>(hosts.size()));
+    if (FileDescriptor socket = connect_to(host, address.port, share, problem)) {
       return socket;
     }
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    problems += fmt::format("{}{}: {}", problems.empty() ? "" : ", ", host, problem);
   }
   throw EnvironmentError(fmt::format(
-      "the coordinator's lifeline at {} port {} cannot be reached: {}: open that port between the "
+      "the coordinator's lifeline at port {} cannot be reached ({}): open that port between the "
       "hosts, or choose one with --lifeline-port",
-      address.hosts, address.port, problem));
+      address.port, problems.empty() ? "no address given" : problems));
 }
 
 }  // namespace

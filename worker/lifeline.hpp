@@ -24,7 +24,7 @@ class Lifeline {
   /// the process: the compute thread may be waiting for a peer that no longer exists.
   using OnAbandoned = std::function<void(const std::string& reason)>;
 
-  /// Tries each address in turn, each for at most `limit`, and sends the first line.
+  /// Tries each address in turn, none for long, all for at most `limit`, and sends the first line.
   /// @throws EnvironmentError when none answers.
   Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
            OnAbandoned on_abandoned);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "worker/lifeline.hpp"
+
+#include <array>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+sockaddr_in ipv4(const char* host, std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  inet_pton(AF_INET, host, &address.sin_addr);
+  return address;
+}
+
+/// @param port 0: any.
+FileDescriptor listen_at(const char* host, std::uint16_t port, int backlog) {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = ipv4(host, port);
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(::listen(socket.get(), backlog), 0);
+  return socket;
+}
+
+std::uint16_t port_of(const FileDescriptor& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof(address);
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  return ntohs(address.sin_port);
+}
+
+/// An address that swallows what is sent to it: a listener whose queue is full.
+class SilentAddress {
+ public:
+  SilentAddress(const char* host, std::uint16_t port) : listener_(listen_at(host, port, 0)) {
+    const sockaddr_in address = ipv4(host, port);
+    for (FileDescriptor& caller : callers_) {
+      caller = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      (void)::connect(caller.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    }
+  }
+
+ private:
+  FileDescriptor listener_;
+  std::array<FileDescriptor, 2> callers_;
+};
+
+void ignore(const std::string& /*reason*/) {}
+
+TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
+  const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
+  const std::uint16_t port = port_of(coordinator);
+  const SilentAddress silent("127.0.0.2", port);
+  constexpr milliseconds kLimit{400};
+  const auto begin = steady_clock::now();
+  Lifeline lifeline({.hosts = "127.0.0.2,127.0.0.1", .port = port, .token = "secret"}, 3, kLimit,
+                    ignore);
+  lifeline.expect_close();
+  EXPECT_LT(steady_clock::now() - begin, kLimit);
+  const FileDescriptor accepted(::accept(coordinator.get(), nullptr, nullptr));
+  std::array<char, 64> bytes{};
+  ASSERT_GT(::recv(accepted.get(), bytes.data(), bytes.size() - 1, 0), 0);
+  EXPECT_THAT(bytes.data(), testing::StartsWith("gangway-lifeline secret 3\n"));
+}
+
+TEST(Lifeline, NamesWhatIsWrongWithEveryAddress) {
+  std::uint16_t port = 0;
+  {
+    const FileDescriptor gone = listen_at("127.0.0.1", 0, 1);
+    port = port_of(gone);
+  }
+  try {
+    const Lifeline lifeline({.hosts = "127.0.0.1,nowhere", .port = port, .token = "secret"}, 3,
+                            milliseconds(400), ignore);
+    FAIL() << "connected to nobody";
+  } catch (const EnvironmentError& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("(127.0.0.1: Connection refused, nowhere: no IPv4"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("--lifeline-port"));
+  }
+}
+
+}  // namespace
+}  // namespace gangway::worker

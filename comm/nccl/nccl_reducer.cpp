@@ -179,6 +179,7 @@ bool NcclReducer::advance() {
   session_.throw_if_failed();
   bool launched = false;
   while (const std::optional<std::size_t> bucket = launches_.next()) {
+    check(cudaSetDevice(session_.device()), setup_.network);  // of the lane's thread
     launch_bucket(*bucket);
     launches_.launched();
     launched = true;

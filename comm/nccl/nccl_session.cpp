@@ -85,6 +85,7 @@ bool NcclSession::end(std::chrono::milliseconds timeout) noexcept {
 
 int NcclSession::worker() const { return state_->setup.worker; }
 int NcclSession::num_workers() const { return state_->setup.num_workers; }
+int NcclSession::device() const { return state_->setup.device; }
 cudaStream_t NcclSession::stream() const { return state_->stream.get(); }
 
 void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>& enqueue) {

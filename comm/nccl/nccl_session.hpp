@@ -48,6 +48,7 @@ class NcclSession {
 
   [[nodiscard]] int worker() const;
   [[nodiscard]] int num_workers() const;
+  [[nodiscard]] int device() const;
   /// The stream of all launches; the session's. It has the device's highest priority.
   [[nodiscard]] cudaStream_t stream() const;
 

@@ -65,10 +65,10 @@ class NcclWorkers : public GpuTest {
 TEST_F(NcclWorkers, ReduceToTheBitsOfOneHostWheneverBucketsAreReady) {
   NcclSession session(session_setup(transport_));
   const CudaStream compute = make_compute_stream();
-  for (const int num_microbatches : {1, 2, 4, 6, 8}) {
+  for (const int num_microbatches : {1, 4, 6}) {
     for (const BucketEvents events :
          {BucketEvents::kEarly, BucketEvents::kReversed, BucketEvents::kAtTheEnd}) {
-      for (const std::size_t num_buckets : {1U, 4U, 13U}) {
+      for (const std::size_t num_buckets : {4U, 13U}) {
         SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets
                                         << " buckets, events " << static_cast<int>(events));
         const GpuJob job{.num_microbatches = num_microbatches};

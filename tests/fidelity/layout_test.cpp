@@ -56,6 +56,25 @@ TEST_P(EveryJob, HasEqualBitsOnOneToFourWorkers) {
   expect_equal_bits(named.job, named.steps, {2, 3, 4});
 }
 
+/// Who shares memory: nobody, all, pairs, one beside three.
+const std::vector<std::vector<int>> kHosts = {{0, 1, 2, 3}, {0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}};
+
+TEST_P(EveryJob, HasEqualBitsWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
+  NamedJob named = job_breadth(images())[GetParam()];
+  const Outcome alone = run(named.job, 1, named.steps);
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
+    named.job.layout.overlap = overlap;
+    for (const std::vector<int>& hosts : kHosts) {
+      const Outcome shared =
+          train({.job = named.job, .workers = 4, .end = named.steps, .hosts = hosts}, next_folder());
+      EXPECT_EQ(shared.digest, alone.digest)
+          << "overlap " << static_cast<int>(overlap) << ", hosts " << ::testing::PrintToString(hosts);
+      EXPECT_TRUE(same_losses(shared, alone));
+      std::filesystem::remove_all(shared.checkpoint);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Breadth, EveryJob, ::testing::Range(std::size_t{0}, named_jobs().size()),
                          [](const auto& instance) { return named_jobs()[instance.param].name; });
 
@@ -85,7 +104,7 @@ TEST_F(Layout, NumberOfMicrobatchesBelongsToTheJob) {
 TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
   const JobSpec job = small_dcgan(images());
   const Outcome undisturbed = run(job, 1, 2);
-  for (unsigned pattern = 0; pattern < 20; ++pattern) {
+  for (unsigned pattern = 0; pattern < 100; ++pattern) {
     std::mt19937 random(pattern);
     const auto delay = [random](int, int, comm::MessageTag) mutable {
       // Most messages pass, some overtake others by far: arrival orders differ from pattern to
@@ -94,9 +113,16 @@ TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
       return comm::LoopbackHub::Fate{.delay =
                                          std::chrono::microseconds(held_up ? random() % 2000 : 0)};
     };
-    const Outcome disturbed = run(job, pattern % 2 == 0 ? 3 : 4, 2, delay);
+    const Outcome disturbed = train({.job = job,
+                                     .workers = pattern % 2 == 0 ? 3 : 4,
+                                     .end = 2,
+                                     .disturbance = delay,
+                                     .hosts = pattern % 4 < 2 ? std::vector<int>{}
+                                                              : std::vector<int>{0, 1, 1, 1}},
+                                    next_folder());
     EXPECT_EQ(disturbed.digest, undisturbed.digest) << "pattern " << pattern;
     EXPECT_TRUE(same_losses(disturbed, undisturbed)) << "pattern " << pattern;
+    std::filesystem::remove_all(disturbed.checkpoint);
   }
 }
 

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <stdexcept>
 
 #include <ATen/Parallel.h>
+#include <unistd.h>
 
 #include "checkpoint/digest.hpp"
 #include "checkpoint/directory.hpp"
@@ -107,15 +109,41 @@ checkpoint::Manifest manifest_of(const Stretch& stretch, const Reports& reports)
   return manifest;
 }
 
+std::vector<int> hosts_of(const Stretch& stretch) {
+  std::vector<int> hosts = stretch.hosts;
+  for (int worker = static_cast<int>(hosts.size()); worker < stretch.workers; ++worker) {
+    hosts.push_back(worker);
+  }
+  return hosts;
+}
+
+comm::HostGroup group_of(const std::vector<int>& hosts, int worker, const std::string& run) {
+  std::vector<int> members;
+  for (std::size_t other = 0; other < hosts.size(); ++other) {
+    if (hosts[other] == hosts[static_cast<std::size_t>(worker)]) {
+      members.push_back(static_cast<int>(other));
+    }
+  }
+  return comm::HostGroup(
+      {.members = members,
+       .worker = worker,
+       .token = "test" + std::to_string(getpid()) + "x" +
+                std::to_string(std::hash<std::string>{}(run)),
+       .num_flags = 2 * comm::kFlagsPerNetwork});
+}
+
 void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::WelcomeInfo& welcome,
                 ScriptedLink& link, int worker) {
   at::set_num_threads(stretch.job.numerics.threads);
   comm::LoopbackTransport transport(hub, worker);
+  const std::vector<int> hosts = hosts_of(stretch);
+  comm::HostGroup group = group_of(hosts, worker, welcome.run_directory);
   comm::Lane lane([] {});
   // OpenMP counts threads a thread: the lane's updates would use all cores, and some start-up time.
   lane.wait(lane.submit([] { at::set_num_threads(1); }));
   try {
-    worker::Training({stretch.job, welcome, link, transport, lane}).run();
+    lane.listen_to(&group, comm::Lane::Core::kShared);
+    worker::Training({stretch.job, welcome, link, transport, lane, group, hosts}).run();
   } catch (...) {
     hub.kill(worker);  // the others fail at once instead of at their deadlines
     throw;

@@ -34,6 +34,7 @@ struct Stretch {
   std::int64_t end = 1;
   std::filesystem::path resume = {};  ///< checkpoint of step `begin`, where that is not 0
   comm::LoopbackHub::Injector disturbance = nullptr;  ///< what happens to messages
+  std::vector<int> hosts = {};  ///< by worker: equal where memory is shared; empty: nowhere
 };
 
 /// Trains and commits a checkpoint below `run_directory`, which must be new. Rethrows the first

@@ -21,14 +21,16 @@ class Recorder final : public Operations {
 };
 
 TEST(Executor, PerformsEveryInstructionInOrder) {
-  const std::vector<Instruction> schedule = one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0);
+  const std::vector<Instruction> schedule = 
+      one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
   Recorder recorder;
   execute(schedule, recorder);
   EXPECT_EQ(recorder.performed, schedule);
 }
 
 TEST(Executor, StopsAtAnOperationThatThrows) {
-  const std::vector<Instruction> schedule = one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0);
+  const std::vector<Instruction> schedule = 
+      one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
   Recorder recorder;
   recorder.fail_at = 3;
   EXPECT_THROW(execute(schedule, recorder), std::runtime_error);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What holds for the schedule of every combination of loss, penalty, critic steps, interval and
-// clipping.
+// overlap.
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@ struct Case {
   JobSpec job;
   LocalMicrobatches local;
   std::int64_t step = 0;
+  Overlap overlap = Overlap::kNone;
 };
 
 void for_each_penalty(const std::function<void(const PenaltySpec&)>& body) {
@@ -31,7 +33,9 @@ void for_each_layout(const JobSpec& job, const std::function<void(const Case&)>&
   for (const LocalMicrobatches local :
        {LocalMicrobatches{0, 1}, LocalMicrobatches{1, 4}, LocalMicrobatches{2, 2}}) {
     for (const std::int64_t step : {0, 1, 4}) {
-      body({job, local, step});
+      for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
+        body({job, local, step, overlap});
+      }
     }
   }
 }
@@ -41,34 +45,33 @@ void for_each_case(const std::function<void(const Case&)>& body) {
                               LossKind::kWasserstein, LossKind::kRelativistic}) {
     for_each_penalty([&](const PenaltySpec& penalty) {
       for (const int steps : {1, 3}) {
-        for (const int clipping : {0, 1, 2, 3}) {
-          JobSpec job;
-          job.training.loss = loss;
-          job.training.penalty = penalty;
-          job.discriminator.steps = steps;
-          job.discriminator.clip_norm = (clipping & 1) != 0 ? 1.0 : 0.0;
-          job.generator.clip_norm = (clipping & 2) != 0 ? 1.0 : 0.0;
-          for_each_layout(job, body);
-        }
+        JobSpec job;
+        job.training.loss = loss;
+        job.training.penalty = penalty;
+        job.discriminator.steps = steps;
+        for_each_layout(job, body);
       }
     });
   }
 }
 
 std::vector<Instruction> schedule_of(const Case& test) {
-  return one_stage_schedule(phases_of(test.job), test.local, test.step);
+  return one_stage_schedule(phases_of(test.job), test.local, test.step, test.overlap);
 }
 
-/// The schedule cut behind every update: one piece a repeat of a phase.
+/// The schedule without its waits, cut behind every exchange: one piece a repeat of a phase.
 std::vector<std::vector<Instruction>> repeats_of(const std::vector<Instruction>& schedule) {
   std::vector<std::vector<Instruction>> pieces(1);
   for (const Instruction& instruction : schedule) {
+    if (instruction.operation == Operation::kAwait) {
+      continue;
+    }
     pieces.back().push_back(instruction);
-    if (instruction.operation == Operation::kUpdate) {
+    if (instruction.operation == Operation::kReduce) {
       pieces.emplace_back();
     }
   }
-  EXPECT_TRUE(pieces.back().empty()) << "something follows the last update";
+  EXPECT_TRUE(pieces.back().empty()) << "something follows the last exchange";
   pieces.pop_back();
   return pieces;
 }
@@ -78,7 +81,7 @@ std::size_t count(const std::vector<Instruction>& list, Operation operation) {
       list.begin(), list.end(), [&](const Instruction& i) { return i.operation == operation; }));
 }
 
-TEST(ScheduleRules, EveryPhaseThatRunsEndsEachRepeatInOneUpdateOfItsNetwork) {
+TEST(ScheduleRules, EveryPhaseThatRunsEndsEachRepeatInOneExchangeOfItsNetwork) {
   for_each_case([](const Case& test) {
     const auto pieces = repeats_of(schedule_of(test));
     std::size_t at = 0;
@@ -141,29 +144,45 @@ TEST(ScheduleRules, PassesComeInDeclaredOrderAndNoneIsLeftOut) {
   });
 }
 
-TEST(ScheduleRules, ReduceComesOnceAfterAllLeavesAndBeforeAgreeAndUpdate) {
+TEST(ScheduleRules, NothingUsesANetworkWhoseExchangeIsUnderWay) {
   for_each_case([](const Case& test) {
-    for (const auto& piece : repeats_of(schedule_of(test))) {
-      ASSERT_EQ(count(piece, Operation::kReduce), 1U);
-      const auto reduce = std::find_if(piece.begin(), piece.end(), [](const Instruction& i) {
-        return i.operation == Operation::kReduce;
-      });
-      EXPECT_EQ(reduce->microbatch, -1);
-      for (auto after = reduce + 1; after != piece.end(); ++after) {
-        EXPECT_TRUE(after->operation == Operation::kAgree || after->operation == Operation::kUpdate)
-            << describe(*after);
-        EXPECT_EQ(after->network, reduce->network);
+    std::array<bool, 2> under_way{};
+    if (test.overlap == Overlap::kAcross) {
+      under_way = {true, true};  // the step before may have left both
+    }
+    for (const Instruction& instruction : schedule_of(test)) {
+      bool& network = under_way.at(static_cast<std::size_t>(instruction.network));
+      if (instruction.operation == Operation::kAwait) {
+        EXPECT_TRUE(network) << "a wait for nothing: " << describe(instruction);
+        network = false;
+      } else {
+        EXPECT_FALSE(network) << describe(instruction);
       }
+      network = network || instruction.operation == Operation::kReduce;
+    }
+    if (test.overlap != Overlap::kAcross) {
+      EXPECT_FALSE(under_way[0] || under_way[1]);
     }
   });
 }
 
-TEST(ScheduleRules, OnlyANetworkThatIsClippedAgrees) {
+TEST(ScheduleRules, ArmsOnceAPhaseRightBeforeTheBackwardThatCompletesItsNetwork) {
   for_each_case([](const Case& test) {
     const std::vector<Phase> phases = phases_of(test.job);
     for (const auto& piece : repeats_of(schedule_of(test))) {
-      const bool clips = phases[static_cast<std::size_t>(piece.back().phase)].clip_norm > 0.0;
-      EXPECT_EQ(count(piece, Operation::kAgree), clips ? 1U : 0U);
+      const bool arms = test.overlap != Overlap::kNone && test.local.begin < test.local.end;
+      ASSERT_EQ(count(piece, Operation::kArm), arms ? 1U : 0U);
+      for (std::size_t i = 0; i < piece.size(); ++i) {
+        if (piece[i].operation != Operation::kArm) {
+          continue;
+        }
+        EXPECT_EQ(piece[i].network, phases[static_cast<std::size_t>(piece[i].phase)].network);
+        EXPECT_EQ(piece[i].microbatch, test.local.end - 1);
+        ASSERT_EQ(i + 4, piece.size());  // backward, close, reduce
+        EXPECT_EQ(piece[i + 1].network, piece[i].network);
+        EXPECT_TRUE(piece[i + 1].operation == Operation::kBackward ||
+                    piece[i + 1].operation == Operation::kPenaltyBackward);
+      }
     }
   });
 }
@@ -179,8 +198,9 @@ TEST(ScheduleRules, APenaltysTwoInstructionsFollowEachOther) {
       }
       Instruction expected = schedule[i];
       expected.operation = Operation::kPenaltyBackward;
-      ASSERT_LT(i + 1, schedule.size());
-      EXPECT_EQ(schedule[i + 1], expected);
+      const std::size_t next = i + (schedule[i + 1].operation == Operation::kArm ? 2 : 1);
+      ASSERT_LT(next, schedule.size());
+      EXPECT_EQ(schedule[next], expected);
     }
   });
 }
@@ -207,9 +227,9 @@ TEST(ScheduleRules, WorkersDifferOnlyInTheirMicrobatches) {
   // everything.
   for_each_case([](const Case& test) {
     const std::vector<Phase> phases = phases_of(test.job);
-    const auto whole = repeats_of(one_stage_schedule(phases, {0, 4}, test.step));
-    const auto left = repeats_of(one_stage_schedule(phases, {0, 3}, test.step));
-    const auto right = repeats_of(one_stage_schedule(phases, {3, 4}, test.step));
+    const auto whole = repeats_of(one_stage_schedule(phases, {0, 4}, test.step, Overlap::kNone));
+    const auto left = repeats_of(one_stage_schedule(phases, {0, 3}, test.step, Overlap::kNone));
+    const auto right = repeats_of(one_stage_schedule(phases, {3, 4}, test.step, Overlap::kNone));
     ASSERT_EQ(left.size(), whole.size());
     ASSERT_EQ(right.size(), whole.size());
     const auto leaves = [](const std::vector<Instruction>& piece) {

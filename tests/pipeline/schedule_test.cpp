@@ -11,9 +11,10 @@ namespace {
 using ::testing::ElementsAre;
 
 /// The schedule as lines, "phase.repeat: what".
-std::vector<std::string> lines(const JobSpec& job, LocalMicrobatches local, std::int64_t step = 0) {
+std::vector<std::string> lines(const JobSpec& job, LocalMicrobatches local, std::int64_t step = 0,
+                               Overlap overlap = Overlap::kNone) {
   std::vector<std::string> text;
-  for (const Instruction& instruction : one_stage_schedule(phases_of(job), local, step)) {
+  for (const Instruction& instruction : one_stage_schedule(phases_of(job), local, step, overlap)) {
     text.push_back(std::to_string(instruction.phase) + "." + std::to_string(instruction.repeat) +
                    ": " + describe(instruction));
   }
@@ -29,20 +30,19 @@ TEST(Schedule, OfAPlainJobWithOneMicrobatch) {
                           "0.0: forward discriminator pass 1 micro-batch 3",
                           "0.0: backward discriminator pass 1 micro-batch 3",
                           "0.0: close leaf of discriminator pass 0 micro-batch 3",
-                          "0.0: reduce discriminator", "0.0: update discriminator",
+                          "0.0: reduce discriminator", "0.0: await discriminator",
                           "1.0: open leaf of generator pass 0 micro-batch 3",
                           "1.0: forward generator pass 0 micro-batch 3",
                           "1.0: forward discriminator pass 0 micro-batch 3",
                           "1.0: backward discriminator pass 0 micro-batch 3",
                           "1.0: backward generator pass 0 micro-batch 3",
                           "1.0: close leaf of generator pass 0 micro-batch 3",
-                          "1.0: reduce generator", "1.0: update generator"));
+                          "1.0: reduce generator", "1.0: await generator"));
 }
 
-TEST(Schedule, OfARelativisticJobThatClipsTheGenerator) {
+TEST(Schedule, OfARelativisticJob) {
   JobSpec job;
   job.training.loss = LossKind::kRelativistic;
-  job.generator.clip_norm = 1.0;
   EXPECT_THAT(
       lines(job, {0, 1}),
       ElementsAre("0.0: open leaf of discriminator pass 0 micro-batch 0",
@@ -50,14 +50,14 @@ TEST(Schedule, OfARelativisticJobThatClipsTheGenerator) {
                   "0.0: forward discriminator pass 0 micro-batch 0",
                   "0.0: backward discriminator pass 0 micro-batch 0",
                   "0.0: close leaf of discriminator pass 0 micro-batch 0",
-                  "0.0: reduce discriminator", "0.0: update discriminator",
+                  "0.0: reduce discriminator", "0.0: await discriminator",
                   "1.0: open leaf of generator pass 0 micro-batch 0",
                   "1.0: forward generator pass 0 micro-batch 0",
                   "1.0: forward discriminator pass 0 micro-batch 0",
                   "1.0: backward discriminator pass 0 micro-batch 0",
                   "1.0: backward generator pass 0 micro-batch 0",
                   "1.0: close leaf of generator pass 0 micro-batch 0", "1.0: reduce generator",
-                  "1.0: agree on generator", "1.0: update generator"));
+                  "1.0: await generator"));
 }
 
 TEST(Schedule, OfAGradientPenaltyMakesFakesOfItsOwn) {
@@ -81,7 +81,7 @@ TEST(Schedule, OfALazyRegulariserBetweenItsTwoNeighbours) {
                           "1.0: penalty forward discriminator pass 0 micro-batch 0",
                           "1.0: penalty backward discriminator pass 0 micro-batch 0",
                           "1.0: close leaf of discriminator pass 0 micro-batch 0",
-                          "1.0: reduce discriminator", "1.0: update discriminator"));
+                          "1.0: reduce discriminator", "1.0: await discriminator"));
 }
 
 TEST(Schedule, LeavesALazyRegulariserOutInBetween) {
@@ -98,7 +98,8 @@ TEST(Schedule, LeavesALazyRegulariserOutInBetween) {
 
 TEST(Schedule, FinishesAMicrobatchBeforeTheNext) {
   std::vector<int> order;
-  for (const Instruction& instruction : one_stage_schedule(phases_of(JobSpec{}), {2, 5}, 0)) {
+  for (const Instruction& instruction : 
+       one_stage_schedule(phases_of(JobSpec{}), {2, 5}, 0, Overlap::kNone)) {
     if (instruction.operation == Operation::kOpenLeaf) {
       order.push_back(instruction.microbatch);
     }
@@ -106,10 +107,68 @@ TEST(Schedule, FinishesAMicrobatchBeforeTheNext) {
   EXPECT_THAT(order, ElementsAre(2, 3, 4, 2, 3, 4));
 }
 
-TEST(Schedule, OfAWorkerWithoutMicrobatchesStillReducesAndUpdates) {
+TEST(Schedule, OfAWorkerWithoutMicrobatchesStillTakesPartInTheExchange) {
   EXPECT_THAT(lines(JobSpec{}, {2, 2}),
-              ElementsAre("0.0: reduce discriminator", "0.0: update discriminator",
-                          "1.0: reduce generator", "1.0: update generator"));
+              ElementsAre("0.0: reduce discriminator", "0.0: await discriminator",
+                          "1.0: reduce generator", "1.0: await generator"));
+}
+
+TEST(Schedule, ArmsTheLastBackwardOfAPhaseWhereTheExchangeRunsWithinIt) {
+  EXPECT_THAT(lines(JobSpec{}, {0, 2}, 0, Overlap::kWithin),
+              ElementsAre("0.0: open leaf of discriminator pass 0 micro-batch 0",
+                          "0.0: forward discriminator pass 0 micro-batch 0",
+                          "0.0: backward discriminator pass 0 micro-batch 0",
+                          "0.0: forward generator pass 1 micro-batch 0",
+                          "0.0: forward discriminator pass 1 micro-batch 0",
+                          "0.0: backward discriminator pass 1 micro-batch 0",
+                          "0.0: close leaf of discriminator pass 0 micro-batch 0",
+                          "0.0: open leaf of discriminator pass 0 micro-batch 1",
+                          "0.0: forward discriminator pass 0 micro-batch 1",
+                          "0.0: backward discriminator pass 0 micro-batch 1",
+                          "0.0: forward generator pass 1 micro-batch 1",
+                          "0.0: forward discriminator pass 1 micro-batch 1",
+                          "0.0: arm discriminator pass 1 micro-batch 1",
+                          "0.0: backward discriminator pass 1 micro-batch 1",
+                          "0.0: close leaf of discriminator pass 0 micro-batch 1",
+                          "0.0: reduce discriminator", "0.0: await discriminator",
+                          "1.0: open leaf of generator pass 0 micro-batch 0",
+                          "1.0: forward generator pass 0 micro-batch 0",
+                          "1.0: forward discriminator pass 0 micro-batch 0",
+                          "1.0: backward discriminator pass 0 micro-batch 0",
+                          "1.0: backward generator pass 0 micro-batch 0",
+                          "1.0: close leaf of generator pass 0 micro-batch 0",
+                          "1.0: open leaf of generator pass 0 micro-batch 1",
+                          "1.0: forward generator pass 0 micro-batch 1",
+                          "1.0: forward discriminator pass 0 micro-batch 1",
+                          "1.0: backward discriminator pass 0 micro-batch 1",
+                          "1.0: arm generator pass 0 micro-batch 1",
+                          "1.0: backward generator pass 0 micro-batch 1",
+                          "1.0: close leaf of generator pass 0 micro-batch 1",
+                          "1.0: reduce generator", "1.0: await generator"));
+}
+
+TEST(Schedule, AwaitsEachNetworkAtItsNextUseWhereTheExchangeRunsAcrossPhases) {
+  EXPECT_THAT(lines(JobSpec{}, {3, 4}, 0, Overlap::kAcross),
+              ElementsAre("0.0: await discriminator",
+                          "0.0: open leaf of discriminator pass 0 micro-batch 3",
+                          "0.0: forward discriminator pass 0 micro-batch 3",
+                          "0.0: backward discriminator pass 0 micro-batch 3",
+                          "0.0: await generator",
+                          "0.0: forward generator pass 1 micro-batch 3",
+                          "0.0: forward discriminator pass 1 micro-batch 3",
+                          "0.0: arm discriminator pass 1 micro-batch 3",
+                          "0.0: backward discriminator pass 1 micro-batch 3",
+                          "0.0: close leaf of discriminator pass 0 micro-batch 3",
+                          "0.0: reduce discriminator",
+                          "1.0: open leaf of generator pass 0 micro-batch 3",
+                          "1.0: forward generator pass 0 micro-batch 3",
+                          "1.0: await discriminator",
+                          "1.0: forward discriminator pass 0 micro-batch 3",
+                          "1.0: backward discriminator pass 0 micro-batch 3",
+                          "1.0: arm generator pass 0 micro-batch 3",
+                          "1.0: backward generator pass 0 micro-batch 3",
+                          "1.0: close leaf of generator pass 0 micro-batch 3",
+                          "1.0: reduce generator"));
 }
 
 TEST(Schedule, InstructionsCompareByAllTheirParts) {

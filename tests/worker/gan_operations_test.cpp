@@ -27,17 +27,22 @@ class SingleWorker {
         transport_(hub_, 0),
         phases_(pipeline::phases_of(job_)),
         dataset_(data::open_dataset(job_.data, job_.model, job_.training.seed)),
-        networks(job_, 1),
-        exchange_{transport_, lane_, {all()}, job_.training.microbatches, std::chrono::seconds(20)},
+        networks(job_, 1, group_),
+        exchange_{transport_, lane_, group_, {all()}, {0}, job_.training.microbatches,
+                  std::chrono::seconds(20)},
         reals_(job_, *dataset_, all(), 0),
-        operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_,
-                    all()}) {}
+        operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_, 0,
+                    all()}) {
+    operations.connect();
+  }
 
   [[nodiscard]] std::vector<Instruction> schedule(std::int64_t step) const {
-    return pipeline::one_stage_schedule(phases_, {0, job_.training.microbatches}, step);
+    return pipeline::one_stage_schedule(phases_, {0, job_.training.microbatches}, step,
+                                        job_.layout.overlap);
   }
   void perform(const std::vector<Instruction>& schedule) {
     pipeline::execute(schedule, operations);
+    operations.settle();
   }
 
  private:
@@ -46,6 +51,7 @@ class SingleWorker {
   JobSpec job_;
   comm::LoopbackHub hub_{1};
   comm::LoopbackTransport transport_;
+  comm::HostGroup group_ = comm::HostGroup::alone(0, 2 * comm::kFlagsPerNetwork);
   comm::Lane lane_{[] {}};
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<data::Dataset> dataset_;
@@ -54,7 +60,7 @@ class SingleWorker {
   Networks networks;
 
  private:
-  Exchange exchange_;
+  ExchangeSetup exchange_;
   RealBatches reals_;
 
  public:
@@ -150,7 +156,7 @@ TEST_F(GanOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
   NetworkState& state = worker.networks.discriminator;
   for (const NetworkState::Place& place : state.places()) {
-    const float largest = NetworkState::view(state.first_moment(), place).abs().max().item<float>();
+    const float largest = NetworkState::view(state.first_moment().data(), place).abs().max().item<float>();
     if (place.name == "discriminator/3/bias") {
       EXPECT_EQ(largest, 0.0F);
     } else {

@@ -62,7 +62,7 @@ void fill(Worker& worker) {
     const std::vector<comm::Arena*> arenas = arenas_of(state);
     for (std::size_t a = 0; a < arenas.size(); ++a) {
       for (std::size_t p = 0; p < state.places().size(); ++p) {
-        at::Tensor view = NetworkState::view(*arenas[a], state.places()[p]);
+        at::Tensor view = NetworkState::view(arenas[a]->data(), state.places()[p]);
         at::Tensor values = at::empty(view.sizes(), at::kFloat);
         for (std::int64_t i = 0; i < values.numel(); ++i) {
           values.mutable_data_ptr<float>()[i] = value_of(n, a, p, i);
@@ -101,7 +101,7 @@ void expect_filled(Worker& worker, int num_workers) {
             (arenas[a] == &state.first_moment() || arenas[a] == &state.second_moment())) {
           continue;
         }
-        const at::Tensor stored = NetworkState::view(*arenas[a], state.places()[p]).contiguous();
+        const at::Tensor stored = NetworkState::view(arenas[a]->data(), state.places()[p]).contiguous();
         for (std::int64_t i = 0; i < stored.numel(); ++i) {
           ASSERT_EQ(stored.const_data_ptr<float>()[i], value_of(n, a, p, i))
               << num_workers << " workers, " << state.places()[p].name << ", arena " << a
@@ -267,8 +267,8 @@ TEST_F(StateFilesTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights) {
   std::memset(with.average()->data(), 0, with.layout().size() * sizeof(float));
   StateFiles({transport, lane, {&with}, std::chrono::seconds(20)}).load(saved);
   for (const NetworkState::Place& place : with.places()) {
-    EXPECT_TRUE(at::equal(NetworkState::view(*with.average(), place),
-                          NetworkState::view(without.weights(), place)))
+    EXPECT_TRUE(at::equal(NetworkState::view(with.average()->data(), place),
+                          NetworkState::view(without.weights().data(), place)))
         << place.name;
   }
 }

@@ -83,7 +83,7 @@ TEST(NetworkState, StoresConvolutionsWithChannelsLastWhereTheJobSaysSo) {
   const float* memory = state.weights().data() + place.range.begin;
   EXPECT_EQ(memory[((4 * 3 + 2) * 3 + 1) * 3 + 0], weight[4][0][2][1].item<float>());
   EXPECT_EQ(memory[((4 * 3 + 2) * 3 + 1) * 3 + 2], weight[4][2][2][1].item<float>());
-  EXPECT_TRUE(NetworkState::view(state.weights(), place).equal(weight));
+  EXPECT_TRUE(NetworkState::view(state.weights().data(), place).equal(weight));
 }
 
 TEST(NetworkState, OutputsTheSameInBothMemoryFormatsUpToRounding) {
@@ -99,10 +99,10 @@ TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
   gan::Network network = small_network("generator");
   NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
   comm::Arena leaf(state.layout().size());
-  state.bind_gradients(leaf);
+  state.bind_gradients(leaf.data());
   torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
   for (const NetworkState::Place& place : state.places()) {
-    EXPECT_GT(NetworkState::view(leaf, place).abs().max().item<float>(), 0.0F) << place.name;
+    EXPECT_GT(NetworkState::view(leaf.data(), place).abs().max().item<float>(), 0.0F) << place.name;
   }
   for (const auto& named : network.parameters()) {
     EXPECT_TRUE(lies_in(named.parameter->tensor.grad(), leaf)) << named.name;
@@ -114,9 +114,9 @@ TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
   NetworkState state(network, MemoryFormat::kContiguous, 1, Averaging::kNo);
   comm::Arena once(state.layout().size());
   comm::Arena twice(state.layout().size());
-  state.bind_gradients(once);
+  state.bind_gradients(once.data());
   torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
-  state.bind_gradients(twice);
+  state.bind_gradients(twice.data());
   for (int pass = 0; pass < 2; ++pass) {
     torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
   }

@@ -107,7 +107,7 @@ void Writer::write_repeat(const Phase& phase, int repeat) {
     write_leaf(phase, microbatch);
   }
   at_.microbatch = -1;
-  add(Operation::kReduce, phase.network);
+  use(Operation::kReduce, phase.network);  // a worker without micro-batches has awaited nothing yet
   under_way_.at(static_cast<std::size_t>(phase.network)) = true;
   if (overlap_ != Overlap::kAcross) {
     await(phase.network);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "bench/allreduce/contestants.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "comm/host_group.hpp"
+#include "comm/partial_stack.hpp"
+#include "comm/reducer.hpp"
+#include "job/control_protocol.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::bench {
+namespace {
+
+comm::ArenaLayout layout_of(std::size_t elements) {
+  const std::vector<comm::ArenaLayout::Tensor> parameters{{"block", elements}};
+  return {parameters, {}};
+}
+
+comm::HostGroup group_of(const comm::Transport& transport, const ReductionSetup& setup) {
+  const int own = setup.hosts[static_cast<std::size_t>(transport.worker())];
+  std::vector<int> members;
+  for (int worker = 0; worker < transport.num_workers(); ++worker) {
+    if (setup.hosts[static_cast<std::size_t>(worker)] == own) {
+      members.push_back(worker);
+    }
+  }
+  return comm::HostGroup({.members = members,
+                          .worker = transport.worker(),
+                          .epoch = transport.epoch(),
+                          .token = setup.token,
+                          .num_flags = comm::kFlagsPerNetwork});
+}
+
+/// What makes an all-reduce of the reduction.
+class MeanToWeights final : public comm::SliceUpdater {
+ public:
+  explicit MeanToWeights(comm::Arena& weights) : weights_(weights) {}
+  void update(comm::ElementRange range, std::span<const float> mean) override {
+    std::memcpy(weights_.data() + range.begin, mean.data(), mean.size_bytes());
+  }
+
+ private:
+  comm::Arena& weights_;
+};
+
+class Reduction final : public Contestant {
+ public:
+  Reduction(comm::Transport& transport, const ReductionSetup& setup)
+      : transport_(transport),
+        name_(setup.name),
+        layout_(layout_of(setup.elements)),
+        plan_(layout_, transport.num_workers(), setup.num_buckets),
+        ranges_(one_microbatch_each(transport.num_workers())),
+        host_(group_of(transport, setup)),
+        weights_(host_.allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))),
+        updater_(weights_),
+        stack_(host_, layout_.size(), {transport.worker(), transport.worker() + 1},
+               transport.num_workers()) {
+    host_.connect(plan_.hash(), comm::Deadline(kStartDeadline));
+    reducer_.emplace(transport, comm::Reducer::Setup{.network = 0,
+                                                     .layout = &layout_,
+                                                     .plan = &plan_,
+                                                     .weights = &weights_,
+                                                     .updater = &updater_,
+                                                     .partials = &stack_,
+                                                     .host = &host_,
+                                                     .ranges = ranges_,
+                                                     .hosts = setup.hosts,
+                                                     .num_microbatches = transport.num_workers()});
+  }
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::span<float> input() override { return {stack_.open_leaf(), layout_.size()}; }
+  void run() override {
+    stack_.push(transport_.worker());
+    reducer_->open(0.0);
+    (void)reducer_->all_ready();
+    while (reducer_->needs() != comm::Exchange::Need::kNothing) {
+      if (!reducer_->advance()) {
+        transport_.idle();
+      }
+    }
+  }
+  [[nodiscard]] std::span<const float> result() const override {
+    return {weights_.data(), weights_.size()};
+  }
+  [[nodiscard]] float scale() const override {
+    return 1.0F / static_cast<float>(transport_.num_workers());
+  }
+
+ private:
+  comm::Transport& transport_;
+  std::string name_;
+  comm::ArenaLayout layout_;
+  comm::BucketPlan plan_;
+  std::vector<comm::MicrobatchRange> ranges_;
+  comm::HostGroup host_;
+  comm::Arena weights_;
+  MeanToWeights updater_;
+  comm::PartialStack stack_;
+  std::optional<comm::Reducer> reducer_;
+};
+
+class MpiAllreduce final : public Contestant {
+ public:
+  MpiAllreduce(MPI_Comm workers, std::size_t elements) : workers_(workers), block_(elements) {}
+  [[nodiscard]] std::string name() const override { return "MPI_Allreduce"; }
+  [[nodiscard]] std::span<float> input() override { return {block_.data(), block_.size()}; }
+  void run() override {
+    if (MPI_Allreduce(MPI_IN_PLACE, block_.data(), static_cast<int>(block_.size()), MPI_FLOAT,
+                      MPI_SUM, workers_) != MPI_SUCCESS) {
+      throw CommError("MPI_Allreduce failed; is every worker alive, and is the network up?");
+    }
+  }
+  [[nodiscard]] std::span<const float> result() const override {
+    return {block_.data(), block_.size()};
+  }
+  [[nodiscard]] float scale() const override { return 1.0F; }
+
+ private:
+  MPI_Comm workers_;
+  comm::Arena block_;
+};
+
+class SliceCopy final : public Contestant {
+ public:
+  SliceCopy(comm::Transport& transport, const ReductionSetup& setup)
+      : name_(setup.name),
+        elements_(setup.elements),
+        host_(group_of(transport, setup)),
+        own_(host_.allocate_own(setup.elements)),
+        copy_(setup.elements) {
+    host_.connect(setup.elements, comm::Deadline(kStartDeadline));
+  }
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::span<float> input() override { return {own_.data(), own_.size()}; }
+  void run() override {
+    const std::size_t begin = elements_ * host_.position() / host_.size();
+    const std::size_t slice = elements_ * (host_.position() + 1) / host_.size() - begin;
+    for (std::size_t member = 0; member < host_.size(); ++member) {
+      std::memcpy(copy_.data() + elements_ * member / host_.size(),
+                  host_.own_memory(member, 0) + begin,
+                  std::min(slice, elements_ - elements_ * member / host_.size()) * sizeof(float));
+    }
+  }
+  [[nodiscard]] std::span<const float> result() const override { return {}; }
+  [[nodiscard]] float scale() const override { return 1.0F; }
+
+ private:
+  std::string name_;
+  std::size_t elements_;
+  comm::HostGroup host_;
+  comm::Arena own_;
+  comm::Arena copy_;
+};
+
+}  // namespace
+
+std::vector<comm::MicrobatchRange> one_microbatch_each(int num_workers) {
+  std::vector<comm::MicrobatchRange> ranges;
+  for (int worker = 0; worker < num_workers; ++worker) {
+    ranges.push_back({worker, worker + 1});
+  }
+  return ranges;
+}
+
+std::unique_ptr<Contestant> make_reduction(comm::Transport& transport,
+                                           const ReductionSetup& setup) {
+  return std::make_unique<Reduction>(transport, setup);
+}
+
+std::unique_ptr<Contestant> make_mpi_allreduce(MPI_Comm workers, std::size_t elements) {
+  return std::make_unique<MpiAllreduce>(workers, elements);
+}
+
+std::unique_ptr<Contestant> make_slice_copy(comm::Transport& transport,
+                                            const ReductionSetup& setup) {
+  return std::make_unique<SliceCopy>(transport, setup);
+}
+
+}  // namespace gangway::bench

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// gangway-bench-allreduce: one rank of `gangway bench allreduce`, under mpirun with one rank more
+// than workers, as in training. Rank 0 sleeps, worker 0 prints.
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bench/allreduce/contestants.hpp"
+#include "bench/allreduce/figures.hpp"
+#include "bench/allreduce/measure.hpp"
+#include "comm/host_agreement.hpp"
+#include "comm/host_group.hpp"
+#include "comm/mpi_session.hpp"
+#include "comm/mpi_transport.hpp"
+#include "comm/reduction_routes.hpp"
+#include "job/control_protocol.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::bench {
+namespace {
+
+constexpr auto kSleepOfRankZero = std::chrono::milliseconds(5);
+constexpr const char* kCopyRow = "copy";
+constexpr const char* kRival = "MPI_Allreduce";
+
+struct Options {
+  std::vector<std::string> sizes{"1M", "4M", "16M", "64M"};
+  std::vector<std::string> transports;
+  std::string line_rate;
+  std::size_t buckets = comm::kDefaultBuckets;
+  int rounds = 7;
+  double seconds = 2.0;
+  int corrupt_round = 0;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  CLI::App app("One rank of 'gangway bench allreduce'", "gangway-bench-allreduce");
+  app.add_option("--sizes", options.sizes)->delimiter(',');
+  app.add_option("--transports", options.transports)->delimiter(',');
+  app.add_option("--line-rate", options.line_rate);
+  app.add_option("--buckets", options.buckets);
+  app.add_option("--rounds", options.rounds);
+  app.add_option("--seconds", options.seconds);
+  app.add_option("--corrupt-round", options.corrupt_round);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw ConfigError(fmt::format("{}: see 'gangway bench allreduce --help'", error.what()));
+  }
+  return options;
+}
+
+/// What the workers found out about where they are.
+struct Place {
+  MPI_Comm workers;
+  std::vector<int> hosts;  ///< by worker
+  std::string token;       ///< of this start of the benchmark
+
+  [[nodiscard]] int num_workers() const { return static_cast<int>(hosts.size()); }
+  [[nodiscard]] std::size_t num_hosts() const {
+    std::vector<int> sorted = hosts;
+    std::ranges::sort(sorted);
+    return static_cast<std::size_t>(std::ranges::unique(sorted).begin() - sorted.begin());
+  }
+  [[nodiscard]] bool shares_memory() const { return num_hosts() < hosts.size(); }
+};
+
+std::string agree_on_token(MPI_Comm workers) {
+  std::random_device random;
+  unsigned long number = (static_cast<unsigned long>(random()) << 32U) | random();
+  MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG, 0, workers);
+  return fmt::format("bench{:016x}", number);
+}
+
+std::vector<std::string> default_transports(const Place& place) {
+  if (place.num_hosts() == 1) {
+    return {"shm", "mpi"};
+  }
+  return place.shares_memory() ? std::vector<std::string>{"hierarchical", "mpi"}
+                               : std::vector<std::string>{"mpi"};
+}
+
+std::vector<int> hosts_for(const std::string& transport, const Place& place) {
+  if (transport == "mpi") {
+    std::vector<int> each_alone(place.hosts.size());
+    std::iota(each_alone.begin(), each_alone.end(), 0);
+    return each_alone;
+  }
+  if (transport == "shm" && place.num_hosts() > 1) {
+    throw ConfigError("--transports shm: the workers are on several hosts; use hierarchical");
+  }
+  if (transport != "shm" && transport != "hierarchical") {
+    throw ConfigError(
+        fmt::format("--transports: '{}' is none of shm, mpi, hierarchical", transport));
+  }
+  return place.hosts;
+}
+
+/// All rows at one size; the copy that the floor is made from is the last.
+std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const Place& place,
+                                                   comm::Transport& transport, std::size_t bytes) {
+  std::vector<std::unique_ptr<Contestant>> rows;
+  ReductionSetup setup{.elements = bytes / sizeof(float), .num_buckets = options.buckets};
+  // A name of its own for each row's memory.
+  auto fresh = [&, number = 0]() mutable {
+    return fmt::format("{}x{}x{}", place.token, bytes, number++);
+  };
+  for (const std::string& name :
+       options.transports.empty() ? default_transports(place) : options.transports) {
+    setup.name = name;
+    setup.hosts = hosts_for(name, place);
+    setup.token = fresh();
+    rows.push_back(make_reduction(transport, setup));
+  }
+  rows.push_back(make_mpi_allreduce(place.workers, setup.elements));
+  if (place.num_hosts() == 1) {
+    setup.name = kCopyRow;
+    setup.hosts = place.hosts;
+    setup.token = fresh();
+    rows.push_back(make_slice_copy(transport, setup));
+  }
+  return rows;
+}
+
+/// Seconds that no all-reduce can do without: on one host by the memory, else by the links where
+/// their rate is known.
+double floor_of(const Options& options, const Place& place, std::size_t bytes,
+                const std::vector<Figure>& figures) {
+  if (place.num_hosts() == 1) {
+    const auto copy = std::ranges::find_if(figures, [&](const Figure& figure) {
+      return figure.bytes == bytes && figure.row == kCopyRow;
+    });
+    return memory_floor(place.num_workers(), copy->samples.median());
+  }
+  if (options.line_rate.empty()) {
+    return 0.0;
+  }
+  const std::vector<comm::ArenaLayout::Tensor> block{{"block", bytes / sizeof(float)}};
+  const comm::BucketPlan plan({block, {}}, place.num_workers(), options.buckets);
+  const auto ranges = one_microbatch_each(place.num_workers());
+  std::uint64_t most = 0;
+  for (int worker = 0; worker < place.num_workers(); ++worker) {
+    most = std::max(most, comm::bytes_between_hosts(plan, worker, place.hosts, ranges,
+                                                    place.num_workers()));
+  }
+  return static_cast<double>(most) / parse_rate(options.line_rate);
+}
+
+void print(const Options& options, const Place& place, const std::vector<Figure>& figures) {
+  TableSetup setup{.num_workers = place.num_workers(), .rival = kRival};
+  for (const std::string& size : options.sizes) {
+    setup.sizes.push_back(parse_size(size));
+    setup.floors.push_back(floor_of(options, place, setup.sizes.back(), figures));
+  }
+  std::cout << fmt::format(
+                   "all-reduce of float32, {} workers on {} host{}, {} buckets, {} rounds in turns, "
+                   "every round's sums checked\n\n{}\n",
+                   place.num_workers(), place.num_hosts(), place.num_hosts() == 1 ? "" : "s",
+                   options.buckets, options.rounds, table_text(setup, figures))
+            << (place.num_hosts() == 1
+                    ? "shm: gradients lie where they were computed, the result is one block for all "
+                      "workers of the host. MPI_Allreduce: in\nplace, a result for each worker. "
+                      "copy: the bytes that shm reads, copied; the floor is made from its median.\n"
+                    : "floor: the bytes that a host must send, at the line rate.\n")
+            << std::flush;
+}
+
+void work(const comm::MpiSession& session, const Options& options, MPI_Comm workers) {
+  comm::MpiTransport transport(session, 0, [] {});
+  const Place place{.workers = workers,
+                    .hosts = comm::agree_on_hosts(transport, comm::shared_memory_identity(),
+                                                  kStartDeadline),
+                    .token = agree_on_token(workers)};
+  if (place.num_workers() < 2) {
+    throw ConfigError("an all-reduce needs two workers: use --workers 2");
+  }
+  std::vector<Figure> figures;
+  for (const std::string& size : options.sizes) {
+    const std::size_t bytes = parse_size(size);
+    const auto rows = make_rows(options, place, transport, bytes);
+    const std::vector<Samples> samples =
+        measure(rows, {.workers = workers,
+                       .num_rounds = options.rounds,
+                       .seconds = options.seconds,
+                       .corrupt_round = options.corrupt_round});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      figures.push_back({rows[i]->name(), bytes, samples[i]});
+    }
+  }
+  if (transport.worker() == 0) {
+    print(options, place, figures);
+  }
+}
+
+/// As the coordinator in training: there, but on no core.
+void sleep_until_the_end(const comm::MpiSession& session) {
+  char word = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(&word, 1, MPI_CHAR, 1, kControlTag, session.communicator(), &request);
+  for (int finished = 0; finished == 0;) {
+    std::this_thread::sleep_for(kSleepOfRankZero);
+    MPI_Test(&request, &finished, MPI_STATUS_IGNORE);
+  }
+}
+
+int run(int argc, char** argv) {
+  comm::MpiSession session;
+  const Options options = parse(argc, argv);
+  MPI_Comm workers = MPI_COMM_NULL;
+  MPI_Comm_split(session.communicator(), session.rank() == 0 ? MPI_UNDEFINED : 0, session.rank(),
+                 &workers);
+  if (session.rank() == 0) {
+    sleep_until_the_end(session);
+  } else {
+    work(session, options, workers);
+    if (session.rank() == 1) {
+      const char word = 0;
+      MPI_Send(&word, 1, MPI_CHAR, 0, kControlTag, session.communicator());
+    }
+    MPI_Comm_free(&workers);
+  }
+  session.finalize(0);
+  return 0;
+}
+
+/// Without MPI_Finalize, which would wait for the others: mpirun ends them.
+[[noreturn]] void leave(const char* reason, ExitCode code) {
+  // One write, for all workers may find the same error.
+  fmt::print(stderr, "gangway-bench-allreduce: {}\n", reason);
+  (void)std::fflush(nullptr);
+  ::_exit(static_cast<int>(code));
+}
+
+}  // namespace
+}  // namespace gangway::bench
+
+int main(int argc, char** argv) {
+  try {
+    return gangway::bench::run(argc, argv);
+  } catch (const gangway::Error& error) {
+    gangway::bench::leave(error.what(), error.code());
+  } catch (const std::exception& error) {
+    gangway::bench::leave(error.what(), gangway::ExitCode::kInternal);
+  }
+}

@@ -48,6 +48,10 @@ constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
   return {
       {{"contiguous", MemoryFormat::kContiguous}, {"channels-last", MemoryFormat::kChannelsLast}}};
 }
+constexpr std::array<Choice<WireFormat>, 3> choices(WireFormat) {
+  return {
+      {{"fp32", WireFormat::kFp32}, {"bf16", WireFormat::kBf16}, {"fp16", WireFormat::kFp16}}};
+}
 constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
   return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda, false}}};
 }

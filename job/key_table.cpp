@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "job/key_types.hpp"
+#include "job/utf8.hpp"
 
 namespace gangway {
 namespace {
@@ -223,6 +224,50 @@ void add_networks(Keys& keys) {
       [](auto& job) -> auto& { return job.discriminator.steps; }, {1, 1000}));
 }
 
+/// A word for both networks, or a map by network; who is not named in the map has fp32.
+Key wire_key(KeyText text) {
+  const auto wire = [](auto& job) -> auto& { return job.numerics.wire; };
+  const Key both = choice_key(
+      text, [wire](auto& job) -> auto& { return wire(job).generator; });
+  Key key = make_key(std::move(text), "choice, or map by network", both.allowed);
+  key.set = [wire, both](const YamlNode& node, JobSpec& job) -> std::string {
+    WireSpec read;
+    const auto read_into = [&](const YamlNode& value, WireFormat& format) {
+      JobSpec draft;
+      std::string complaint = both.set(value, draft);
+      format = wire(draft).generator;
+      return complaint;
+    };
+    std::string complaint;
+    if (node.kind != YamlNode::Kind::kMap) {
+      complaint = read_into(node, read.generator);
+      read.discriminator = read.generator;
+    }
+    for (const YamlEntry& entry : node.entries) {
+      const bool is_generator = entry.key == "generator";
+      const std::string fault = is_generator ? read_into(entry.value, read.generator)
+                                : entry.key == "discriminator"
+                                    ? read_into(entry.value, read.discriminator)
+                                    : "no such network; expected generator, discriminator";
+      if (complaint.empty() && !fault.empty()) {
+        complaint = shown(entry.key) + ": " + fault;
+      }
+    }
+    if (complaint.empty()) {
+      wire(job) = read;
+    }
+    return complaint;
+  };
+  key.get = [wire](const JobSpec& job) {
+    const std::string generator(name_of(wire(job).generator));
+    const std::string discriminator(name_of(wire(job).discriminator));
+    return generator == discriminator
+               ? generator
+               : "{generator: " + generator + ", discriminator: " + discriminator + "}";
+  };
+  return key;
+}
+
 void add_numerics(Keys& keys) {
   keys.push_back(whole_key({"numerics.threads", "threads",
                             "Compute threads of a worker; another number gives other bits"},
@@ -230,9 +275,10 @@ void add_numerics(Keys& keys) {
   keys.push_back(choice_key(
       {"numerics.memory_format", "", "Order of image tensors in memory"},
       [](auto& job) -> auto& { return job.numerics.memory_format; }));
-  keys.push_back(
-      single_word_key({"numerics.wire", "", "Number format of gradients between workers"}, "fp32",
-                      "other wire formats are"));
+  keys.push_back(wire_key(
+      {"numerics.wire", "",
+       "Number format of gradients and new weights between hosts; all but fp32 are inexact, as in "
+       "{generator: bf16, discriminator: fp32}"}));
   keys.push_back(choice_key(
       {"numerics.device", "", "Kind of device that computes"},
       [](auto& job) -> auto& { return job.numerics.device; }));

@@ -19,6 +19,8 @@ enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
 enum class TransportKind { kAuto, kShm, kMpi, kHierarchical };
+/// Number format of what travels between hosts; all but fp32 are inexact (docs/numerics.md).
+enum class WireFormat { kFp32, kBf16, kFp16 };
 /// What the exchange of gradients and weights runs beside. Only the speed depends on it.
 enum class Overlap { kNone, kWithin, kAcross };
 
@@ -95,10 +97,17 @@ struct DiscriminatorSpec : NetworkSpec {
   bool operator==(const DiscriminatorSpec&) const = default;
 };
 
+/// By network.
+struct WireSpec {
+  WireFormat generator = WireFormat::kFp32;
+  WireFormat discriminator = WireFormat::kFp32;
+  bool operator==(const WireSpec&) const = default;
+};
+
 struct NumericsSpec {
   int threads = 1;  ///< compute threads a worker: they change bits
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
-  std::string wire = "fp32";
+  WireSpec wire;
   DeviceKind device = DeviceKind::kCpu;
   bool operator==(const NumericsSpec&) const = default;
 };

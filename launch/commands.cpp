@@ -13,6 +13,7 @@
 #include "checkpoint/report.hpp"
 #include "job/errors.hpp"
 #include "job/suggestion.hpp"
+#include "launch/bench_commands.hpp"
 #include "launch/doctor.hpp"
 #include "launch/host_check.hpp"
 #include "launch/run_job.hpp"
@@ -26,6 +27,7 @@ namespace {
 struct CommandLine {
   RunOptions run;
   RunOptions train;
+  BenchOptions bench;
   std::string start_deadline;
   std::string reference;
   std::filesystem::path marker;  ///< of check-host
@@ -143,6 +145,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
       ->footer("gangway sample --help says more");
   app.add_subcommand("evaluate", "Score a trained generator")
       ->footer("gangway evaluate --help says more");
+  add_bench(app, line.bench);
   // Between `gangway run` and the other hosts.
   CLI::App* check = app.add_subcommand("check-host")->group("");
   check->add_option("marker", line.marker)->required();
@@ -212,6 +215,9 @@ int carry_out(const CLI::App& app, const CommandLine& line,
   }
   if (name == "train") {
     train(environment, after(arguments, 2));
+  }
+  if (name == "bench") {
+    return run_bench(*command, line.bench, environment);
   }
   if (name == "check-host") {
     check_host(line.marker, line.marker_content);

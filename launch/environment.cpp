@@ -2,6 +2,7 @@
 #include "launch/environment.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -38,6 +39,25 @@ Environment gangway_variables(const Environment& environment) {
     }
   }
   return chosen;
+}
+
+std::vector<std::string> exported_variables(const Environment& environment) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
+        name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH") {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void let_root_use_mpirun() {
+  if (::geteuid() == 0) {
+    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
+      ::setenv(name, "1", /*overwrite=*/0);
+    }
+  }
 }
 
 std::filesystem::path program_folder() {

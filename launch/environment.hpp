@@ -22,6 +22,13 @@ using Environment = std::map<std::string, std::string>;
 /// Those whose name begins with GANGWAY_.
 [[nodiscard]] Environment gangway_variables(const Environment& environment);
 
+/// Names of variables that change what ranks on other hosts do.
+[[nodiscard]] std::vector<std::string> exported_variables(const Environment& environment);
+
+/// mpirun refuses root unless these variables of this process say otherwise; no other user needs
+/// them.
+void let_root_use_mpirun();
+
 /// The folder of this program, where its siblings lie.
 [[nodiscard]] std::filesystem::path program_folder();
 

@@ -14,11 +14,13 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::launch {
 namespace {
 
+constexpr std::size_t kMaxHostfileBytes = std::size_t{1} << 20U;
 constexpr std::string_view kBlank = " \t\r";
 constexpr std::string_view kSlots = "slots";
 
@@ -137,6 +139,14 @@ std::vector<Host> parse_hostfile(std::string_view text) {
     throw ConfigError("the hostfile names no host: give one a line, as in 'node-a slots=8'");
   }
   return hosts;
+}
+
+std::vector<Host> read_hostfile(const std::filesystem::path& path) {
+  const auto text = read_small_file(path, kMaxHostfileBytes);
+  if (!text) {
+    throw ConfigError(fmt::format("--hostfile {}: no such file", path.string()));
+  }
+  return parse_hostfile(*text);
 }
 
 int count_slots(const std::vector<Host>& hosts) {

@@ -3,6 +3,7 @@
 // form that leaves Open MPI no choice. Called by `gangway run`, main thread.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct Host {
 /// again as one more; what else a line says (max_slots, comments) is left out.
 /// @throws ConfigError when the file names no host, or a number of slots is none.
 [[nodiscard]] std::vector<Host> parse_hostfile(std::string_view text);
+
+/// The same from a file. @throws ConfigError also when there is none.
+[[nodiscard]] std::vector<Host> read_hostfile(const std::filesystem::path& path);
 
 /// Slots for workers.
 [[nodiscard]] int count_slots(const std::vector<Host>& hosts);

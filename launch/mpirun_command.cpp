@@ -80,6 +80,18 @@ std::vector<std::string> check_command(const MpirunRequest& request,
   return words;
 }
 
+std::vector<std::string> measuring_command(const MpirunRequest& request,
+                                           const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = placement(request);
+  words.insert(words.begin(), "mpirun");
+  for (const std::string& name : request.exported_variables) {
+    words.insert(words.end(), {"-x", name});
+  }
+  words.push_back(request.program.string());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {

@@ -27,18 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxHostfileBytes = std::size_t{1} << 20U;
 // A run that was killed a moment ago holds its lock until its last process is gone, about a second.
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
-
-std::vector<Host> read_hostfile(const fs::path& path) {
-  const auto text = read_small_file(path, kMaxHostfileBytes);
-  if (!text) {
-    throw ConfigError(fmt::format("--hostfile {}: no such file", path.string()));
-  }
-  return parse_hostfile(*text);
-}
 
 fs::path choose_run(const RunOptions& options, const std::string& default_name) {
   const std::string name = options.run_name.empty() ? default_name : options.run_name;
@@ -135,27 +126,6 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
   return words;
 }
 
-/// Variables that change what ranks on other hosts do.
-std::vector<std::string> exported_variables(const Environment& environment) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : environment) {
-    if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
-        name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH") {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-void set_default(const char* name, const char* value) { ::setenv(name, value, /*overwrite=*/0); }
-
-void allow_root() {
-  if (::geteuid() == 0) {
-    set_default("OMPI_ALLOW_RUN_AS_ROOT", "1");
-    set_default("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  }
-}
-
 fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
   if (options.hostfile.empty()) {
     return {};
@@ -223,7 +193,7 @@ int run_job(const RunOptions& options, const Environment& environment,
                               .hostfile = coordinator_hostfile(options, run),
                               .exported_variables = exported_variables(environment),
                               .train_arguments = train_arguments(options, run, lines)};
-  allow_root();
+  let_root_use_mpirun();
   if (!request.hostfile.empty()) {
     require_ready_hosts(request, run);
   }

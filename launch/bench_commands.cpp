@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "launch/bench_commands.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace gangway::launch {
+namespace {
+
+void add_allreduce(CLI::App& bench, AllreduceOptions& options) {
+  CLI::App* command = bench.add_subcommand(
+      "allreduce", "Every transport's all-reduce beside MPI_Allreduce and what the machine allows");
+  command->add_option("-n,--workers", options.workers, "Workers; several for several tables")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(2, 64));
+  command->add_option("--hostfile", options.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
+  command->add_option("--sizes", options.sizes, "Sizes, multiples of 16K")->capture_default_str();
+  command->add_option("--transports", options.transports,
+                      "shm, mpi, hierarchical; default: all that fit the hosts");
+  command->add_option("--line-rate", options.line_rate,
+                      "Rate of a host's link, as 1gbit, for the floor between hosts");
+  command->add_option("--buckets", options.buckets, "Buckets that a block is cut into")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rounds", options.rounds, "Rounds in which each row has its turn")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--seconds", options.seconds, "Seconds for a row at one size, over all rounds")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
+  command->add_option("--corrupt-round", options.corrupt_round)->group("");
+  command->footer(
+      "Examples:\n"
+      "  gangway bench allreduce\n"
+      "  gangway bench allreduce -n 4 --sizes 1M,64M\n"
+      "  gangway bench allreduce -n 2 --hostfile hosts --line-rate 1gbit\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, BenchOptions& options) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure this machine's or cluster's communication");
+  bench->require_subcommand(1);
+  add_allreduce(*bench, options.allreduce);
+}
+
+int run_bench(const CLI::App& bench, const BenchOptions& options, const Environment& environment) {
+  (void)bench;
+  return bench_allreduce(options.allreduce, environment);
+}
+
+}  // namespace gangway::launch

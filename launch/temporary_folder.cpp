@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "launch/temporary_folder.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::launch {
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "gangway-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw EnvironmentError(fmt::format("{} cannot be made: {}: free space, or set TMPDIR", name,
+                                       std::strerror(errno)));
+  }
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;  // a folder too many does no harm
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace gangway::launch

@@ -11,6 +11,13 @@
 
 namespace gangway::comm {
 
+/// A conditional that compilers do not turn into a jump over the arithmetic of either side.
+[[nodiscard]] inline std::uint32_t chosen(bool is_first, std::uint32_t first,
+                                          std::uint32_t second) {
+  const std::uint32_t mask = 0U - static_cast<std::uint32_t>(is_first);
+  return (first & mask) | (second & ~mask);
+}
+
 [[nodiscard]] inline std::uint16_t bf16_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
@@ -34,8 +41,8 @@ namespace gangway::comm {
   const std::uint32_t normal = (rest - (112U << 23U) + 0xFFFU + ((rest >> 13U) & 1U)) >> 13U;
   const std::uint32_t not_a_number = 0x7E00U | ((rest >> 13U) & 0x3FFU);
   const std::uint32_t huge = magnitude > 0x7F80'0000 ? not_a_number : 0x7C00U;
-  const std::uint32_t finite = magnitude < 0x3880'0000 ? denormal : normal;
-  return static_cast<std::uint16_t>((magnitude < 0x4780'0000 ? finite : huge) |
+  const std::uint32_t finite = chosen(magnitude < 0x3880'0000, denormal, normal);
+  return static_cast<std::uint16_t>(chosen(magnitude < 0x4780'0000, finite, huge) |
                                     ((bits >> 16U) & 0x8000U));
 }
 
@@ -47,7 +54,8 @@ namespace gangway::comm {
   const std::uint32_t quiet = static_cast<std::int32_t>(rest) > 0x7C00 ? 0x40'0000U : 0U;
   const std::uint32_t other = 0x7F80'0000U | (rest << 13U) | quiet;
   const std::uint32_t sign = (bits & 0x8000U) << 16U;
-  return std::bit_cast<float>((static_cast<std::int32_t>(rest) < 0x7C00 ? finite : other) | sign);
+  return std::bit_cast<float>(chosen(static_cast<std::int32_t>(rest) < 0x7C00, finite, other) |
+                              sign);
 }
 
 /// Which way fp16 is converted: by the CPU's own instructions, where it has them, or by integers.

@@ -30,9 +30,19 @@ StepProgress step_progress(int rank, const messages::Progress& message) {
                         .exposed_seconds = message.exposed_seconds(),
                         .data_seconds = message.data_seconds(),
                         .resident_bytes = message.resident_bytes(),
-                        .sent_bytes = message.sent_bytes()};
+                        .sent_bytes = message.sent_bytes(),
+                        .exposures = {},
+                        .unfired = message.unfired()};
   for (const auto& loss : message.losses()) {
     progress.losses.push_back({loss.microbatch(), loss.generator(), loss.discriminator()});
+  }
+  for (const auto& exposure : message.exposures()) {
+    progress.exposures.push_back({.phase = exposure.phase(),
+                                  .name = exposure.name(),
+                                  .seconds = exposure.seconds(),
+                                  .by_bucket = {exposure.by_bucket().begin(),
+                                                exposure.by_bucket().end()},
+                                  .agrees = exposure.agrees()});
   }
   return progress;
 }

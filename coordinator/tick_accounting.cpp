@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,6 +40,21 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       index_(plan.first_index),
       checkpoint_step_(plan.checkpoint_step) {}
 
+void TickAccounting::WorkerSeconds::add(const WorkerSeconds& more) {
+  compute += more.compute;
+  exposed += more.exposed;
+  data += more.data;
+  for (const auto& [index, phase] : more.phases) {
+    PhaseExposure& sum = phases[index];
+    sum.phase = index;
+    sum.name = phase.name;
+    sum.agrees = phase.agrees;
+    sum.seconds += phase.seconds;
+    sum.by_bucket.resize(std::max(sum.by_bucket.size(), phase.by_bucket.size()), 0.0);
+    std::ranges::transform(phase.by_bucket, sum.by_bucket, sum.by_bucket.begin(), std::plus());
+  }
+}
+
 void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
 
 std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, TimePoint now,
@@ -56,9 +73,14 @@ std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, Ti
                       progress.step, loss.microbatch, progress.rank));
     }
   }
-  open.seconds[progress.rank] = {.compute = progress.compute_seconds,
-                                 .exposed = progress.exposed_seconds,
-                                 .data = progress.data_seconds};
+  WorkerSeconds& worker = open.seconds[progress.rank];
+  worker = {.compute = progress.compute_seconds,
+            .exposed = progress.exposed_seconds,
+            .data = progress.data_seconds};
+  for (const PhaseExposure& exposure : progress.exposures) {
+    worker.phases[exposure.phase] = exposure;
+  }
+  open.unfired = std::max(open.unfired, progress.unfired);
   open.resident_bytes += progress.resident_bytes;
   open.sent_bytes += progress.sent_bytes;
   if (++open.num_workers < plan_.num_workers) {
@@ -86,11 +108,9 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
   generator_sum_ += generator / plan_.microbatches;
   discriminator_sum_ += discriminator / plan_.microbatches;
   for (const auto& [rank, worker] : open.seconds) {
-    WorkerSeconds& sum = seconds_[rank];
-    sum.compute += worker.compute;
-    sum.exposed += worker.exposed;
-    sum.data += worker.data;
+    seconds_[rank].add(worker);
   }
+  unfired_ = std::max(unfired_, open.unfired);
   resident_bytes_ = open.resident_bytes;
   sent_bytes_ += open.sent_bytes;
   steps_done_ = step;
@@ -118,13 +138,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   tick.images_per_second = tick.seconds_tick > 0.0 ? kimg * 1000.0 / tick.seconds_tick : 0.0;
   tick.generator_loss = generator_sum_ / steps;
   tick.discriminator_loss = discriminator_sum_ / steps;
-  for (const auto& [rank, worker] : seconds_) {
-    if (tick.seconds_tick > 0.0) {
-      tick.exposed_percent =
-          std::max(tick.exposed_percent, 100.0 * worker.exposed / tick.seconds_tick);
-      tick.data_percent = std::max(tick.data_percent, 100.0 * worker.data / tick.seconds_tick);
-    }
-  }
+  add_exposures(tick);
   tick.resident_gib = static_cast<double>(resident_bytes_) / kGibibyte;
   tick.sent_mib_per_step = static_cast<double>(sent_bytes_) / kMebibyte / steps;
   tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
@@ -133,8 +147,39 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   steps_in_tick_ = 0;
   generator_sum_ = discriminator_sum_ = 0.0;
   sent_bytes_ = 0;
+  unfired_ = 0;
   seconds_.clear();
   return tick;
+}
+
+void TickAccounting::add_exposures(report::Tick& tick) const {
+  const double steps = static_cast<double>(steps_in_tick_);
+  const auto percent = [&](double waited) {
+    return tick.seconds_tick > 0.0 ? 100.0 * waited / tick.seconds_tick : 0.0;
+  };
+  const WorkerSeconds* worst = nullptr;  // its phases are told, so that they add up
+  for (const auto& [rank, worker] : seconds_) {
+    tick.data_percent = std::max(tick.data_percent, percent(worker.data));
+    if (worst == nullptr || worker.exposed > worst->exposed) {
+      worst = &worker;
+    }
+  }
+  tick.unfired = static_cast<std::int64_t>(unfired_);
+  if (worst == nullptr) {
+    return;
+  }
+  tick.exposed_percent = percent(worst->exposed);
+  for (const auto& [index, phase] : worst->phases) {
+    report::ExposedPhase told{.phase = phase.name,
+                              .percent = percent(phase.seconds),
+                              .seconds_per_step = phase.seconds / steps,
+                              .by_bucket = phase.by_bucket,
+                              .agrees = phase.agrees};
+    for (double& waited : told.by_bucket) {
+      waited /= steps;
+    }
+    tick.exposed.push_back(std::move(told));
+  }
 }
 
 double TickAccounting::median_step_seconds() const {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "coordinator/time.hpp"
@@ -21,6 +22,15 @@ struct MicrobatchLoss {
   double discriminator = 0.0;
 };
 
+/// A worker's wait for the exchanges of one phase.
+struct PhaseExposure {
+  int phase = 0;  ///< index into the job's phases
+  std::string name;
+  double seconds = 0.0;
+  std::vector<double> by_bucket;  ///< seconds
+  bool agrees = false;            ///< updates waited for the gradient's norm
+};
+
 /// One worker's word on one step.
 struct StepProgress {
   int rank = 0;
@@ -31,6 +41,8 @@ struct StepProgress {
   double data_seconds = 0.0;
   std::uint64_t resident_bytes = 0;
   std::uint64_t sent_bytes = 0;
+  std::vector<PhaseExposure> exposures = {};  ///< what exposed_seconds consist of
+  std::uint64_t unfired = 0;  ///< parameters whose phase left them without a gradient
 };
 
 struct TickPlan {
@@ -72,6 +84,8 @@ class TickAccounting {
     double compute = 0.0;
     double exposed = 0.0;
     double data = 0.0;
+    std::map<int, PhaseExposure> phases;  ///< what `exposed` consists of
+    void add(const WorkerSeconds& more);
   };
   struct OpenStep {
     int num_workers = 0;
@@ -79,10 +93,12 @@ class TickAccounting {
     std::map<int, WorkerSeconds> seconds;  ///< by rank
     std::uint64_t resident_bytes = 0;
     std::uint64_t sent_bytes = 0;
+    std::uint64_t unfired = 0;  ///< the most that a worker had
   };
 
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
+  void add_exposures(report::Tick& tick) const;
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;
@@ -97,6 +113,7 @@ class TickAccounting {
   double discriminator_sum_ = 0.0;
   std::uint64_t resident_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
+  std::uint64_t unfired_ = 0;  ///< the most that a worker had in a step of this tick
 };
 
 }  // namespace gangway::coordinator

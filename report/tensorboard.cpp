@@ -149,6 +149,9 @@ void TensorboardWriter::add_tick(const Tick& tick) {
   for (const auto& [tag, value] : values) {
     add_scalar(tag, value, tick.step);
   }
+  for (const ExposedPhase& phase : tick.exposed) {
+    add_scalar("Exposed/" + phase.phase, phase.seconds_per_step, tick.step);
+  }
 }
 
 }  // namespace gangway::report

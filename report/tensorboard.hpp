@@ -38,7 +38,8 @@ class TensorboardWriter {
   void add_scalar(std::string_view tag, double value, std::int64_t step);
   /// @param png the bytes of a PNG file; its size is read from its header. @throws InvariantError if it is none.
   void add_image(std::string_view tag, std::string_view png, std::int64_t step);
-  /// The losses, the speed and the memory of a tick, under Loss/, Speed/, Resources/ and Progress/.
+  /// The losses, the speed and the memory of a tick, under Loss/, Speed/, Resources/ and Progress/, and under Exposed/
+  /// by phase the seconds of a step in which compute waited for communication.
   void add_tick(const Tick& tick);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

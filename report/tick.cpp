@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/tick.hpp"
 
+#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -22,13 +23,55 @@ std::string format_duration(double seconds) {
   return minutes > 0 ? fmt::format("{}m {:02}s", minutes, total % 60) : fmt::format("{}s", total);
 }
 
+namespace {
+
+/// "D" for discriminator, "DR" for discriminator_regulariser.
+std::string initials(const std::string& phase) {
+  std::string letters;
+  bool is_first = true;
+  for (const char letter : phase) {
+    if (is_first) {
+      letters += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    }
+    is_first = letter == '_';
+  }
+  return letters;
+}
+
+std::string communication(const Tick& tick) {
+  std::string text = fmt::format("comm {:.1f}%", tick.exposed_percent);
+  std::string separator = " (";
+  for (const ExposedPhase& phase : tick.exposed) {
+    text += fmt::format("{}{} {:.1f}{}", separator, initials(phase.phase), phase.percent,
+                        phase.agrees ? " agree" : "");
+    separator = ", ";
+  }
+  text += tick.exposed.empty() ? "" : ")";
+  if (tick.sent_mib_per_step > 0.0) {
+    text += fmt::format(" sent {:.1f} MiB/step", tick.sent_mib_per_step);
+  }
+  return text;
+}
+
+nlohmann::ordered_json exposed_json(const Tick& tick) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const ExposedPhase& phase : tick.exposed) {
+    object[phase.phase] = {{"seconds", phase.seconds_per_step},
+                           {"by_bucket", phase.by_bucket},
+                           {"agree", phase.agrees}};
+  }
+  return object;
+}
+
+}  // namespace
+
 std::string tick_line(const Tick& tick) {
   return fmt::format(
       "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} loss_g {:<7.3f} loss_d {:<7.3f} "
-      "exposed {:<6} mem {:.2f} GiB",
+      "mem {:<8} {}",
       tick.index, tick.kimg, format_duration(tick.seconds_total), fmt::format("{:.2f}", tick.seconds_per_kimg),
       tick.images_per_second, tick.generator_loss, tick.discriminator_loss,
-      fmt::format("{:.1f}%", tick.exposed_percent), tick.resident_gib);
+      fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick));
 }
 
 std::string tick_json(const Tick& tick) {
@@ -43,6 +86,8 @@ std::string tick_json(const Tick& tick) {
       {"generator_loss", tick.generator_loss},
       {"discriminator_loss", tick.discriminator_loss},
       {"exposed_percent", tick.exposed_percent},
+      {"exposed", exposed_json(tick)},
+      {"unfired", tick.unfired},
       {"data_percent", tick.data_percent},
       {"resident_gib", tick.resident_gib},
       {"sent_mib_per_step", tick.sent_mib_per_step},

@@ -4,8 +4,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gangway::report {
+
+/// How long compute waited for the exchanges of one phase, on the worker that waited most in all.
+struct ExposedPhase {
+  std::string phase;              ///< "discriminator"
+  double percent = 0;             ///< of the step time
+  double seconds_per_step = 0;
+  std::vector<double> by_bucket;  ///< seconds a step for which each bucket was the last to come
+  bool agrees = false;            ///< updates wait for the gradient's norm (clip_norm)
+};
 
 struct Tick {
   std::int64_t index = 0;              ///< ticks since the job began
@@ -23,10 +33,13 @@ struct Tick {
   double sent_mib_per_step = 0;        ///< payload to peers, all workers
   double checkpoint_age_kimg = 0;      ///< kimg since the newest checkpoint (since the start, if there is none)
   double unix_seconds = 0;             ///< wall clock when the tick was made
+  std::vector<ExposedPhase> exposed{}; ///< what exposed_percent consists of, in the order of the job's phases
+  std::int64_t unfired = 0;            ///< parameters that a step's phases left without a gradient, the most
 };
 
 /// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one line without newline,
-/// columns aligned from tick to tick, every value directly after its name and one space.
+/// columns aligned from tick to tick, every value directly after its name and one space. Last comes what communication
+/// costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0 MiB/step", phases by their initials.
 [[nodiscard]] std::string tick_line(const Tick& tick);
 
 /// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".

@@ -39,6 +39,12 @@ struct LifelineAddress {
   std::string token;  ///< 32 hexadecimal digits
 };
 
+/// The steps [begin, end); none where they are equal.
+struct TraceSteps {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 /// Everything a worker needs before its first lease.
 struct WelcomeInfo {
   std::int64_t epoch = 0;
@@ -48,6 +54,7 @@ struct WelcomeInfo {
   std::string resume_directory;         ///< absolute path of a verified checkpoint, or empty
   std::int64_t start_step = 0;          ///< steps already done
   LifelineAddress lifeline;
+  TraceSteps trace;
 };
 
 /// What this worker has set up.
@@ -77,12 +84,23 @@ struct MicrobatchLossInfo {
       0.0;  ///< mean over the micro-batch and the step's repeats, penalties included
 };
 
+/// The wait for the exchanges that one phase began and a step awaited.
+struct PhaseExposureInfo {
+  int phase = 0;  ///< index into the job's phases
+  std::string name;
+  double seconds = 0.0;
+  std::vector<double> by_bucket;  ///< the part of it for which each bucket was the last to come
+  bool agrees = false;            ///< updates waited for the gradient's norm
+};
+
 /// Figures of one finished step of this worker.
 struct ProgressInfo {
   std::int64_t step = 0;  ///< steps done
   std::vector<MicrobatchLossInfo> losses;
   double compute_seconds = 0.0;
   double exposed_seconds = 0.0;      ///< compute thread waiting for the lane
+  std::vector<PhaseExposureInfo> exposures;  ///< what they consist of, by phase
+  std::uint64_t unfired = 0;  ///< parameters whose phase left them without a gradient
   double data_seconds = 0.0;         ///< compute thread waiting for the loader
   std::uint64_t resident_bytes = 0;  ///< resident memory of the process
   std::uint64_t sent_bytes = 0;      ///< payload to peers in this step

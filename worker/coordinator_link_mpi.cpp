@@ -75,6 +75,15 @@ class ChannelLink : public CoordinatorLink {
     message.set_data_seconds(progress.data_seconds);
     message.set_resident_bytes(progress.resident_bytes);
     message.set_sent_bytes(progress.sent_bytes);
+    message.set_unfired(progress.unfired);
+    for (const PhaseExposureInfo& exposure : progress.exposures) {
+      messages::PhaseExposure& entry = *message.add_exposures();
+      entry.set_phase(exposure.phase);
+      entry.set_name(exposure.name);
+      entry.set_seconds(exposure.seconds);
+      entry.mutable_by_bucket()->Assign(exposure.by_bucket.begin(), exposure.by_bucket.end());
+      entry.set_agrees(exposure.agrees);
+    }
     send(envelope);
   }
 
@@ -171,7 +180,8 @@ class ChannelLink : public CoordinatorLink {
                      .start_step = welcome.start_step(),
                      .lifeline = {.hosts = welcome.lifeline_host(),
                                   .port = static_cast<std::uint16_t>(welcome.lifeline_port()),
-                                  .token = welcome.lifeline_token()}};
+                                  .token = welcome.lifeline_token()},
+                     .trace = {.begin = welcome.trace_begin(), .end = welcome.trace_end()}};
     for (const messages::WorkerRange& range : welcome.ranges()) {
       info.ranges.push_back({.worker = range.worker(), .begin = range.begin(), .end = range.end()});
     }

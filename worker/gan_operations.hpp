@@ -53,6 +53,7 @@ class GanOperations final : public pipeline::Operations {
   };
   /// Of the exchanges awaited since the last call, by the phase that began them.
   [[nodiscard]] std::vector<PhaseExposure> take_exposures();
+  /// Parameters that their phase left without a gradient, since the last call.
   [[nodiscard]] std::size_t take_unfired();
 
  private:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "worker/training.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 
 #include <fmt/format.h>
 #include <torch/version.h>
@@ -145,14 +147,35 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
   for (const MicrobatchLoss& loss : operations_.losses()) {
     progress.losses.push_back({loss.microbatch, loss.generator, loss.discriminator});
   }
-  for (const GanOperations::PhaseExposure& phase : operations_.take_exposures()) {
-    progress.exposed_seconds += phase.exposure.seconds;
+  progress.exposures = exposures();
+  for (const PhaseExposureInfo& exposure : progress.exposures) {
+    progress.exposed_seconds += exposure.seconds;
   }
+  progress.unfired = operations_.take_unfired();
   progress.data_seconds = reals_.take_wait_seconds();
   progress.compute_seconds = step_seconds - progress.exposed_seconds - progress.data_seconds;
   progress.resident_bytes = resident_bytes();
   progress.sent_bytes = transport_.bytes_sent() - sent_before;
   link_.report(progress);
+}
+
+std::vector<PhaseExposureInfo> Training::exposures() {
+  std::vector<PhaseExposureInfo> infos;
+  for (const GanOperations::PhaseExposure& one : operations_.take_exposures()) {
+    auto info = std::ranges::find(infos, one.phase, &PhaseExposureInfo::phase);
+    if (info == infos.end()) {
+      const pipeline::Phase& phase = phases_.at(static_cast<std::size_t>(one.phase));
+      infos.push_back({.phase = one.phase,
+                       .name = phase.name,
+                       .by_bucket = std::vector<double>(one.exposure.by_bucket.size(), 0.0),
+                       .agrees = phase.clip_norm > 0.0});
+      info = infos.end() - 1;
+    }
+    info->seconds += one.exposure.seconds;
+    std::ranges::transform(info->by_bucket, one.exposure.by_bucket, info->by_bucket.begin(),
+                           std::plus());
+  }
+  return infos;
 }
 
 void Training::write_pictures(std::int64_t steps_done) {

@@ -49,6 +49,8 @@ class Training {
   [[nodiscard]] std::uint64_t plan_hash() const;
   void run_step(std::int64_t step);
   void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
+  /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).
+  [[nodiscard]] std::vector<PhaseExposureInfo> exposures();
   void write_pictures(std::int64_t steps_done);
   void save(const std::string& directory, std::int64_t steps_done);
 

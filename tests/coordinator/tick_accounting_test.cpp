@@ -84,6 +84,43 @@ TEST(TickAccounting, MakesATickAtEveryIntervalAndAtTheEnd) {
   EXPECT_DOUBLE_EQ(ticks[1].checkpoint_age_kimg, 0.4);
 }
 
+TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
+  TickAccounting accounting(plan(2));
+  accounting.start(kStart);
+  std::optional<report::Tick> tick;
+  for (const std::int64_t step : {1, 2}) {
+    for (const int rank : {1, 2}) {
+      StepProgress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      one.unfired = static_cast<std::uint64_t>(rank);
+      one.exposures = {{.phase = 0,
+                        .name = "discriminator",
+                        .seconds = 0.075 * rank,
+                        .by_bucket = {0.05 * rank, 0.025 * rank}}};
+      if (step == 2) {  // not every phase is awaited in every step
+        one.exposures.push_back({.phase = 1,
+                                 .name = "generator",
+                                 .seconds = 0.05 * rank,
+                                 .by_bucket = {0.05 * rank},
+                                 .agrees = true});
+      }
+      tick = accounting.add(one, kStart + milliseconds(500 * step), 1.0);
+    }
+  }
+  ASSERT_TRUE(tick);
+  EXPECT_EQ(tick->unfired, 2);
+  ASSERT_EQ(tick->exposed.size(), 2U);
+  const report::ExposedPhase& first = tick->exposed.front();
+  EXPECT_EQ(first.phase, "discriminator");
+  EXPECT_DOUBLE_EQ(first.seconds_per_step, 0.15);
+  EXPECT_DOUBLE_EQ(first.percent, 30.0);
+  EXPECT_EQ(first.by_bucket, (std::vector<double>{0.1, 0.05}));
+  EXPECT_FALSE(first.agrees);
+  EXPECT_DOUBLE_EQ(tick->exposed.back().seconds_per_step, 0.05);
+  EXPECT_TRUE(tick->exposed.back().agrees);
+  EXPECT_DOUBLE_EQ(first.percent + tick->exposed.back().percent, tick->exposed_percent)
+      << "the phases are the whole";
+}
+
 TEST(TickAccounting, CountsOnFromAnEarlierRun) {
   TickPlan resumed = plan(1);
   resumed.start_step = 3;

@@ -31,6 +31,9 @@ def main() -> None:
         check(events.Scalars("Loss/discriminator")[0].value == -2.0, "a negative value is not read back")
         check(abs(events.Scalars("Loss/generator")[0].wall_time - 1.7e9) < 100, "wall time is not read back")
 
+        exposed = [(event.step, event.value) for event in events.Scalars("Exposed/generator")]
+        check(exposed == [(10, 0.125)], f"exposed seconds {exposed}")
+
         image, = events.Images("Images/fakes")
         check((image.step, image.height, image.width) == (10, 4, 5), f"image {image.step} {image.height} {image.width}")
         check(image.encoded_image_string.startswith(b"\x89PNG"), "the image is no PNG")

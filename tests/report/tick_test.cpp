@@ -27,7 +27,7 @@ Tick example() {
 TEST(TickLine, ShowsEveryNumberAfterItsName) {
   EXPECT_EQ(tick_line(example()),
             "tick 12    kimg 48.0     time 1m 02s      sec/kimg 3.20    img/s 311.2    loss_g 1.214   loss_d 0.873   "
-            "exposed 6.1%   mem 0.72 GiB");
+            "mem 0.72 GiB comm 6.1%");
 }
 
 TEST(TickLine, KeepsItsColumnsFromTickToTick) {
@@ -39,7 +39,7 @@ TEST(TickLine, KeepsItsColumnsFromTickToTick) {
   later.exposed_percent = 100;
   const std::string first = tick_line(example());
   const std::string second = tick_line(later);
-  for (const std::string name : {"kimg ", "time ", "sec/kimg ", "img/s ", "loss_g ", "loss_d ", "exposed ", "mem "}) {
+  for (const std::string name : {"kimg ", "time ", "sec/kimg ", "img/s ", "loss_g ", "loss_d ", "mem ", "comm "}) {
     EXPECT_EQ(first.find(" " + name), second.find(" " + name)) << name;
   }
 }
@@ -48,6 +48,31 @@ TEST(TickLine, ShowsALossThatIsNotANumber) {
   Tick tick = example();
   tick.generator_loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(tick_line(tick).find("loss_g nan "), std::string::npos);
+}
+
+Tick with_phases() {
+  Tick tick = example();
+  tick.sent_mib_per_step = 24;
+  tick.exposed = {{.phase = "discriminator", .percent = 4.0, .seconds_per_step = 0.02, .by_bucket = {0.015, 0.005}},
+                  {.phase = "discriminator_regulariser", .percent = 1.0, .seconds_per_step = 0.005, .by_bucket = {}},
+                  {.phase = "generator", .percent = 1.1, .seconds_per_step = 0.0055, .by_bucket = {}, .agrees = true}};
+  tick.unfired = 3;
+  return tick;
+}
+
+TEST(TickLine, SaysWhichPhasesCommunicationIsExposedAndWhichWaitForTheNorm) {
+  EXPECT_NE(tick_line(with_phases()).find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step"),
+            std::string::npos)
+      << tick_line(with_phases());
+}
+
+TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
+  const auto object = nlohmann::json::parse(tick_json(with_phases()));
+  EXPECT_EQ(object["exposed"]["discriminator"]["seconds"], 0.02);
+  EXPECT_EQ(object["exposed"]["discriminator"]["by_bucket"], nlohmann::json({0.015, 0.005}));
+  EXPECT_EQ(object["exposed"]["discriminator"]["agree"], false);
+  EXPECT_EQ(object["exposed"]["generator"]["agree"], true);
+  EXPECT_EQ(object["unfired"], 3);
 }
 
 TEST(FormatDuration, GrowsFromSecondsToDays) {

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   const auto clock = [&now] { return now += 1; };
 
   gangway::report::TensorboardWriter first(folder, {.host = "node7", .pid = 1}, clock, 0);
-  first.add_tick({.index = 1, .step = 10, .kimg = 1.28, .generator_loss = 0.5, .discriminator_loss = -2});
+  first.add_tick({.index = 1, .step = 10, .kimg = 1.28, .generator_loss = 0.5, .discriminator_loss = -2,
+                  .exposed = {{.phase = "generator", .seconds_per_step = 0.125}}});
   first.add_image("Images/fakes", png, 10);
   first.add_tick({.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 99, .discriminator_loss = 99});
 

@@ -319,6 +319,10 @@ std::size_t HostGroup::own_size(std::size_t member, std::size_t index) const {
 
 void HostGroup::publish(std::size_t flag, std::uint64_t value) {
   state_->self().control->flags()[flag].value.store(value, std::memory_order_release);
+  ring();
+}
+
+void HostGroup::ring() const {
   state_->bell->fetch_add(1, std::memory_order_seq_cst);
   // Whoever counts itself in after this sees the new bell and does not sleep.
   if (state_->waiters->load(std::memory_order_seq_cst) > 0) {

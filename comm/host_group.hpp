@@ -76,6 +76,8 @@ class HostGroup {
 
   /// A number that changes with every publish of any member: read it, look at the flags, then wait.
   [[nodiscard]] std::uint32_t bell() const;
+  /// Changes it without a publish: ends every wait_for_bell of the host.
+  void ring() const;
   /// Sleeps until bell() differs from `seen` or `limit` has passed.
   void wait_for_bell(std::uint32_t seen, std::chrono::microseconds limit) const;
 

@@ -49,8 +49,15 @@ void Lane::listen_to(const HostGroup* host, Core core) {
 Lane::Ticket Lane::submit(Task task) {
   const std::scoped_lock lock(mutex_);
   tasks_.push_back(std::move(task));
-  changed_.notify_one();
+  rouse();
   return ++submitted_;
+}
+
+void Lane::rouse() {
+  changed_.notify_one();
+  if (hears_ != nullptr) {
+    hears_->ring();
+  }
 }
 
 template <typename Condition>
@@ -58,7 +65,7 @@ void Lane::wait_until(const Condition& condition) {
   std::unique_lock lock(mutex_);
   compute_waits_ = true;
   woken_ = true;
-  changed_.notify_one();
+  rouse();
   finished_changed_.wait(lock, [&] { return failure_ != nullptr || condition(); });
   compute_waits_ = false;
   if (failure_ != nullptr) {
@@ -77,7 +84,7 @@ void Lane::wait(const Exchange& exchange) {
 void Lane::wake() {
   const std::scoped_lock lock(mutex_);
   woken_ = true;
-  changed_.notify_one();
+  rouse();
 }
 
 void Lane::run(const std::stop_token& stop) {
@@ -130,15 +137,22 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell) {
   for (const Exchange* exchange : exchanges_) {
     most = std::max(most, exchange->needs());
   }
+  const auto is_called = [this] { return woken_ || (!tasks_.empty() && failure_ == nullptr); };
   if (most == Exchange::Need::kNothing || most == Exchange::Need::kCompute) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, idle_period_, [&] {
-      return woken_ || (!tasks_.empty() && failure_ == nullptr);
-    });
+    changed_.wait_for(lock, stop, idle_period_, is_called);
   } else if (compute_waits_ || core_ == Core::kOwn) {
     (void)sched_yield();
   } else if (most == Exchange::Need::kHost && host_ != nullptr) {
+    std::unique_lock lock(mutex_);
+    if (is_called()) {
+      return;
+    }
+    hears_ = host_;  // who calls from now on rings: the bell is then no longer the one that was read
+    lock.unlock();
     host_->wait_for_bell(bell, kBellPatience);
+    lock.lock();
+    hears_ = nullptr;
   } else {
     std::this_thread::sleep_for(kBetweenPolls);
   }

@@ -78,6 +78,8 @@ class Lane {
   bool run_task();
   bool advance_exchanges();
   void rest(const std::stop_token& stop, std::uint32_t bell);
+  /// Ends a sleep of the lane. @pre the mutex is held
+  void rouse();
   /// Runs `body` and keeps its exception if it is the lane's first. False: it failed.
   template <typename Body>
   void attempt(const Body& body);
@@ -90,13 +92,14 @@ class Lane {
   std::vector<Exchange*> exchanges_;  // lane thread only, as are the two below
   const HostGroup* host_ = nullptr;
   Core core_ = Core::kShared;
-  std::mutex mutex_;  // guards the six below
+  std::mutex mutex_;  // guards the seven below
   std::condition_variable_any changed_;
   std::condition_variable finished_changed_;
   std::deque<Task> tasks_;
   Ticket submitted_ = 0;
   Ticket finished_ = 0;
   bool woken_ = false;
+  const HostGroup* hears_ = nullptr;  // on whose bell the lane sleeps
   std::exception_ptr failure_;
   std::jthread thread_;  // last: it uses all of the above
 };

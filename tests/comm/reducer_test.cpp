@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/loopback_transport.hpp"
+#include "comm/tree_sum.hpp"
 #include "tests/comm/groupings.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
@@ -134,11 +135,32 @@ TEST(Reducer, AgreesOnTheNormOfTheParametersWithoutTheStatistics) {
   const ArenaLayout layout = toy_layout();
   const Arena zeros(layout.size());
   const std::vector<float> gradient = tree_gradient(layout, zeros, 0, {0, 2});
-  double expected = 0.0;
-  for (const float value : std::span(gradient).first(layout.parameter_range().size())) {
-    expected += 0.25 * static_cast<double>(value) * static_cast<double>(value);
+  std::vector<float> mean(gradient.begin(), gradient.end());
+  for (float& value : mean) {
+    value *= 0.5F;
   }
-  EXPECT_NEAR(run_one_worker(job).squared_norms.at(0) / expected, 1.0, 1e-9);
+  std::vector<double> blocks;
+  for (std::size_t i = 0; i < layout.parameter_range().size(); i += kBlockElements) {
+    blocks.push_back(block_sum_of_squares(mean.data() + i));
+  }
+  EXPECT_EQ(run_one_worker(job).squared_norms.at(0), pairwise_sum(blocks));
+}
+
+TEST(Reducer, KnowsTheNormAtTheEndOfAnExchangeInWhichItOwnedNothing) {
+  const std::vector<ArenaLayout::Tensor> parameters{{"weight", 100}};
+  const ArenaLayout layout(parameters, {});  // one block: the second worker's
+  const ToyJob job{2, 2, Clipping::kByNorm};
+  std::vector<double> norms[2];
+  LoopbackHub hub(2);
+  hub.inject([](int, int, MessageTag tag) {
+    return LoopbackHub::Fate{std::chrono::milliseconds(tag.kind == MessageKind::kScalars ? 20 : 0), false};
+  });
+  spawn_ranks(2, [&](int rank) {
+    LoopbackTransport transport(hub, rank);
+    norms[rank] = ToyWorker(transport, layout, {.job = job}).run().squared_norms;
+  });
+  EXPECT_GT(norms[1].at(0), 0.0);
+  EXPECT_EQ(norms[0], norms[1]);
 }
 
 TEST(Reducer, ScalesTheParametersButNotTheStatistics) {

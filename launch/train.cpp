@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,17 @@ void hold_signals(int rank) {
   }
 }
 
+/// How Open MPI is to carry messages, unless the user says otherwise. Set in every rank, so that a
+/// bare mpirun has it too.
+void choose_message_paths() {
+  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
+  // and that allows 2^23 - 1 only.
+  ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
+  // Over TCP large messages as plain sends: "put", the default, carries about half of a link's rate
+  // where both directions are busy (Open MPI 4.1.4: docs/measurements.md).
+  ::setenv("OMPI_MCA_btl_tcp_flags", "send", /*overwrite=*/0);
+}
+
 }  // namespace
 
 int launched_rank(const Environment& environment) {
@@ -60,6 +72,7 @@ int launched_rank(const Environment& environment) {
 void train(const Environment& environment, const std::vector<std::string>& arguments) {
   const int rank = launched_rank(environment);
   hold_signals(rank);
+  choose_message_paths();
   if (rank == 0) {
     become("gangway-coordinator", arguments);
   }

@@ -15,6 +15,10 @@ namespace {
 // Elements that are summed and updated in one go: a quarter of a megabyte, some tens of
 // microseconds, so that messages keep moving in between.
 constexpr std::size_t kPiece = 16 * kBlockElements;
+// Buckets whose sums are on their way to other hosts at a time. All at once they would share the link
+// and arrive together at the end; one after another, the first come back as new weights while the
+// last still go.
+constexpr std::size_t kBucketsInFlight = 2;
 // The two stages of a bucket that the workers of a host tell each other.
 constexpr std::size_t kPartialsThere = 0;
 constexpr std::size_t kWeightsThere = 1;
@@ -71,7 +75,8 @@ Reducer::Reducer(Transport& transport, Setup setup)
     bucket.weights_in.reserve(routes_.served.size());
   }
   const std::size_t others = static_cast<std::size_t>(transport_.num_workers());
-  sends_.reserve(buckets_.size() * (others * host_sums_.size() + others));
+  sums_out_.reserve((kBucketsInFlight + 1) * others * host_sums_.size());
+  weights_out_.reserve(buckets_.size() * others);
 }
 
 void Reducer::set_up_sources() {
@@ -148,9 +153,10 @@ bool Reducer::advance() {
   if (awaits_norm()) {
     moved = advance_agreement() || moved;
   }
-  const std::size_t sends = sends_.size();
-  (void)poll_all(transport_, sends_);
-  moved = moved || sends != sends_.size();
+  const std::size_t sends = sums_out_.size() + weights_out_.size();
+  (void)poll_all(transport_, sums_out_);
+  (void)poll_all(transport_, weights_out_);
+  moved = moved || sends != sums_out_.size() + weights_out_.size();
   if (moved) {
     last_progress_ = Clock::now();
   } else {
@@ -226,7 +232,9 @@ void Reducer::leave(std::size_t index) {
 }
 
 bool Reducer::forward(std::size_t index) {
-  if (!setup_.host->all_published(flag(kPartialsThere, index), exchange_)) {
+  const std::size_t messages_a_bucket = routes_.served.size() * host_sums_.size();
+  if (sums_out_.size() > (kBucketsInFlight - 1) * messages_a_bucket ||
+      !setup_.host->all_published(flag(kPartialsThere, index), exchange_)) {
     return false;
   }
   for (const int owner : routes_.served) {
@@ -241,7 +249,7 @@ bool Reducer::forward(std::size_t index) {
                  theirs.begin);
       }
       const std::span<const float> values(host_sums_[part] + theirs.begin, theirs.size());
-      sends_.push_back({transport_.start_send(owner, tag(MessageKind::kPartial, index, part),
+      sums_out_.push_back({transport_.start_send(owner, tag(MessageKind::kPartial, index, part),
                                               std::as_bytes(values)),
                         owner});
     }
@@ -283,7 +291,7 @@ bool Reducer::update(std::size_t index) {
   bucket.updated += piece.size();
   if (bucket.updated == mine.size()) {
     for (const int delegate : routes_.delegates) {
-      sends_.push_back({transport_.start_send(
+      weights_out_.push_back({transport_.start_send(
                             delegate, tag(MessageKind::kWeights, index, 0),
                             std::as_bytes(std::span<const float>(setup_.weights->range(mine)))),
                         delegate});
@@ -325,7 +333,8 @@ bool Reducer::advance_agreement() {
 
 bool Reducer::all_done() const {
   // A worker that owns no slice can have all weights before it knows the norm.
-  return !awaits_norm() && sends_.empty() && std::ranges::all_of(buckets_, &Bucket::done);
+  return !awaits_norm() && sums_out_.empty() && weights_out_.empty() &&
+         std::ranges::all_of(buckets_, &Bucket::done);
 }
 
 void Reducer::set_need() {
@@ -339,7 +348,7 @@ void Reducer::set_need() {
         need = std::max(need, messages ? Need::kMessages : Need::kHost);
       }
     }
-    if (!sends_.empty() || !norm_.pending().empty()) {
+    if (!sums_out_.empty() || !weights_out_.empty() || !norm_.pending().empty()) {
       need = Need::kMessages;
     }
   }
@@ -396,7 +405,8 @@ Reducer::Missing Reducer::missing() const {
       return {silent, about("new weights", i)};
     }
   }
-  return {sends_.empty() ? -1 : sends_.front().peer,
+  const std::vector<PendingRequest>& sends = sums_out_.empty() ? weights_out_ : sums_out_;
+  return {sends.empty() ? -1 : sends.front().peer,
           fmt::format("sends of network {}", setup_.network)};
 }
 

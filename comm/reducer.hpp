@@ -151,7 +151,8 @@ class Reducer final : public Exchange {
   std::vector<const float*> host_sums_;    // what is sent: staged, or the own partials
   std::vector<Arena> received_;            // one a routes_.incoming; own slices only are touched
   Arena mean_;  // own slices only are touched
-  std::vector<PendingRequest> sends_;
+  std::vector<PendingRequest> sums_out_;     // to other hosts: of a few buckets at a time
+  std::vector<PendingRequest> weights_out_;
   NormAgreement norm_;
   float scale_ = 1.0F;
   std::vector<Clock::time_point> finished_at_;

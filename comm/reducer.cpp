@@ -12,13 +12,6 @@
 namespace gangway::comm {
 namespace {
 
-// Elements that are summed and updated in one go: a quarter of a megabyte, some tens of
-// microseconds, so that messages keep moving in between.
-constexpr std::size_t kPiece = 16 * kBlockElements;
-// Buckets whose sums are on their way to other hosts at a time. All at once they would share the link
-// and arrive together at the end; one after another, the first come back as new weights while the
-// last still go.
-constexpr std::size_t kBucketsInFlight = 2;
 // The two stages of a bucket that the workers of a host tell each other.
 constexpr std::size_t kPartialsThere = 0;
 constexpr std::size_t kWeightsThere = 1;
@@ -55,58 +48,39 @@ Reducer::Reducer(Transport& transport, Setup setup)
     : transport_(transport),
       setup_(with_hosts(std::move(setup), transport.num_workers())),
       routes_(routes_of(transport.worker(), setup_.hosts, setup_.ranges, setup_.num_microbatches)),
+      messages_(transport, {.network = setup_.network,
+                            .plan = setup_.plan,
+                            .routes = &routes_,
+                            .weights = setup_.weights,
+                            .wire = setup_.wire,
+                            .partials = host_partials()}),
       ready_(setup_.plan->num_buckets()),
       buckets_(setup_.plan->num_buckets()),
       mean_(setup_.layout->size()),
       norm_(transport, *setup_.layout, *setup_.plan, setup_.network),
       finished_at_(setup_.plan->num_buckets()) {
-  const auto own = static_cast<std::size_t>(transport.worker());
-  if (setup_.partials->partials() != whole_subtrees(setup_.ranges[own], setup_.num_microbatches) ||
-      setup_.host->members() != routes_.host_members) {
-    throw InvariantError(fmt::format(
-        "network {}: worker {} has the partials of another range or the group of another host; "
-        "please report this",
-        setup_.network, own));
-  }
-  set_up_sources();
-  // What an exchange needs, so that none allocates.
-  for (Bucket& bucket : buckets_) {
-    bucket.sums_in.reserve(routes_.incoming.size());
-    bucket.weights_in.reserve(routes_.served.size());
-  }
-  const std::size_t others = static_cast<std::size_t>(transport_.num_workers());
-  sums_out_.reserve((kBucketsInFlight + 1) * others * host_sums_.size());
-  weights_out_.reserve(buckets_.size() * others);
+  sources_ = host_partials();
+  sources_.insert(sources_.end(), messages_.sums().begin(), messages_.sums().end());
+  std::ranges::sort(sources_, {},
+                    [](const TreeSummand& source) { return source.microbatches.begin; });
 }
 
-void Reducer::set_up_sources() {
+std::vector<TreeSummand> Reducer::host_partials() const {
   const HostGroup& host = *setup_.host;
   const std::size_t arena = setup_.layout->size();
+  std::vector<TreeSummand> partials;
   for (std::size_t member = 0; member < host.size(); ++member) {
     const auto worker = static_cast<std::size_t>(host.members()[member]);
-    const float* const partials = host.own_memory(member, setup_.partials->host_index());
+    const float* const memory = host.own_memory(member, setup_.partials->host_index());
     std::size_t part = 0;
     for (const MicrobatchRange& range :
          whole_subtrees(setup_.ranges[worker], setup_.num_microbatches)) {
-      host_sources_.push_back({range, partials + arena * part++});
+      partials.push_back({range, memory + arena * part++});
     }
   }
-  sources_ = host_sources_;
-  for (const ReductionRoutes::Incoming& incoming : routes_.incoming) {
-    sources_.push_back({incoming.microbatches, received_.emplace_back(arena).data()});
-  }
-  const auto begin_of = [](const TreeSummand& source) { return source.microbatches.begin; };
-  std::ranges::sort(host_sources_, {}, begin_of);
-  std::ranges::sort(sources_, {}, begin_of);
-  for (std::size_t i = 0; i < routes_.host_subtrees.size(); ++i) {
-    host_sums_.push_back(host.size() == 1 ? setup_.partials->partial(i)
-                                          : staged_.emplace_back(arena).data());
-  }
-}
-
-MessageTag Reducer::tag(MessageKind kind, std::size_t bucket, std::size_t part) const {
-  return {transport_.epoch(), setup_.network, kind, static_cast<int>(bucket),
-          static_cast<int>(part)};
+  std::ranges::sort(partials, {},
+                    [](const TreeSummand& partial) { return partial.microbatches.begin; });
+  return partials;
 }
 
 std::size_t Reducer::flag(std::size_t stage, std::size_t bucket) const {
@@ -153,10 +127,7 @@ bool Reducer::advance() {
   if (awaits_norm()) {
     moved = advance_agreement() || moved;
   }
-  const std::size_t sends = sums_out_.size() + weights_out_.size();
-  (void)poll_all(transport_, sums_out_);
-  (void)poll_all(transport_, weights_out_);
-  moved = moved || sends != sums_out_.size() + weights_out_.size();
+  moved = messages_.poll_sends() || moved;
   if (moved) {
     last_progress_ = Clock::now();
   } else {
@@ -168,20 +139,11 @@ bool Reducer::advance() {
 
 void Reducer::begin() {
   ++exchange_;
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    Bucket& bucket = buckets_[i];
+  for (Bucket& bucket : buckets_) {
     bucket.left = bucket.forwarded = bucket.offered = bucket.done = false;
     bucket.summed = bucket.updated = 0;
-    // Posted before anybody can send: what comes early lands where it belongs.
-    const ElementRange mine = own_slice(i);
-    for (std::size_t k = 0; k < routes_.incoming.size() && !mine.empty(); ++k) {
-      const ReductionRoutes::Incoming& incoming = routes_.incoming[k];
-      bucket.sums_in.push_back(
-          {transport_.start_receive(incoming.peer, tag(MessageKind::kPartial, i, incoming.part),
-                                    std::as_writable_bytes(received_[k].range(mine))),
-           incoming.peer});
-    }
   }
+  messages_.begin();
   in_hand_ = true;
   norm_.begin();
   stall_told_ = false;
@@ -191,26 +153,31 @@ void Reducer::begin() {
 
 bool Reducer::advance_bucket(std::size_t index) {
   Bucket& bucket = buckets_[index];
+  const auto work = [&](LaneWork kind, const auto& part) {
+    return traced(setup_.trace, event(kind, index), part);
+  };
   if (!bucket.left) {
     if (!ready_[index].load(std::memory_order_acquire)) {
       return false;
     }
-    leave(index);
-    return true;
+    return work(LaneWork::kLeave, [&] {
+      leave(index);
+      return true;
+    });
   }
   bool moved = false;
   if (!bucket.forwarded) {
-    moved = forward(index);
+    moved = work(LaneWork::kForward, [&] { return forward(index); });
   }
-  moved = sum(index) || moved;
-  moved = update(index) || moved;
+  moved = work(LaneWork::kSum, [&] { return sum(index); }) || moved;
+  moved = work(LaneWork::kUpdate, [&] { return update(index); }) || moved;
   if (!bucket.offered) {
-    moved = offer(index) || moved;
+    moved = work(LaneWork::kOffer, [&] { return offer(index); }) || moved;
   }
   if (bucket.offered && setup_.host->all_published(flag(kWeightsThere, index), exchange_)) {
     bucket.done = true;
     finished_at_[index] = Clock::now();
-    return true;
+    return work(LaneWork::kDone, [] { return true; });
   }
   return moved;
 }
@@ -218,42 +185,16 @@ bool Reducer::advance_bucket(std::size_t index) {
 void Reducer::leave(std::size_t index) {
   setup_.partials->fold(setup_.plan->bucket(index));
   setup_.host->publish(flag(kPartialsThere, index), exchange_);
-  Bucket& bucket = buckets_[index];
-  bucket.left = true;
-  for (const int owner : routes_.served) {
-    const ElementRange theirs = setup_.plan->slice(index, owner);
-    if (!theirs.empty()) {
-      bucket.weights_in.push_back(
-          {transport_.start_receive(owner, tag(MessageKind::kWeights, index, 0),
-                                    std::as_writable_bytes(setup_.weights->range(theirs))),
-           owner});
-    }
-  }
+  buckets_[index].left = true;
+  messages_.expect_weights(index);
 }
 
 bool Reducer::forward(std::size_t index) {
-  const std::size_t messages_a_bucket = routes_.served.size() * host_sums_.size();
-  if (sums_out_.size() > (kBucketsInFlight - 1) * messages_a_bucket ||
+  if (!messages_.may_send_sums() ||
       !setup_.host->all_published(flag(kPartialsThere, index), exchange_)) {
     return false;
   }
-  for (const int owner : routes_.served) {
-    const ElementRange theirs = setup_.plan->slice(index, owner);
-    if (theirs.empty()) {
-      continue;
-    }
-    for (std::size_t part = 0; part < host_sums_.size(); ++part) {
-      const MicrobatchRange subtree = routes_.host_subtrees[part];
-      if (!staged_.empty()) {
-        tree_sum(within(subtree, host_sources_), subtree, 1.0F, staged_[part].range(theirs),
-                 theirs.begin);
-      }
-      const std::span<const float> values(host_sums_[part] + theirs.begin, theirs.size());
-      sums_out_.push_back({transport_.start_send(owner, tag(MessageKind::kPartial, index, part),
-                                              std::as_bytes(values)),
-                        owner});
-    }
-  }
+  messages_.send_sums(index);
   buckets_[index].forwarded = true;
   return true;
 }
@@ -261,11 +202,12 @@ bool Reducer::forward(std::size_t index) {
 bool Reducer::sum(std::size_t index) {
   Bucket& bucket = buckets_[index];
   const ElementRange mine = own_slice(index);
-  if (bucket.summed == mine.size() || !bucket.forwarded || !poll_all(transport_, bucket.sums_in)) {
+  if (bucket.summed == mine.size() || !bucket.forwarded || !messages_.sums_are_here(index)) {
     return false;
   }
   const std::size_t begin = mine.begin + bucket.summed;
-  const ElementRange piece{begin, std::min(mine.end, begin + kPiece)};
+  const ElementRange piece{begin, std::min(mine.end, begin + kPieceElements)};
+  messages_.unpack_sums(piece);
   tree_sum(sources_, {0, setup_.num_microbatches},
            1.0F / static_cast<float>(setup_.num_microbatches), mean_.range(piece), piece.begin);
   bucket.summed += piece.size();
@@ -279,7 +221,7 @@ bool Reducer::update(std::size_t index) {
   }
   const ElementRange mine = own_slice(index);
   const std::size_t begin = mine.begin + bucket.updated;
-  const ElementRange piece{begin, std::min(mine.begin + bucket.summed, begin + kPiece)};
+  const ElementRange piece{begin, std::min(mine.begin + bucket.summed, begin + kPieceElements)};
   const std::span<float> mean = mean_.range(piece);
   if (scale_ != 1.0F) {
     const ElementRange parameters = intersect(piece, setup_.layout->parameter_range());
@@ -287,15 +229,12 @@ bool Reducer::update(std::size_t index) {
       value *= scale_;
     }
   }
+  messages_.before_update(piece);
   setup_.updater->update(piece, mean);
+  messages_.after_update(piece);
   bucket.updated += piece.size();
   if (bucket.updated == mine.size()) {
-    for (const int delegate : routes_.delegates) {
-      weights_out_.push_back({transport_.start_send(
-                            delegate, tag(MessageKind::kWeights, index, 0),
-                            std::as_bytes(std::span<const float>(setup_.weights->range(mine)))),
-                        delegate});
-    }
+    messages_.send_weights(index);
   }
   return true;
 }
@@ -303,7 +242,7 @@ bool Reducer::update(std::size_t index) {
 bool Reducer::offer(std::size_t index) {
   Bucket& bucket = buckets_[index];
   if (!bucket.forwarded || bucket.updated < own_slice(index).size() ||
-      !poll_all(transport_, bucket.weights_in)) {
+      !messages_.weights_are_here(index)) {
     return false;
   }
   bucket.offered = true;
@@ -333,7 +272,7 @@ bool Reducer::advance_agreement() {
 
 bool Reducer::all_done() const {
   // A worker that owns no slice can have all weights before it knows the norm.
-  return !awaits_norm() && sums_out_.empty() && weights_out_.empty() &&
+  return !awaits_norm() && messages_.send_under_way() < 0 &&
          std::ranges::all_of(buckets_, &Bucket::done);
 }
 
@@ -342,13 +281,13 @@ void Reducer::set_need() {
   Need need = Need::kNothing;
   if (in_hand_) {
     need = Need::kCompute;
-    for (const Bucket& bucket : buckets_) {
-      if (bucket.left && !bucket.done) {
-        const bool messages = !bucket.sums_in.empty() || !bucket.weights_in.empty();
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      if (buckets_[i].left && !buckets_[i].done) {
+        const bool messages = !messages_.sums_in(i).empty() || !messages_.weights_in(i).empty();
         need = std::max(need, messages ? Need::kMessages : Need::kHost);
       }
     }
-    if (!sums_out_.empty() || !weights_out_.empty() || !norm_.pending().empty()) {
+    if (messages_.send_under_way() >= 0 || !norm_.pending().empty()) {
       need = Need::kMessages;
     }
   }
@@ -384,30 +323,27 @@ Reducer::Missing Reducer::missing() const {
     return fmt::format("{} of network {}, bucket {}", what, setup_.network, bucket);
   };
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    const Bucket& bucket = buckets_[i];
     if (const int silent = setup_.host->first_below(flag(kPartialsThere, i), exchange_);
         silent >= 0) {
       return {silent, about("gradients", i)};
     }
-    if (!bucket.sums_in.empty()) {
-      return {bucket.sums_in.front().peer, about("gradients", i)};
+    if (!messages_.sums_in(i).empty()) {
+      return {messages_.sums_in(i).front().peer, about("gradients", i)};
     }
   }
   if (!norm_.pending().empty()) {
     return {norm_.pending().front().peer, fmt::format("norm of network {}", setup_.network)};
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    if (!buckets_[i].weights_in.empty()) {
-      return {buckets_[i].weights_in.front().peer, about("new weights", i)};
+    if (!messages_.weights_in(i).empty()) {
+      return {messages_.weights_in(i).front().peer, about("new weights", i)};
     }
     if (const int silent = setup_.host->first_below(flag(kWeightsThere, i), exchange_);
         silent >= 0) {
       return {silent, about("new weights", i)};
     }
   }
-  const std::vector<PendingRequest>& sends = sums_out_.empty() ? weights_out_ : sums_out_;
-  return {sends.empty() ? -1 : sends.front().peer,
-          fmt::format("sends of network {}", setup_.network)};
+  return {messages_.send_under_way(), fmt::format("sends of network {}", setup_.network)};
 }
 
 }  // namespace gangway::comm

@@ -22,11 +22,13 @@
 #include "comm/arena.hpp"
 #include "comm/bucket_plan.hpp"
 #include "comm/host_group.hpp"
+#include "comm/host_messages.hpp"
 #include "comm/lane.hpp"
 #include "comm/norm_agreement.hpp"
 #include "comm/partial_stack.hpp"
 #include "comm/pending.hpp"
 #include "comm/reduction_routes.hpp"
+#include "comm/trace.hpp"
 #include "comm/transport.hpp"
 #include "comm/tree_sum.hpp"
 
@@ -60,10 +62,12 @@ class Reducer final : public Exchange {
     std::vector<MicrobatchRange> ranges;  ///< of every worker
     std::vector<int> hosts = {};          ///< by worker: equal on one host; empty: each its own
     int num_microbatches = 1;
+    WireFormat wire = WireFormat::kFp32;  ///< between hosts
     std::chrono::milliseconds timeout{60'000};
     /// Called once an exchange, on the lane's thread, when a quarter of the timeout has passed
     /// without progress.
     std::function<void(const std::string&)> on_stall = {};
+    LaneTrace* trace = nullptr;  ///< of the lane's thread
   };
 
   /// @throws InvariantError if plan, ranges or group are not those of the transport's workers and
@@ -101,11 +105,12 @@ class Reducer final : public Exchange {
     std::size_t updated = 0;
     bool offered = false;  ///< the new weights of all that this worker answers for are in place
     bool done = false;     ///< and all other workers'
-    std::vector<PendingRequest> sums_in;
-    std::vector<PendingRequest> weights_in;
   };
   void begin();
   bool advance_bucket(std::size_t index);
+  [[nodiscard]] LaneEvent event(LaneWork work, std::size_t bucket) const {
+    return {{}, {}, work, setup_.network, static_cast<int>(bucket)};
+  }
   void leave(std::size_t index);
   bool forward(std::size_t index);
   bool sum(std::size_t index);
@@ -127,13 +132,13 @@ class Reducer final : public Exchange {
   /// Whether nothing may be updated because the norm is not known yet.
   [[nodiscard]] bool awaits_norm() const { return clip_norm_ > 0.0 && !norm_.is_known(); }
   [[nodiscard]] std::size_t flag(std::size_t stage, std::size_t bucket) const;
-  [[nodiscard]] MessageTag tag(MessageKind kind, std::size_t bucket, std::size_t part) const;
-
-  void set_up_sources();
+  /// Partials of the workers of the own host, ascending.
+  [[nodiscard]] std::vector<TreeSummand> host_partials() const;
 
   Transport& transport_;
   Setup setup_;
   ReductionRoutes routes_;
+  HostMessages messages_;
 
   // Between the threads.
   std::vector<std::atomic<bool>> ready_;  // by bucket
@@ -145,14 +150,8 @@ class Reducer final : public Exchange {
   std::uint64_t exchange_ = 0;  // number of the one in hand; also the value of its flags
   bool in_hand_ = false;
   std::vector<Bucket> buckets_;
-  std::vector<TreeSummand> host_sources_;  // partials of the own host's workers, ascending
-  std::vector<TreeSummand> sources_;       // those and the other hosts' sums, ascending
-  std::vector<Arena> staged_;              // own host's sums, one a subtree; none when alone
-  std::vector<const float*> host_sums_;    // what is sent: staged, or the own partials
-  std::vector<Arena> received_;            // one a routes_.incoming; own slices only are touched
-  Arena mean_;  // own slices only are touched
-  std::vector<PendingRequest> sums_out_;     // to other hosts: of a few buckets at a time
-  std::vector<PendingRequest> weights_out_;
+  std::vector<TreeSummand> sources_;  // the host's partials and the other hosts' sums, ascending
+  Arena mean_;                        // own slices only are touched
   NormAgreement norm_;
   float scale_ = 1.0F;
   std::vector<Clock::time_point> finished_at_;

@@ -67,6 +67,14 @@ Reducer::Reducer(Transport& transport, Setup setup)
 
 std::vector<TreeSummand> Reducer::host_partials() const {
   const HostGroup& host = *setup_.host;
+  const auto own = static_cast<std::size_t>(transport_.worker());
+  if (setup_.partials->partials() != whole_subtrees(setup_.ranges[own], setup_.num_microbatches) ||
+      host.members() != routes_.host_members) {
+    throw InvariantError(fmt::format(
+        "network {}: worker {} has the partials of another range or the group of another host; "
+        "please report this",
+        setup_.network, own));
+  }
   const std::size_t arena = setup_.layout->size();
   std::vector<TreeSummand> partials;
   for (std::size_t member = 0; member < host.size(); ++member) {

@@ -13,7 +13,8 @@ enum class MessageKind : std::uint8_t {
   kWeights = 1,
   kScalars = 2,
   kGather = 3,
-  kBarrier = 4
+  kBarrier = 4,
+  kClock = 5
 };
 
 /// Messages of equal tag between two ranks arrive in the order they were sent.

@@ -3,9 +3,9 @@
 // by themselves once begun, runs the tasks submitted to it in order, and pumps the control messages
 // that share its thread. The compute thread waits here for what it needs.
 //
-// How it waits: while compute works the two may share a core, so the lane sleeps between polls,
-// until the bell of its host rings or for some tens of microseconds; while compute waits for the
-// lane, or where the lane owns a core, it polls without sleep.
+// How it waits: where the lane shares a core with those who compute, it sleeps between polls, until
+// the bell of its host rings or for some tens of microseconds; where it owns a core, it polls
+// without sleep.
 #pragma once
 
 #include <atomic>

@@ -2,11 +2,11 @@
 #include "comm/mpi_transport.hpp"
 
 #include <array>
-#include <limits>
 
 #include <fmt/format.h>
 #include <sched.h>
 
+#include "comm/segments.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
@@ -21,14 +21,6 @@ void check(int code, const char* what, int peer) {
     MPI_Error_string(code, text.data(), &length);
     throw CommError(fmt::format("{} with worker {} failed: {}", what, peer, text.data()));
   }
-}
-
-int count_of(std::size_t bytes) {
-  if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw InvariantError(fmt::format(
-        "a message of {} bytes is larger than MPI takes in one piece; use more buckets", bytes));
-  }
-  return static_cast<int>(bytes);
 }
 
 }  // namespace
@@ -49,20 +41,50 @@ RequestId MpiTransport::start(const Operation& operation) {
   return request;
 }
 
+std::size_t MpiTransport::add_segment(Operation& operation, std::size_t last, std::size_t bytes) {
+  if (free_segments_.empty()) {
+    segments_.emplace_back();
+    free_segments_.reserve(segments_.capacity());
+    free_segments_.push_back(segments_.size() - 1);
+  }
+  const std::size_t segment = free_segments_.back();
+  free_segments_.pop_back();
+  segments_[segment] = {.bytes = bytes};
+  (last == kNone ? operation.segment : segments_[last].next) = segment;
+  return segment;
+}
+
+void MpiTransport::drop_segment(Operation& operation) {
+  free_segments_.push_back(operation.segment);
+  operation.segment = segments_[operation.segment].next;
+}
+
 RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) {
-  Operation operation{MPI_REQUEST_NULL, true, peer, 0, false};
-  check(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
-                  session_.communicator(), &operation.request),
-        "MPI_Isend", peer);
+  Operation operation{.peer = peer};
+  std::size_t segment = kNone;
+  for (std::size_t i = 0; i < num_segments(bytes.size()); ++i) {
+    const std::size_t begin = segment_begin(bytes.size(), i);
+    const std::size_t size = segment_begin(bytes.size(), i + 1) - begin;
+    segment = add_segment(operation, segment, size);
+    check(MPI_Isend(bytes.data() + begin, static_cast<int>(size), MPI_BYTE, peer + 1, tag.packed(),
+                    session_.communicator(), &segments_[segment].request),
+          "MPI_Isend", peer);
+  }
   count_sent(bytes.size());
   return start(operation);
 }
 
 RequestId MpiTransport::start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) {
-  Operation operation{MPI_REQUEST_NULL, true, peer, bytes.size(), true};
-  check(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
-                  session_.communicator(), &operation.request),
-        "MPI_Irecv", peer);
+  Operation operation{.peer = peer, .receives = true};
+  std::size_t segment = kNone;
+  for (std::size_t i = 0; i < num_segments(bytes.size()); ++i) {
+    const std::size_t begin = segment_begin(bytes.size(), i);
+    const std::size_t size = segment_begin(bytes.size(), i + 1) - begin;
+    segment = add_segment(operation, segment, size);
+    check(MPI_Irecv(bytes.data() + begin, static_cast<int>(size), MPI_BYTE, peer + 1, tag.packed(),
+                    session_.communicator(), &segments_[segment].request),
+          "MPI_Irecv", peer);
+  }
   return start(operation);
 }
 
@@ -71,27 +93,48 @@ bool MpiTransport::done(RequestId request) {
   if (!operation.active) {
     return true;
   }
-  int finished = 0;
-  MPI_Status status{};
-  const int code = MPI_Test(&operation.request, &finished, &status);
-  if (code == MPI_SUCCESS && finished == 0) {
-    return false;
-  }
-  operation.active = false;
-  free_.push_back(request);
-  check(code, "a message", operation.peer);
-  if (operation.receives) {
-    int received = 0;
-    MPI_Get_count(&status, MPI_BYTE, &received);
-    if (static_cast<std::size_t>(received) != operation.expected_bytes) {
+  while (operation.segment != kNone) {
+    Segment& segment = segments_[operation.segment];
+    int finished = 0;
+    MPI_Status status{};
+    const int code = MPI_Test(&segment.request, &finished, &status);
+    if (code == MPI_SUCCESS && finished == 0) {
+      return false;
+    }
+    const int peer = operation.peer;
+    int received = static_cast<int>(segment.bytes);
+    if (code == MPI_SUCCESS && operation.receives) {
+      MPI_Get_count(&status, MPI_BYTE, &received);
+    }
+    const std::size_t expected = segment.bytes;
+    drop_segment(operation);
+    if (code != MPI_SUCCESS || static_cast<std::size_t>(received) != expected) {
+      forget(request);
+      check(code, "a message", peer);
       throw CommError(
           fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
                       "built from one job?",
-                      worker(), operation.peer, received, operation.expected_bytes));
+                      worker(), peer, received, expected));
     }
   }
+  operation.active = false;
+  free_.push_back(request);
   idle_polls_ = 0;
   return true;
+}
+
+void MpiTransport::forget(RequestId request) {
+  Operation& operation = operations_[request];
+  while (operation.segment != kNone) {
+    MPI_Request& rest = segments_[operation.segment].request;
+    if (operation.receives) {
+      (void)MPI_Cancel(&rest);  // nothing may be written into memory that is given up
+    }
+    (void)MPI_Request_free(&rest);
+    drop_segment(operation);
+  }
+  operation.active = false;
+  free_.push_back(request);
 }
 
 void MpiTransport::idle() {

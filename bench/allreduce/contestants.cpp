@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "comm/host_group.hpp"
 #include "comm/partial_stack.hpp"
@@ -51,6 +52,7 @@ class Reduction final : public Contestant {
   Reduction(comm::Transport& transport, const ReductionSetup& setup)
       : transport_(transport),
         name_(setup.name),
+        sleep_(setup.sleep),
         layout_(layout_of(setup.elements)),
         plan_(layout_, transport.num_workers(), setup.num_buckets),
         ranges_(one_microbatch_each(transport.num_workers())),
@@ -80,7 +82,7 @@ class Reduction final : public Contestant {
     (void)reducer_->all_ready();
     while (reducer_->needs() != comm::Exchange::Need::kNothing) {
       if (!reducer_->advance()) {
-        transport_.idle();
+        rest();
       }
     }
   }
@@ -92,8 +94,17 @@ class Reduction final : public Contestant {
   }
 
  private:
+  void rest() {
+    if (sleep_.count() > 0) {
+      std::this_thread::sleep_for(sleep_);
+    } else {
+      transport_.idle();
+    }
+  }
+
   comm::Transport& transport_;
   std::string name_;
+  std::chrono::microseconds sleep_;
   comm::ArenaLayout layout_;
   comm::BucketPlan plan_;
   std::vector<comm::MicrobatchRange> ranges_;

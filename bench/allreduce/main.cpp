@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "bench/allreduce/contestants.hpp"
@@ -36,6 +37,7 @@ struct Options {
   std::size_t buckets = comm::kDefaultBuckets;
   int rounds = 7;
   double seconds = 2.0;
+  int sleep_microseconds = 0;
   int corrupt_round = 0;
 };
 
@@ -48,6 +50,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--buckets", options.buckets);
   app.add_option("--rounds", options.rounds);
   app.add_option("--seconds", options.seconds);
+  app.add_option("--sleep", options.sleep_microseconds);
   app.add_option("--corrupt-round", options.corrupt_round);
   try {
     app.parse(argc, argv);
@@ -107,7 +110,8 @@ std::vector<int> hosts_for(const std::string& transport, const Place& place) {
 std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const Place& place,
                                                    comm::Transport& transport, std::size_t bytes) {
   std::vector<std::unique_ptr<Contestant>> rows;
-  ReductionSetup setup{.elements = bytes / sizeof(float), .num_buckets = options.buckets};
+  ReductionSetup setup{.elements = bytes / sizeof(float), .num_buckets = options.buckets,
+                       .sleep = std::chrono::microseconds(options.sleep_microseconds)};
   // A name of its own for each row's memory.
   auto fresh = [&, number = 0]() mutable {
     return fmt::format("{}x{}x{}", place.token, bytes, number++);
@@ -211,6 +215,8 @@ void sleep_until_the_end(const comm::MpiSession& session) {
 }
 
 int run(int argc, char** argv) {
+  // The kernel's default slack of 50 us would lengthen short sleeps.
+  (void)::prctl(PR_SET_TIMERSLACK, 1000UL);
   comm::MpiSession session;
   const Options options = parse(argc, argv);
   MPI_Comm workers = MPI_COMM_NULL;

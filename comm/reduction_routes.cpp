@@ -95,7 +95,7 @@ ReductionRoutes routes_of(int worker, const std::vector<int>& hosts,
 
 std::uint64_t bytes_between_hosts(const BucketPlan& plan, int worker, const std::vector<int>& hosts,
                                   const std::vector<MicrobatchRange>& ranges, int num_microbatches,
-                                  std::uint64_t bytes_per_gradient) {
+                                  WireFormat wire) {
   const int own_host = hosts[static_cast<std::size_t>(worker)];
   const std::uint64_t subtrees =
       subtrees_of(members_of(own_host, hosts), ranges, num_microbatches).size();
@@ -103,9 +103,8 @@ std::uint64_t bytes_between_hosts(const BucketPlan& plan, int worker, const std:
   std::uint64_t bytes = 0;
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
     for (std::size_t owner = 0; owner < hosts.size(); ++owner) {
-      const std::uint64_t elements = plan.slice(bucket, static_cast<int>(owner)).size();
-      bytes += hosts[owner] == own_host ? elements * sizeof(float) * others
-                                        : elements * bytes_per_gradient * subtrees;
+      const std::size_t elements = plan.slice(bucket, static_cast<int>(owner)).size();
+      bytes += wire_bytes(wire, elements) * (hosts[owner] == own_host ? others : subtrees);
     }
   }
   return bytes;

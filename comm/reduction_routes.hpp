@@ -12,6 +12,7 @@
 
 #include "comm/bucket_plan.hpp"
 #include "comm/reduction_tree.hpp"
+#include "comm/wire_format.hpp"
 
 namespace gangway::comm {
 
@@ -38,11 +39,11 @@ struct ReductionRoutes {
 
 /// Payload that the host of `worker` sends to other hosts in one reduction: for each owner
 /// elsewhere its slices, once a subtree of the host; for each slice of its own the weights, once
-/// another host. `bytes_per_gradient` is the wire's.
+/// another host.
 [[nodiscard]] std::uint64_t bytes_between_hosts(const BucketPlan& plan, int worker,
                                                 const std::vector<int>& hosts,
                                                 const std::vector<MicrobatchRange>& ranges,
                                                 int num_microbatches,
-                                                std::uint64_t bytes_per_gradient = sizeof(float));
+                                                WireFormat wire = WireFormat::kFp32);
 
 }  // namespace gangway::comm

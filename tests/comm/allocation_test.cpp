@@ -46,7 +46,7 @@ namespace gangway::comm {
 namespace {
 
 /// Allocations of all threads in twenty exchanges of `job`, after some that are not counted.
-int allocations_of(const ToyJob& job, const std::vector<int>& hosts) {
+int allocations_of(const ToyJob& job, const std::vector<int>& hosts, WireFormat wire = WireFormat::kFp32) {
   constexpr int kWarmUp = 3;
   constexpr int kCounted = 20;
   const int num_workers = static_cast<int>(hosts.size());
@@ -57,7 +57,7 @@ int allocations_of(const ToyJob& job, const std::vector<int>& hosts) {
   std::barrier all_here(num_workers);
   spawn_ranks(num_workers, [&](int rank) {
     RendezvousTransport transport(hub, rank);
-    ToyWorker worker(transport, layout, {.job = job, .hosts = hosts, .token = token});
+    ToyWorker worker(transport, layout, {.job = job, .hosts = hosts, .token = token, .wire = wire});
     ToyNetwork& network = worker.network();
     const std::vector<std::size_t> order{1, 0, 2};
     Lane lane([] {});
@@ -95,6 +95,12 @@ TEST(Allocations, AreNoneInAnExchange) {
       EXPECT_EQ(allocations_of({4, 0, clipping}, hosts), 0)
           << hosts.size() << " workers, " << (clipping == Clipping::kNone ? "not clipped" : "clipped");
     }
+  }
+}
+
+TEST(Allocations, AreNoneInAnExchangeThatRounds) {
+  for (const WireFormat wire : {WireFormat::kBf16, WireFormat::kFp16}) {
+    EXPECT_EQ(allocations_of({4, 0, Clipping::kNone}, {0, 0, 1}, wire), 0);
   }
 }
 

@@ -126,7 +126,7 @@ TEST_P(ReductionRoutesTest, CarryTheBytesOfTheFormula) {
         }
         if (any >= 0) {
           EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m), 4 * gradients + 4 * weights) << host;
-          EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m, 2), 2 * gradients + 4 * weights) << host;
+          EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m, WireFormat::kBf16), 2 * gradients + 2 * weights) << host;
         }
       }
     }

@@ -128,6 +128,7 @@ struct ToySetup {
   std::vector<int> hosts = {};  ///< by worker; empty: each its own
   std::string token = {};       ///< of the memory that the workers of a host share
   int network = 1;
+  WireFormat wire = WireFormat::kFp32;
   std::function<void(const std::string&)> on_stall = {};
 };
 
@@ -181,6 +182,7 @@ class ToyNetwork {
                                                 .ranges = ranges_,
                                                 .hosts = setup_.hosts,
                                                 .num_microbatches = setup_.job.num_microbatches,
+                                                .wire = setup_.wire,
                                                 .timeout = setup_.timeout,
                                                 .on_stall = setup_.on_stall});
   }

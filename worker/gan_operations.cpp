@@ -23,9 +23,9 @@ GanOperations::GanOperations(const Setup& setup)
       reals_(setup.reals),
       local_(setup.local),
       generator_sync_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange,
-                      setup.worker),
+                      setup.worker, setup.job.numerics.wire.generator),
       discriminator_sync_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
-                          setup.exchange, setup.worker) {}
+                          setup.exchange, setup.worker, setup.job.numerics.wire.discriminator) {}
 
 void GanOperations::connect() {
   generator_sync_.connect();

@@ -32,10 +32,12 @@ void add_by_bucket(std::span<const Clock::time_point> finished_at, Clock::time_p
 
 }  // namespace
 
-NetworkSync::NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker)
+NetworkSync::NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
+                         WireFormat wire)
     : state_(state),
       setup_(setup),
       network_(network),
+      wire_(wire),
       partials_(setup_.host, state.layout().size(),
                 setup_.ranges[static_cast<std::size_t>(worker)], setup_.num_microbatches),
       updater_(state),
@@ -62,6 +64,7 @@ void NetworkSync::connect() {
                                         .ranges = setup_.ranges,
                                         .hosts = setup_.hosts,
                                         .num_microbatches = setup_.num_microbatches,
+                                        .wire = wire_,
                                         .timeout = setup_.timeout,
                                         .on_stall = setup_.on_stall});
   setup_.lane.attach(*reducer_);

@@ -38,7 +38,9 @@ struct Exposure {
 class NetworkSync {
  public:
   /// Allocates the partials in the host's memory. @pre the host's group is not connected
-  NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker);
+  /// @param wire  number format of what travels between hosts
+  NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
+              WireFormat wire);
   ~NetworkSync();
   NetworkSync(const NetworkSync&) = delete;
   NetworkSync& operator=(const NetworkSync&) = delete;
@@ -68,6 +70,7 @@ class NetworkSync {
   NetworkState& state_;
   ExchangeSetup setup_;
   int network_;
+  WireFormat wire_;
   comm::PartialStack partials_;
   NetworkUpdater updater_;
   std::optional<comm::Reducer> reducer_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "comm/arena_layout.hpp"
 #include "job/errors.hpp"
@@ -16,24 +15,59 @@ constexpr std::size_t kChunk = 2048;
 // Rows: one a level of the tree over the most micro-batches a job may have (2^16).
 constexpr std::size_t kMaxDepth = 18;
 
-/// Sums the subtree `node` for `count` elements from `offset` into `out`, using `scratch` rows
-/// below.
-void sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, std::size_t offset,
-              std::size_t count, float* out, float* scratch) {
+/// Element-wise; `out` may be one of the two.
+void add(const float* left, const float* right, float scale, float* out, std::size_t elements) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < elements; ++i) {
+    out[i] = (left[i] + right[i]) * scale;
+  }
+}
+
+/// Takes the summand of exactly `node` from the front of `rest`. Nothing: its children are there.
+/// @throws InvariantError if neither is.
+const float* take_whole(MicrobatchRange node, std::span<const TreeSummand>& rest) {
   if (rest.empty() || rest.front().microbatches.begin != node.begin ||
       rest.front().microbatches.end > node.end) {
     throw InvariantError(
         "the partials of the workers do not cover the micro-batches; please report this");
   }
-  if (rest.front().microbatches == node) {
-    std::memcpy(out, rest.front().values + offset, count * sizeof(float));
-    rest = rest.subspan(1);
-    return;
+  if (rest.front().microbatches != node) {
+    return nullptr;
+  }
+  const float* const values = rest.front().values;
+  rest = rest.subspan(1);
+  return values;
+}
+
+/// Sums the subtree `node` for `count` elements from `offset`, using `scratch` rows, the sum in the
+/// first. Returns where the sum is: a summand that needs no addition stays where it lies.
+const float* sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, std::size_t offset,
+                      std::size_t count, float* scratch) {
+  if (const float* const whole = take_whole(node, rest)) {
+    return whole + offset;
   }
   const int middle = split_point(node);
-  sum_node({node.begin, middle}, rest, offset, count, out, scratch);
-  sum_node({middle, node.end}, rest, offset, count, scratch, scratch + kChunk);
-  add_in_place(out, scratch, count);
+  const float* const left = sum_node({node.begin, middle}, rest, offset, count, scratch);
+  const float* const right = sum_node({middle, node.end}, rest, offset, count, scratch + kChunk);
+  add(left, right, 1.0F, scratch, count);
+  return scratch;
+}
+
+/// The same for the root, scaled, into `out`.
+void sum_root(MicrobatchRange root, std::span<const TreeSummand>& rest, std::size_t offset,
+              float scale, std::span<float> out, float* scratch) {
+  if (const float* const whole = take_whole(root, rest)) {
+    const float* const values = whole + offset;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = values[i] * scale;
+    }
+    return;
+  }
+  const int middle = split_point(root);
+  const float* const left = sum_node({root.begin, middle}, rest, offset, out.size(), scratch);
+  const float* const right =
+      sum_node({middle, root.end}, rest, offset, out.size(), scratch + kChunk);
+  add(left, right, scale, out.data(), out.size());
 }
 
 }  // namespace
@@ -56,15 +90,10 @@ void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float
   for (std::size_t done = 0; done < out.size(); done += kChunk) {
     const std::size_t count = std::min(kChunk, out.size() - done);
     std::span<const TreeSummand> rest = summands;
-    sum_node(root, rest, offset + done, count, out.data() + done, scratch.data());
+    sum_root(root, rest, offset + done, scale, out.subspan(done, count), scratch.data());
     if (!rest.empty()) {
       throw InvariantError(
           "the workers hold more partials than there are micro-batches; please report this");
-    }
-    if (scale != 1.0F) {
-      for (float& value : out.subspan(done, count)) {
-        value *= scale;
-      }
     }
   }
 }

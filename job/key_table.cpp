@@ -305,6 +305,14 @@ void add_layout(Keys& keys) {
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
                [](auto& job) -> auto& { return job.layout.timeout_seconds; },
                {.low = 0.1, .high = 86'400.0}));
+  keys.push_back(whole_key(
+      {"layout.check_steps", "steps",
+       "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
+      [](auto& job) -> auto& { return job.layout.check_steps; }, {0, 1'000'000'000}));
+  keys.push_back(choice_key(
+      {"layout.audit", "",
+       "Whether, every check_steps, other workers recompute a random slice of each update"},
+      [](auto& job) -> auto& { return job.layout.audit; }));
 }
 
 void add_checkpoint(Keys& keys) {

@@ -119,6 +119,12 @@ std::string check_workers(const JobSpec& job) {
       job.layout.data, job.training.microbatches, job.training.microbatches);
 }
 
+std::string check_audit(const JobSpec& job) {
+  return job.layout.audit && job.layout.check_steps == 0
+             ? "layout.audit is as frequent as layout.check_steps says, which is 0; use 1 or more"
+             : "";
+}
+
 std::string check_axis(const char* what, int size) {
   return size == 1 ? "" : fmt::format("{} above 1 are not available yet; use 1", what);
 }
@@ -158,6 +164,9 @@ std::vector<Rule> job_rules() {
       {{"layout.tensor"},
        "`layout.tensor` is 1 for now.",
        [](const JobSpec& job) { return check_axis("tensor shards", job.layout.tensor); }},
+      {{"layout.audit", "layout.check_steps"},
+       "`layout.audit` needs `layout.check_steps` above 0.",
+       check_audit},
       {{"generator.schedule.decay", "generator.schedule.step_kimg"},
        "`generator.schedule.decay` step needs `step_kimg` above 0.",
        [](const JobSpec& job) { return check_step_decay(job.generator.schedule, "generator"); }},

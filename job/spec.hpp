@@ -119,6 +119,8 @@ struct LayoutSpec {
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
+  int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
+  bool audit = false;     ///< whether others recompute random slices of updates, as often
   bool operator==(const LayoutSpec&) const = default;
 };
 

@@ -207,6 +207,12 @@ bool Reducer::forward(std::size_t index) {
   return true;
 }
 
+std::span<float> Reducer::mean_of(ElementRange piece) {
+  // Where no update waits for the norm, each piece is updated before the next is summed: one place,
+  // which stays in the cache, serves all.
+  return clip_norm_ > 0.0 ? mean_.range(piece) : mean_.range({0, piece.size()});
+}
+
 bool Reducer::sum(std::size_t index) {
   Bucket& bucket = buckets_[index];
   const ElementRange mine = own_slice(index);
@@ -217,7 +223,7 @@ bool Reducer::sum(std::size_t index) {
   const ElementRange piece{begin, std::min(mine.end, begin + kPieceElements)};
   messages_.unpack_sums(piece);
   tree_sum(sources_, {0, setup_.num_microbatches},
-           1.0F / static_cast<float>(setup_.num_microbatches), mean_.range(piece), piece.begin);
+           1.0F / static_cast<float>(setup_.num_microbatches), mean_of(piece), piece.begin);
   bucket.summed += piece.size();
   return true;
 }
@@ -230,7 +236,7 @@ bool Reducer::update(std::size_t index) {
   const ElementRange mine = own_slice(index);
   const std::size_t begin = mine.begin + bucket.updated;
   const ElementRange piece{begin, std::min(mine.begin + bucket.summed, begin + kPieceElements)};
-  const std::span<float> mean = mean_.range(piece);
+  const std::span<float> mean = mean_of(piece);
   if (scale_ != 1.0F) {
     const ElementRange parameters = intersect(piece, setup_.layout->parameter_range());
     for (float& value : mean.first(parameters.size())) {

@@ -113,6 +113,7 @@ class Reducer final : public Exchange {
   }
   void leave(std::size_t index);
   bool forward(std::size_t index);
+  [[nodiscard]] std::span<float> mean_of(ElementRange piece);
   bool sum(std::size_t index);
   bool update(std::size_t index);
   bool offer(std::size_t index);
@@ -151,7 +152,7 @@ class Reducer final : public Exchange {
   bool in_hand_ = false;
   std::vector<Bucket> buckets_;
   std::vector<TreeSummand> sources_;  // the host's partials and the other hosts' sums, ascending
-  Arena mean_;                        // own slices only are touched
+  Arena mean_;                        // of one piece, or of all own slices
   NormAgreement norm_;
   float scale_ = 1.0F;
   std::vector<Clock::time_point> finished_at_;

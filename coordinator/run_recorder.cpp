@@ -101,6 +101,9 @@ void RunRecorder::show_header() {
   print(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}",
                     describe_model(spec.model), spec.data.source, spec.training.kimg,
                     spec.training.batch, spec.training.microbatches, spec.training.seed));
+  if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
+    print("note   " + inexact);
+  }
 }
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) const {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "job/errors.hpp"
+#include "job/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "job/parameter_counts.hpp"
 #include "job/parse.hpp"
@@ -129,6 +130,9 @@ std::string describe_dry_run(const JobSpec& spec, int workers) {
       fmt::format("\nSteps: {} of {} real images\n", spec.total_steps(), spec.images_per_step());
   text += fmt::format("Parameters: generator {}, discriminator {}\n", counts.generator,
                       counts.discriminator);
+  if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
+    text += fmt::format("Numerics: {}\n", inexact);
+  }
   text += fmt::format("\nMemory of the largest worker (estimate)\n{}", memory_table(spec, workers));
   return text;
 }

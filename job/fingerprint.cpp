@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "job/errors.hpp"
 #include "job/key.hpp"
 
 namespace gangway {
@@ -51,7 +52,22 @@ std::string numerics_text(const JobSpec& spec) {
                           key.get(spec));
     }
   }
-  return text;
+  return declared_inexactness(spec).empty() ? text : text + " inexact=wire";
+}
+
+std::string declared_inexactness(const JobSpec& spec) {
+  if (spec.numerics.wire == WireSpec{}) {
+    return {};
+  }
+  for (const Key& key : key_table()) {
+    if (key.path == "numerics.wire") {
+      return fmt::format(
+          "inexact, as declared by {}={}: what travels between hosts is rounded, so the digest "
+          "depends on the layout",
+          key.path, key.get(spec));
+    }
+  }
+  throw InvariantError("the job file has no key numerics.wire; please report this");
 }
 
 }  // namespace gangway

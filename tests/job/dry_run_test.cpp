@@ -54,6 +54,12 @@ TEST(DryRun, PrintsJobPlacementStepsParametersAndMemory) {
   EXPECT_THROW((void)describe_dry_run(spec, 4), ConfigError);
 }
 
+TEST(DryRun, SaysThatAJobIsInexact) {
+  const std::string line = "\nNumerics: inexact, as declared by numerics.wire=bf16: ";
+  EXPECT_NE(describe_dry_run(spec_of("", {"numerics.wire=bf16"}), 1).find(line), std::string::npos);
+  EXPECT_EQ(describe_dry_run(spec_of(""), 1).find("Numerics: "), std::string::npos);
+}
+
 TEST(DryRun, EstimatesLessMemoryWithoutTheAverageAndOnMoreWorkers) {
   const JobSpec spec = spec_of("training: {microbatches: 4}");
   const MemoryEstimate one = estimate_memory(spec, 1);

@@ -36,7 +36,8 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
        {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
         "training.microbatches=4", "training.batch=64", "training.loss=hinge",
         "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1", "discriminator.steps=2",
-        "generator.clip_norm=1", "numerics.threads=2", "numerics.memory_format=contiguous"}) {
+        "generator.clip_norm=1", "numerics.threads=2", "numerics.memory_format=contiguous",
+        "numerics.wire=bf16", "numerics.wire={generator: fp16}"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
 }
@@ -58,6 +59,16 @@ TEST(Fingerprint, OfTheModelKnowsTheModelAlone) {
 TEST(Fingerprint, WritesTheNumericsInOneLine) {
   EXPECT_EQ(numerics_text(spec_of("")),
             "threads=1 memory_format=channels-last wire=fp32 device=cpu");
+  EXPECT_EQ(numerics_text(spec_of("", {"numerics.wire={generator: bf16}"})),
+            "threads=1 memory_format=channels-last wire={generator: bf16, discriminator: fp32} "
+            "device=cpu inexact=wire");
+}
+
+TEST(Fingerprint, SaysWhatMakesAJobInexact) {
+  EXPECT_EQ(declared_inexactness(spec_of("")), "");
+  EXPECT_EQ(declared_inexactness(spec_of("", {"numerics.wire=fp16"})),
+            "inexact, as declared by numerics.wire=fp16: what travels between hosts is rounded, so "
+            "the digest depends on the layout");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ data: {source: 'idx:/data', mirror: true, prefetch: 8}
 training: {kimg: 12.5, batch: 96, microbatches: 3, seed: 18446744073709551615, loss: least-squares, r1: {gamma: 10, interval: 4}}
 generator: {optimizer: {adamw: {lr: 1e-3, betas: [0, 0.9], eps: 1e-6, weight_decay: 0.01}}, clip_norm: 2, ema_kimg: 0}
 discriminator: {steps: 5, schedule: {warmup_kimg: 1, decay: step, step_kimg: 7, step_factor: 0.5, final_factor: 0.25}}
-numerics: {threads: 2, memory_format: contiguous, wire: fp32, device: cpu}
+numerics: {threads: 2, memory_format: contiguous, wire: {generator: bf16, discriminator: fp16}, device: cpu}
 layout: {data: 3, stages: 1, tensor: 1, transport: mpi, timeout_seconds: 5}
 checkpoint: {every_kimg: 0, snapshot_steps: auto, keep: 1}
 output: {tick_kimg: 0.5, pictures_kimg: 0, grid: 4}
@@ -52,6 +52,7 @@ output: {tick_kimg: 0.5, pictures_kimg: 0, grid: 4}
   EXPECT_EQ(spec.discriminator.schedule.decay, DecayKind::kStep);
   EXPECT_EQ(spec.discriminator.schedule.step_factor, 0.5);
   EXPECT_EQ(spec.numerics.memory_format, MemoryFormat::kContiguous);
+  EXPECT_EQ(spec.numerics.wire, (WireSpec{WireFormat::kBf16, WireFormat::kFp16}));
   EXPECT_EQ(spec.layout.data, 3);
   EXPECT_EQ(spec.layout.transport, TransportKind::kMpi);
   EXPECT_EQ(spec.checkpoint, (CheckpointSpec{.every_kimg = 0, .keep = 1}));
@@ -119,6 +120,35 @@ TEST(Parse, SettlesNormalization) {
   EXPECT_EQ(normalization("model: {normalization: batch}\ntraining: {loss: wasserstein}"),
             Normalization::kBatch);
   EXPECT_EQ(normalization("model: {normalization: none}"), Normalization::kNone);
+}
+
+TEST(Parse, TakesTheWiresFormatForBothNetworksOrByNetwork) {
+  const auto wire = [](const std::string& text) {
+    const WireSpec read = spec_of("numerics: {wire: " + text + "}").numerics.wire;
+    return std::pair(read.generator, read.discriminator);
+  };
+  using enum WireFormat;
+  EXPECT_EQ(wire("bf16"), std::pair(kBf16, kBf16));
+  EXPECT_EQ(wire("{generator: bf16, discriminator: fp16}"), std::pair(kBf16, kFp16));
+  EXPECT_EQ(wire("{discriminator: bf16}"), std::pair(kFp32, kBf16));
+  EXPECT_EQ(spec_of("numerics: {wire: {generator: bf16}}", {"numerics.wire=fp16"}).numerics.wire,
+            (WireSpec{kFp16, kFp16}));
+  EXPECT_EQ(spec_of(to_yaml(spec_of("", {"numerics.wire={generator: bf16}"}))).numerics.wire,
+            (WireSpec{kBf16, kFp32}));
+}
+
+TEST(Parse, RefusesAWireFormatOrANetworkThatItDoesNotKnow) {
+  EXPECT_THAT(problems_of("numerics: {wire: bf61}"),
+              ElementsAre("job.yaml:1:12: numerics.wire: expected fp32, bf16, fp16, not 'bf61'; "
+                          "did you mean 'bf16'?"));
+  EXPECT_THAT(problems_of("numerics: {wire: {generator: 16}}"),
+              ElementsAre("job.yaml:1:12: numerics.wire: generator: expected fp32, bf16, fp16, not "
+                          "'16'"));
+  EXPECT_THAT(problems_of("numerics: {wire: {encoder: bf16}}"),
+              ElementsAre("job.yaml:1:12: numerics.wire: encoder: no such network; expected "
+                          "generator, discriminator"));
+  EXPECT_THAT(problems_of("numerics: {wire: [bf16]}"),
+              ElementsAre("job.yaml:1:12: numerics.wire: expected fp32, bf16, fp16, not a list"));
 }
 
 TEST(Parse, NamesThePlaceTheKeyAndWhatIsExpected) {

@@ -39,17 +39,56 @@ void add_allreduce(CLI::App& bench, AllreduceOptions& options) {
       "docs/benchmarks.md says what is measured, and how it is fair.");
 }
 
+void add_overlap(CLI::App& bench, OverlapOptions& options) {
+  CLI::App* command = bench.add_subcommand(
+      "overlap", "Steps of a job with its communication exposed, and hidden in each way");
+  command->add_option("overrides", options.overrides, "Keys of the job file, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--job", options.job, "Job file; it is run for --steps only")
+      ->capture_default_str();
+  command->add_option("-n,--workers", options.workers, "Workers")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--hostfile", options.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
+  command->add_option("--outdir", options.outdir,
+                      "Folder that keeps the runs, on several hosts one that all see; default: a "
+                      "temporary one");
+  command->add_option("--modes", options.modes, "layout.overlap")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::IsMember({"none", "within", "across"}));
+  command->add_option("--transport", options.transports, "layout.transport")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--line-rate", options.line_rate,
+                      "Rate of a host's link, as 1gbit, for the bound");
+  command->add_option("--rounds", options.rounds, "Rounds in which each way has its turn")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--steps", options.steps, "Steps of a run; the first quarter does not count")
+      ->capture_default_str()
+      ->check(CLI::Range(8, 1'000'000));
+  command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
+  command->footer(
+      "Examples:\n"
+      "  gangway bench overlap\n"
+      "  gangway bench overlap --job examples/infogan.yaml --rounds 7\n"
+      "  gangway bench overlap -n 2 --hostfile hosts --line-rate 1gbit --outdir /shared/bench\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchOptions& options) {
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine's or cluster's communication");
   bench->require_subcommand(1);
   add_allreduce(*bench, options.allreduce);
+  add_overlap(*bench, options.overlap);
 }
 
 int run_bench(const CLI::App& bench, const BenchOptions& options, const Environment& environment) {
-  (void)bench;
-  return bench_allreduce(options.allreduce, environment);
+  return bench.got_subcommand("overlap") ? bench_overlap(options.overlap, environment)
+                                         : bench_allreduce(options.allreduce, environment);
 }
 
 }  // namespace gangway::launch

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/bench_allreduce.hpp"
+#include "launch/bench_overlap.hpp"
 #include "launch/environment.hpp"
 
 namespace CLI {
@@ -14,6 +15,7 @@ namespace gangway::launch {
 /// What the options of all its commands are written to.
 struct BenchOptions {
   AllreduceOptions allreduce;
+  OverlapOptions overlap;
 };
 
 /// Adds `bench` and its commands; `options` outlives the parsing.

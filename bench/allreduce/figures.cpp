@@ -15,14 +15,6 @@ namespace gangway::bench {
 namespace {
 
 constexpr std::size_t kBlockBytes = comm::kBlockElements * sizeof(float);
-constexpr double kBitsInByte = 8.0;
-
-/// A positive number, and what follows it.
-std::pair<std::size_t, std::string> number_and_rest(const std::string& text) {
-  std::size_t number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return {error == std::errc{} ? number : 0, std::string(rest, text.data() + text.size())};
-}
 
 std::string size_text(std::size_t bytes) {
   const std::size_t megabyte = std::size_t{1} << 20U;
@@ -34,9 +26,10 @@ std::string size_text(std::size_t bytes) {
 
 std::size_t parse_size(const std::string& text) {
   const std::map<std::string, unsigned> shifts{{"", 0}, {"K", 10}, {"M", 20}, {"G", 30}};
-  const auto [number, unit] = number_and_rest(text);
-  const auto shift = shifts.find(unit);
-  if (number == 0 || shift == shifts.end() || number > (std::size_t{1} << 40U) >> shift->second) {
+  std::size_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto shift = shifts.find(std::string(rest, text.data() + text.size()));
+  if (error != std::errc{} || number == 0 || shift == shifts.end() || number > (std::size_t{1} << 40U) >> shift->second) {
     throw ConfigError(fmt::format("--sizes: '{}' is no size: write 1M, 64K or bytes", text));
   }
   const std::size_t bytes = number << shift->second;
@@ -44,17 +37,6 @@ std::size_t parse_size(const std::string& text) {
     throw ConfigError(fmt::format("--sizes: '{}' is no multiple of 16K", text));
   }
   return bytes;
-}
-
-double parse_rate(const std::string& text) {
-  const std::map<std::string, double> units{{"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}};
-  const auto [number, unit] = number_and_rest(text);
-  const auto found = units.find(unit);
-  if (number == 0 || found == units.end()) {
-    throw ConfigError(
-        fmt::format("--line-rate: '{}' is no rate: write 1gbit, 100mbit or 64kbit", text));
-  }
-  return static_cast<double>(number) * found->second / kBitsInByte;
 }
 
 double Samples::median() const {

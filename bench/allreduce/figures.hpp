@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the all-reduce benchmark and its table: sizes and rates as people write them,
-// samples, bus bandwidth. Pure.
+// The arithmetic of the all-reduce benchmark and its table: sizes as people write them, samples,
+// bus bandwidth. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,6 @@ namespace gangway::bench {
 /// "64K", "4M", "1G" (powers of two) or a plain number of bytes.
 /// @throws ConfigError for anything else, and for what is no multiple of a block of floats (16 KiB).
 [[nodiscard]] std::size_t parse_size(const std::string& text);
-/// "1gbit", "100mbit", as `tc` writes them (powers of ten): bytes a second. @throws ConfigError
-[[nodiscard]] double parse_rate(const std::string& text);
 
 /// Times of one row at one size, in seconds.
 struct Samples {

@@ -22,6 +22,7 @@
 #include "comm/reduction_routes.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/line_rate.hpp"
 
 namespace gangway::bench {
 namespace {
@@ -154,7 +155,7 @@ double floor_of(const Options& options, const Place& place, std::size_t bytes,
     most = std::max(most, comm::bytes_between_hosts(plan, worker, place.hosts, ranges,
                                                     place.num_workers()));
   }
-  return static_cast<double>(most) / parse_rate(options.line_rate);
+  return static_cast<double>(most) / parse_line_rate(options.line_rate);
 }
 
 void print(const Options& options, const Place& place, const std::vector<Figure>& figures) {

@@ -14,7 +14,8 @@ enum class MessageKind : std::uint8_t {
   kScalars = 2,
   kGather = 3,
   kBarrier = 4,
-  kClock = 5
+  kClock = 5,
+  kCheck = 6
 };
 
 /// Messages of equal tag between two ranks arrive in the order they were sent.

@@ -114,7 +114,7 @@ def parse_options():
     parser.add_argument("--tuned", action="store_true")
     parser.add_argument("--ddp", action="store_true", help="reduce gradients over Gloo; else never talk")
     parser.add_argument("--bucket-mb", type=int, default=25)
-    parser.add_argument("--rendezvous", help="file through which the workers of a --ddp row find each other")
+    parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")
     return parser.parse_args()
 
 
@@ -122,7 +122,7 @@ def main():
     options = parse_options()
     torch.set_num_threads(1)
     if options.ddp:
-        torch.distributed.init_process_group("gloo", init_method=f"file://{options.rendezvous}", rank=options.rank,
+        torch.distributed.init_process_group("gloo", init_method=options.rendezvous, rank=options.rank,
                                              world_size=options.workers)
     trainer = Trainer(options)
     print("ready", flush=True)

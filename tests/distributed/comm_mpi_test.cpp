@@ -16,6 +16,7 @@
 #include "comm/range_gather.hpp"
 #include "comm/reduction_routes.hpp"
 #include "job/errors.hpp"
+#include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {
@@ -91,6 +92,36 @@ TEST_P(MpiReductionTest, ReducesOnALaneToTheSameBitsAsOneWorker) {
     const ToyResult result = worker.run(lane, 5);
     EXPECT_TRUE(same_bits(result.weights, expected.weights));
     EXPECT_EQ(result.squared_norms, expected.squared_norms);
+  }
+}
+
+/// The same job with all workers in this process.
+ToyResult run_on_loopback(const ArenaLayout& layout, ToySetup setup) {
+  setup.token = fresh_token();
+  const auto num_workers = static_cast<int>(setup.hosts.size());
+  LoopbackHub hub(num_workers);
+  ToyResult first;
+  spawn_ranks(num_workers, [&](int rank) {
+    LoopbackTransport transport(hub, rank);
+    const ToyResult result = ToyWorker(transport, layout, setup).run();
+    if (rank == 0) {
+      first = result;
+    }
+  });
+  return first;
+}
+
+TEST_P(MpiReductionTest, RoundsToTheSameBitsOnEveryWorkerAndTransport) {
+  const ArenaLayout layout = toy_layout();
+  int number = 3000;
+  for (const WireFormat wire : {WireFormat::kBf16, WireFormat::kFp16}) {
+    for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
+      const ToySetup setup{.job = {7, 6, clipping}, .hosts = hosts(), .token = token(++number), .wire = wire};
+      const ToyResult expected = run_on_loopback(layout, setup);
+      const ToyResult result = ToyWorker(transport_, layout, setup).run();
+      EXPECT_TRUE(same_bits(result.weights, expected.weights));
+      EXPECT_EQ(result.squared_norms, expected.squared_norms);
+    }
   }
 }
 

@@ -79,6 +79,7 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--run-directory", options.start.run_directory, "Directory chosen by gangway run");
   app.add_option("--resume", options.start.resume, "auto, never, must or a path")
       ->capture_default_str();
+  app.add_option("--trace", options.start.trace, "Steps to trace, as 100:110");
   app.add_option("--command", options.start.command, "The command that the user typed");
   app.add_option("--resume-command", options.start.resume_command,
                  "The command that goes on once the run has saved");

@@ -15,6 +15,7 @@
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
 #include "report/table.hpp"
+#include "report/trace_merge.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -174,12 +175,30 @@ void RunRecorder::show_tick(const report::Tick& tick) {
   print(report::tick_line(tick));
   try_writing("stats.jsonl", [&] { stats_.append(tick); });
   try_writing("the TensorBoard file", [&] { tensorboard_.add_tick(tick); });
+  if (tick.step >= run_.trace.end) {
+    merge_traces(/*is_end=*/false);
+  }
   if (bar_) {
     const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
     bar_->draw(static_cast<double>(tick.step) / total,
                fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg, run_.spec.training.kimg,
                            tick.images_per_second));
   }
+}
+
+void RunRecorder::merge_traces(bool is_end) {
+  const fs::path folder = run_.directory / kTraceFolder;
+  if (has_merged_traces_ || run_.trace.empty() ||
+      (!is_end && !report::is_trace_complete(folder, run_.num_workers))) {
+    return;
+  }
+  has_merged_traces_ = true;
+  try_writing("the merged trace", [&] {
+    const int merged = report::merge_traces(folder, run_.num_workers);
+    say(merged > 0 ? fmt::format("trace  {} of {} workers: {}", merged, run_.num_workers,
+                                 (folder / kMergedTraceFile).string())
+                   : fmt::format("warn  no worker has left a trace in {}", folder.string()));
+  });
 }
 
 void RunRecorder::show_picture(const ShowPicture& picture) {
@@ -296,6 +315,7 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
   // First of all: the exit code of `gangway run` hangs on it.
   try_write_status(run_.directory, {.exit_code = outcome.exit_code, .reason = outcome.reason});
   log_->info("ends with exit code {}: {}", outcome.exit_code, outcome.reason);
+  merge_traces(/*is_end=*/true);
   if (outcome.exit_code == 0) {
     print(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
   } else if (outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {

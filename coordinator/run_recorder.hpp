@@ -77,6 +77,8 @@ class RunRecorder {
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
   void remove_old_checkpoints();
+  /// Once, when all workers have left their part, or at the end with those that are there.
+  void merge_traces(bool is_end);
   /// Carries `write` out; where the disk fails, training goes on with one warning for each `what`.
   void try_writing(const std::string& what, const std::function<void()>& write);
   void warn_of_writing(const std::string& what, const std::string& error);
@@ -87,6 +89,7 @@ class RunRecorder {
   const StartedRun& run_;
   ResumeCommands resume_commands_;
   bool has_saved_ = false;
+  bool has_merged_traces_ = false;
   std::string data_fingerprint_;                 ///< as the workers see it
   std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;

@@ -19,6 +19,8 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
   message.set_job_yaml(run.job_yaml);
   message.set_run_directory(run.directory.string());
   message.set_start_step(run.start_step);
+  message.set_trace_begin(run.trace.begin);
+  message.set_trace_end(run.trace.end);
   if (run.resume) {
     message.set_resume_directory(run.resume->path.string());
   }

@@ -116,6 +116,21 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
   }
 }
 
+/// Removes what an earlier trace left, unless the steps to be traced are over.
+void prepare_trace(StartedRun& run, const Tell& tell) {
+  if (run.trace.empty()) {
+    return;
+  }
+  if (run.trace.end <= run.start_step || run.trace.begin >= run.spec.total_steps()) {
+    tell(fmt::format("warn  --trace {}:{}: nothing is traced: the run goes from step {} to {}",
+                     run.trace.begin, run.trace.end, run.start_step, run.spec.total_steps()));
+    run.trace = {};
+    return;
+  }
+  std::error_code ignored;  // what stays is overwritten
+  fs::remove_all(run.directory / kTraceFolder, ignored);
+}
+
 }  // namespace
 
 std::string describe_model(const ModelSpec& model) {
@@ -151,11 +166,14 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                               .overrides = options.overrides,
                               .environment = options.environment});
   require_workers(job.spec, num_workers);
+  const TraceSteps trace = parse_trace_steps(options.trace);
   const fs::path directory = choose_directory(options, job.name);
   StartedRun run{.spec = job.spec,
                  .job_yaml = std::move(job.yaml),
                  .directory = directory,
-                 .lock = RunLock(directory)};
+                 .lock = RunLock(directory),
+                 .trace = trace,
+                 .num_workers = num_workers};
   clear_status(directory);
   return run;
 }
@@ -173,6 +191,7 @@ void choose_start(StartedRun& run, const StartOptions& options, int num_workers,
         run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(),
         num_workers));
   }
+  prepare_trace(run, tell);
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);
 }

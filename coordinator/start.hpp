@@ -14,6 +14,7 @@
 #include "checkpoint/directory.hpp"
 #include "job/run_directory.hpp"
 #include "job/spec.hpp"
+#include "job/trace_steps.hpp"
 
 namespace gangway::coordinator {
 
@@ -27,6 +28,7 @@ struct StartOptions {
   std::filesystem::path
       run_directory;  ///< not empty: chosen and made by `gangway run`, instead of the two above
   std::string resume = "auto";  ///< auto, never, must, or a path of a checkpoint or a run
+  std::string trace;            ///< "100:110", or empty
   std::string command;          ///< for command.txt, and the advice until the run has saved
   std::string resume_command;   ///< the advice from then on
 };
@@ -42,6 +44,8 @@ struct StartedRun {
   RunLock lock;
   std::optional<checkpoint::Found> resume{};  ///< the verified checkpoint to go on from
   std::int64_t start_step = 0;
+  TraceSteps trace{};
+  int num_workers = 1;
   [[nodiscard]] bool is_finished() const { return start_step >= spec.total_steps(); }
 };
 

@@ -39,6 +39,9 @@ struct CommandLine {
 constexpr const char* kOverridesHelp =
     "Keys of the job file, as training.kimg=80 (docs/job-file.md)";
 
+constexpr const char* kTraceHelp =
+    "Steps to trace, as 100:110: leaves trace/trace.json in the run directory (docs/tracing.md)";
+
 void add_resume(CLI::App& command, std::string& resume) {
   command
       .add_option(
@@ -64,6 +67,7 @@ CLI::App* add_run(CLI::App& app, CommandLine& line) {
   run->add_option("--hostfile", line.run.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
   run->add_option("--lifeline-port", line.run.lifeline_port,
                   "TCP port on which workers keep in touch; default: any free one");
+  run->add_option("--trace", line.run.trace, kTraceHelp)->type_name("FIRST:END");
   run->add_option("--progress", line.run.progress,
                   "auto: a progress bar on a terminal only; lines; bar")
       ->capture_default_str()
@@ -93,6 +97,7 @@ CLI::App* add_train(CLI::App& app, CommandLine& line) {
   add_resume(*train, line.train.resume);
   train->add_option("--lifeline-port", line.train.lifeline_port,
                     "TCP port on which workers keep in touch");
+  train->add_option("--trace", line.train.trace, kTraceHelp)->type_name("FIRST:END");
   train->add_option("--start-deadline", line.start_deadline,
                     "Seconds until the last worker must be ready");
   // Between `gangway run` and the coordinator.

@@ -17,6 +17,7 @@
 #include "job/errors.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "job/trace_steps.hpp"
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
 #include "launch/mpirun_command.hpp"
@@ -117,6 +118,9 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
   add("--resume", options.resume);
   add("--command", lines.before_save);
   add("--resume-command", lines.after_save);
+  if (!options.trace.empty()) {
+    add("--trace", options.trace);
+  }
   if (options.lifeline_port != 0) {
     add("--lifeline-port", std::to_string(options.lifeline_port));
   }
@@ -172,6 +176,7 @@ int run_job(const RunOptions& options, const Environment& environment,
                                     .text = std::nullopt,
                                     .overrides = options.overrides,
                                     .environment = gangway_variables(environment)});
+  (void)parse_trace_steps(options.trace);  // refused before anything is made
   const int slots = options.hostfile.empty()
                         ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
                         : count_slots(read_hostfile(options.hostfile));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "job/errors.hpp"
+#include "job/trace_steps.hpp"
 
 namespace gangway::worker {
 
@@ -37,12 +38,6 @@ struct LifelineAddress {
   std::string hosts;  ///< numeric addresses of the coordinator's host, comma-separated, best first
   std::uint16_t port = 0;
   std::string token;  ///< 32 hexadecimal digits
-};
-
-/// The steps [begin, end); none where they are equal.
-struct TraceSteps {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
 };
 
 /// Everything a worker needs before its first lease.

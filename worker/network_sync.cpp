@@ -66,7 +66,8 @@ void NetworkSync::connect() {
                                         .num_microbatches = setup_.num_microbatches,
                                         .wire = wire_,
                                         .timeout = setup_.timeout,
-                                        .on_stall = setup_.on_stall});
+                                        .on_stall = setup_.on_stall,
+                                        .trace = setup_.trace});
   setup_.lane.attach(*reducer_);
 }
 

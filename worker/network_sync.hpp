@@ -27,6 +27,7 @@ struct ExchangeSetup {
   int num_microbatches = 1;
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread
+  comm::LaneTrace* trace = nullptr;                        ///< of the lane; null: none
 };
 
 /// How long the compute thread waited for one exchange.
@@ -46,6 +47,8 @@ class NetworkSync {
   NetworkSync& operator=(const NetworkSync&) = delete;
   /// Takes up what the host's workers share. @pre the group is connected
   void connect();
+  /// From now on `watcher` sees all updates; it outlives this. @pre nothing is open
+  void show_updates_to(UpdateWatcher& watcher) { updater_.show_to(watcher); }
 
   void open_leaf();
   void close_leaf(int microbatch);

@@ -45,11 +45,13 @@ data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
 }  // namespace
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
-                         comm::MicrobatchRange local, std::int64_t first_step)
+                         comm::MicrobatchRange local, std::int64_t first_step,
+                         ComputeTrace* trace)
     : job_(job),
       local_(local),
       shape_(gan::example_shape(job.model)),
-      held_(static_cast<std::size_t>(local.size())) {
+      held_(static_cast<std::size_t>(local.size())),
+      trace_(trace) {
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   loader_ = std::make_unique<data::Loader>(
       dataset, data::SampleOrder(job.training.seed, dataset.size()),
@@ -69,7 +71,11 @@ const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch
   }
   const auto begin = std::chrono::steady_clock::now();
   held.memory = loader_->next();
-  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto end = std::chrono::steady_clock::now();
+  wait_seconds_ += std::chrono::duration<double>(end - begin).count();
+  if (trace_ != nullptr && trace_->is_on()) {
+    trace_->add({begin, end, ComputeEvent::Kind::kLoaderWait, step});
+  }
   const data::BatchRequest& request = held.memory.request;
   if (request.step != step || request.repeat != repeat || request.microbatch != microbatch) {
     throw InvariantError(

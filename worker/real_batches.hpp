@@ -10,6 +10,7 @@
 #include "gan/data/loader.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
+#include "worker/step_trace.hpp"
 
 namespace gangway::worker {
 
@@ -20,8 +21,9 @@ struct RealBatch {
 
 class RealBatches {
  public:
+  /// @param trace  of the compute thread; null: none
   RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local,
-              std::int64_t first_step);
+              std::int64_t first_step, ComputeTrace* trace = nullptr);
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.
@@ -42,6 +44,7 @@ class RealBatches {
   std::vector<std::int64_t> shape_;
   std::vector<Held> held_;
   double wait_seconds_ = 0.0;
+  ComputeTrace* trace_;
   std::unique_ptr<data::Loader> loader_;
 };
 

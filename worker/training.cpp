@@ -38,6 +38,22 @@ std::vector<comm::MicrobatchRange> ranges_of(const WelcomeInfo& welcome) {
   return ranges;
 }
 
+std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
+                                    std::chrono::milliseconds timeout,
+                                    const std::vector<pipeline::Phase>& phases) {
+  const WelcomeInfo& welcome = setup.welcome;
+  if (welcome.trace.empty()) {
+    return nullptr;
+  }
+  return std::make_unique<StepTrace>(StepTrace::Setup{.steps = welcome.trace,
+                                                      .run_directory = welcome.run_directory,
+                                                      .transport = setup.transport,
+                                                      .lane = setup.lane,
+                                                      .hosts = setup.hosts,
+                                                      .timeout = timeout,
+                                                      .phases = phases});
+}
+
 std::chrono::milliseconds timeout_of(const JobSpec& job) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
 }
@@ -54,30 +70,33 @@ Networks::Networks(const JobSpec& job, int num_workers, comm::HostGroup& host)
 Training::Training(const Setup& setup)
     : job_(setup.job),
       link_(setup.link),
-      transport_(setup.transport),
       start_step_(setup.welcome.start_step),
       timeout_(timeout_of(setup.job)),
       local_(ranges_of(setup.welcome)[static_cast<std::size_t>(setup.transport.worker())]),
       phases_(pipeline::phases_of(setup.job)),
+      trace_(trace_of(setup, timeout_, phases_)),
+      transport_(trace_ ? trace_->transport() : setup.transport),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
       networks_(setup.job, setup.transport.num_workers(), setup.host),
-      exchange_{setup.transport,
+      exchange_{transport_,
                 setup.lane,
                 setup.host,
                 ranges_of(setup.welcome),
                 setup.hosts,
                 setup.job.training.microbatches,
                 timeout_,
-                setup.on_stall},
-      reals_(job_, *dataset_, local_, start_step_),
+                setup.on_stall,
+                trace_ ? &trace_->lane() : nullptr},
+      reals_(job_, *dataset_, local_, start_step_, trace_ ? &trace_->compute() : nullptr),
       operations_(
           {job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
            setup.transport.worker(), local_}),
-      files_({setup.transport,
+      marked_operations_(operations_, trace_ ? &trace_->compute() : nullptr),
+      files_({transport_,
               setup.lane,
               {&networks_.generator, &networks_.discriminator},
               timeout_}),
-      pictures_({job_, *dataset_, networks_.generator, setup.transport, setup.lane,
+      pictures_({job_, *dataset_, networks_.generator, transport_, setup.lane,
                  setup.welcome.run_directory, timeout_}) {
   if (!setup.welcome.resume_directory.empty()) {
     files_.load(setup.welcome.resume_directory);
@@ -124,6 +143,9 @@ void Training::run() {
       save(lease.checkpoint_directory, lease.end);
     }
     if (lease.last) {
+      if (trace_ && trace_->is_on()) {
+        end_trace();
+      }
       return;
     }
     lease = link_.next_lease(kLeaseDeadline);
@@ -131,14 +153,35 @@ void Training::run() {
 }
 
 void Training::run_step(std::int64_t step) {
+  if (trace_ && trace_->begins_at(step)) {
+    trace_->begin();
+  }
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t sent_before = transport_.bytes_sent();
   operations_.begin_step(step);
+  marked_operations_.begin_step(step);
   pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step,
                                                  job_.layout.overlap),
-                    operations_);
-  report(step + 1, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-         sent_before);
+                    marked_operations_);
+  const auto end = std::chrono::steady_clock::now();
+  if (trace_ && trace_->is_on()) {
+    trace_->compute().add({begin, end, ComputeEvent::Kind::kStep, step});
+  }
+  report(step + 1, std::chrono::duration<double>(end - begin).count(), sent_before);
+  if (trace_ && trace_->ends_at(step + 1)) {
+    end_trace();
+  }
+}
+
+void Training::end_trace() {
+  operations_.settle();
+  try {
+    trace_->end();
+  } catch (const EnvironmentError& error) {  // a full disk does not stop training
+    if (exchange_.on_stall) {
+      exchange_.on_stall(error.what());
+    }
+  }
 }
 
 void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before) {

@@ -13,6 +13,7 @@
 #include "worker/gan_operations.hpp"
 #include "worker/sample_pictures.hpp"
 #include "worker/state_files.hpp"
+#include "worker/step_trace.hpp"
 
 namespace gangway::worker {
 
@@ -51,21 +52,25 @@ class Training {
   void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).
   [[nodiscard]] std::vector<PhaseExposureInfo> exposures();
+  /// Ends the trace that is on and writes it.
+  void end_trace();
   void write_pictures(std::int64_t steps_done);
   void save(const std::string& directory, std::int64_t steps_done);
 
   const JobSpec& job_;
   CoordinatorLink& link_;
-  comm::Transport& transport_;
   std::int64_t start_step_;
   std::chrono::milliseconds timeout_;
   comm::MicrobatchRange local_;
   std::vector<pipeline::Phase> phases_;
+  std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
+  comm::Transport& transport_;
   std::unique_ptr<data::Dataset> dataset_;
   Networks networks_;
   ExchangeSetup exchange_;
   RealBatches reals_;
   GanOperations operations_;
+  MarkedOperations marked_operations_;
   StateFiles files_;
   SamplePictures pictures_;
 };

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `gangway run --trace` leaves: where communication ran beside compute, and the same weights as without it.
+
+    GANGWAY_BIN=build/release/bin trace_steps.py [unittest arguments]
+"""
+import json
+import unittest
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+SMALL = ["model.width=16", "training.microbatches=4", "training.kimg=0.768", "output.pictures_kimg=0"]  # 12 steps
+FIRST, END = 4, 10
+
+
+def interval(event):
+    return event["ts"], event["ts"] + event["dur"]
+
+
+def overlap(left, right):
+    (a, b), (c, d) = interval(left), interval(right)
+    return max(a, c) < min(b, d)
+
+
+class Trace(Trainings):
+    def trace(self, run, *arguments):
+        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "--trace", f"{FIRST}:{END}", *arguments, run=run, workers=2)
+        folder, = (self.folder / "runs").glob(f"*-{run}")
+        return json.loads((folder / "trace/trace.json").read_text())["traceEvents"]
+
+    def forwards_beside_the_discriminators_exchange(self, events):
+        """Pairs of a generator's forward in its own phase and a stretch of the discriminator's exchange."""
+        forwards = [e for e in events if e.get("cat") == "compute" and e["name"].startswith("forward generator")
+                    and e["args"]["phase"] == "generator"]
+        exchanges = [e for e in events if e.get("cat") in ("lane", "exchange")
+                     and e["args"]["network"] == "discriminator"]
+        self.assertTrue(forwards)
+        self.assertTrue(exchanges)
+        return [(forward, exchange) for forward in forwards for exchange in exchanges
+                if forward["pid"] == exchange["pid"] and overlap(forward, exchange)]
+
+    def test_shows_the_discriminators_exchange_under_the_generators_forward_only_across_phases(self):
+        across = self.trace("across", "layout.overlap=across")
+        self.assertTrue(self.forwards_beside_the_discriminators_exchange(across))
+        self.assertEqual({e["pid"] for e in across}, {1, 2})
+        none = self.trace("none", "layout.overlap=none")
+        self.assertEqual(self.forwards_beside_the_discriminators_exchange(none), [])
+
+    def test_holds_steps_instructions_operators_buckets_and_loader(self):
+        events = self.trace("whole")
+        for rank in (1, 2):
+            own = [e for e in events if e["pid"] == rank]
+            names = {e["name"] for e in own}
+            self.assertEqual({e["args"]["step"] for e in own if e["name"].startswith("step ")},
+                             set(range(FIRST, END)))
+            for name in ("await generator", "await discriminator", "wait for the loader", "reduce generator",
+                         "travel", "sum", "update", "weights", "sum generator bucket 0"):
+                self.assertIn(name, names)
+            self.assertTrue([e for e in own if e.get("cat") == "operator" and "conv" in e["name"]])
+            steps = {e["args"]["step"]: interval(e) for e in own if e["name"].startswith("step ")}
+            begin, end = min(b for b, _ in steps.values()), max(e for _, e in steps.values())
+            for event in own:
+                if event.get("cat") == "operator":  # another clock: a millisecond is granted
+                    self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
+
+    def test_changes_no_bit(self):
+        self.trace("traced")
+        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, run="plain", workers=2)
+        self.assertEqual(self.digest("traced"), self.digest("plain"))
+
+    def test_a_trace_that_outlasts_the_run_ends_with_it(self):
+        self.train(EXAMPLES / "ring8.yaml", "training.kimg=1", "--trace", "1:1000000", run="long", workers=1)
+        folder, = (self.folder / "runs").glob("*-long")
+        self.assertTrue(json.loads((folder / "trace/trace.json").read_text())["traceEvents"])
+
+    def test_steps_that_are_none_get_one_line_and_2(self):
+        for steps in ("5", "7:3", "a:b"):
+            code, out, err = self.call(GANGWAY, "run", EXAMPLES / "ring8.yaml", "--trace", steps)
+            self.assertEqual(code, 2, out + err)
+            self.assertEqual(err.count("\n"), 1, err)
+            self.assertIn(f"--trace {steps}: give the first step", err)
+        self.assertFalse((self.folder / "runs").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

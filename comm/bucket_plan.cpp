@@ -6,15 +6,25 @@
 #include <xxhash.h>
 
 namespace gangway::comm {
+namespace {
+
+// How many times as large as the first bucket the others are.
+constexpr std::size_t kShares = 4;
+
+}  // namespace
 
 BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets)
     : num_workers_(num_workers) {
   const std::size_t blocks = layout.num_blocks();
   const std::size_t count =
       std::max<std::size_t>(1, std::min({target_buckets, blocks, kMaxBuckets}));
+  // The bucket at the end of the arena is the smallest: it leaves first, and the sooner the better.
+  const std::size_t shares = kShares * (count - 1) + 1;
+  const auto cut = [&](std::size_t i) {
+    return i == count ? blocks : blocks * kShares * i / shares;
+  };
   for (std::size_t i = count; i-- > 0;) {
-    const ElementRange range{blocks * i / count * kBlockElements,
-                             blocks * (i + 1) / count * kBlockElements};
+    const ElementRange range{cut(i) * kBlockElements, cut(i + 1) * kBlockElements};
     if (!range.empty()) {
       buckets_.push_back(range);
     }

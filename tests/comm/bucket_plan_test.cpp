@@ -54,7 +54,16 @@ TEST(BucketPlan, PutsTheEndOfTheArenaIntoBucketZero) {
 TEST(BucketPlan, SharesABucketEvenly) {
   const BucketPlan plan(layout_of(30), 3, 2);
   for (int worker = 0; worker < 3; ++worker) {
-    EXPECT_EQ(plan.slice(0, worker).size(), 5 * kBlockElements);
+    EXPECT_EQ(plan.slice(0, worker).size(), 2 * kBlockElements);
+    EXPECT_EQ(plan.slice(1, worker).size(), 8 * kBlockElements);
+  }
+}
+
+TEST(BucketPlan, MakesTheFirstBucketAQuarterOfTheOthers) {
+  const BucketPlan plan(layout_of(290), 2, 8);
+  EXPECT_EQ(plan.bucket(0).size(), 10 * kBlockElements);
+  for (std::size_t bucket = 1; bucket < 8; ++bucket) {
+    EXPECT_EQ(plan.bucket(bucket).size(), 40 * kBlockElements);
   }
 }
 

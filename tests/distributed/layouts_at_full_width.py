@@ -47,6 +47,27 @@ class FullWidth(Trainings):
         self.check(CLOTHES, "training.kimg=2", "training.microbatches=4", "generator.clip_norm=0.5",
                    "discriminator.clip_norm=0.5", workers=(1, 2, 3, 4))
 
+    def test_every_transport_and_overlap(self):
+        jobs = {
+            "clothes": [CLOTHES],
+            "infogan": [EXAMPLES / "infogan.yaml"],
+            "wgan-gp": [EXAMPLES / "wgan-gp.yaml", "discriminator.steps=3"],
+            "r1": [EXAMPLES / "r1.yaml", "training.r1.interval=4"],
+            "clipping": [CLOTHES, "generator.clip_norm=0.5", "discriminator.clip_norm=0.5"],
+        }
+        for name, job in jobs.items():
+            common = [*job, *QUIET, "training.kimg=0.5", "training.microbatches=4"]
+            self.train(*common, run=f"{name}-one", workers=1)
+            expected = self.digest(f"{name}-one")
+            for transport in ("shm", "mpi", "hierarchical"):
+                for overlap in ("none", "within", "across"):
+                    for workers in (2, 3, 4):
+                        run = f"{name}-{transport}-{overlap}-{workers}"
+                        self.train(*common, f"layout.transport={transport}", f"layout.overlap={overlap}", run=run,
+                                   workers=workers)
+                        self.assertEqual(self.digest(run), expected, run)
+            print(f"{name}: one digest on 2-4 workers, 3 transports, 3 overlaps: {expected}", flush=True)
+
     def test_six_microbatches_on_three(self):
         self.check(CLOTHES, "training.kimg=1", "training.batch=96", "training.microbatches=6", workers=(1, 3))
 

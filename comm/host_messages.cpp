@@ -6,9 +6,9 @@
 namespace gangway::comm {
 namespace {
 
-// Buckets whose sums are on their way to other hosts at a time. All at once they would share the link
-// and arrive together at the end; one after another, the first come back as new weights while the
-// last still go.
+// Buckets whose sums are on their way to other hosts at a time. All at once they would share the
+// link and arrive together at the end; one after another, the first come back as new weights while
+// the last still go.
 constexpr std::size_t kBucketsInFlight = 2;
 
 }  // namespace
@@ -76,8 +76,7 @@ void HostMessages::begin() {
 }
 
 bool HostMessages::may_send_sums() const {
-  return sums_out_.size() <=
-         (kBucketsInFlight - 1) * routes_.served.size() * host_sums_.size();
+  return sums_out_.size() <= (kBucketsInFlight - 1) * routes_.served.size() * host_sums_.size();
 }
 
 void HostMessages::send_sums(std::size_t bucket) {
@@ -167,8 +166,7 @@ bool HostMessages::weights_are_here(std::size_t bucket) {
   if (!buckets_[bucket].weights_added) {
     for (const int owner : routes_.served) {
       const ElementRange theirs = setup_.plan->slice(bucket, owner);
-      add_decoded(setup_.wire, rounding_->weights_in.range(theirs),
-                  setup_.weights->range(theirs));
+      add_decoded(setup_.wire, rounding_->weights_in.range(theirs), setup_.weights->range(theirs));
     }
     buckets_[bucket].weights_added = true;
   }

@@ -3,10 +3,11 @@
 // of slices, new weights back (comm/reduction_routes.hpp says who sends what). Made by a Reducer,
 // which says when; lane thread only. No heap allocation once made.
 //
-// In fp32 both travel as they are, from and to where they lie. In bf16 and fp16 (comm/wire_format.hpp)
-// sums are rounded by their sender, who keeps what was lost for its next sum; of the weights travels
-// the way from the old ones, which the owner's own host then goes too: so all have the same weights,
-// and the owner keeps how far those are from what the updater made of them.
+// In fp32 both travel as they are, from and to where they lie. In bf16 and fp16
+// (comm/wire_format.hpp) sums are rounded by their sender, who keeps what was lost for its next
+// sum; of the weights travels the way from the old ones, which the owner's own host then goes too:
+// so all have the same weights, and the owner keeps how far those are from what the updater made of
+// them.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +67,8 @@ class HostMessages {
   void send_weights(std::size_t bucket);
   /// From now on new weights of the owners that this worker serves may come.
   void expect_weights(std::size_t bucket);
-  /// Whether they all have come, and are in place. @pre the host's workers need the old ones no more
+  /// Whether they all have come, and are in place. @pre the host's workers need the old ones no
+  /// more
   [[nodiscard]] bool weights_are_here(std::size_t bucket);
 
   /// True if something that was being sent has left.
@@ -112,7 +114,7 @@ class HostMessages {
   std::vector<const float*> host_sums_;  // what is sent: staged, or the own partials
   std::vector<Arena> received_;          // one a routes_.incoming; own slices only are touched
   std::vector<TreeSummand> sums_;
-  std::optional<Rounding> rounding_;  // none in fp32 and where there is one host
+  std::optional<Rounding> rounding_;      // none in fp32 and where there is one host
   std::vector<PendingRequest> sums_out_;  // of a few buckets at a time
   std::vector<PendingRequest> weights_out_;
 };

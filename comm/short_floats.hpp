@@ -49,8 +49,7 @@ namespace gangway::comm {
 [[nodiscard]] inline float of_fp16(std::uint16_t bits) {
   const std::uint32_t rest = bits & 0x7FFFU;
   // Denormals too: scaling is exact.
-  const auto finite =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest << 13U) * 0x1p112F);
+  const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest << 13U) * 0x1p112F);
   const std::uint32_t quiet = static_cast<std::int32_t>(rest) > 0x7C00 ? 0x40'0000U : 0U;
   const std::uint32_t other = 0x7F80'0000U | (rest << 13U) | quiet;
   const std::uint32_t sign = (bits & 0x8000U) << 16U;

@@ -63,8 +63,8 @@ void decode_block(WireFormat format, const std::uint16_t* wire, float* block) {
 /// An infinity or NaN that was sent is not sent again.
 float finite_or_zero(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const bool is_finite = static_cast<std::int32_t>(bits & kInfinity) !=
-                         static_cast<std::int32_t>(kInfinity);
+  const bool is_finite =
+      static_cast<std::int32_t>(bits & kInfinity) != static_cast<std::int32_t>(kInfinity);
   return std::bit_cast<float>(is_finite ? bits : 0U);
 }
 
@@ -133,8 +133,7 @@ void decode(WireFormat format, std::span<const std::uint16_t> wire, std::span<fl
   }
 }
 
-void add_decoded(WireFormat format, std::span<const std::uint16_t> wire,
-                 std::span<float> weights) {
+void add_decoded(WireFormat format, std::span<const std::uint16_t> wire, std::span<float> weights) {
   const std::size_t words = words_a_block(format);
   Block change;  // NOLINT: filled before it is read
   for (std::size_t block = 0; block * kBlockElements < weights.size(); ++block) {

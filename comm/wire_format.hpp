@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Floats as they travel between hosts, in half the bytes, with error feedback: what a rounding loses
-// is kept by the sender and added to what it sends next (Seide et al., Interspeech 2014; Karimireddy
-// et al., ICML 2019). Used by comm/host_messages.hpp on the lane's thread; pure, allocates nothing.
+// Floats as they travel between hosts, in half the bytes, with error feedback: what a rounding
+// loses is kept by the sender and added to what it sends next (Seide et al., Interspeech 2014;
+// Karimireddy et al., ICML 2019). Used by comm/host_messages.hpp on the lane's thread; pure,
+// allocates nothing.
 //
 // bf16 is the upper half of a float. fp16 has more bits and less range, so each block travels under
-// a power of two of its own, which brings its largest finite value to [2^14, 2^15); what is more than
-// 2^39 below that becomes zero (and stays with the sender). Both round to nearest, ties to even; an
-// infinity and a NaN arrive as such. The bits are the same on every CPU (comm/short_floats.hpp).
+// a power of two of its own, which brings its largest finite value to [2^14, 2^15); what is more
+// than 2^39 below that becomes zero (and stays with the sender). Both round to nearest, ties to
+// even; an infinity and a NaN arrive as such. The bits are the same on every CPU
+// (comm/short_floats.hpp).
 #pragma once
 
 #include <cstddef>
@@ -46,7 +48,8 @@ void add_decoded(WireFormat format, std::span<const std::uint16_t> wire, std::sp
 class WireArena {
  public:
   WireArena(WireFormat format, std::size_t elements)
-      : words_a_block_(words_a_block(format)), memory_((wire_bytes(format, elements) + sizeof(float) - 1) / sizeof(float)) {}
+      : words_a_block_(words_a_block(format)),
+        memory_((wire_bytes(format, elements) + sizeof(float) - 1) / sizeof(float)) {}
   /// The words of a range of whole blocks.
   [[nodiscard]] std::span<std::uint16_t> range(ElementRange range) {
     return {reinterpret_cast<std::uint16_t*>(memory_.data()) +

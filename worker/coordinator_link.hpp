@@ -54,7 +54,7 @@ struct WelcomeInfo {
 
 /// What this worker has set up.
 struct ReadyInfo {
-  std::uint64_t plan_hash = 0;  ///< of networks, arenas and buckets: must be equal on all workers
+  std::uint64_t plan_hash = 0;  ///< worker/plan_hash.hpp: must be equal on all workers
   std::string plan_summary;     ///< one line for the log
   std::int64_t generator_parameters = 0;
   std::int64_t discriminator_parameters = 0;
@@ -97,6 +97,7 @@ struct ProgressInfo {
   std::vector<PhaseExposureInfo> exposures;  ///< what they consist of, by phase
   std::uint64_t unfired = 0;  ///< parameters whose phase left them without a gradient
   double data_seconds = 0.0;         ///< compute thread waiting for the loader
+  double check_seconds = 0.0;        ///< compute thread at the checks (layout.check_steps)
   std::uint64_t resident_bytes = 0;  ///< resident memory of the process
   std::uint64_t sent_bytes = 0;      ///< payload to peers in this step
 };

@@ -73,6 +73,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_compute_seconds(progress.compute_seconds);
     message.set_exposed_seconds(progress.exposed_seconds);
     message.set_data_seconds(progress.data_seconds);
+    message.set_check_seconds(progress.check_seconds);
     message.set_resident_bytes(progress.resident_bytes);
     message.set_sent_bytes(progress.sent_bytes);
     message.set_unfired(progress.unfired);

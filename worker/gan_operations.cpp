@@ -2,6 +2,7 @@
 #include "worker/gan_operations.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -22,6 +23,10 @@ GanOperations::GanOperations(const Setup& setup)
       discriminator_(setup.discriminator),
       reals_(setup.reals),
       local_(setup.local),
+      generator_checks_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.job,
+                        setup.exchange),
+      discriminator_checks_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
+                            setup.job, setup.exchange),
       generator_sync_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange,
                       setup.worker, setup.job.numerics.wire.generator),
       discriminator_sync_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
@@ -30,6 +35,8 @@ GanOperations::GanOperations(const Setup& setup)
 void GanOperations::connect() {
   generator_sync_.connect();
   discriminator_sync_.connect();
+  generator_checks_.connect(generator_sync_);
+  discriminator_checks_.connect(discriminator_sync_);
 }
 
 void GanOperations::begin_step(std::int64_t step) {
@@ -181,7 +188,22 @@ void GanOperations::penalty_backward(const Instruction& at) {
 
 void GanOperations::open_exchange(const Instruction& at) {
   exchanged_phase_.at(static_cast<std::size_t>(at.network)) = at.phase;
-  sync(at.network).open(update_plan(at), phase(at).clip_norm);
+  const UpdatePlan plan = update_plan(at);
+  begin_checks(at, plan);
+  sync(at.network).open(plan, phase(at).clip_norm);
+}
+
+void GanOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) {
+  // Here the weights are those that the step has used, and may not change before this worker says
+  // that a gradient is complete: nothing has to be awaited.
+  std::int64_t& checked = checked_step_.at(static_cast<std::size_t>(at.network));
+  if (checked == step_ || !checks(at.network).are_due(step_)) {
+    return;
+  }
+  checked = step_;
+  const auto begin = std::chrono::steady_clock::now();
+  checks(at.network).begin(step_, plan);
+  check_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void GanOperations::await(NetworkId network) {
@@ -196,6 +218,8 @@ void GanOperations::await(NetworkId network) {
 void GanOperations::settle() {
   await(NetworkId::kDiscriminator);
   await(NetworkId::kGenerator);
+  generator_checks_.finish(step_ + 1);
+  discriminator_checks_.finish(step_ + 1);
 }
 
 NetworkUpdater::Plan GanOperations::update_plan(const Instruction& at) {
@@ -273,6 +297,12 @@ void GanOperations::add_discriminator_loss(const Instruction& at, double value) 
 NetworkSync& GanOperations::sync(NetworkId network) {
   return network == NetworkId::kGenerator ? generator_sync_ : discriminator_sync_;
 }
+
+NetworkChecks& GanOperations::checks(NetworkId network) {
+  return network == NetworkId::kGenerator ? generator_checks_ : discriminator_checks_;
+}
+
+double GanOperations::take_check_seconds() { return std::exchange(check_seconds_, 0.0); }
 
 std::vector<GanOperations::PhaseExposure> GanOperations::take_exposures() {
   return std::exchange(exposures_, {});

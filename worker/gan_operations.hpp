@@ -10,7 +10,7 @@
 #include "gan/models/models.hpp"
 #include "gan/penalty.hpp"
 #include "pipeline/executor.hpp"
-#include "worker/network_sync.hpp"
+#include "worker/network_checks.hpp"
 #include "worker/real_batches.hpp"
 
 namespace gangway::worker {
@@ -44,7 +44,9 @@ class GanOperations final : public pipeline::Operations {
   void perform(const pipeline::Instruction& instruction) override;
 
   [[nodiscard]] const std::vector<MicrobatchLoss>& losses() const { return losses_; }
-  /// Waits until no exchange is under way: the networks' states are those between two steps.
+  /// Waits until no exchange and no check is under way: the networks' states are those between two
+  /// steps, and the replicas' weights were compared.
+  /// @throws InvariantError where they differ
   void settle();
   /// The exchange of one phase's network.
   struct PhaseExposure {
@@ -55,6 +57,8 @@ class GanOperations final : public pipeline::Operations {
   [[nodiscard]] std::vector<PhaseExposure> take_exposures();
   /// Parameters that their phase left without a gradient, since the last call.
   [[nodiscard]] std::size_t take_unfired();
+  /// What the checks of the steps since the last call took of this thread.
+  [[nodiscard]] double take_check_seconds();
 
  private:
   /// What a pass over one micro-batch has computed so far.
@@ -76,6 +80,7 @@ class GanOperations final : public pipeline::Operations {
   void penalty_backward(const pipeline::Instruction& at);
   void open_exchange(const pipeline::Instruction& at);
   void await(pipeline::NetworkId network);
+  void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
 
   [[nodiscard]] pipeline::PassKind pass_kind(const pipeline::Instruction& at) const;
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;
@@ -89,6 +94,7 @@ class GanOperations final : public pipeline::Operations {
   [[nodiscard]] MicrobatchLoss& loss_of(const pipeline::Instruction& at);
   void add_discriminator_loss(const pipeline::Instruction& at, double value);
   [[nodiscard]] NetworkSync& sync(pipeline::NetworkId network);
+  [[nodiscard]] NetworkChecks& checks(pipeline::NetworkId network);
   [[nodiscard]] NetworkUpdater::Plan update_plan(const pipeline::Instruction& at);
 
   const JobSpec& job_;
@@ -97,6 +103,8 @@ class GanOperations final : public pipeline::Operations {
   NetworkState& discriminator_;
   RealBatches& reals_;
   comm::MicrobatchRange local_;
+  NetworkChecks generator_checks_;  // before the exchanges, which show them their updates
+  NetworkChecks discriminator_checks_;
   NetworkSync generator_sync_;
   NetworkSync discriminator_sync_;
   Pass pass_;                                       // of the micro-batch in work
@@ -105,6 +113,8 @@ class GanOperations final : public pipeline::Operations {
   std::int64_t step_ = 0;
   std::array<int, 2> exchanged_phase_{};  // by network: whose exchange began last
   std::vector<PhaseExposure> exposures_;
+  std::array<std::int64_t, 2> checked_step_{-1, -1};  // by network: the last that was looked at
+  double check_seconds_ = 0.0;
 };
 
 }  // namespace gangway::worker

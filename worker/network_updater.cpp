@@ -4,47 +4,58 @@
 #include "gan/layer_block.hpp"
 
 namespace gangway::worker {
+namespace {
 
-void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
-  const comm::ElementRange parameters = comm::intersect(range, state_.layout().parameter_range());
-  const comm::ElementRange statistics = comm::intersect(range, state_.layout().statistics_range());
-  if (!parameters.empty()) {
-    update_parameters(parameters, mean.first(parameters.size()));
-  }
-  if (!statistics.empty()) {
-    update_statistics(statistics, mean.last(statistics.size()));
-  }
-  if (state_.average() != nullptr) {
-    update_average(range);
-  }
-}
-
-void NetworkUpdater::update_parameters(comm::ElementRange range, std::span<const float> mean) {
-  gan::optimizer_step(plan_.settings, plan_.update,
-                      {.weights = state_.weights().range(range),
-                       .gradient = mean,
-                       .first_moment = state_.first_moment().range(range),
-                       .second_moment = state_.second_moment().range(range)});
-}
-
-void NetworkUpdater::update_statistics(comm::ElementRange range, std::span<const float> mean) {
-  if (plan_.harvests == 0) {
+void update_statistics(int harvests, std::span<const float> mean, std::span<float> running) {
+  if (harvests == 0) {
     return;
   }
   const auto momentum = static_cast<float>(gan::kNormMomentum);
-  const float share = 1.0F / static_cast<float>(plan_.harvests);
-  const std::span<float> running = state_.weights().range(range);
+  const float share = 1.0F / static_cast<float>(harvests);
   for (std::size_t i = 0; i < running.size(); ++i) {
     running[i] += momentum * (mean[i] * share - running[i]);
   }
 }
 
-void NetworkUpdater::update_average(comm::ElementRange range) {
-  const auto gain = static_cast<float>(1.0 - plan_.average_decay);
-  const std::span<float> average = state_.average()->range(range);
-  const std::span<const float> weights = state_.weights().range(range);
+void update_average(double decay, std::span<const float> weights, std::span<float> average) {
+  const auto gain = static_cast<float>(1.0 - decay);
   for (std::size_t i = 0; i < average.size(); ++i) {
     average[i] += gain * (weights[i] - average[i]);
+  }
+}
+
+}  // namespace
+
+void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                  const UpdateSlice& slice) {
+  const std::size_t parameters =
+      comm::intersect(slice.range, layout.parameter_range()).size();  // they come first
+  const std::size_t statistics = slice.range.size() - parameters;
+  if (parameters > 0) {
+    gan::optimizer_step(plan.settings, plan.update,
+                        {.weights = slice.weights.first(parameters),
+                         .gradient = slice.mean.first(parameters),
+                         .first_moment = slice.first_moment.first(parameters),
+                         .second_moment = slice.second_moment.first(parameters)});
+  }
+  update_statistics(plan.harvests, slice.mean.last(statistics), slice.weights.last(statistics));
+  update_average(plan.average_decay, slice.weights, slice.average);
+}
+
+void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
+  if (watcher_ != nullptr) {
+    watcher_->before_update(range, mean);
+  }
+  update_slice(plan_, state_.layout(),
+               {.range = range,
+                .mean = mean,
+                .weights = state_.weights().range(range),
+                .first_moment = state_.first_moment().range(range),
+                .second_moment = state_.second_moment().range(range),
+                .average = state_.average() != nullptr ? state_.average()->range(range)
+                                                       : std::span<float>{}});
+  if (watcher_ != nullptr) {
+    watcher_->after_update(range);
   }
 }
 

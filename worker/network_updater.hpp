@@ -10,28 +10,52 @@
 
 namespace gangway::worker {
 
+/// What one update of a network does.
+struct UpdatePlan {
+  gan::OptimizerSettings settings;
+  std::int64_t update = 1;     ///< number of this update, from 1 on
+  int harvests = 0;            ///< statistics added a micro-batch; 0: the phase harvests none
+  double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
+};
+
+/// The part of a network's state that an update works on; spans of range.size().
+struct UpdateSlice {
+  comm::ElementRange range;  ///< multiples of kBlockElements; may reach into the statistics
+  std::span<const float> mean;
+  std::span<float> weights;
+  std::span<float> first_moment;
+  std::span<float> second_moment;
+  std::span<float> average;  ///< empty where the network keeps none
+};
+
+/// The arithmetic of an update, and nothing else: equal inputs give equal bits. Any thread.
+void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                  const UpdateSlice& slice);
+
+/// Sees what an updater is about to do, and what it did. Lane thread.
+class UpdateWatcher {
+ public:
+  virtual ~UpdateWatcher() = default;
+  virtual void before_update(comm::ElementRange range, std::span<const float> mean) = 0;
+  virtual void after_update(comm::ElementRange range) = 0;
+};
+
 class NetworkUpdater final : public comm::SliceUpdater {
  public:
   explicit NetworkUpdater(NetworkState& state) : state_(state) {}
 
-  struct Plan {
-    gan::OptimizerSettings settings;
-    std::int64_t update = 1;     ///< number of this update, from 1 on
-    int harvests = 0;            ///< statistics added a micro-batch; 0: the phase harvests none
-    double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
-  };
+  using Plan = UpdatePlan;
   /// Sets what the next update does. Compute thread, before the update is submitted to the lane.
   void prepare(const Plan& plan) { plan_ = plan; }
+  /// From now on `watcher` sees all updates; it outlives them. @pre none is under way
+  void show_to(UpdateWatcher& watcher) { watcher_ = &watcher; }
 
   void update(comm::ElementRange range, std::span<const float> mean) override;
 
  private:
-  void update_parameters(comm::ElementRange range, std::span<const float> mean);
-  void update_statistics(comm::ElementRange range, std::span<const float> mean);
-  void update_average(comm::ElementRange range);
-
   NetworkState& state_;
   Plan plan_;
+  UpdateWatcher* watcher_ = nullptr;
 };
 
 }  // namespace gangway::worker

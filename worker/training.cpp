@@ -11,6 +11,7 @@
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "worker/plan_hash.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -106,7 +107,11 @@ Training::Training(const Setup& setup)
 }
 
 std::uint64_t Training::plan_hash() const {
-  return networks_.generator.plan().hash() * 31 + networks_.discriminator.plan().hash();
+  return worker::plan_hash({.generator = networks_.generator.plan(),
+                            .discriminator = networks_.discriminator.plan(),
+                            .ranges = exchange_.ranges,
+                            .hosts = exchange_.hosts},
+                           job_);
 }
 
 ReadyInfo Training::ready_info() const {
@@ -196,7 +201,9 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
   }
   progress.unfired = operations_.take_unfired();
   progress.data_seconds = reals_.take_wait_seconds();
-  progress.compute_seconds = step_seconds - progress.exposed_seconds - progress.data_seconds;
+  progress.check_seconds = operations_.take_check_seconds();
+  progress.compute_seconds = step_seconds - progress.exposed_seconds - progress.data_seconds -
+                             progress.check_seconds;
   progress.resident_bytes = resident_bytes();
   progress.sent_bytes = transport_.bytes_sent() - sent_before;
   link_.report(progress);

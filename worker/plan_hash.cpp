@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "worker/plan_hash.hpp"
+
+#include <xxhash.h>
+
+namespace gangway::worker {
+
+std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
+  std::vector<std::uint64_t> words{
+      plan.generator.hash(),
+      plan.discriminator.hash(),
+      static_cast<std::uint64_t>(job.training.microbatches),
+      static_cast<std::uint64_t>(job.numerics.memory_format),
+      static_cast<std::uint64_t>(job.numerics.wire.generator),
+      static_cast<std::uint64_t>(job.numerics.wire.discriminator),
+      static_cast<std::uint64_t>(job.layout.check_steps),
+      job.layout.audit ? 1U : 0U,
+  };
+  for (const comm::MicrobatchRange& range : plan.ranges) {
+    words.push_back(static_cast<std::uint64_t>(range.begin));
+    words.push_back(static_cast<std::uint64_t>(range.end));
+  }
+  for (const int host : plan.hosts) {
+    words.push_back(static_cast<std::uint64_t>(host));
+  }
+  return XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// One number for all that workers must have in common before they exchange anything: compared by the
+// members of a host when they map each other's memory, and by the coordinator before the first lease.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "comm/bucket_plan.hpp"
+#include "comm/reduction_tree.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::worker {
+
+/// How a job's exchange is laid out.
+struct ExchangePlan {
+  const comm::BucketPlan& generator;  ///< names, sizes and places of tensors, buckets, slices
+  const comm::BucketPlan& discriminator;
+  std::span<const comm::MicrobatchRange> ranges;  ///< by worker
+  std::span<const int> hosts;               ///< by worker: equal where memory is shared
+};
+
+/// Of `plan` and of what the job says about the order of elements, the number of micro-batches, the
+/// wire, and which messages are sent.
+[[nodiscard]] std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job);
+
+}  // namespace gangway::worker

@@ -68,13 +68,17 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     // Both threads that compute: the lane runs the optimiser.
     at::set_num_threads(job->numerics.threads);
     lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
-    neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, transport, lane));
+    neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, welcome.run_directory,
+                                       transport, lane));
     log->info("{}", neighbours->summary);
     lane.listen_to(&neighbours->group, neighbours->core);
     training.emplace(Training::Setup{
         *job, welcome, link, transport, lane, neighbours->group, neighbours->hosts,
         [&log](const std::string& stall) { log->warn("{}", stall); }});
-    const ReadyInfo ready = training->ready_info();
+    ReadyInfo ready = training->ready_info();
+    if (!neighbours->choice.empty()) {
+      ready.plan_summary += "; " + neighbours->choice;
+    }
     log->info("{}; {}; from step {}", ready.plan_summary,
               welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
               welcome.start_step);

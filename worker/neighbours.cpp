@@ -3,18 +3,24 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sched.h>
 #include <xxhash.h>
 
+#include "comm/calibrator.hpp"
 #include "comm/host_agreement.hpp"
 #include "comm/reducer.hpp"
+#include "job/atomic_file.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::worker {
 namespace {
+
+constexpr std::string_view kCalibrationFile = "calibration.json";
+constexpr std::size_t kMaxCalibrationBytes = std::size_t{1} << 16U;
 
 std::vector<int> members_with(int host, const std::vector<int>& hosts) {
   std::vector<int> members;
@@ -53,16 +59,52 @@ std::vector<int> sharing(TransportKind transport, const std::vector<int>& machin
   return machines;
 }
 
+std::string shared_name(const std::string& token) {
+  return fmt::format("{:016x}", XXH3_64bits(token.data(), token.size()));
+}
+
+/// Lane thread of every worker; equal on all.
+comm::Calibration calibrated(const std::vector<int>& machines, const std::string& token,
+                             const std::filesystem::path& run_directory,
+                             comm::Transport& transport) {
+  const std::filesystem::path file = run_directory / kCalibrationFile;
+  const bool keeps = transport.worker() == 0;
+  const auto before = keeps ? read_small_file(file, kMaxCalibrationBytes) : std::nullopt;
+  const comm::Calibration calibration = comm::calibrate(
+      transport,
+      {.machines = machines,
+       .token = shared_name(token),
+       .recorded = before ? std::optional(comm::parse_calibration(*before)) : std::nullopt});
+  if (keeps) {
+    const std::string text =
+        comm::to_json(calibration, comm::choose_transport(calibration, machines));
+    if (text != before) {
+      write_file_atomically(file, text);
+    }
+  }
+  return calibration;
+}
+
 }  // namespace
 
 Neighbours find_neighbours(const JobSpec& job, const std::string& token,
-                           comm::Transport& transport, comm::Lane& lane) {
+                           const std::filesystem::path& run_directory, comm::Transport& transport,
+                           comm::Lane& lane) {
   std::vector<int> machines;
   lane.wait(lane.submit([&] {
     machines = comm::agree_on_hosts(transport, comm::shared_memory_identity(), kStartDeadline);
   }));
+  TransportKind kind = job.layout.transport;
+  std::string choice;
+  if (kind == TransportKind::kAuto && machines.size() > 1) {
+    lane.wait(lane.submit([&] {
+      const comm::Calibration paths = calibrated(machines, token, run_directory, transport);
+      kind = comm::choose_transport(paths, machines);
+      choice = "auto chose " + comm::describe(paths, machines);
+    }));
+  }
   const auto me = static_cast<std::size_t>(transport.worker());
-  const std::vector<int> hosts = sharing(job.layout.transport, machines);
+  const std::vector<int> hosts = sharing(kind, machines);
   const std::vector<int> members = members_with(hosts[me], hosts);
   const std::size_t beside = members_with(machines[me], machines).size();
   // A core for each compute thread, and one for this worker's lane.
@@ -78,10 +120,11 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
               {.members = members,
                .worker = transport.worker(),
                .epoch = transport.epoch(),
-               .token = fmt::format("{:016x}", XXH3_64bits(token.data(), token.size())),
+               .token = shared_name(token),
                .num_flags = 2 * comm::kFlagsPerNetwork}),
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
-          .summary = std::move(summary)};
+          .summary = std::move(summary),
+          .choice = std::move(choice)};
 }
 
 }  // namespace gangway::worker

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Checks within a training: workers as threads, each with its own networks and lane.
+#include "worker/network_checks.hpp"
+
+#include <bit>
+#include <functional>
+#include <mutex>
+
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/loopback_transport.hpp"
+#include "gan/data/dataset.hpp"
+#include "job/errors.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "tests/comm/spawn_ranks.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+#include "worker/training.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr int kWorkers = 3;
+
+JobSpec checked_job(int check_steps) {
+  JobSpec job = fidelity::small_mlp();
+  job.layout.check_steps = check_steps;
+  return job;
+}
+
+/// Damage done to worker 1 before `step`.
+struct Damage {
+  std::int64_t step = 0;
+  std::function<void(Networks&)> deed;
+};
+
+void flip_bit(NetworkState& state, const std::string& tensor) {
+  for (const NetworkState::Place& place : state.places()) {
+    if (place.name == tensor) {
+      float& value = state.weights().data()[place.range.begin];
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);
+    }
+  }
+}
+
+/// Trains `steps` steps on three hosts of one worker each. What the workers died of.
+std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Damage& damage) {
+  std::mutex mutex;
+  std::vector<std::string> deaths;
+  comm::LoopbackHub hub(kWorkers);
+  comm::spawn_ranks(kWorkers, [&](int worker) {
+    at::set_num_threads(1);
+    comm::LoopbackTransport transport(hub, worker);
+    comm::HostGroup group = comm::HostGroup::alone(worker, 2 * comm::kFlagsPerNetwork);
+    comm::Lane lane([] {});
+    lane.wait(lane.submit([] { at::set_num_threads(1); }));
+    std::vector<comm::MicrobatchRange> ranges;
+    for (const MicrobatchRange& range : microbatch_ranges(job.training.microbatches, kWorkers)) {
+      ranges.push_back({range.begin, range.end});
+    }
+    const comm::MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
+    const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
+    const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
+    Networks networks(job, kWorkers, group);
+    const ExchangeSetup exchange{transport, lane, group, ranges, {0, 1, 2},
+                                 job.training.microbatches, std::chrono::seconds(20)};
+    RealBatches reals(job, *dataset, local, 0);
+    GanOperations operations({job, phases, networks.generator, networks.discriminator, reals,
+                              exchange, worker, local});
+    operations.connect();
+    try {
+      for (std::int64_t step = 0; step < steps; ++step) {
+        if (step == damage.step) {
+          operations.settle();
+          if (worker == 1 && damage.deed) {
+            damage.deed(networks);
+          }
+        }
+        operations.begin_step(step);
+        pipeline::execute(pipeline::one_stage_schedule(phases, {local.begin, local.end}, step,
+                                                       job.layout.overlap),
+                          operations);
+      }
+      operations.settle();
+    } catch (const Error& error) {
+      const std::scoped_lock lock(mutex);
+      if (error.code() == ExitCode::kInternal) {
+        deaths.emplace_back(error.what());
+      }
+      if (job.layout.audit) {
+        hub.kill(worker);  // the auditor alone knows; a coordinator would stop the others
+      }
+    }
+  });
+  return deaths;
+}
+
+TEST(NetworkChecksTest, EqualReplicasTrainOn) {
+  JobSpec job = checked_job(1);
+  job.layout.audit = true;
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
+    job.layout.overlap = overlap;
+    EXPECT_THAT(train(job, 6, {}), SizeIs(0));
+  }
+}
+
+TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
+  const std::vector<std::string> deaths =
+      train(checked_job(1), 6, {3, [](Networks& networks) {
+                                  flip_bit(networks.discriminator, "discriminator/1/weight");
+                                }});
+  EXPECT_THAT(deaths, AllOf(SizeIs(kWorkers),
+                            Each(AllOf(HasSubstr("after step 3"),
+                                       HasSubstr("'discriminator/1/weight'"),
+                                       HasSubstr("other bits on worker 1 than")))));
+}
+
+TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
+  // No step is a multiple of 100 here: what finds it is settling, which comes before every save.
+  const std::vector<std::string> deaths =
+      train(checked_job(100), 1, {0, [](Networks& networks) {
+                                    flip_bit(networks.generator, "generator/0/weight");
+                                    networks.generator.updates += 1000;
+                                  }});
+  EXPECT_THAT(deaths, AllOf(SizeIs(kWorkers), Each(HasSubstr("'generator/"))));
+}
+
+TEST(NetworkChecksTest, UncheckedReplicasMayDiffer) {
+  EXPECT_THAT(train(checked_job(0), 3, {1, [](Networks& networks) {
+                                          flip_bit(networks.generator, "generator/0/weight");
+                                        }}),
+              SizeIs(0));
+}
+
+TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {
+  JobSpec job = checked_job(1);
+  job.layout.audit = true;
+  // Adam's correction for its start depends on the number of the update.
+  const std::vector<std::string> deaths =
+      train(job, 60, {2, [](Networks& networks) { networks.generator.updates += 1; }});
+  EXPECT_THAT(deaths, ::testing::Contains(AllOf(HasSubstr("worker 1"), HasSubstr("recomputed"),
+                                                HasSubstr("'generator/"))));
+}
+
+TEST(NetworkChecksTest, ChecksChangeNoBit) {
+  const testing::ScratchFolder scratch;
+  std::vector<std::string> digests;
+  for (const int check_steps : {0, 1, 2}) {
+    JobSpec job = checked_job(check_steps);
+    job.layout.audit = check_steps == 1;
+    digests.push_back(
+        fidelity::train({.job = job, .workers = 3, .begin = 0, .end = 5, .hosts = {0, 0, 2}},
+                        scratch.path() / std::to_string(check_steps))
+            .digest);
+  }
+  EXPECT_THAT(digests, Each(digests.front()));
+}
+
+}  // namespace
+}  // namespace gangway::worker

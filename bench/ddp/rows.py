@@ -114,10 +114,12 @@ class GangwayRow:
 
     def turn(self, runs, link_bytes):
         first, *counted = runs[0]
+        num_steps = counted[-1]["step"] - first["step"]
         waited = sum(tick["exposed_percent"] / 100 * tick["seconds_tick"] for tick in counted)
-        num_workers = self.options.workers // len(self.runs)
-        return Turn(self.rate, link_bytes, worker_bytes=counted[-1]["sent_mib_per_step"] * MEBIBYTE / num_workers,
-                    exposed_seconds=waited / (counted[-1]["step"] - first["step"]))
+        sent = sum(tick["sent_mib_per_step"] * MEBIBYTE * (tick["step"] - before["step"])
+                   for before, tick in zip(runs[0], counted))
+        return Turn(self.rate, link_bytes, worker_bytes=sent / num_steps / (self.options.workers // len(self.runs)),
+                    exposed_seconds=waited / num_steps)
 
     def train(self, seconds):
         """The ticks of new runs, all started at once."""
@@ -126,8 +128,12 @@ class GangwayRow:
         job = self.folder / f"{names[0]}.yaml"
         job.write_text(json.dumps(self.job(seconds)))  # JSON is YAML
         started = [self.start(run, job, name) for run, name in zip(self.runs, names)]
-        for process in started:
-            self.finish(process)
+        try:
+            for process in started:
+                self.finish(process)
+        finally:
+            for process in started:
+                process.kill()  # does nothing to one that has ended
         stats = [next((self.folder / "runs").glob(f"*-{name}/stats.jsonl")) for name in names]
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in stats]
 
@@ -138,11 +144,7 @@ class GangwayRow:
                                 text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
     def finish(self, process):
-        try:
-            output, _ = process.communicate(timeout=REPLY_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
+        output, _ = process.communicate(timeout=REPLY_SECONDS)
         if process.returncode != 0:
             raise ChildProcessError(f"'{' '.join(process.args)}' ended with code {process.returncode}:\n{output[-4000:]}")
 

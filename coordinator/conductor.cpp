@@ -32,7 +32,8 @@ StepProgress step_progress(int rank, const messages::Progress& message) {
                         .resident_bytes = message.resident_bytes(),
                         .sent_bytes = message.sent_bytes(),
                         .exposures = {},
-                        .unfired = message.unfired()};
+                        .unfired = message.unfired(),
+                        .check_seconds = message.check_seconds()};
   for (const auto& loss : message.losses()) {
     progress.losses.push_back({loss.microbatch(), loss.generator(), loss.discriminator()});
   }

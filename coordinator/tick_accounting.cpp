@@ -44,6 +44,7 @@ void TickAccounting::WorkerSeconds::add(const WorkerSeconds& more) {
   compute += more.compute;
   exposed += more.exposed;
   data += more.data;
+  check += more.check;
   for (const auto& [index, phase] : more.phases) {
     PhaseExposure& sum = phases[index];
     sum.phase = index;
@@ -76,7 +77,8 @@ std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, Ti
   WorkerSeconds& worker = open.seconds[progress.rank];
   worker = {.compute = progress.compute_seconds,
             .exposed = progress.exposed_seconds,
-            .data = progress.data_seconds};
+            .data = progress.data_seconds,
+            .check = progress.check_seconds};
   for (const PhaseExposure& exposure : progress.exposures) {
     worker.phases[exposure.phase] = exposure;
   }
@@ -160,6 +162,7 @@ void TickAccounting::add_exposures(report::Tick& tick) const {
   const WorkerSeconds* worst = nullptr;  // its phases are told, so that they add up
   for (const auto& [rank, worker] : seconds_) {
     tick.data_percent = std::max(tick.data_percent, percent(worker.data));
+    tick.check_percent = std::max(tick.check_percent, percent(worker.check));
     if (worst == nullptr || worker.exposed > worst->exposed) {
       worst = &worker;
     }

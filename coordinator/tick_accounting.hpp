@@ -43,6 +43,7 @@ struct StepProgress {
   std::uint64_t sent_bytes = 0;
   std::vector<PhaseExposure> exposures = {};  ///< what exposed_seconds consist of
   std::uint64_t unfired = 0;  ///< parameters whose phase left them without a gradient
+  double check_seconds = 0.0;  ///< compute thread at the checks (layout.check_steps)
 };
 
 struct TickPlan {
@@ -84,6 +85,7 @@ class TickAccounting {
     double compute = 0.0;
     double exposed = 0.0;
     double data = 0.0;
+    double check = 0.0;
     std::map<int, PhaseExposure> phases;  ///< what `exposed` consists of
     void add(const WorkerSeconds& more);
   };

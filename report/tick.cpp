@@ -50,6 +50,9 @@ std::string communication(const Tick& tick) {
   if (tick.sent_mib_per_step > 0.0) {
     text += fmt::format(" sent {:.1f} MiB/step", tick.sent_mib_per_step);
   }
+  if (tick.check_percent > 0.0) {
+    text += fmt::format(" check {:.2g}%", tick.check_percent);
+  }
   return text;
 }
 
@@ -89,6 +92,7 @@ std::string tick_json(const Tick& tick) {
       {"exposed", exposed_json(tick)},
       {"unfired", tick.unfired},
       {"data_percent", tick.data_percent},
+      {"check_percent", tick.check_percent},
       {"resident_gib", tick.resident_gib},
       {"sent_mib_per_step", tick.sent_mib_per_step},
       {"checkpoint_age_kimg", tick.checkpoint_age_kimg},

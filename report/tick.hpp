@@ -34,6 +34,7 @@ struct Tick {
   double checkpoint_age_kimg = 0;      ///< kimg since the newest checkpoint (since the start, if there is none)
   double unix_seconds = 0;             ///< wall clock when the tick was made
   std::vector<ExposedPhase> exposed{}; ///< what exposed_percent consists of, in the order of the job's phases
+  double check_percent = 0;            ///< of the step time: compute at the checks (layout.check_steps), worst worker
   std::int64_t unfired = 0;            ///< parameters that a step's phases left without a gradient, the most
 };
 

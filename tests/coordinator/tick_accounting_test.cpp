@@ -92,6 +92,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
     for (const int rank : {1, 2}) {
       StepProgress one = progress(rank, step, 2 * rank - 2, 2 * rank);
       one.unfired = static_cast<std::uint64_t>(rank);
+      one.check_seconds = 0.01 * rank;
       one.exposures = {{.phase = 0,
                         .name = "discriminator",
                         .seconds = 0.075 * rank,
@@ -108,6 +109,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
   }
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->unfired, 2);
+  EXPECT_DOUBLE_EQ(tick->check_percent, 4.0);
   ASSERT_EQ(tick->exposed.size(), 2U);
   const report::ExposedPhase& first = tick->exposed.front();
   EXPECT_EQ(first.phase, "discriminator");

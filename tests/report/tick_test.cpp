@@ -57,11 +57,12 @@ Tick with_phases() {
                   {.phase = "discriminator_regulariser", .percent = 1.0, .seconds_per_step = 0.005, .by_bucket = {}},
                   {.phase = "generator", .percent = 1.1, .seconds_per_step = 0.0055, .by_bucket = {}, .agrees = true}};
   tick.unfired = 3;
+  tick.check_percent = 0.01234;
   return tick;
 }
 
 TEST(TickLine, SaysWhichPhasesCommunicationIsExposedAndWhichWaitForTheNorm) {
-  EXPECT_NE(tick_line(with_phases()).find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step"),
+  EXPECT_NE(tick_line(with_phases()).find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step check 0.012%"),
             std::string::npos)
       << tick_line(with_phases());
 }
@@ -73,6 +74,7 @@ TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
   EXPECT_EQ(object["exposed"]["discriminator"]["agree"], false);
   EXPECT_EQ(object["exposed"]["generator"]["agree"], true);
   EXPECT_EQ(object["unfired"], 3);
+  EXPECT_EQ(object["check_percent"], 0.01234);
 }
 
 TEST(FormatDuration, GrowsFromSecondsToDays) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The parts of `gangway bench` that are no figures: whether a machine is quiet, a child, a temporary folder.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "job/errors.hpp"
+#include "job/line_rate.hpp"
+#include "launch/child.hpp"
+#include "launch/quiet_machine.hpp"
+#include "launch/temporary_folder.hpp"
+
+namespace gangway::launch {
+namespace {
+
+TEST(BusyShare, CountsAllButIdleAndWaitingForDisks) {
+  EXPECT_DOUBLE_EQ(busy_share("cpu  10 0 10 100 20 0 0 0 0 0", "cpu  20 0 20 160 40 0 0 0 0 0"), 0.2);
+  EXPECT_DOUBLE_EQ(busy_share("cpu  0 0 0 0 0 0 0 0", "cpu  0 0 0 50 0 0 0 50"), 0.5) << "stolen is used";
+}
+
+TEST(BusyShare, IsNothingWhereNothingIsKnown) {
+  EXPECT_EQ(busy_share("", ""), 0.0);
+  EXPECT_EQ(busy_share("cpu  1 1 1 1", "cpu  1 1 1 1"), 0.0);
+}
+
+TEST(Child, GivesItsExitCode) {
+  EXPECT_EQ(run_child({"true"}), 0);
+  EXPECT_EQ(run_child({"sh", "-c", "exit 6"}), 6);
+  EXPECT_EQ(run_child({"sh", "-c", "kill -TERM $$"}), 128 + 15);
+}
+
+TEST(Child, SaysThatAProgramIsMissing) { EXPECT_THROW((void)run_child({"no-such-program"}), EnvironmentError); }
+
+TEST(TemporaryFolder, IsGoneWithItsOwner) {
+  std::filesystem::path path;
+  {
+    const TemporaryFolder folder;
+    path = folder.path();
+    std::ofstream(path / "file") << "content";
+    EXPECT_TRUE(std::filesystem::exists(path / "file"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(LineRate, IsReadInPowersOfTen) {
+  EXPECT_DOUBLE_EQ(parse_line_rate("1gbit"), 1.25e8);
+  EXPECT_DOUBLE_EQ(parse_line_rate("100mbit"), 1.25e7);
+  EXPECT_DOUBLE_EQ(parse_line_rate("64kbit"), 8e3);
+  for (const char* text : {"", "1", "gbit", "0gbit", "1 gbit", "1GB", "-1gbit"}) {
+    EXPECT_THROW((void)parse_line_rate(text), ConfigError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gangway::launch

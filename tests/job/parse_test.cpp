@@ -124,7 +124,7 @@ TEST(Parse, SettlesNormalization) {
 
 TEST(Parse, TakesTheWiresFormatForBothNetworksOrByNetwork) {
   const auto wire = [](const std::string& text) {
-    const WireSpec read = spec_of("numerics: {wire: " + text + "}").numerics.wire;
+    const WireSpec read = spec_of("numerics:\n  wire: " + text).numerics.wire;
     return std::pair(read.generator, read.discriminator);
   };
   using enum WireFormat;

@@ -56,10 +56,11 @@ class Turn {
       const Clock::time_point begin = Clock::now();
       row_.run();
       seconds.push_back(seconds_since(begin));
+      // Where workers share a core, who is done must not keep another from seeing that it is.
+      MPI_Barrier(how_.workers);
     }
     check();
-    // Nobody begins to spoil its result while another still reads it.
-    MPI_Barrier(how_.workers);
+    MPI_Barrier(how_.workers);  // nobody spoils a result that another still reads
     return seconds;
   }
 

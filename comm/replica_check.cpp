@@ -58,8 +58,7 @@ void ReplicaCheck::make_shares() {
   shares_.resize(setup_.hosts.size());
   for (const std::vector<int>& workers : replicas_) {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const std::size_t position =
-          pieces_[i].range.begin * workers.size() / setup_.layout->size();
+      const std::size_t position = pieces_[i].range.begin * workers.size() / setup_.layout->size();
       shares_[static_cast<std::size_t>(workers[position])].pieces.push_back(i);
     }
   }
@@ -108,9 +107,8 @@ void ReplicaCheck::start() {
   const std::span<std::uint64_t> own = hashes_of(transport_.worker());
   for (int peer = 0; peer < transport_.num_workers(); ++peer) {
     if (peer != transport_.worker()) {
-      pending_.push_back({transport_.start_receive(
-                              peer, tag, std::as_writable_bytes(hashes_of(peer))),
-                          peer});
+      pending_.push_back(
+          {transport_.start_receive(peer, tag, std::as_writable_bytes(hashes_of(peer))), peer});
       pending_.push_back({transport_.start_send(peer, tag, std::as_bytes(own)), peer});
     }
   }
@@ -131,8 +129,7 @@ bool ReplicaCheck::advance() {
       throw CommError(fmt::format(
           "worker {} waited {:.0f} s for worker {} (hashes of the weights of network {}); is it "
           "alive, and is the network up? The limit is layout.timeout_seconds",
-          transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
-          setup_.network));
+          transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer, setup_.network));
     }
     return false;
   }
@@ -163,9 +160,8 @@ void ReplicaCheck::compare() const {
 
 std::string ReplicaCheck::describe(std::size_t replica) const {
   const std::vector<int>& workers = replicas_[replica];
-  return workers.size() == 1
-             ? fmt::format("worker {}", workers.front())
-             : fmt::format("workers {} (one memory)", fmt::join(workers, ", "));
+  return workers.size() == 1 ? fmt::format("worker {}", workers.front())
+                             : fmt::format("workers {} (one memory)", fmt::join(workers, ", "));
 }
 
 std::string ReplicaCheck::difference(std::size_t piece) const {

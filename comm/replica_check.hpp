@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether the replicas of one network's weights, one a host, still hold the same bits. The workers of
-// a host share the hashing; all hashes go to all workers, so that all know at once. The compute
+// Whether the replicas of one network's weights, one a host, still hold the same bits. The workers
+// of a host share the hashing; all hashes go to all workers, so that all know at once. The compute
 // thread only hashes; the talk and the comparison are the lane's. No heap allocation once made.
 #pragma once
 
@@ -34,8 +34,8 @@ class ReplicaCheck final : public Exchange {
   [[nodiscard]] bool is_needed() const { return replicas_.size() > 1; }
 
   /// Hashes this worker's share of the weights, and has the lane compare. Compute thread; every
-  /// worker calls it with equal `step`. @pre the check before is over, and nobody writes the weights
-  /// until this returns
+  /// worker calls it with equal `step`. @pre the check before is over, and nobody writes the
+  /// weights until this returns
   void begin(std::int64_t step);
 
   [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
@@ -49,7 +49,8 @@ class ReplicaCheck final : public Exchange {
     std::size_t tensor = 0;  // index into names_
     ElementRange range;
   };
-  /// What a worker hashes, and where its hashes are in hashes_: first the step, then a hash a piece.
+  /// What a worker hashes, and where its hashes are in hashes_: first the step, then a hash a
+  /// piece.
   struct Share {
     std::vector<std::size_t> pieces;
     std::size_t begin = 0;
@@ -67,14 +68,14 @@ class ReplicaCheck final : public Exchange {
   Setup setup_;
   std::vector<std::string> names_;
   std::vector<Piece> pieces_;
-  std::vector<Share> shares_;               // by worker
-  std::vector<std::vector<int>> replicas_;  // workers of each
-  std::vector<std::uint64_t> hashes_;       // of all workers' shares
+  std::vector<Share> shares_;                    // by worker
+  std::vector<std::vector<int>> replicas_;       // workers of each
+  std::vector<std::uint64_t> hashes_;            // of all workers' shares
   std::vector<std::vector<std::size_t>> where_;  // by replica and piece: index into hashes_
 
   std::atomic<Need> need_ = Need::kNothing;
   std::int64_t step_ = 0;
-  bool started_ = false;                 // lane thread, as is all below
+  bool started_ = false;  // lane thread, as is all below
   std::vector<PendingRequest> pending_;
   Deadline deadline_{std::chrono::milliseconds(0)};
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What is checked of one network while it trains (layout.check_steps, layout.audit): that all replicas
-// of its weights are equal, and that others would have updated it to the same bits. Neither is waited
-// for: what is found wrong fails the lane, and with it the next wait for it. Compute thread.
+// What is checked of one network while it trains (layout.check_steps, layout.audit): that all
+// replicas of its weights are equal, and that others would have updated it to the same bits.
+// Neither is waited for: what is found wrong fails the lane, and with it the next wait for it.
+// Compute thread.
 #pragma once
 
 #include "comm/replica_check.hpp"
@@ -25,7 +26,8 @@ class NetworkChecks {
   /// Whether `step` (steps done) is one in which something is checked.
   [[nodiscard]] bool are_due(std::int64_t step) const;
   /// Begins to compare the weights as they are, and to audit the update that is opened next, by
-  /// `plan`. Every worker calls it with equal arguments. @pre no exchange of the network is under way
+  /// `plan`. Every worker calls it with equal arguments. @pre no exchange of the network is under
+  /// way
   void begin(std::int64_t step, const UpdatePlan& plan);
   /// Compares the weights as they are, and waits until no check is under way. @pre as above
   /// @throws InvariantError where something differs

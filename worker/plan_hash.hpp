@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One number for all that workers must have in common before they exchange anything: compared by the
-// members of a host when they map each other's memory, and by the coordinator before the first lease.
-// Pure.
+// One number for all that workers must have in common before they exchange anything: compared by
+// the members of a host when they map each other's memory, and by the coordinator before the first
+// lease. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ExchangePlan {
   const comm::BucketPlan& generator;  ///< names, sizes and places of tensors, buckets, slices
   const comm::BucketPlan& discriminator;
   std::span<const comm::MicrobatchRange> ranges;  ///< by worker
-  std::span<const int> hosts;               ///< by worker: equal where memory is shared
+  std::span<const int> hosts;                     ///< by worker: equal where memory is shared
 };
 
 /// Of `plan` and of what the job says about the order of elements, the number of micro-batches, the

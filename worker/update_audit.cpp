@@ -40,8 +40,7 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
                                          static_cast<std::uint64_t>(step)};
   const XXH128_hash_t random = XXH3_128bits_withSeed(key.data(), sizeof key, setup_.seed);
   const comm::BucketPlan& plan = state_.plan();
-  const std::size_t first =
-      random.low64 % state_.layout().num_blocks() * comm::kBlockElements;
+  const std::size_t first = random.low64 % state_.layout().num_blocks() * comm::kBlockElements;
   const auto others = static_cast<std::uint64_t>(plan.num_workers() - 1);
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
     for (int owner = 0; owner < plan.num_workers(); ++owner) {
@@ -54,15 +53,15 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
       }
     }
   }
-  throw InvariantError(fmt::format("network {}: nobody owns element {}; please report this",
-                                   setup_.network, first));
+  throw InvariantError(
+      fmt::format("network {}: nobody owns element {}; please report this", setup_.network, first));
 }
 
 void UpdateAudit::begin(std::int64_t step, const UpdatePlan& plan) {
   if (needs() != Need::kNothing) {
-    throw InvariantError(fmt::format(
-        "network {}: an audit began before the last one was over; please report this",
-        setup_.network));
+    throw InvariantError(
+        fmt::format("network {}: an audit began before the last one was over; please report this",
+                    setup_.network));
   }
   step_ = step;
   plan_ = plan;
@@ -142,8 +141,7 @@ bool UpdateAudit::advance() {
       throw CommError(fmt::format(
           "worker {} waited {:.0f} s for worker {} (audit of an update of network {}); is it "
           "alive, and is the network up? The limit is layout.timeout_seconds",
-          transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
-          setup_.network));
+          transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer, setup_.network));
     }
     return false;
   }

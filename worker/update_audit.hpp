@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A second opinion on one network's updates: now and then another worker recomputes a random slice
 // that its owner has updated, and compares every bit. The owner's lane copies the slice before and
-// after its update and sends both; the auditor's lane does the rest. Which slice, and who audits it,
-// is a function of seed, network and step, so nobody has to agree on it.
+// after its update and sends both; the auditor's lane does the rest. Which slice, and who audits
+// it, is a function of seed, network and step, so nobody has to agree on it.
 #pragma once
 
 #include <atomic>

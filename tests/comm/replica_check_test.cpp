@@ -117,8 +117,9 @@ TEST(ReplicaCheckTest, NamesTheWorkerWithAFlippedBitAndTensorAndStepOnEveryWorke
       Replicas replicas({0, 1, 2});
       replicas.flip_bit(2, tensor, random() % 64, static_cast<int>(random() % 32));
       for (const std::string& said : replicas.run(700)) {
-        EXPECT_THAT(said, AllOf(HasSubstr("after step 700"), HasSubstr("'" + tensor + "'"),
-                                HasSubstr("other bits on worker 2 than"), Not(HasSubstr("worker 1"))));
+        EXPECT_THAT(said,
+                    AllOf(HasSubstr("after step 700"), HasSubstr("'" + tensor + "'"),
+                          HasSubstr("other bits on worker 2 than"), Not(HasSubstr("worker 1"))));
       }
     }
   }
@@ -139,15 +140,15 @@ TEST(ReplicaCheckTest, NamesAllWorkersOfAMemory) {
 TEST(ReplicaCheckTest, TakesNoSideBetweenTwo) {
   Replicas replicas({0, 1});
   replicas.flip_bit(1, "net/0/bias", 0, 0);
-  EXPECT_THAT(replicas.run(9),
-              ::testing::Each(HasSubstr("different bits on worker 0 and worker 1, and no majority")));
+  EXPECT_THAT(
+      replicas.run(9),
+      ::testing::Each(HasSubstr("different bits on worker 0 and worker 1, and no majority")));
 }
 
 TEST(ReplicaCheckTest, NamesASilentWorker) {
   Replicas replicas({0, 1});
-  replicas.hub().inject([](int from, int, MessageTag) {
-    return LoopbackHub::Fate{.lost = from == 1};
-  });
+  replicas.hub().inject(
+      [](int from, int, MessageTag) { return LoopbackHub::Fate{.lost = from == 1}; });
   EXPECT_THAT(replicas.run(9).front(),
               AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 1"), HasSubstr("hashes")));
 }

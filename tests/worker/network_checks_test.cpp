@@ -70,11 +70,16 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
     const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
     Networks networks(job, kWorkers, group);
-    const ExchangeSetup exchange{transport, lane, group, ranges, {0, 1, 2},
-                                 job.training.microbatches, std::chrono::seconds(20)};
+    const ExchangeSetup exchange{transport,
+                                 lane,
+                                 group,
+                                 ranges,
+                                 {0, 1, 2},
+                                 job.training.microbatches,
+                                 std::chrono::seconds(20)};
     RealBatches reals(job, *dataset, local, 0);
-    GanOperations operations({job, phases, networks.generator, networks.discriminator, reals,
-                              exchange, worker, local});
+    GanOperations operations(
+        {job, phases, networks.generator, networks.discriminator, reals, exchange, worker, local});
     operations.connect();
     try {
       for (std::int64_t step = 0; step < steps; ++step) {
@@ -113,14 +118,13 @@ TEST(NetworkChecksTest, EqualReplicasTrainOn) {
 }
 
 TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
-  const std::vector<std::string> deaths =
-      train(checked_job(1), 6, {3, [](Networks& networks) {
-                                  flip_bit(networks.discriminator, "discriminator/1/weight");
-                                }});
-  EXPECT_THAT(deaths, AllOf(SizeIs(kWorkers),
-                            Each(AllOf(HasSubstr("after step 3"),
-                                       HasSubstr("'discriminator/1/weight'"),
-                                       HasSubstr("other bits on worker 1 than")))));
+  const std::vector<std::string> deaths = train(
+      checked_job(1), 6,
+      {3, [](Networks& networks) { flip_bit(networks.discriminator, "discriminator/1/weight"); }});
+  EXPECT_THAT(deaths,
+              AllOf(SizeIs(kWorkers),
+                    Each(AllOf(HasSubstr("after step 3"), HasSubstr("'discriminator/1/weight'"),
+                               HasSubstr("other bits on worker 1 than")))));
 }
 
 TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
@@ -134,10 +138,10 @@ TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
 }
 
 TEST(NetworkChecksTest, UncheckedReplicasMayDiffer) {
-  EXPECT_THAT(train(checked_job(0), 3, {1, [](Networks& networks) {
-                                          flip_bit(networks.generator, "generator/0/weight");
-                                        }}),
-              SizeIs(0));
+  EXPECT_THAT(
+      train(checked_job(0), 3,
+            {1, [](Networks& networks) { flip_bit(networks.generator, "generator/0/weight"); }}),
+      SizeIs(0));
 }
 
 TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {

@@ -20,12 +20,11 @@ struct Parts {
 
   [[nodiscard]] std::uint64_t hash() const {
     const int workers = static_cast<int>(ranges.size());
-    return plan_hash(
-        {.generator = comm::BucketPlan({generator, {}}, workers, buckets),
-         .discriminator = comm::BucketPlan({discriminator, {}}, workers, buckets),
-         .ranges = ranges,
-         .hosts = hosts},
-        job);
+    return plan_hash({.generator = comm::BucketPlan({generator, {}}, workers, buckets),
+                      .discriminator = comm::BucketPlan({discriminator, {}}, workers, buckets),
+                      .ranges = ranges,
+                      .hosts = hosts},
+                     job);
   }
 };
 
@@ -35,12 +34,20 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
   const std::vector<std::function<void(Parts&)>> changes{
       [](Parts& parts) { parts.generator[0].name = "generator/0/bias"; },
       [](Parts& parts) { parts.generator[0].elements = 9'001; },
-      [](Parts& parts) { parts.discriminator.push_back({"discriminator/0/bias", 1}); },
+      [](Parts& parts) {
+        parts.discriminator.push_back({"discriminator/0/bias", 1});
+      },
       [](Parts& parts) { std::swap(parts.generator, parts.discriminator); },
       [](Parts& parts) { parts.buckets = 3; },
-      [](Parts& parts) { parts.ranges = {{0, 1}, {1, 4}}; },
-      [](Parts& parts) { parts.ranges = {{0, 4}}, parts.hosts = {0}; },
-      [](Parts& parts) { parts.hosts = {0, 1}; },
+      [](Parts& parts) {
+        parts.ranges = {{0, 1}, {1, 4}};
+      },
+      [](Parts& parts) {
+        parts.ranges = {{0, 4}}, parts.hosts = {0};
+      },
+      [](Parts& parts) {
+        parts.hosts = {0, 1};
+      },
       [](Parts& parts) { parts.job.training.microbatches = 4; },
       [](Parts& parts) { parts.job.numerics.memory_format = MemoryFormat::kContiguous; },
       [](Parts& parts) { parts.job.numerics.wire.generator = WireFormat::kBf16; },

@@ -177,11 +177,10 @@ TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
   Corruption corruption(worker(chosen.owner).audit, *arenas[GetParam()], chosen.range.begin + 3);
   worker(chosen.owner).updater.show_to(corruption);
   update(step);
-  EXPECT_THAT(verdict(),
-              AllOf(HasSubstr("step " + std::to_string(step) + ": worker " +
-                              std::to_string(chosen.owner) + " updated 'generator/"),
-                    HasSubstr(names[GetParam()]),
-                    HasSubstr("than worker " + std::to_string(chosen.auditor))));
+  EXPECT_THAT(verdict(), AllOf(HasSubstr("step " + std::to_string(step) + ": worker " +
+                                         std::to_string(chosen.owner) + " updated 'generator/"),
+                               HasSubstr(names[GetParam()]),
+                               HasSubstr("than worker " + std::to_string(chosen.auditor))));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachPart, UpdateAuditOf, ::testing::Values(0U, 1U, 2U, 3U));

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Bits that change in a worker's memory, from outside and while it trains, end the run with its name.
+
+    GANGWAY_BIN=build/release/bin replica_check.py [unittest arguments]
+
+The weights hold still under a learning rate that rounds to nothing, so that they can be found in memory.
+"""
+import json
+import os
+import signal
+import struct
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from train_command import EXAMPLES, GANGWAY, Trainings, environment
+
+JOB = [EXAMPLES / "ring8.yaml", "generator.optimizer.adam.lr=1e-30", "discriminator.optimizer.adam.lr=1e-30",
+       "training.batch=96", "training.microbatches=3", "layout.transport=mpi", "layout.check_steps=1",
+       "output.pictures_kimg=0", "checkpoint.every_kimg=0", "output.tick_kimg=1"]
+TENSOR = "discriminator/1/weight"
+FLOAT = 4  # bytes
+NEEDLE = 256  # floats that no other memory holds
+
+
+def tensor_bytes(run):
+    """The tensor of a run's only checkpoint (safetensors)."""
+    for file in sorted(Path(run).glob("checkpoints/*/*.safetensors")):
+        with open(file, "rb") as stored:
+            header_size = struct.unpack("<Q", stored.read(8))[0]
+            header = json.loads(stored.read(header_size))
+            if TENSOR in header:
+                begin, end = header[TENSOR]["data_offsets"]
+                stored.seek(8 + header_size + begin)
+                return stored.read(end - begin)
+    raise AssertionError(f"no file of {run} has {TENSOR}")
+
+
+def workers_in(folder):
+    """Process ids by worker of the run that was started in `folder`."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_text().strip() == "gangway-worker":
+                variables = dict(word.split("=", 1) for word in (entry / "environ").read_text().split("\0") if "=" in word)
+                if os.readlink(entry / "cwd") == str(folder):
+                    found[int(variables["OMPI_COMM_WORLD_RANK"]) - 1] = int(entry.name)
+        except (OSError, KeyError, ValueError):
+            pass  # it has ended, or is somebody else's
+    return found
+
+
+def find_in_memory(pid, needle):
+    """Addresses of `needle` in what the process may write."""
+    found = []
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            area, access = line.split()[:2]
+            begin, end = (int(bound, 16) for bound in area.split("-"))
+            if access.startswith("rw") and end - begin < 1 << 28:
+                try:
+                    memory.seek(begin)
+                    content = memory.read(end - begin)
+                except OSError:
+                    continue  # a device's memory
+                at = content.find(needle)
+                while at >= 0:
+                    found.append(begin + at)
+                    at = content.find(needle, at + 1)
+    return found
+
+
+def flip_bit(pid, address):
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(address)
+        byte = memory.read(1)[0]
+        memory.seek(address)
+        memory.write(bytes([byte ^ 1]))
+
+
+class FlippedBits(Trainings):
+    def test_the_worker_whose_memory_changed_is_named(self):
+        self.call(GANGWAY, "run", *JOB, "training.kimg=0.5", "-n", 1, "--run", "still")
+        weights = tensor_bytes(next((self.folder / "runs").glob("*-still")))
+        needle = weights[:NEEDLE * FLOAT]
+        with open(self.folder / "said", "w") as said:
+            process = subprocess.Popen([GANGWAY, "run", *map(str, JOB), "training.kimg=1000000", "-n", "3", "--run", "run"],
+                                       cwd=self.folder, stdout=said, stderr=said, env=environment())
+        self.addCleanup(lambda: process.poll() is None and process.send_signal(signal.SIGINT))
+        said = self.folder / "said"
+        end = time.monotonic() + self.deadline
+        while "\ntick 1 " not in said.read_text():
+            self.assertIsNone(process.poll(), said.read_text())
+            self.assertLess(time.monotonic(), end, said.read_text())
+            time.sleep(0.02)
+        pid = workers_in(self.folder)[1]
+        places = find_in_memory(pid, needle)
+        self.assertTrue(places, "the weights are nowhere in memory")
+        # What lies in a slice of another worker is overwritten with every update: it is tried again.
+        while process.poll() is None:
+            self.assertLess(time.monotonic(), end, "nobody noticed\n" + said.read_text())
+            try:
+                for place in places:
+                    for element in range(0, len(weights) // FLOAT, 1000):
+                        flip_bit(pid, place + element * FLOAT)
+            except OSError:
+                pass  # it has ended
+            time.sleep(0.003)
+        self.assertEqual(process.returncode, 1, said.read_text())
+        self.assertRegex(said.read_text(), rf"after step \d+: '{TENSOR}' has other bits on worker 1 than on the other")
+
+
+def may_write_memory():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        with open(f"/proc/{child.pid}/mem", "r+b", buffering=0):
+            return True
+    except OSError:
+        return False
+    finally:
+        child.kill()
+        child.wait()
+
+
+if __name__ == "__main__":
+    if may_write_memory():
+        unittest.main()
+    print("skipped: this user may not write other processes' memory (CAP_SYS_PTRACE)")

@@ -11,6 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const TimePoint kStart{};
@@ -55,6 +56,22 @@ TEST(Membership, RefusesAnotherProtocol) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->code, ExitCode::kEnvironment);
   EXPECT_THAT(fault->reason, HasSubstr("one build"));
+}
+
+TEST(Membership, RefusesAWorkerWithAnotherPlanAndNamesBoth) {
+  Membership membership(2, kStart, kLimits);
+  for (const int rank : {1, 2}) {
+    EXPECT_FALSE(membership.join(worker(rank), kProtocolVersion));
+    membership.lifeline_opened(rank, kStart);
+  }
+  EXPECT_FALSE(membership.ready(1, 0xabc));
+  const auto fault = membership.ready(2, 0xbad);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->rank, 2);
+  EXPECT_THAT(fault->reason,
+              AllOf(HasSubstr("rank 2"), HasSubstr("plan 0000000000000bad"),
+                    HasSubstr("rank 1 made 0000000000000abc")));
+  EXPECT_FALSE(membership.all_ready());
 }
 
 TEST(Membership, RefusesUnknownRanksAndSecondHellos) {

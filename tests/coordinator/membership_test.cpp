@@ -68,9 +68,8 @@ TEST(Membership, RefusesAWorkerWithAnotherPlanAndNamesBoth) {
   const auto fault = membership.ready(2, 0xbad);
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->rank, 2);
-  EXPECT_THAT(fault->reason,
-              AllOf(HasSubstr("rank 2"), HasSubstr("plan 0000000000000bad"),
-                    HasSubstr("rank 1 made 0000000000000abc")));
+  EXPECT_THAT(fault->reason, AllOf(HasSubstr("rank 2"), HasSubstr("plan 0000000000000bad"),
+                                   HasSubstr("rank 1 made 0000000000000abc")));
   EXPECT_FALSE(membership.all_ready());
 }
 

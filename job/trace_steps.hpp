@@ -28,4 +28,10 @@ struct TraceSteps {
 /// "rank2.json": one worker's part of a trace.
 [[nodiscard]] std::string trace_file_of_rank(int rank);
 
+/// The first line of a worker's file: what its times, microseconds, are counted from.
+/// @param nanoseconds  of the steady clock of worker 0's host
+[[nodiscard]] std::string trace_file_head(std::int64_t nanoseconds);
+/// What such a line says; 0 where it is none.
+[[nodiscard]] std::int64_t began_in_head(std::string_view line);
+
 }  // namespace gangway

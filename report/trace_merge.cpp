@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/trace_merge.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -15,27 +18,61 @@ namespace gangway::report {
 namespace {
 
 constexpr std::string_view kLastLine = "]}";
+constexpr std::string_view kTime = ",\"ts\":";
 constexpr std::size_t kChunk = std::size_t{1} << 20U;  // bytes a write
 
 std::filesystem::path file_of(const std::filesystem::path& folder, int worker) {
   return folder / trace_file_of_rank(worker + 1);
 }
 
+/// When the earliest of the workers began; 0: there is no file.
+std::int64_t first_beginning(const std::filesystem::path& folder, int num_workers) {
+  std::int64_t first = 0;
+  for (int worker = 0; worker < num_workers; ++worker) {
+    std::ifstream file(file_of(folder, worker));
+    std::string line;
+    if (std::getline(file, line)) {
+      const std::int64_t began = began_in_head(line);
+      first = first == 0 ? began : std::min(first, began);
+    }
+  }
+  return first;
+}
+
+/// The event with its time, the last member, `microseconds` later.
+std::string shifted(const std::string& event, double microseconds) {
+  const std::size_t found = event.rfind(kTime);
+  double time = 0.0;
+  if (found == std::string::npos) {
+    return event;  // names of rows have none
+  }
+  const char* const begin = event.data() + found + kTime.size();
+  const auto [end, error] = std::from_chars(begin, event.data() + event.size(), time);
+  if (error != std::errc{}) {
+    return event;
+  }
+  return fmt::format("{}{:.3f}{}", event.substr(0, found + kTime.size()), time + microseconds, end);
+}
+
 /// Copies the events of one worker's file: all its lines but the first and the last.
 class Merger {
  public:
-  explicit Merger(const std::filesystem::path& path) : out_(path) {
-    out_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+  /// @param began  of the worker that began first
+  Merger(const std::filesystem::path& path, std::int64_t began) : out_(path), began_(began) {
+    std::string head = trace_file_head(began);
+    head.pop_back();
+    out_.write(head);
   }
   void add(std::ifstream& file) {
     std::string text;
     std::string line;
-    std::getline(file, line);  // the first
+    std::getline(file, line);
+    const double later = static_cast<double>(began_in_head(line) - began_) / 1000.0;
     while (std::getline(file, line) && line != kLastLine) {
       if (line.ends_with(',')) {
         line.pop_back();
       }
-      text += (is_first_ ? "\n" : ",\n") + line;
+      text += (is_first_ ? "\n" : ",\n") + shifted(line, later);
       is_first_ = false;
       if (text.size() > kChunk) {
         out_.write(std::exchange(text, {}));
@@ -50,6 +87,7 @@ class Merger {
 
  private:
   AtomicFile out_;
+  std::int64_t began_;
   bool is_first_ = true;
 };
 
@@ -70,7 +108,7 @@ int merge_traces(const std::filesystem::path& folder, int num_workers) {
     return 0;
   }
   int merged = 0;
-  Merger merger(folder / kMergedTraceFile);
+  Merger merger(folder / kMergedTraceFile, first_beginning(folder, num_workers));
   for (int worker = 0; worker < num_workers; ++worker) {
     if (std::ifstream file(file_of(folder, worker)); file) {
       merger.add(file);

@@ -20,6 +20,7 @@ StepTrace::StepTrace(const Setup& setup)
     : setup_(setup), transport_(setup.transport, kEvents), lane_(kEvents), compute_(kEvents) {}
 
 void StepTrace::begin() {
+  began_ = comm::TraceClock::now();
   start_operator_trace();
   transport_.ring().turn_on(true);
   lane_.turn_on(true);
@@ -38,6 +39,7 @@ void StepTrace::end() {
   is_written_ = true;
   write_trace_file({.folder = std::filesystem::path(setup_.run_directory) / kTraceFolder,
                     .worker = setup_.transport.worker(),
+                    .began = began_,
                     .clock = offset,
                     .phases = setup_.phases,
                     .compute = compute_,

@@ -68,6 +68,7 @@ class StepTrace {
   comm::TracedTransport transport_;
   comm::LaneTrace lane_;
   ComputeTrace compute_;
+  comm::TraceClock::time_point began_;
   bool is_written_ = false;
 };
 

@@ -46,10 +46,11 @@ std::string host_name() {
   return name;
 }
 
-/// Collects the lines of a file. Times become microseconds of worker 0's clock.
+/// Collects the lines of a file. Times become microseconds since the trace began, small enough for
+/// a viewer's floats to hold nanoseconds.
 class Lines {
  public:
-  Lines(int rank, std::int64_t offset) : rank_(rank), offset_(offset) {}
+  Lines(int rank, TraceClock::time_point began) : rank_(rank), began_(nanoseconds(began)) {}
 
   void add_interval(int row, const char* category, const std::string& name, std::int64_t begin,
                     std::int64_t end, json arguments) {
@@ -98,8 +99,9 @@ class Lines {
            {"args", {{key, value}}}});
     }
   }
-  [[nodiscard]] std::string text() const {
-    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
+  /// @param offset  to worker 0's clock, nanoseconds
+  [[nodiscard]] std::string text(std::int64_t offset) const {
+    return trace_file_head(began_ + offset) + text_ + "\n]}\n";
   }
 
  private:
@@ -108,11 +110,11 @@ class Lines {
     text_ += event.dump(-1, ' ', false, json::error_handler_t::replace);
   }
   [[nodiscard]] double microseconds(std::int64_t time) const {
-    return static_cast<double>(time + offset_) / 1000.0;
+    return static_cast<double>(time - began_) / 1000.0;
   }
 
   int rank_;
-  std::int64_t offset_;
+  std::int64_t began_;
   std::int64_t last_id_ = 0;
   std::string text_;
 };
@@ -276,7 +278,7 @@ std::string label(const TraceContent& content) {
 
 void write_trace_file(const TraceContent& content) {
   const int rank = content.worker + 1;
-  Lines lines(rank, content.clock.nanoseconds);
+  Lines lines(rank, content.began);
   lines.name_process(fmt::format("rank {} on {}", rank, host_name()), label(content));
   add_compute(lines, content);
   add_operators(lines, content);
@@ -288,7 +290,7 @@ void write_trace_file(const TraceContent& content) {
     throw EnvironmentError(fmt::format("{}: cannot be made ({}); check its permissions",
                                        content.folder.string(), failure.message()));
   }
-  write_file_atomically(content.folder / trace_file_of_rank(rank), lines.text());
+  write_file_atomically(content.folder / trace_file_of_rank(rank), lines.text(content.clock.nanoseconds));
 }
 
 }  // namespace gangway::worker

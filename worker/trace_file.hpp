@@ -15,7 +15,8 @@ namespace gangway::worker {
 struct TraceContent {
   std::filesystem::path folder;  ///< made where it is missing
   int worker = 0;
-  comm::ClockOffset clock;  ///< to worker 0's, in which times are written
+  comm::TraceClock::time_point began;
+  comm::ClockOffset clock;  ///< to worker 0's
   const std::vector<pipeline::Phase>& phases;
   const ComputeTrace& compute;
   const comm::LaneTrace& lane;

@@ -63,6 +63,19 @@ class Trace(Trainings):
                 if event.get("cat") == "operator":  # another clock: a millisecond is granted
                     self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
 
+    def test_has_no_intervals_of_one_row_that_cross(self):
+        rows = {}
+        for event in self.trace("rows"):
+            if event["ph"] == "X":
+                rows.setdefault((event["pid"], event["tid"]), []).append(interval(event))
+        for row, intervals in rows.items():
+            around = []
+            for begin, end in sorted(intervals, key=lambda one: (one[0], -one[1])):
+                while around and around[-1] <= begin + 0.0005:
+                    around.pop()
+                self.assertFalse(around and end > around[-1] + 0.0005, (row, begin, end))
+                around.append(end)
+
     def test_changes_no_bit(self):
         self.trace("traced")
         self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, run="plain", workers=2)
@@ -80,6 +93,21 @@ class Trace(Trainings):
             self.assertEqual(err.count("\n"), 1, err)
             self.assertIn(f"--trace {steps}: give the first step", err)
         self.assertFalse((self.folder / "runs").exists())
+
+
+class Exposed(Trainings):
+    def test_statistics_tell_by_phase_and_bucket_what_compute_waited_for(self):
+        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "generator.clip_norm=10", run="told", workers=2)
+        folder, = (self.folder / "runs").glob("*-told")
+        for line in (folder / "stats.jsonl").read_text().splitlines():
+            tick = json.loads(line)
+            exposed = tick["exposed"]
+            self.assertEqual(set(exposed), {"discriminator", "generator"})
+            self.assertEqual([exposed[phase]["agree"] for phase in ("discriminator", "generator")], [False, True])
+            for phase in exposed.values():
+                self.assertGreater(len(phase["by_bucket"]), 1)
+                self.assertLessEqual(sum(phase["by_bucket"]), phase["seconds"] * 1.001)
+            self.assertEqual(tick["unfired"], 0)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 //
 // A message travels in segments that MPI sends at once. A longer one it would announce first, and on
 // a link that is busy both ways the answer waits behind the data: half of the link's time
-// (docs/measurements.md).
+// (docs/benchmarks.md).
 #pragma once
 
 #include <functional>

@@ -29,6 +29,7 @@ std::vector<std::string> arguments_of(const AllreduceOptions& options) {
   add("--rounds", std::to_string(options.rounds));
   add("--seconds", fmt::format("{}", options.seconds));
   add("--buckets", std::to_string(options.buckets));
+  add("--sleep", std::to_string(options.sleep_microseconds));
   if (!options.transports.empty()) {
     add("--transports", options.transports);
   }

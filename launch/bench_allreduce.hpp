@@ -20,6 +20,7 @@ struct AllreduceOptions {
   int buckets = 8;
   int rounds = 7;
   double seconds = 2.0;                  ///< of each row and size, over all rounds
+  int sleep_microseconds = 0;            ///< between polls that find nothing; 0: gives up the core only
   bool anyway = false;
   int corrupt_round = 0;                 ///< for the test of the check
 };

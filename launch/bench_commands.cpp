@@ -29,6 +29,12 @@ void add_allreduce(CLI::App& bench, AllreduceOptions& options) {
       ->add_option("--seconds", options.seconds, "Seconds for a row at one size, over all rounds")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--sleep", options.sleep_microseconds,
+                   "Microseconds that a worker sleeps between polls, as a lane does that owns no "
+                   "core; 0: polls")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10'000));
   command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
   command->add_option("--corrupt-round", options.corrupt_round)->group("");
   command->footer(

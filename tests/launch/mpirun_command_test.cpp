@@ -45,6 +45,18 @@ TEST(MpirunCommand, FillsOneHostAfterTheOtherAndConnectsAllAtTheStart) {
   EXPECT_NE(line.find("--mca mpi_preconnect_mpi 1"), std::string::npos);
 }
 
+TEST(MeasuringCommand, StartsAnotherProgramAtThePlacesOfAJob) {
+  const MpirunRequest request{.workers = 2,
+                              .threads = 1,
+                              .program = "/opt/bin/measure",
+                              .hostfile = {},
+                              .exported_variables = {"LD_LIBRARY_PATH"},
+                              .train_arguments = {}};
+  EXPECT_EQ(shell_line(measuring_command(request, {"--sizes", "1M"})),
+            "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp "
+            "-x LD_LIBRARY_PATH /opt/bin/measure --sizes 1M");
+}
+
 TEST(CheckCommand, AsksTheSameRanksAndEndsWithTheFirstFailure) {
   const std::string line = shell_line(check_command({.workers = 4,
                                                      .threads = 1,

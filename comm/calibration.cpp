@@ -106,8 +106,7 @@ TransportKind choose_transport(const Calibration& calibration, const std::vector
       return TransportKind::kMpi;
     }
   }
-  const bool one_host =
-      std::ranges::find(paths, PathKind::kMessagesBetweenHosts) == paths.end();
+  const bool one_host = std::ranges::find(paths, PathKind::kMessagesBetweenHosts) == paths.end();
   return one_host ? TransportKind::kShm : TransportKind::kHierarchical;
 }
 

@@ -97,8 +97,7 @@ bool fits(const std::vector<PathPoint>& points, std::uint64_t bytes, double rest
   if (points.empty()) {
     return true;
   }
-  const double growth =
-      static_cast<double>(bytes) / static_cast<double>(points.back().bytes);
+  const double growth = static_cast<double>(bytes) / static_cast<double>(points.back().bytes);
   return points.back().seconds * growth * 2.0 * kTries < rest;
 }
 
@@ -164,8 +163,8 @@ void wait_for_flag(const HostGroup& group, std::size_t member, std::uint64_t val
   const Deadline deadline(kStartDeadline);
   while (group.published(member, 0) < value) {
     if (deadline.expired()) {
-      throw CommError(fmt::format("worker {} is silent ({}); is it alive?",
-                                  group.members()[member], kWhat));
+      throw CommError(
+          fmt::format("worker {} is silent ({}); is it alive?", group.members()[member], kWhat));
     }
     (void)::sched_yield();
   }
@@ -277,8 +276,7 @@ Calibration calibrate(Transport& transport, const CalibratorSetup& setup) {
   for (int peer = 1; peer < transport.num_workers(); ++peer) {
     talk.send_number(peer, is_known ? 0 : 1);
   }
-  const Calibration calibration =
-      is_known ? *setup.recorded : measure(transport, talk, setup);
+  const Calibration calibration = is_known ? *setup.recorded : measure(transport, talk, setup);
   // Through the text also for worker 0: all choose by the very same numbers.
   const std::string text = to_json(calibration, TransportKind::kAuto);
   for (int peer = 1; peer < transport.num_workers(); ++peer) {

@@ -2,8 +2,8 @@
 // Workers over MPI: MPI_Isend and MPI_Irecv on the session's communicator, polled with MPI_Test,
 // the epoch in the tag. Rank 0 is the coordinator, so worker w is rank w + 1. Lane thread only.
 //
-// A message travels in segments that MPI sends at once. A longer one it would announce first, and on
-// a link that is busy both ways the answer waits behind the data: half of the link's time
+// A message travels in segments that MPI sends at once. A longer one it would announce first, and
+// on a link that is busy both ways the answer waits behind the data: half of the link's time
 // (docs/benchmarks.md).
 #pragma once
 

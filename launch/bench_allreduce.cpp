@@ -54,8 +54,8 @@ int bench_allreduce(const AllreduceOptions& options, const Environment& environm
   fs::path hostfile;
   if (!options.hostfile.empty()) {
     hostfile = folder.path() / "hostfile";
-    write_file_atomically(
-        hostfile, hostfile_with_coordinator(read_hostfile(options.hostfile), is_this_host));
+    write_file_atomically(hostfile,
+                          hostfile_with_coordinator(read_hostfile(options.hostfile), is_this_host));
   }
   require_quiet_machine(options.anyway);
   let_root_use_mpirun();

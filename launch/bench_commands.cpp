@@ -86,7 +86,8 @@ void add_overlap(CLI::App& bench, OverlapOptions& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, BenchOptions& options) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure this machine's or cluster's communication");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure this machine's or cluster's communication");
   bench->require_subcommand(1);
   add_allreduce(*bench, options.allreduce);
   add_overlap(*bench, options.overlap);

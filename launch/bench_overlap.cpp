@@ -80,13 +80,13 @@ class OverlapBench {
     if (spec_.training.microbatches % options_.workers != 0) {
       return std::nullopt;
     }
-    return Way{.name = fmt::format("alone-{}", round + 1),
-               .overrides = {fmt::format("training.batch={}",
-                                         spec_.training.batch / options_.workers),
-                             fmt::format("training.microbatches={}",
-                                         spec_.training.microbatches / options_.workers)},
-               .workers = 1,
-               .on_all_hosts = false};
+    return Way{
+        .name = fmt::format("alone-{}", round + 1),
+        .overrides = {fmt::format("training.batch={}", spec_.training.batch / options_.workers),
+                      fmt::format("training.microbatches={}",
+                                  spec_.training.microbatches / options_.workers)},
+        .workers = 1,
+        .on_all_hosts = false};
   }
 
   [[nodiscard]] std::vector<std::string> command(const Way& way) const {
@@ -183,8 +183,7 @@ int bench_overlap(const OverlapOptions& options, const Environment& environment)
   } else {
     fs::create_directories(options.outdir);
   }
-  OverlapBench bench(options, environment,
-                     folder ? folder->path() : fs::absolute(options.outdir));
+  OverlapBench bench(options, environment, folder ? folder->path() : fs::absolute(options.outdir));
   require_quiet_machine(options.anyway);
   bench.run();
   return 0;

@@ -16,12 +16,12 @@ struct OverlapOptions {
   std::vector<std::string> overrides;
   int workers = 2;
   std::filesystem::path hostfile;
-  std::filesystem::path outdir;               ///< of the runs; empty: a temporary folder
+  std::filesystem::path outdir;  ///< of the runs; empty: a temporary folder
   std::vector<std::string> modes{"none", "within", "across"};
   std::vector<std::string> transports{"auto"};
-  std::string line_rate;                      ///< of a host's link, as "1gbit"
+  std::string line_rate;  ///< of a host's link, as "1gbit"
   int rounds = 5;
-  int steps = 60;                             ///< of a run, the first quarter as warm-up
+  int steps = 60;  ///< of a run, the first quarter as warm-up
   bool anyway = false;
 };
 

@@ -50,9 +50,9 @@ int run_child(const std::vector<std::string>& words) {
     return kEndedBySignal + WTERMSIG(status);
   }
   if (WEXITSTATUS(status) == kNotFound) {
-    throw EnvironmentError(fmt::format(
-        "{} was not found: install it (./launch/setup does), or put it on the PATH",
-        words.front()));
+    throw EnvironmentError(
+        fmt::format("{} was not found: install it (./launch/setup does), or put it on the PATH",
+                    words.front()));
   }
   return WEXITSTATUS(status);
 }

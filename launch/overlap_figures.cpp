@@ -61,9 +61,8 @@ std::string hidden(const OverlapRow& row, const std::vector<OverlapRow>& rows) {
     return "-";
   }
   const double exposed = median(all(*blocking, &StepFigures::exposed_seconds));
-  return exposed > 0.0
-             ? percent(1.0 - median(all(row, &StepFigures::exposed_seconds)) / exposed)
-             : "-";
+  return exposed > 0.0 ? percent(1.0 - median(all(row, &StepFigures::exposed_seconds)) / exposed)
+                       : "-";
 }
 
 }  // namespace
@@ -114,8 +113,8 @@ std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBoun
         bound.link_bytes_per_second > 0.0 ? sent / bound.link_bytes_per_second : 0.0;
     table.add_row({row.transport, row.overlap, milliseconds(step),
                    milliseconds(*std::ranges::min_element(seconds)),
-                   milliseconds(median(all(row, &StepFigures::exposed_seconds))),
-                   hidden(row, rows), milliseconds(bound.compute_seconds), milliseconds(wire),
+                   milliseconds(median(all(row, &StepFigures::exposed_seconds))), hidden(row, rows),
+                   milliseconds(bound.compute_seconds), milliseconds(wire),
                    percent(std::max(bound.compute_seconds, wire) / step)});
   }
   return table.text();

@@ -30,8 +30,9 @@ struct OverlapRow {
 
 /// What no schedule goes below.
 struct OverlapBound {
-  double compute_seconds = 0.0;         ///< of a step without any exchange
-  double link_bytes_per_second = 0.0;   ///< of a host, each way; 0: unknown, the wire then counts nothing
+  double compute_seconds = 0.0;  ///< of a step without any exchange
+  double link_bytes_per_second =
+      0.0;  ///< of a host, each way; 0: unknown, the wire then counts nothing
   int num_hosts = 1;
 };
 

@@ -116,12 +116,11 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                          : "shares no memory",
       owns_core ? "owns a core and spins" : "shares its core and sleeps between polls");
   return {.hosts = hosts,
-          .group = comm::HostGroup(
-              {.members = members,
-               .worker = transport.worker(),
-               .epoch = transport.epoch(),
-               .token = shared_name(token),
-               .num_flags = 2 * comm::kFlagsPerNetwork}),
+          .group = comm::HostGroup({.members = members,
+                                    .worker = transport.worker(),
+                                    .epoch = transport.epoch(),
+                                    .token = shared_name(token),
+                                    .num_flags = 2 * comm::kFlagsPerNetwork}),
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
           .summary = std::move(summary),
           .choice = std::move(choice)};

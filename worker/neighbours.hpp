@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which workers share this worker's host and memory: found with all others at the start, as the job's
-// layout wants it. Called by the worker's main, compute thread; the talk runs on the lane.
+// Which workers share this worker's host and memory: found with all others at the start, as the
+// job's layout wants it. Called by the worker's main, compute thread; the talk runs on the lane.
 #pragma once
 
 #include <filesystem>

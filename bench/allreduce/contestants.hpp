@@ -37,7 +37,8 @@ struct ReductionSetup {
   std::vector<int> hosts;  ///< by worker: who shares memory with whom
   std::string token;       ///< of the shared memory: new for every contestant, equal on all workers
   std::size_t num_buckets = 8;
-  std::chrono::microseconds sleep{0};  ///< between polls that find nothing; 0: gives the core up only
+  std::chrono::microseconds sleep{
+      0};  ///< between polls that find nothing; 0: gives the core up only
 };
 
 /// One micro-batch a worker: what the reduction sums up.

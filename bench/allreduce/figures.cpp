@@ -29,7 +29,8 @@ std::size_t parse_size(const std::string& text) {
   std::size_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const auto shift = shifts.find(std::string(rest, text.data() + text.size()));
-  if (error != std::errc{} || number == 0 || shift == shifts.end() || number > (std::size_t{1} << 40U) >> shift->second) {
+  if (error != std::errc{} || number == 0 || shift == shifts.end() ||
+      number > (std::size_t{1} << 40U) >> shift->second) {
     throw ConfigError(fmt::format("--sizes: '{}' is no size: write 1M, 64K or bytes", text));
   }
   const std::size_t bytes = number << shift->second;

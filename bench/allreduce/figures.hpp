@@ -10,7 +10,8 @@
 namespace gangway::bench {
 
 /// "64K", "4M", "1G" (powers of two) or a plain number of bytes.
-/// @throws ConfigError for anything else, and for what is no multiple of a block of floats (16 KiB).
+/// @throws ConfigError for anything else, and for what is no multiple of a block of floats (16
+/// KiB).
 [[nodiscard]] std::size_t parse_size(const std::string& text);
 
 /// Times of one row at one size, in seconds.
@@ -37,9 +38,9 @@ struct Figure {
 
 struct TableSetup {
   int num_workers = 0;
-  std::string rival;                ///< the row that others are compared with
+  std::string rival;  ///< the row that others are compared with
   std::vector<std::size_t> sizes;
-  std::vector<double> floors;       ///< seconds, by size; 0: unknown
+  std::vector<double> floors;  ///< seconds, by size; 0: unknown
 };
 
 /// Rows in the order of sizes, then of `figures`.

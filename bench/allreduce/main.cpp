@@ -111,7 +111,8 @@ std::vector<int> hosts_for(const std::string& transport, const Place& place) {
 std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const Place& place,
                                                    comm::Transport& transport, std::size_t bytes) {
   std::vector<std::unique_ptr<Contestant>> rows;
-  ReductionSetup setup{.elements = bytes / sizeof(float), .num_buckets = options.buckets,
+  ReductionSetup setup{.elements = bytes / sizeof(float),
+                       .num_buckets = options.buckets,
                        .sleep = std::chrono::microseconds(options.sleep_microseconds)};
   // A name of its own for each row's memory.
   auto fresh = [&, number = 0]() mutable {
@@ -152,8 +153,8 @@ double floor_of(const Options& options, const Place& place, std::size_t bytes,
   const auto ranges = one_microbatch_each(place.num_workers());
   std::uint64_t most = 0;
   for (int worker = 0; worker < place.num_workers(); ++worker) {
-    most = std::max(most, comm::bytes_between_hosts(plan, worker, place.hosts, ranges,
-                                                    place.num_workers()));
+    most = std::max(
+        most, comm::bytes_between_hosts(plan, worker, place.hosts, ranges, place.num_workers()));
   }
   return static_cast<double>(most) / parse_line_rate(options.line_rate);
 }
@@ -164,25 +165,26 @@ void print(const Options& options, const Place& place, const std::vector<Figure>
     setup.sizes.push_back(parse_size(size));
     setup.floors.push_back(floor_of(options, place, setup.sizes.back(), figures));
   }
-  std::cout << fmt::format(
-                   "all-reduce of float32, {} workers on {} host{}, {} buckets, {} rounds in turns, "
-                   "every round's sums checked\n\n{}\n",
-                   place.num_workers(), place.num_hosts(), place.num_hosts() == 1 ? "" : "s",
-                   options.buckets, options.rounds, table_text(setup, figures))
-            << (place.num_hosts() == 1
-                    ? "shm: gradients lie where they were computed, the result is one block for all "
-                      "workers of the host. MPI_Allreduce: in\nplace, a result for each worker. "
-                      "copy: the bytes that shm reads, copied; the floor is made from its median.\n"
-                    : "floor: the bytes that a host must send, at the line rate.\n")
-            << std::flush;
+  std::cout
+      << fmt::format(
+             "all-reduce of float32, {} workers on {} host{}, {} buckets, {} rounds in turns, "
+             "every round's sums checked\n\n{}\n",
+             place.num_workers(), place.num_hosts(), place.num_hosts() == 1 ? "" : "s",
+             options.buckets, options.rounds, table_text(setup, figures))
+      << (place.num_hosts() == 1
+              ? "shm: gradients lie where they were computed, the result is one block for all "
+                "workers of the host. MPI_Allreduce: in\nplace, a result for each worker. "
+                "copy: the bytes that shm reads, copied; the floor is made from its median.\n"
+              : "floor: the bytes that a host must send, at the line rate.\n")
+      << std::flush;
 }
 
 void work(const comm::MpiSession& session, const Options& options, MPI_Comm workers) {
   comm::MpiTransport transport(session, 0, [] {});
-  const Place place{.workers = workers,
-                    .hosts = comm::agree_on_hosts(transport, comm::shared_memory_identity(),
-                                                  kStartDeadline),
-                    .token = agree_on_token(workers)};
+  const Place place{
+      .workers = workers,
+      .hosts = comm::agree_on_hosts(transport, comm::shared_memory_identity(), kStartDeadline),
+      .token = agree_on_token(workers)};
   if (place.num_workers() < 2) {
     throw ConfigError("an all-reduce needs two workers: use --workers 2");
   }
@@ -190,11 +192,10 @@ void work(const comm::MpiSession& session, const Options& options, MPI_Comm work
   for (const std::string& size : options.sizes) {
     const std::size_t bytes = parse_size(size);
     const auto rows = make_rows(options, place, transport, bytes);
-    const std::vector<Samples> samples =
-        measure(rows, {.workers = workers,
-                       .num_rounds = options.rounds,
-                       .seconds = options.seconds,
-                       .corrupt_round = options.corrupt_round});
+    const std::vector<Samples> samples = measure(rows, {.workers = workers,
+                                                        .num_rounds = options.rounds,
+                                                        .seconds = options.seconds,
+                                                        .corrupt_round = options.corrupt_round});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       figures.push_back({rows[i]->name(), bytes, samples[i]});
     }

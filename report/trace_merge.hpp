@@ -11,8 +11,8 @@ namespace gangway::report {
 /// Whether every worker has left its file in `folder`.
 [[nodiscard]] bool is_trace_complete(const std::filesystem::path& folder, int num_workers);
 
-/// Joins the files that are there to FOLDER/trace.json. Returns how many they were; at none, nothing
-/// is written.
+/// Joins the files that are there to FOLDER/trace.json. Returns how many they were; at none,
+/// nothing is written.
 /// @throws EnvironmentError
 int merge_traces(const std::filesystem::path& folder, int num_workers);
 

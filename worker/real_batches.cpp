@@ -45,8 +45,7 @@ data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
 }  // namespace
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
-                         comm::MicrobatchRange local, std::int64_t first_step,
-                         ComputeTrace* trace)
+                         comm::MicrobatchRange local, std::int64_t first_step, ComputeTrace* trace)
     : job_(job),
       local_(local),
       shape_(gan::example_shape(job.model)),

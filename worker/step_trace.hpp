@@ -23,7 +23,7 @@ struct ComputeEvent {
   comm::TraceClock::time_point begin;
   comm::TraceClock::time_point end;
   Kind kind = Kind::kInstruction;
-  std::int64_t step = 0;                  ///< steps done before it
+  std::int64_t step = 0;                   ///< steps done before it
   pipeline::Instruction instruction = {};  ///< where it is one
 };
 

@@ -32,13 +32,30 @@ constexpr int kRowsOfANetwork = 1000;
 
 constexpr std::array kNetworks = {"generator", "discriminator"};  // by NetworkId
 constexpr std::array kWorks = {"leave", "forward", "sum", "update", "offer", "done"};
-constexpr std::array kMessages = {"gradients", "weights", "norm", "state", "barrier", "clock"};
 
 std::int64_t nanoseconds(TraceClock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-std::string network_name(int network) { return kNetworks.at(static_cast<std::size_t>(network)); }
+std::string network_name(int network) {
+  const auto index = static_cast<std::size_t>(network);
+  return index < kNetworks.size() ? kNetworks[index] : fmt::format("network {}", network);
+}
+
+const char* message_name(comm::MessageKind kind) {
+  switch (kind) {
+    case comm::MessageKind::kPartial:
+      return "gradients";
+    case comm::MessageKind::kWeights:
+      return "weights";
+    case comm::MessageKind::kScalars:
+      return "norm";
+    case comm::MessageKind::kGather:
+      return "state";
+    default:
+      return "word";  // checks, clocks, and the like: small and rare
+  }
+}
 
 std::string host_name() {
   char name[256] = {};
@@ -144,8 +161,7 @@ void add_operators(Lines& lines, const TraceContent& content) {
     if (is_new) {
       lines.name_row(row->second, "operators");
     }
-    lines.add_interval(row->second, "operator", event.name, event.begin, event.end,
-                       json::object());
+    lines.add_interval(row->second, "operator", event.name, event.begin, event.end, json::object());
   }
 }
 
@@ -251,9 +267,9 @@ void add_lane(Lines& lines, const TraceContent& content) {
 
 void add_messages(Lines& lines, const TraceContent& content) {
   content.messages.for_each([&](const comm::MessageEvent& event) {
-    const std::string name = fmt::format(
-        "{} {} {}", event.is_send ? "send" : "receive", network_name(event.tag.network),
-        kMessages.at(static_cast<std::size_t>(event.tag.kind)));
+    const std::string name =
+        fmt::format("{} {} {}", event.is_send ? "send" : "receive", network_name(event.tag.network),
+                    message_name(event.tag.kind));
     lines.add_loose_interval(kMessageRow, "message", name, event.begin, event.end,
                              {{"bucket", event.tag.bucket},
                               {"part", event.tag.part},
@@ -264,13 +280,11 @@ void add_messages(Lines& lines, const TraceContent& content) {
 
 /// "clock of rank 1", and what is missing.
 std::string label(const TraceContent& content) {
-  std::string text =
-      content.clock.error == 0
-          ? "clock of rank 1's host"
-          : fmt::format("clock set to rank 1's to within {:.0f} us",
-                        static_cast<double>(content.clock.error) / 1000.0);
-  const std::uint64_t lost =
-      content.compute.lost() + content.lane.lost() + content.messages.lost();
+  std::string text = content.clock.error == 0
+                         ? "clock of rank 1's host"
+                         : fmt::format("clock set to rank 1's to within {:.0f} us",
+                                       static_cast<double>(content.clock.error) / 1000.0);
+  const std::uint64_t lost = content.compute.lost() + content.lane.lost() + content.messages.lost();
   return lost == 0 ? text : text + fmt::format("; the first {} events are lost", lost);
 }
 
@@ -290,7 +304,8 @@ void write_trace_file(const TraceContent& content) {
     throw EnvironmentError(fmt::format("{}: cannot be made ({}); check its permissions",
                                        content.folder.string(), failure.message()));
   }
-  write_file_atomically(content.folder / trace_file_of_rank(rank), lines.text(content.clock.nanoseconds));
+  write_file_atomically(content.folder / trace_file_of_rank(rank),
+                        lines.text(content.clock.nanoseconds));
 }
 
 }  // namespace gangway::worker

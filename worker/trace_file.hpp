@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One worker's trace as a file in Chrome's trace format (docs/tracing.md), one event a line, so that
-// files are merged without being read as JSON. Compute thread.
+// One worker's trace as a file in Chrome's trace format (docs/tracing.md), one event a line, so
+// that files are merged without being read as JSON. Compute thread.
 #pragma once
 
 #include <filesystem>

@@ -16,7 +16,8 @@ TEST(ParseTraceSteps, TakesTheFirstStepAndTheOneAfterTheLast) {
 }
 
 TEST(ParseTraceSteps, RefusesAnythingElseInOneLineThatShowsTheForm) {
-  for (const char* text : {"5", "5:5", "7:3", ":3", "3:", "-1:3", "1:2:3", "a:b", "1: 2", "1:99999999999999999999"}) {
+  for (const char* text :
+       {"5", "5:5", "7:3", ":3", "3:", "-1:3", "1:2:3", "a:b", "1: 2", "1:99999999999999999999"}) {
     try {
       (void)parse_trace_steps(text);
       ADD_FAILURE() << text;

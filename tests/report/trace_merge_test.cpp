@@ -18,7 +18,8 @@ using gangway::testing::ScratchFolder;
 /// One event 1.25 us after rank R's trace began, R us after that of rank 0.
 void leave_trace(const ScratchFolder& folder, int rank) {
   std::ofstream(folder.path() / ("rank" + std::to_string(rank) + ".json"))
-      << trace_file_head(5'000'000'000'000 + 1000 * rank) << "{\"name\":\"sum\",\"ph\":\"X\",\"pid\":" << rank
+      << trace_file_head(5'000'000'000'000 + 1000 * rank)
+      << "{\"name\":\"sum\",\"ph\":\"X\",\"pid\":" << rank
       << ",\"ts\":1.25},\n{\"name\":\"a,\\\"ts\\\":\",\"ph\":\"M\",\"pid\":" << rank << "}\n]}\n";
 }
 
@@ -32,7 +33,8 @@ TEST(MergeTraces, JoinsTheEventsOfAllWorkers) {
   const auto merged = nlohmann::json::parse(folder.read("trace.json"));
   ASSERT_EQ(merged["traceEvents"].size(), 4U);
   EXPECT_EQ(merged["traceEvents"][0]["ts"], 1.25);
-  EXPECT_EQ(merged["traceEvents"][2]["ts"], 2.25) << "on one clock, counted from the first worker's beginning";
+  EXPECT_EQ(merged["traceEvents"][2]["ts"], 2.25)
+      << "on one clock, counted from the first worker's beginning";
   EXPECT_EQ(merged["traceEvents"][0]["pid"], 1);
   EXPECT_EQ(merged["traceEvents"][3]["pid"], 2);
 }

@@ -39,8 +39,7 @@ std::vector<comm::MicrobatchRange> ranges_of(const WelcomeInfo& welcome) {
   return ranges;
 }
 
-std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
-                                    std::chrono::milliseconds timeout,
+std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup, std::chrono::milliseconds timeout,
                                     const std::vector<pipeline::Phase>& phases) {
   const WelcomeInfo& welcome = setup.welcome;
   if (welcome.trace.empty()) {
@@ -89,14 +88,10 @@ Training::Training(const Setup& setup)
                 setup.on_stall,
                 trace_ ? &trace_->lane() : nullptr},
       reals_(job_, *dataset_, local_, start_step_, trace_ ? &trace_->compute() : nullptr),
-      operations_(
-          {job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
-           setup.transport.worker(), local_}),
+      operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
+                   setup.transport.worker(), local_}),
       marked_operations_(operations_, trace_ ? &trace_->compute() : nullptr),
-      files_({transport_,
-              setup.lane,
-              {&networks_.generator, &networks_.discriminator},
-              timeout_}),
+      files_({transport_, setup.lane, {&networks_.generator, &networks_.discriminator}, timeout_}),
       pictures_({job_, *dataset_, networks_.generator, transport_, setup.lane,
                  setup.welcome.run_directory, timeout_}) {
   if (!setup.welcome.resume_directory.empty()) {
@@ -165,9 +160,9 @@ void Training::run_step(std::int64_t step) {
   const std::uint64_t sent_before = transport_.bytes_sent();
   operations_.begin_step(step);
   marked_operations_.begin_step(step);
-  pipeline::execute(pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step,
-                                                 job_.layout.overlap),
-                    marked_operations_);
+  pipeline::execute(
+      pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step, job_.layout.overlap),
+      marked_operations_);
   const auto end = std::chrono::steady_clock::now();
   if (trace_ && trace_->is_on()) {
     trace_->compute().add({begin, end, ComputeEvent::Kind::kStep, step});
@@ -202,8 +197,8 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
   progress.unfired = operations_.take_unfired();
   progress.data_seconds = reals_.take_wait_seconds();
   progress.check_seconds = operations_.take_check_seconds();
-  progress.compute_seconds = step_seconds - progress.exposed_seconds - progress.data_seconds -
-                             progress.check_seconds;
+  progress.compute_seconds =
+      step_seconds - progress.exposed_seconds - progress.data_seconds - progress.check_seconds;
   progress.resident_bytes = resident_bytes();
   progress.sent_bytes = transport_.bytes_sent() - sent_before;
   link_.report(progress);

@@ -33,4 +33,5 @@ host=${1:-}
 [[ $host =~ ^host[0-9]+$ ]] && [ -r "$state/$host" ] || fail "no host '$host' in this cluster: usage: $usage"
 holder=$(<"$state/$host")
 [ -e "/proc/$holder/ns/net" ] || fail "$host is dead"
+taskset -cp "$(taskset -cp "$holder" | sed 's/.*: //')" $$ >/dev/null  # the host's processors
 shift

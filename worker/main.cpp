@@ -15,6 +15,7 @@
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/parse.hpp"
+#include "job/shared_segment.hpp"
 #include "report/log_file.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
@@ -68,6 +69,7 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     // Both threads that compute: the lane runs the optimiser.
     at::set_num_threads(job->numerics.threads);
     lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
+    (void)reap_segments();  // of workers that were killed before all had mapped their memory
     neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, welcome.run_directory,
                                        transport, lane));
     log->info("{}", neighbours->summary);

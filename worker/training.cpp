@@ -197,8 +197,9 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
   progress.unfired = operations_.take_unfired();
   progress.data_seconds = reals_.take_wait_seconds();
   progress.check_seconds = operations_.take_check_seconds();
-  progress.compute_seconds =
-      step_seconds - progress.exposed_seconds - progress.data_seconds - progress.check_seconds;
+  // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
+  progress.compute_seconds = std::max(0.0, step_seconds - progress.exposed_seconds -
+                                               progress.data_seconds - progress.check_seconds);
   progress.resident_bytes = resident_bytes();
   progress.sent_bytes = transport_.bytes_sent() - sent_before;
   link_.report(progress);

@@ -4,6 +4,7 @@
 
     GANGWAY_BIN=build/release/bin exchange_faults.py [TRIES]      TRIES of each kind at random moments; 1 unless told
 """
+import fcntl
 import json
 import os
 import random
@@ -31,6 +32,7 @@ class Faults(Trainings):
                    "training.microbatches=4", "output.pictures_kimg=0", "output.tick_kimg=5", "checkpoint.every_kimg=20",
                    f"layout.transport={transport}", f"layout.timeout_seconds={TIMEOUT}"]
         self.log = self.folder / "log"
+        self.began = time.time()
         with open(self.log, "w") as log:
             process = subprocess.Popen([str(word) for word in command], cwd=self.folder, stdout=log, stderr=log,
                                        env=environment())
@@ -61,7 +63,7 @@ class Faults(Trainings):
         self.assertEqual(code, WORKER_LOST, words)
         self.assertRegex(words, rf"rank {victim}\b|worker {victim - 1}\b")
         self.assert_last_checkpoint_is_whole()
-        self.assert_no_segment_of(pids)
+        self.assert_nothing_is_left_of(pids)
 
     def wake(self, pid):
         """What a worker does that was given up and comes back: it may only end."""
@@ -78,11 +80,20 @@ class Faults(Trainings):
         code, out, err = self.call(GANGWAY, "checkpoints", "verify", "a")
         self.assertEqual(code, 0, out + err)
 
-    def assert_no_segment_of(self, pids):
-        mapped = [path for path in Path("/dev/shm").glob("gangway-*")]
-        self.assertFalse([path for path in mapped if path.stat().st_mtime > self.log.stat().st_ctime], mapped)
+    def assert_nothing_is_left_of(self, pids):
         for pid in pids:
             self.assertFalse(Path(f"/proc/{pid}").exists(), "a rank outlives its job")
+        left = [path for path in Path("/dev/shm").glob("gangway-*") if self.is_abandoned(path)]
+        self.assertFalse(left, "segments that no process holds")
+
+    def is_abandoned(self, path):
+        """Made since this job began, and locked by nobody: whoever makes a segment holds a lock on it (other jobs', too)."""
+        try:
+            with open(path, "r+") as segment:
+                fcntl.lockf(segment, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return path.stat().st_mtime > self.began
+        except (FileNotFoundError, BlockingIOError):
+            return False
 
     def check(self, transport, workers, blow):
         for attempt in range(TRIES):

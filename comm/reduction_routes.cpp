@@ -6,16 +6,6 @@
 namespace gangway::comm {
 namespace {
 
-std::vector<int> members_of(int host, const std::vector<int>& hosts) {
-  std::vector<int> members;
-  for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
-    if (hosts[worker] == host) {
-      members.push_back(static_cast<int>(worker));
-    }
-  }
-  return members;
-}
-
 /// Each host once, in the order of its first worker.
 std::vector<int> distinct(const std::vector<int>& hosts) {
   std::vector<int> found;
@@ -66,18 +56,28 @@ int delegate_for(std::size_t place, const std::vector<int>& members) {
 
 }  // namespace
 
+std::vector<int> workers_of(int host, const std::vector<int>& hosts) {
+  std::vector<int> members;
+  for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
+    if (hosts[worker] == host) {
+      members.push_back(static_cast<int>(worker));
+    }
+  }
+  return members;
+}
+
 ReductionRoutes routes_of(int worker, const std::vector<int>& hosts,
                           const std::vector<MicrobatchRange>& ranges, int num_microbatches) {
   const int own_host = hosts[static_cast<std::size_t>(worker)];
   ReductionRoutes routes;
-  routes.host_members = members_of(own_host, hosts);
+  routes.host_members = workers_of(own_host, hosts);
   routes.host_subtrees = subtrees_of(routes.host_members, ranges, num_microbatches);
   const std::size_t place = place_of(worker, routes.host_members);
   for (const int host : distinct(hosts)) {
     if (host == own_host) {
       continue;
     }
-    const std::vector<int> members = members_of(host, hosts);
+    const std::vector<int> members = workers_of(host, hosts);
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (delegate_for(i, routes.host_members) == worker) {
         routes.served.push_back(members[i]);
@@ -98,7 +98,7 @@ std::uint64_t bytes_between_hosts(const BucketPlan& plan, int worker, const std:
                                   WireFormat wire) {
   const int own_host = hosts[static_cast<std::size_t>(worker)];
   const std::uint64_t subtrees =
-      subtrees_of(members_of(own_host, hosts), ranges, num_microbatches).size();
+      subtrees_of(workers_of(own_host, hosts), ranges, num_microbatches).size();
   const std::uint64_t others = distinct(hosts).size() - 1;
   std::uint64_t bytes = 0;
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {

@@ -31,7 +31,11 @@ struct ReductionRoutes {
   std::vector<int> delegates;  ///< this worker's on every other host: they take its new weights
 };
 
-/// @param hosts   by worker: a number that is equal for workers of one host
+/// The workers of `host`, ascending.
+/// @param hosts  by worker: a number that is equal for workers of one host
+[[nodiscard]] std::vector<int> workers_of(int host, const std::vector<int>& hosts);
+
+/// @param hosts   as above
 /// @param ranges  by worker
 [[nodiscard]] ReductionRoutes routes_of(int worker, const std::vector<int>& hosts,
                                         const std::vector<MicrobatchRange>& ranges,

@@ -12,6 +12,7 @@
 #include "comm/calibrator.hpp"
 #include "comm/host_agreement.hpp"
 #include "comm/reducer.hpp"
+#include "comm/reduction_routes.hpp"
 #include "job/atomic_file.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
@@ -21,16 +22,6 @@ namespace {
 
 constexpr std::string_view kCalibrationFile = "calibration.json";
 constexpr std::size_t kMaxCalibrationBytes = std::size_t{1} << 16U;
-
-std::vector<int> members_with(int host, const std::vector<int>& hosts) {
-  std::vector<int> members;
-  for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
-    if (hosts[worker] == host) {
-      members.push_back(static_cast<int>(worker));
-    }
-  }
-  return members;
-}
 
 /// Cores that this process may use.
 std::size_t num_cores() {
@@ -105,8 +96,8 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
   }
   const auto me = static_cast<std::size_t>(transport.worker());
   const std::vector<int> hosts = sharing(kind, machines);
-  const std::vector<int> members = members_with(hosts[me], hosts);
-  const std::size_t beside = members_with(machines[me], machines).size();
+  const std::vector<int> members = comm::workers_of(hosts[me], hosts);
+  const std::size_t beside = comm::workers_of(machines[me], machines).size();
   // A core for each compute thread, and one for this worker's lane.
   const bool owns_core =
       num_cores() >= beside * (static_cast<std::size_t>(job.numerics.threads) + 1);

@@ -22,13 +22,7 @@ comm::ArenaLayout layout_of(std::size_t elements) {
 
 comm::HostGroup group_of(const comm::Transport& transport, const ReductionSetup& setup) {
   const int own = setup.hosts[static_cast<std::size_t>(transport.worker())];
-  std::vector<int> members;
-  for (int worker = 0; worker < transport.num_workers(); ++worker) {
-    if (setup.hosts[static_cast<std::size_t>(worker)] == own) {
-      members.push_back(worker);
-    }
-  }
-  return comm::HostGroup({.members = members,
+  return comm::HostGroup({.members = comm::workers_of(own, setup.hosts),
                           .worker = transport.worker(),
                           .epoch = transport.epoch(),
                           .token = setup.token,

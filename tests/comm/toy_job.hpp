@@ -141,16 +141,9 @@ inline std::string fresh_token() {
 /// The group of the transport's worker; not connected.
 inline HostGroup toy_host(const Transport& transport, const ToySetup& setup, std::size_t num_networks = 2) {
   const int worker = transport.worker();
-  std::vector<int> members;
-  for (int other = 0; other < static_cast<int>(setup.hosts.size()); ++other) {
-    if (setup.hosts[static_cast<std::size_t>(other)] == setup.hosts[static_cast<std::size_t>(worker)]) {
-      members.push_back(other);
-    }
-  }
-  if (members.empty()) {
-    members.push_back(worker);
-  }
-  return HostGroup({.members = members,
+  return HostGroup({.members = setup.hosts.empty()
+                                   ? std::vector<int>{worker}
+                                   : workers_of(setup.hosts[static_cast<std::size_t>(worker)], setup.hosts),
                     .worker = worker,
                     .epoch = transport.epoch(),
                     .token = setup.token,

@@ -118,14 +118,8 @@ std::vector<int> hosts_of(const Stretch& stretch) {
 }
 
 comm::HostGroup group_of(const std::vector<int>& hosts, int worker, const std::string& run) {
-  std::vector<int> members;
-  for (std::size_t other = 0; other < hosts.size(); ++other) {
-    if (hosts[other] == hosts[static_cast<std::size_t>(worker)]) {
-      members.push_back(static_cast<int>(other));
-    }
-  }
   return comm::HostGroup(
-      {.members = members,
+      {.members = comm::workers_of(hosts[static_cast<std::size_t>(worker)], hosts),
        .worker = worker,
        .token = "test" + std::to_string(getpid()) + "x" +
                 std::to_string(std::hash<std::string>{}(run)),

@@ -84,19 +84,27 @@ class FlippedBits(Trainings):
     def test_the_worker_whose_memory_changed_is_named(self):
         self.call(GANGWAY, "run", *JOB, "training.kimg=0.5", "-n", 1, "--run", "still")
         weights = tensor_bytes(next((self.folder / "runs").glob("*-still")))
-        needle = weights[:NEEDLE * FLOAT]
-        with open(self.folder / "said", "w") as said:
-            process = subprocess.Popen([GANGWAY, "run", *map(str, JOB), "training.kimg=1000000", "-n", "3", "--run", "run"],
-                                       cwd=self.folder, stdout=said, stderr=said, env=environment())
+        # A bit of worker 1's own slice that changes between its two sends leaves three versions, and nobody to
+        # name: seen about once in forty runs, so that the run is tried again.
+        for attempt in range(4):
+            said = self.said_by_a_run_with_flipped_bits(f"run{attempt}", weights)
+            if "no majority says which are right" not in said:
+                break
+        self.assertRegex(said, rf"after step \d+: '{TENSOR}' has other bits on worker 1 than on the other")
+
+    def said_by_a_run_with_flipped_bits(self, name, weights):
+        said = self.folder / f"{name}.said"
+        with open(said, "w") as output:
+            process = subprocess.Popen([GANGWAY, "run", *map(str, JOB), "training.kimg=1000000", "-n", "3", "--run", name],
+                                       cwd=self.folder, stdout=output, stderr=output, env=environment())
         self.addCleanup(lambda: process.poll() is None and process.send_signal(signal.SIGINT))
-        said = self.folder / "said"
         end = time.monotonic() + self.deadline
         while "\ntick 1 " not in said.read_text():
             self.assertIsNone(process.poll(), said.read_text())
             self.assertLess(time.monotonic(), end, said.read_text())
             time.sleep(0.02)
         pid = workers_in(self.folder)[1]
-        places = find_in_memory(pid, needle)
+        places = find_in_memory(pid, weights[:NEEDLE * FLOAT])
         self.assertTrue(places, "the weights are nowhere in memory")
         # What lies in a slice of another worker is overwritten with every update: it is tried again.
         while process.poll() is None:
@@ -109,7 +117,7 @@ class FlippedBits(Trainings):
                 pass  # it has ended
             time.sleep(0.003)
         self.assertEqual(process.returncode, 1, said.read_text())
-        self.assertRegex(said.read_text(), rf"after step \d+: '{TENSOR}' has other bits on worker 1 than on the other")
+        return said.read_text()
 
 
 def may_write_memory():

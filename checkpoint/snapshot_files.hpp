@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// What snapshots there are on this host, of the living and of the dead: found, verified, removed.
+// Called by a worker's start, by whoever ends a run and by `gangway doctor`. Any thread. What lies
+// in the files is believed only after it was checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/snapshot_memory.hpp"
+
+namespace gangway::checkpoint {
+
+/// Not "gangway-": those are segments that mean nothing without their process.
+inline constexpr std::string_view kSnapshotPrefix = "gangway.snap-";
+/// In a run directory: where snapshots lie when shared memory is too small.
+inline constexpr std::string_view kSnapshotsFolder = "snapshots";
+
+/// Shared memory and the run's own folder: where the snapshots of a run may lie.
+[[nodiscard]] std::vector<std::filesystem::path> snapshot_folders(
+    const std::filesystem::path& run_directory);
+
+/// A slot that claims to be whole; its header is sound, its data were not read.
+struct SnapshotEntry {
+  std::filesystem::path file;
+  std::filesystem::path run_directory;
+  std::string key;  ///< snapshot_key() of its run
+  SnapshotMoment moment;
+  int worker = 0;
+  int num_workers = 1;
+  int replica = 0;
+  std::size_t bytes = 0;   ///< of data
+  bool is_in_use = false;  ///< its process lives
+};
+
+/// Whole slots of the run `key` in `folders`, of all workers; the newest first, then by worker and
+/// replica. Others (empty, half written, foreign, damaged headers) are left out.
+[[nodiscard]] std::vector<SnapshotEntry> find_snapshots(
+    std::span<const std::filesystem::path> folders, const std::string& key);
+
+/// A worker's part, mapped for reading. Every length, name and hash was checked. What belongs to a
+/// living process may change meanwhile.
+class SnapshotFile {
+ public:
+  /// Reads everything. @throws CheckpointError naming the file and the piece.
+  explicit SnapshotFile(const std::filesystem::path& file);
+  SnapshotFile(SnapshotFile&&) noexcept;
+  SnapshotFile& operator=(SnapshotFile&&) noexcept;
+  ~SnapshotFile();
+
+  [[nodiscard]] const SnapshotEntry& entry() const;
+  /// In the order of the SnapshotMemory that wrote them.
+  [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const;
+  [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
+  [[nodiscard]] PieceHash hash(std::size_t piece) const;
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+/// The same moment of all workers.
+struct CompleteSnapshot {
+  SnapshotMoment moment;
+  int num_workers = 1;
+  std::vector<SnapshotFile> parts;  ///< by worker
+};
+
+/// The newest moment whose parts 0 … n-1 all exist and verify; a damaged part is replaced by a
+/// replica where there is one. Each refused moment or part costs one line to `warn` that names the
+/// damage and what is used instead. Nothing when there is none.
+/// @param newer_than  moments up to this step are of no use (a checkpoint is as new)
+[[nodiscard]] std::optional<CompleteSnapshot> newest_complete(
+    std::span<const std::filesystem::path> folders, const std::string& key,
+    const std::function<void(std::string)>& warn, std::int64_t newer_than = -1);
+
+/// Removes the slots of the run `key` whose process no longer lives; the living remove their own
+/// (SnapshotMemory::remove). Called when a job has ended well. @return how many.
+std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
+                             const std::string& key);
+
+/// What reap_snapshots() found.
+struct ReapedSnapshots {
+  std::size_t removed = 0;
+  std::size_t removed_bytes = 0;
+  std::size_t kept = 0;  ///< of runs that can go on from them, or in use
+  std::size_t kept_bytes = 0;
+};
+
+/// Removes slots of dead processes whose run directory is gone or whose run has ended well, and
+/// those that never got a header. All others stay: a run may be resumed from them.
+ReapedSnapshots reap_snapshots(const std::filesystem::path& folder);
+
+}  // namespace gangway::checkpoint

@@ -49,6 +49,12 @@ struct FileIdentity {
 [[nodiscard]] FileReport write_worker_file(const std::filesystem::path& temporary,
                                            const FileIdentity& identity,
                                            std::span<const TensorRecord> tensors);
+/// The same for a state in pieces: direct I/O where the file system takes it, no copy larger than a
+/// chunk. Beside the file goes a record of its pieces' hashes and chunk sums, which
+/// commit_checkpoint moves into the manifest.
+[[nodiscard]] FileReport write_worker_pieces(const std::filesystem::path& temporary,
+                                             const FileIdentity& identity,
+                                             std::span<const PieceRecord> pieces);
 
 /// Checks that every file of the manifest is there with its size, names the manifest's step and
 /// epoch, and holds tensors that no other holds; writes the manifest; gives the folder its final
@@ -106,10 +112,18 @@ struct Found {
   Manifest manifest;
 };
 
+/// What is looked at before a checkpoint is taken for sound.
+enum class Depth {
+  kStructure,  ///< manifest, sizes, headers: for a load that verifies each chunk as it reads it
+  kContents,   ///< every byte
+};
+
 /// Verifies the newest, then the one before, and so on. Each refused one costs one line to `warn`
 /// that names the damage and what is used instead. Nothing when none is valid.
+/// @param before  only checkpoints of earlier steps: the one of that step was found damaged since
 [[nodiscard]] std::optional<Found> newest_valid(const std::filesystem::path& checkpoints_dir,
-                                                const Warn& warn);
+                                                const Warn& warn, Depth depth = Depth::kContents,
+                                                std::optional<std::int64_t> before = {});
 
 /// Deletes all but the `keep` newest complete checkpoints. Only folders that carry a sound manifest
 /// and nothing foreign are touched; nothing newer than a kept one is. @pre keep >= 1. @return what

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/stored_tensor.hpp"
+
 namespace gangway::checkpoint {
 
 inline constexpr int kFormatVersion = 1;
@@ -21,7 +23,8 @@ struct ManifestFile {
   std::string name;  ///< worker_file_name(worker, files.size())
   int worker = 0;
   std::uint64_t bytes = 0;
-  std::string xxh3_128;  ///< of the whole file, 32 hexadecimal digits
+  std::string xxh3_128;  ///< as the worker reported it (FileReport); not written since format 2
+  std::vector<std::uint32_t> chunk_crc32c;  ///< of every kChunkBytes; commit_checkpoint fills it in
 };
 
 /// A decision that changed the job and that a replay has to repeat (none exist in version 1).
@@ -48,6 +51,7 @@ struct Manifest {
   std::map<std::string, std::string> software;  ///< "gangway": "0.1.0", "torch": …
   std::string created;                          ///< RFC 3339, UTC: rfc3339()
   std::vector<ManifestFile> files;              ///< by worker: 0, 1, …
+  std::vector<StoredTensor> tensors;  ///< by name; commit_checkpoint fills it in; format 1: empty
   std::vector<ManifestEvent> events;
   std::int64_t tensor_count =
       0;  ///< over all files; commit_checkpoint fills in these two from the files

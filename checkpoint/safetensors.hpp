@@ -13,11 +13,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "checkpoint/element_type.hpp"
 
 namespace gangway::checkpoint {
 
@@ -28,28 +29,6 @@ inline constexpr std::size_t kMaxRank = 16;
 /// The data section starts at a multiple of this: the header is padded with spaces, which the
 /// format allows.
 inline constexpr std::size_t kDataAlignment = 4096;
-
-enum class ElementType {
-  kF64,
-  kF32,
-  kF16,
-  kBF16,
-  kI64,
-  kI32,
-  kI16,
-  kI8,
-  kU64,
-  kU32,
-  kU16,
-  kU8,
-  kBool
-};
-
-/// Bytes of one element.
-[[nodiscard]] std::size_t item_size(ElementType type);
-/// As the format writes it: "F32", "U8", "BOOL" …
-[[nodiscard]] std::string_view type_name(ElementType type);
-[[nodiscard]] std::optional<ElementType> parse_type(std::string_view name);
 
 /// One tensor: row-major, little-endian, no gaps. `bytes` is borrowed: from the caller when
 /// writing, from the SafetensorsFile when reading (no alignment is promised then). Rank 0 is a

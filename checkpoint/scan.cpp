@@ -214,10 +214,14 @@ Manifest verify_checkpoint(const fs::path& checkpoint) {
   return manifest;
 }
 
-std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn) {
+std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth /*all*/,
+                                  std::optional<std::int64_t> before) {
   std::vector<std::string> refused;
   std::optional<Found> found;
   for (const auto& [step, path] : step_folders(checkpoints_dir)) {
+    if (before && step >= *before) {
+      continue;
+    }
     try {
       found = Found{.path = path, .step = step, .manifest = verify_checkpoint(path)};
       break;

@@ -46,12 +46,15 @@ struct SnapshotEntry {
 [[nodiscard]] std::vector<SnapshotEntry> find_snapshots(
     std::span<const std::filesystem::path> folders, const std::string& key);
 
-/// A worker's part, mapped for reading. Every length, name and hash was checked. What belongs to a
-/// living process may change meanwhile.
+/// What is compared with its hash when a part is opened; the structure always is.
+enum class VerifyPieces { kAll, kLater };
+
+/// A worker's part, mapped for reading. What belongs to a living process may change meanwhile.
 class SnapshotFile {
  public:
-  /// Reads everything. @throws CheckpointError naming the file and the piece.
-  explicit SnapshotFile(const std::filesystem::path& file);
+  /// @throws CheckpointError naming the file and the piece.
+  explicit SnapshotFile(const std::filesystem::path& file,
+                        VerifyPieces verify = VerifyPieces::kAll);
   SnapshotFile(SnapshotFile&&) noexcept;
   SnapshotFile& operator=(SnapshotFile&&) noexcept;
   ~SnapshotFile();
@@ -61,6 +64,8 @@ class SnapshotFile {
   [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const;
   [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
+  /// Reads one piece. @throws CheckpointError where it is not what its hash says.
+  void verify(std::size_t piece) const;
 
  private:
   struct Content;
@@ -74,7 +79,7 @@ struct CompleteSnapshot {
   std::vector<SnapshotFile> parts;  ///< by worker
 };
 
-/// The newest moment whose parts 0 … n-1 all exist and verify; a damaged part is replaced by a
+/// The newest moment whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is replaced by a
 /// replica where there is one. Each refused moment or part costs one line to `warn` that names the
 /// damage and what is used instead. Nothing when there is none.
 /// @param newer_than  moments up to this step are of no use (a checkpoint is as new)

@@ -16,15 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.hpp"
+#include "checkpoint/stored_tensor.hpp"
 
 namespace gangway::checkpoint {
-
-/// How a tensor's elements lie in memory.
-enum class StoredOrder : std::uint8_t {
-  kRowMajor,
-  kChannelsLast,  ///< of the four axes [N, C, H, W], C varies fastest
-};
 
 /// A tensor, or the elements [begin, end) of it, counted in its stored order.
 struct SnapshotPiece {

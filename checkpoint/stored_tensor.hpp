@@ -15,7 +15,7 @@
 namespace gangway::checkpoint {
 
 /// How a tensor's elements follow one another in its pieces.
-enum class StoredOrder {
+enum class StoredOrder : std::uint8_t {
   kRowMajor,
   kChannelsLast,  ///< four axes N, C, H, W, stored N, H, W, C
 };

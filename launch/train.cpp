@@ -44,9 +44,6 @@ void choose_message_paths() {
   // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
   // and that allows 2^23 - 1 only.
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
-  // Over TCP large messages as plain sends: "put", the default, carries about half of a link's rate
-  // where both directions are busy (Open MPI 4.1.4: docs/measurements.md).
-  ::setenv("OMPI_MCA_btl_tcp_flags", "send", /*overwrite=*/0);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What each host of a played cluster sends in a training: the bytes of the formula, whatever the number of its workers.
 
-    GANGWAY_BIN=$PWD/build/release/bin wire_bytes.py [unittest arguments]        exit code 77: this machine plays no cluster
+    GANGWAY_BIN=$PWD/build/release/bin wire_bytes.py [unittest arguments]        exit code 77: no cluster here
 
 The formula is written here a second time, from docs/communication.md, for the networks of examples/ring8.yaml.
 """

@@ -79,9 +79,9 @@ struct CompleteSnapshot {
   std::vector<SnapshotFile> parts;  ///< by worker
 };
 
-/// The newest moment whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is replaced by a
-/// replica where there is one. Each refused moment or part costs one line to `warn` that names the
-/// damage and what is used instead. Nothing when there is none.
+/// The newest moment whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is
+/// replaced by a replica where there is one. Each refused moment or part costs one line to `warn`
+/// that names the damage and what is used instead. Nothing when there is none.
 /// @param newer_than  moments up to this step are of no use (a checkpoint is as new)
 [[nodiscard]] std::optional<CompleteSnapshot> newest_complete(
     std::span<const std::filesystem::path> folders, const std::string& key,

@@ -79,6 +79,8 @@ class PinnedSnapshot {
   /// Index as given to the constructor of SnapshotMemory.
   [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
+  /// All pieces with their hashes, as write_worker_pieces() takes them; they borrow from this.
+  [[nodiscard]] std::vector<PieceRecord> records() const;
   /// All pieces by descending item size, then name, then begin, without gaps: the data of a
   /// safetensors file. Starts at a page; zeroes follow up to the next page.
   [[nodiscard]] std::span<const std::byte> data() const;

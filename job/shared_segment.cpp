@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "job/errors.hpp"
+#include "job/file_claim.hpp"
 
 namespace gangway {
 namespace {
@@ -26,25 +27,6 @@ constexpr int kAttempts = 10;  // to take over a name that was left
       "{}: shared memory cannot be {}: {}; mount a tmpfs on {}, or set "
       "layout.transport=mpi",
       path.string(), what, std::generic_category().message(error), path.parent_path().string()));
-}
-
-struct flock whole_file() {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  return lock;
-}
-
-/// The claim on a segment: a lock of the open file (not of the process), so that one process may
-/// have several and it ends when the last process that has the file open dies.
-bool claim(const FileDescriptor& file) {
-  struct flock lock = whole_file();
-  return ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0;
-}
-
-bool is_claimed(const FileDescriptor& file) {
-  struct flock lock = whole_file();  // asked for, not taken: nobody is kept from claiming it
-  return ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 [[noreturn]] void fail_too_small(const fs::path& path, std::size_t bytes) {

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/snapshot_files.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checkpoint/snapshot_slot.hpp"
+#include "checkpoint/snapshot_slot_file.hpp"
+#include "checkpoint/strict_json.hpp"
+#include "job/errors.hpp"
+#include "job/run_directory.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Warn = std::function<void(std::string)>;
+
+std::span<const std::byte> span_of(const MappedMemory& memory) {
+  return {static_cast<const std::byte*>(memory.get().data), memory.get().bytes};
+}
+
+/// Files whose names are ours, of one run or (key empty) of all.
+std::vector<fs::path> slot_files(std::span<const fs::path> folders, const std::string& key) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders) {
+    std::error_code failure;
+    for (auto entry = fs::directory_iterator(folder, failure);
+         !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+      const auto found = key_in_slot_name(entry->path().filename().string());
+      if (found && (key.empty() || *found == key)) {
+        files.push_back(entry->path());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+SnapshotEntry entry_of(const ParsedSlot& slot, const fs::path& file) {
+  return {.file = file,
+          .run_directory = slot.run_directory,
+          .key = key_of(slot.run_directory, slot.job_fingerprint),
+          .moment = {.step = slot.header.step, .epoch = slot.header.epoch},
+          .worker = static_cast<int>(slot.header.worker),
+          .num_workers = static_cast<int>(slot.header.num_workers),
+          .replica = static_cast<int>(slot.header.replica),
+          .bytes = slot.layout.data_bytes,
+          .is_in_use = owner_of_slot(file) == SlotOwner::kLiving};
+}
+
+/// The entry of a whole slot; nothing of one that is empty or half written.
+/// @throws CheckpointError where it is damaged or another run's.
+std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string& key) {
+  const MappedMemory memory = map_slot_file(file);
+  if (is_unfinished_slot(span_of(memory))) {
+    return std::nullopt;
+  }
+  const ParsedSlot slot = parse_slot(span_of(memory), file.string());
+  if (!moment_of(slot, span_of(memory), file.string())) {
+    return std::nullopt;
+  }
+  SnapshotEntry entry = entry_of(slot, file);
+  if (entry.key != key) {
+    throw CheckpointError(
+        fmt::format("{}: damaged snapshot: of the run '{}', which its name does "
+                    "not say",
+                    file.string(), printable(slot.run_directory)));
+  }
+  return entry;
+}
+
+bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
+  return std::tuple(b.moment, a.num_workers, a.worker, a.replica) <
+         std::tuple(a.moment, b.num_workers, b.worker, b.replica);
+}
+
+std::vector<SnapshotEntry> find_and_warn(std::span<const fs::path> folders, const std::string& key,
+                                         const Warn& warn) {
+  std::vector<SnapshotEntry> entries;
+  for (const fs::path& file : slot_files(folders, key)) {
+    try {
+      if (auto entry = read_entry(file, key)) {
+        entries.push_back(std::move(*entry));
+      }
+    } catch (const CheckpointError& error) {
+      warn(error.what());
+    }
+  }
+  std::sort(entries.begin(), entries.end(), is_before);
+  return entries;
+}
+
+/// The parts of one moment. @throws CheckpointError naming what is missing or damaged.
+std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const Warn& warn) {
+  std::vector<SnapshotFile> parts;
+  const int num_workers = group.front().num_workers;
+  for (int worker = 0; worker < num_workers; ++worker) {
+    std::string damage;
+    for (const SnapshotEntry& entry : group) {
+      if (entry.worker != worker || static_cast<int>(parts.size()) > worker) {
+        continue;
+      }
+      try {
+        parts.emplace_back(entry.file);
+        if (!damage.empty()) {
+          warn(fmt::format("{}; its replica {} is used instead", damage, entry.file.string()));
+        }
+      } catch (const CheckpointError& error) {
+        damage = error.what();
+      }
+    }
+    if (static_cast<int>(parts.size()) <= worker) {
+      throw CheckpointError(!damage.empty()
+                                ? damage
+                                : fmt::format("snapshot of step {}: the part of worker {} of {} is "
+                                              "not on this host",
+                                              group.front().moment.step, worker, num_workers));
+    }
+  }
+  return parts;
+}
+
+/// Whether nobody can go on from it any more.
+bool is_done_with(const fs::path& run_directory) {
+  std::error_code error;
+  if (!fs::is_directory(run_directory, error)) {
+    return true;
+  }
+  try {
+    const auto status = read_status(run_directory);
+    return status && status->exit_code == static_cast<int>(ExitCode::kDone);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whether the file may go: it has no sound header, or its run is over.
+bool is_reapable(const fs::path& file) {
+  try {
+    const MappedMemory memory = map_slot_file(file);
+    const auto bytes = span_of(memory);
+    SlotHeader header;
+    if (bytes.size() >= sizeof header) {
+      std::memcpy(&header, bytes.data(), sizeof header);
+      const bool is_of_another_version =
+          header.magic != kSlotMagic &&
+          std::equal(kSlotMagic.begin(), kSlotMagic.end() - 2, header.magic.begin());
+      if (is_of_another_version) {
+        return false;
+      }
+    }
+    return is_done_with(parse_slot(bytes, file.string()).run_directory);
+  } catch (const CheckpointError&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> snapshot_folders(const fs::path& run_directory) {
+  return {kSharedMemoryFolder, run_directory / kSnapshotsFolder};
+}
+
+std::vector<SnapshotEntry> find_snapshots(std::span<const fs::path> folders,
+                                          const std::string& key) {
+  return find_and_warn(folders, key, [](const std::string&) {});
+}
+
+struct SnapshotFile::Content {
+  MappedMemory memory;
+  ParsedSlot slot;
+  SnapshotEntry entry;
+};
+
+SnapshotFile::SnapshotFile(const fs::path& file, VerifyPieces verify)
+    : content_(std::make_unique<Content>()) {
+  content_->memory = map_slot_file(file);
+  const auto bytes = span_of(content_->memory);
+  content_->slot = parse_slot(bytes, file.string());
+  if (!moment_of(content_->slot, bytes, file.string())) {
+    throw CheckpointError(fmt::format("{}: half a snapshot: its process died", file.string()));
+  }
+  content_->entry = entry_of(content_->slot, file);
+  for (std::size_t piece = 0; verify == VerifyPieces::kAll && piece < pieces().size(); ++piece) {
+    this->verify(piece);
+  }
+}
+
+SnapshotFile::SnapshotFile(SnapshotFile&&) noexcept = default;
+SnapshotFile& SnapshotFile::operator=(SnapshotFile&&) noexcept = default;
+SnapshotFile::~SnapshotFile() = default;
+
+const SnapshotEntry& SnapshotFile::entry() const { return content_->entry; }
+
+const std::vector<SnapshotPiece>& SnapshotFile::pieces() const { return content_->slot.pieces; }
+
+std::span<const std::byte> SnapshotFile::bytes(std::size_t piece) const {
+  return span_of(content_->memory)
+      .subspan(content_->slot.layout.data_offset + content_->slot.layout.offsets.at(piece),
+               content_->slot.pieces.at(piece).bytes());
+}
+
+PieceHash SnapshotFile::hash(std::size_t piece) const {
+  PieceHash hash;
+  const auto from =
+      span_of(content_->memory)
+          .subspan(content_->slot.layout.hashes_offset + piece * sizeof hash, sizeof hash);
+  std::memcpy(&hash, from.data(), sizeof hash);
+  return hash;
+}
+
+void SnapshotFile::verify(std::size_t piece) const {
+  if (hash_bytes(bytes(piece)) != hash(piece)) {
+    throw CheckpointError(
+        fmt::format("{}: damaged snapshot of step {}: '{}' is not what its hash "
+                    "says",
+                    entry().file.string(), entry().moment.step, pieces()[piece].name));
+  }
+}
+
+std::optional<CompleteSnapshot> newest_complete(std::span<const fs::path> folders,
+                                                const std::string& key, const Warn& warn,
+                                                std::int64_t newer_than) {
+  const std::vector<SnapshotEntry> entries = find_and_warn(folders, key, warn);
+  for (auto first = entries.begin(); first != entries.end();) {
+    const auto last = std::find_if(first, entries.end(), [&](const SnapshotEntry& entry) {
+      return entry.moment != first->moment || entry.num_workers != first->num_workers;
+    });
+    if (first->moment.step > newer_than) {
+      try {
+        return CompleteSnapshot{.moment = first->moment,
+                                .num_workers = first->num_workers,
+                                .parts = open_parts({first, last}, warn)};
+      } catch (const CheckpointError& error) {
+        warn(fmt::format("{}; an older state is used", error.what()));
+      }
+    }
+    first = last;
+  }
+  return std::nullopt;
+}
+
+std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key) {
+  const std::vector<fs::path> files = slot_files(folders, key);
+  return static_cast<std::size_t>(std::count_if(
+      files.begin(), files.end(), [](const fs::path& file) { return remove_slot_file(file); }));
+}
+
+ReapedSnapshots reap_snapshots(const fs::path& folder) {
+  ReapedSnapshots reaped;
+  for (const fs::path& file : slot_files(std::span(&folder, 1), {})) {
+    std::error_code error;
+    const auto bytes = static_cast<std::size_t>(fs::file_size(file, error));
+    const SlotOwner owner = owner_of_slot(file);
+    if (error || owner == SlotOwner::kGone) {
+      continue;  // gone meanwhile, or another user's
+    }
+    // It is examined without being claimed, then claimed and removed: a run that takes it over in
+    // between has the claim, and keeps it.
+    const bool is_removed =
+        owner == SlotOwner::kDead && is_reapable(file) && remove_slot_file(file);
+    (is_removed ? reaped.removed : reaped.kept) += 1;
+    (is_removed ? reaped.removed_bytes : reaped.kept_bytes) += bytes;
+  }
+  return reaped;
+}
+
+}  // namespace gangway::checkpoint

@@ -13,6 +13,9 @@
 #include "checkpoint/hash.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/owner.hpp"
+#include "checkpoint/state_index.hpp"
+#include "checkpoint/strict_json.hpp"
+#include "checkpoint/tensor_list.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::checkpoint {
@@ -56,6 +59,35 @@ void write_manifest(const fs::path& directory, const Manifest& manifest) {
         fmt::format("{}: cannot be renamed: {}", unfinished.string(), cause_of(error)));
   }
   sync_directory(directory);
+}
+
+/// Moves what the workers recorded about their files into the manifest, after checking it against
+/// what they reported and against the files.
+void adopt_records(const fs::path& temporary, Manifest& manifest) {
+  require_files(temporary, manifest);
+  std::vector<WorkerRecord> records;
+  for (ManifestFile& file : manifest.files) {
+    const fs::path path = temporary / record_name(file.name);
+    const std::string text = read_small_file(path, kMaxManifestBytes);
+    if (hash_of(text) != file.xxh3_128) {
+      throw CheckpointError(fmt::format("{}: its content hashes to {}, worker {} reported {}",
+                                        path.string(), hash_of(text), file.worker, file.xxh3_128));
+    }
+    records.push_back(parse_record(text, static_cast<int>(records.size()), path.string()));
+    if (records.back().file != file.name || records.back().bytes != file.bytes) {
+      throw CheckpointError(fmt::format("{}: is of '{}' of {} bytes, not of '{}' of {}",
+                                        path.string(), printable(records.back().file),
+                                        records.back().bytes, file.name, file.bytes));
+    }
+    file.chunk_crc32c = records.back().chunk_crc32c;
+  }
+  manifest.tensors = join_records(records, temporary.string());
+  manifest.tensor_count = static_cast<std::int64_t>(manifest.tensors.size());
+  require_covered(manifest, temporary.string());
+  (void)index_state(temporary, manifest);
+  for (const ManifestFile& file : manifest.files) {
+    (void)::unlink((temporary / record_name(file.name)).c_str());
+  }
 }
 
 enum class Existing { kNone, kKeepIt };
@@ -120,32 +152,12 @@ fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
   return temporary;
 }
 
-FileReport write_worker_file(const fs::path& temporary, const FileIdentity& identity,
-                             std::span<const TensorRecord> tensors) {
-  if (identity.worker < 0 || identity.worker >= identity.num_workers) {
-    throw InvariantError(
-        fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
-  }
-  const std::map<std::string, std::string> metadata{
-      {"format", "pt"},
-      {"gangway.step", fmt::format("{}", identity.step)},
-      {"gangway.epoch", fmt::format("{}", identity.epoch)},
-      {"gangway.worker", fmt::format("{}", identity.worker)},
-      {"gangway.workers", fmt::format("{}", identity.num_workers)}};
-  FileReport report = write_safetensors(
-      temporary / worker_file_name(identity.worker, identity.num_workers), tensors, metadata);
-  sync_directory(temporary);
-  return report;
-}
-
 fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const Warn& warn) {
   if (parse_temporary_name(last_component(temporary)) != manifest.step) {
     throw InvariantError(
         fmt::format("{}: is not a temporary folder of step {}", temporary.string(), manifest.step));
   }
-  const TensorInventory inventory = take_inventory(temporary, manifest);
-  manifest.tensor_count = inventory.count;
-  manifest.tensor_names_xxh3_128 = inventory.names_xxh3_128;
+  adopt_records(temporary, manifest);
   if (manifest.checkpoint_id.empty()) {
     manifest.checkpoint_id = content_id(manifest);
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/digest.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
-#include "checkpoint/directory.hpp"
+#include "checkpoint/crc32c.hpp"
 #include "checkpoint/hash.hpp"
+#include "checkpoint/stored_state.hpp"
 
 namespace gangway::checkpoint {
 
@@ -19,23 +22,42 @@ void add_text(Hasher& hasher, std::string_view text) {
   hasher.update(text);
 }
 
+/// Row-major. What is stored so is read a chunk at a time, the rest a tensor at a time.
+void add_values(Hasher& hasher, StoredState& state, const StoredTensor& tensor) {
+  const std::size_t item = item_size(tensor.type);
+  const std::uint64_t elements = tensor.num_elements();
+  const std::uint64_t at_once =
+      tensor.order == StoredOrder::kRowMajor ? kChunkBytes / item : elements;
+  std::vector<std::byte> bytes;
+  for (std::uint64_t begin = 0; begin < elements; begin += at_once) {
+    const std::uint64_t end = std::min(begin + at_once, elements);
+    bytes.resize(static_cast<std::size_t>(end - begin) * item);
+    if (tensor.order == StoredOrder::kRowMajor) {
+      state.read_elements(tensor, begin, end, bytes);
+    } else {
+      state.read_row_major(tensor, bytes);
+    }
+    hasher.update(std::span<const std::byte>(bytes));
+  }
+}
+
 }  // namespace
 
 std::string digest(const std::filesystem::path& checkpoint) {
-  const CheckpointReader reader(checkpoint);
+  StoredState state(checkpoint);
   Hasher hasher;
   add_text(hasher, "gangway-digest");
   hasher.update(kDigestVersion);
-  add_text(hasher, reader.manifest().numerics);
-  hasher.update(static_cast<std::uint64_t>(reader.manifest().step));
-  for (const TensorRecord* tensor : reader.tensors()) {
-    add_text(hasher, tensor->name);
-    add_text(hasher, type_name(tensor->type));
-    hasher.update(static_cast<std::uint64_t>(tensor->shape.size()));
-    for (const std::int64_t extent : tensor->shape) {
+  add_text(hasher, state.manifest().numerics);
+  hasher.update(static_cast<std::uint64_t>(state.manifest().step));
+  for (const StoredTensor& tensor : state.tensors()) {
+    add_text(hasher, tensor.name);
+    add_text(hasher, type_name(tensor.type));
+    hasher.update(static_cast<std::uint64_t>(tensor.shape.size()));
+    for (const std::int64_t extent : tensor.shape) {
       hasher.update(static_cast<std::uint64_t>(extent));
     }
-    hasher.update(tensor->bytes);
+    add_values(hasher, state, tensor);
   }
   return hasher.hex();
 }

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +23,7 @@
 
 #include "checkpoint/manifest.hpp"
 #include "checkpoint/safetensors.hpp"
+#include "checkpoint/stored_tensor.hpp"
 
 namespace gangway::checkpoint {
 
@@ -70,17 +71,6 @@ std::filesystem::path commit_checkpoint(const std::filesystem::path& temporary, 
 /// Removes a folder from begin_checkpoint and our files in it; never throws for what is already
 /// gone.
 void discard_temporary(const std::filesystem::path& temporary);
-
-/// What all files together hold.
-struct TensorInventory {
-  std::int64_t count = 0;
-  std::string names_xxh3_128;
-};
-/// Opens all `files` in `directory` and checks them against one another: identities, no tensor
-/// twice.
-/// @throws CheckpointError naming file and tensor.
-[[nodiscard]] TensorInventory take_inventory(const std::filesystem::path& directory,
-                                             const Manifest& manifest);
 
 enum class CheckpointStatus {
   kComplete,  ///< manifest sound, all files there with their sizes (contents not read)
@@ -136,25 +126,31 @@ std::vector<std::filesystem::path> remove_old(const std::filesystem::path& check
 std::vector<std::filesystem::path> remove_stale_temporaries(
     const std::filesystem::path& checkpoints_dir);
 
-/// All files of a verified checkpoint, opened: find a tensor wherever it is.
+/// Whole tensors of a checkpoint, row-major, for those who want a few: what was asked for once is
+/// kept in memory. Loads that care for memory or bandwidth use checkpoint/stored_state.hpp. Any
+/// thread may ask.
 class CheckpointReader {
  public:
-  /// Verifies first. @throws CheckpointError.
+  /// As StoredState: structure now, values when they are asked for. @throws CheckpointError.
   explicit CheckpointReader(const std::filesystem::path& checkpoint);
+  ~CheckpointReader();
+  CheckpointReader(CheckpointReader&&) noexcept;
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;
+  CheckpointReader(const CheckpointReader&) = delete;
+  CheckpointReader& operator=(const CheckpointReader&) = delete;
 
-  [[nodiscard]] const Manifest& manifest() const { return manifest_; }
-  /// Sorted by name, over all files.
+  [[nodiscard]] const Manifest& manifest() const;
+  /// Sorted by name, over all files: reads everything. @throws CheckpointError naming file, tensor
+  /// and chunk, here and below.
   [[nodiscard]] std::vector<const TensorRecord*> tensors() const;
   /// Null when no file holds it.
   [[nodiscard]] const TensorRecord* find(std::string_view name) const;
-  /// @throws CheckpointError naming checkpoint and tensor when it is missing.
+  /// @throws CheckpointError naming checkpoint and tensor also when it is missing.
   [[nodiscard]] const TensorRecord& require(std::string_view name) const;
 
  private:
-  std::filesystem::path path_;
-  Manifest manifest_;
-  std::vector<SafetensorsFile> files_;
-  std::map<std::string, const TensorRecord*, std::less<>> by_name_;
+  struct Content;
+  std::unique_ptr<Content> content_;
 };
 
 }  // namespace gangway::checkpoint

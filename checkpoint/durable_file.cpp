@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <new>
 #include <system_error>
 #include <vector>
 
@@ -31,11 +33,37 @@ auto uninterrupted(Call call) {
   return result;
 }
 
+enum class Direct { kOff, kOn };
+
+/// False where the file system does not take direct I/O.
+bool set_direct(int fd, Direct direct) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 &&
+         ::fcntl(fd, F_SETFL, direct == Direct::kOn ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+bool is_direct(const OpenFile& file) {
+  const int flags = ::fcntl(file.fd.get(), F_GETFL);
+  return flags >= 0 && (flags & O_DIRECT) != 0;
+}
+
 }  // namespace
+
+AlignedBuffer::AlignedBuffer(std::size_t bytes)
+    : memory_(static_cast<std::byte*>(std::aligned_alloc(
+          kDirectAlignment, (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment))),
+      size_(bytes) {
+  if (memory_ == nullptr) {
+    throw std::bad_alloc();
+  }
+}
+
+void AlignedBuffer::Free::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
 std::string cause_of(int error_number) { return std::generic_category().message(error_number); }
 
-NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes) : path_(std::move(path)) {
+NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching)
+    : path_(std::move(path)) {
   fd_ = FileDescriptor(uninterrupted([&] {
     return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   }));
@@ -49,6 +77,7 @@ NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes) : path_(std::m
     (void)::unlink(path_.c_str());
     throw;
   }
+  is_direct_ = caching == Caching::kDirect && set_direct(fd_.get(), Direct::kOn);
 }
 
 NewFile::~NewFile() {
@@ -89,10 +118,31 @@ void NewFile::reserve(std::uint64_t bytes) const {
   }
 }
 
+void NewFile::leave_direct() {
+  if (!set_direct(fd_.get(), Direct::kOff)) {
+    fail("cannot leave direct I/O", errno);
+  }
+  is_direct_ = false;
+}
+
+std::span<const std::byte> NewFile::writable_part(std::span<const std::byte> bytes) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % kDirectAlignment == 0 &&
+                          bytes.size() >= kDirectAlignment;
+  if (is_direct_ && !is_aligned) {
+    leave_direct();  // the end of a file, or a short write before
+  }
+  return is_direct_ ? bytes.first(bytes.size() / kDirectAlignment * kDirectAlignment) : bytes;
+}
+
 void NewFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
+    const std::span<const std::byte> part = writable_part(bytes);
     const ssize_t written =
-        uninterrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
+        uninterrupted([&] { return ::write(fd_.get(), part.data(), part.size()); });
+    if (written < 0 && errno == EINVAL && is_direct_) {
+      leave_direct();  // some file systems take the flag and refuse the write
+      continue;
+    }
     if (written <= 0) {
       fail("cannot write", written == 0 ? EIO : errno);
     }
@@ -100,8 +150,8 @@ void NewFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void NewFile::finish() {
-  if (uninterrupted([&] { return ::fsync(fd_.get()); }) != 0) {
+void NewFile::finish(Durability durability) {
+  if (durability == Durability::kNow && uninterrupted([&] { return ::fsync(fd_.get()); }) != 0) {
     fail("cannot sync to disk", errno);
   }
   // Linux frees the descriptor even when close reports an error, EINTR included.
@@ -147,11 +197,18 @@ OpenFile open_regular_file(const std::filesystem::path& path) {
   return file;
 }
 
+void prefer_direct(const OpenFile& file) { (void)set_direct(file.fd.get(), Direct::kOn); }
+
 void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,
                   const std::filesystem::path& path) {
   while (!out.empty()) {
     const ssize_t got = uninterrupted(
         [&] { return ::pread(file.fd.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
+    // Direct reads have rules (alignment of what is left after a short read, say); the cache has
+    // none.
+    if (got < 0 && errno == EINVAL && is_direct(file) && set_direct(file.fd.get(), Direct::kOff)) {
+      continue;
+    }
     if (got < 0) {
       throw CheckpointError(
           fmt::format("{}: cannot be read at byte {}: {}", path.string(), offset, cause_of(errno)));

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,28 +18,65 @@ namespace gangway::checkpoint {
 /// "No space left on device" for an errno value.
 [[nodiscard]] std::string cause_of(int error_number);
 
+/// Addresses, sizes and offsets of direct I/O are multiples of this (of the block, on every disk
+/// that we know of).
+inline constexpr std::size_t kDirectAlignment = 4096;
+
+/// Whether the kernel keeps a copy of what is read or written.
+enum class Caching {
+  kPages,
+  kDirect,  ///< where the file system takes it; kPages where not
+};
+
+/// When a file is to be on the disk.
+enum class Durability {
+  kNow,
+  kWhenever,  ///< nothing is lost with it
+};
+
+/// Memory for direct I/O.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  /// @throws std::bad_alloc.
+  explicit AlignedBuffer(std::size_t bytes);
+  [[nodiscard]] std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::size_t size_ = 0;
+};
+
 /// A file that did not exist before. Removed again unless finish() succeeded.
 class NewFile {
  public:
   /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; a full disk
   /// says what is needed and what is free.
-  NewFile(std::filesystem::path path, std::uint64_t bytes);
+  NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching = Caching::kPages);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  /// Appends. @throws EnvironmentError.
+  /// Appends. Goes past the kernel's cache as long as all is aligned. @throws EnvironmentError.
   void write(std::span<const std::byte> bytes);
-  /// Syncs and closes. After a failed sync the content is lost for good (the kernel marks the pages
-  /// clean), so the file is removed and never synced again. @throws EnvironmentError.
-  void finish();
+  /// Syncs, if asked to, and closes. After a failed sync the content is lost for good (the kernel
+  /// marks the pages clean), so the file is removed and never synced again. @throws
+  /// EnvironmentError.
+  void finish(Durability durability = Durability::kNow);
 
  private:
   void reserve(std::uint64_t bytes) const;
+  void leave_direct();
+  /// The part of `bytes` that the next call to the system may get.
+  [[nodiscard]] std::span<const std::byte> writable_part(std::span<const std::byte> bytes);
   [[noreturn]] void fail(const std::string& what, int error_number) const;
 
   std::filesystem::path path_;
   FileDescriptor fd_;
+  bool is_direct_ = false;
   bool finished_ = false;
 };
 
@@ -55,6 +93,10 @@ struct OpenFile {
 };
 /// @throws CheckpointError naming path and cause.
 [[nodiscard]] OpenFile open_regular_file(const std::filesystem::path& path);
+
+/// From now on reads go past the kernel's cache, if the file system takes that. Offsets and
+/// addresses are then to be aligned, sizes may end with the file.
+void prefer_direct(const OpenFile& file);
 
 /// Fills `out` from `offset`. @throws CheckpointError at an error or an early end.
 void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,

@@ -12,6 +12,7 @@
 #include "checkpoint/hash.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/strict_json.hpp"
+#include "checkpoint/tensor_list.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::checkpoint {
@@ -22,73 +23,14 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kOldestVersion = 1;
-constexpr int kMaxJsonDepth = 4;
+constexpr int kMaxJsonDepth = 5;  // manifest, tensors, tensor, pieces, piece
 constexpr std::size_t kMaxFiles = 65'536;
 constexpr std::size_t kMaxEvents = 100'000;
 constexpr std::size_t kMaxSoftware = 256;
-constexpr std::size_t kMaxTextBytes = 4096;  // fingerprints, versions, an event's detail
 constexpr std::size_t kMaxJobBytes = std::size_t{1} << 20U;
 constexpr std::string_view kSealMember = "\"seal_xxh3_128\": \"";
 constexpr std::string_view kBlankSeal = "00000000000000000000000000000000";
 constexpr std::string_view kEndOfSeal = "\"\n}\n";
-
-/// Takes members out of an object by name and type, and in the end complains about those that
-/// nobody asked for.
-class Members {
- public:
-  Members(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) {
-      throw CheckpointError(fmt::format("{}: not an object: damaged", where_));
-    }
-  }
-
-  const json& at(const char* name) {
-    const auto found = object_.find(name);
-    if (found == object_.end()) {
-      throw CheckpointError(fmt::format("{}: '{}' is missing: damaged", where_, name));
-    }
-    ++taken_;
-    return *found;
-  }
-
-  std::string text(const char* name, std::size_t max_bytes = kMaxTextBytes) {
-    const json& value = at(name);
-    if (!value.is_string() || value.get_ref<const std::string&>().size() > max_bytes) {
-      throw CheckpointError(fmt::format("{}: '{}' is not a text of at most {} bytes: damaged",
-                                        where_, name, max_bytes));
-    }
-    return value.get<std::string>();
-  }
-
-  std::int64_t count(const char* name) {
-    const json& value = at(name);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
-      throw CheckpointError(fmt::format("{}: '{}' is not a count: damaged", where_, name));
-    }
-    return value.get<std::int64_t>();
-  }
-
-  const json& list(const char* name, std::size_t max_size) {
-    const json& value = at(name);
-    if (!value.is_array() || value.size() > max_size) {
-      throw CheckpointError(
-          fmt::format("{}: '{}' is not a list of at most {}: damaged", where_, name, max_size));
-    }
-    return value;
-  }
-
-  void require_no_others() const {
-    if (object_.size() != taken_) {
-      throw CheckpointError(
-          fmt::format("{}: has {} members, {} are known: damaged", where_, object_.size(), taken_));
-    }
-  }
-
- private:
-  const json& object_;
-  std::string where_;
-  std::size_t taken_ = 0;
-};
 
 std::optional<std::string> contradiction_in_files(const Manifest& manifest) {
   const std::size_t count = manifest.files.size();
@@ -103,8 +45,10 @@ std::optional<std::string> contradiction_in_files(const Manifest& manifest) {
       return fmt::format("file {} is '{}' of worker {}, not '{}'", i, printable(file.name),
                          file.worker, worker_file_name(worker, static_cast<int>(count)));
     }
-    if (!is_hash(file.xxh3_128) || file.bytes > std::uint64_t{INT64_MAX}) {
-      return fmt::format("size or hash of '{}' is not one", file.name);
+    if (file.bytes > std::uint64_t{INT64_MAX} ||
+        (manifest.format_version == 1 ? !is_hash(file.xxh3_128)
+                                      : file.chunk_crc32c.size() != num_chunks(file.bytes))) {
+      return fmt::format("size, hash or chunk sums of '{}' are not such", file.name);
     }
   }
   return std::nullopt;
@@ -119,7 +63,8 @@ std::optional<std::string> contradiction_in(const Manifest& manifest) {
       manifest.tensor_count < 0) {
     return "a count is negative";
   }
-  if (!is_hash(manifest.checkpoint_id) || !is_hash(manifest.tensor_names_xxh3_128)) {
+  if (!is_hash(manifest.checkpoint_id) ||
+      (manifest.format_version == 1 && !is_hash(manifest.tensor_names_xxh3_128))) {
     return "checkpoint_id or tensor_names_xxh3_128 is not 32 hexadecimal digits";
   }
   for (const std::string* text :
@@ -153,7 +98,7 @@ void check_seal(std::string_view text, const std::string& where) {
   }
 }
 
-int read_version(Members& members, const std::string& where) {
+int read_version(JsonMembers& members, const std::string& where) {
   const std::int64_t version = members.count("format_version");
   if (version > kFormatVersion) {
     throw CheckpointError(fmt::format(
@@ -167,16 +112,21 @@ int read_version(Members& members, const std::string& where) {
   return static_cast<int>(version);
 }
 
-std::vector<ManifestFile> read_files(const json& list, const std::string& where) {
+std::vector<ManifestFile> read_files(const json& list, int version, const std::string& where) {
   std::vector<ManifestFile> files;
   for (const json& item : list) {
-    Members members(item, fmt::format("{}: files[{}]", where, files.size()));
+    JsonMembers members(item, fmt::format("{}: files[{}]", where, files.size()));
     ManifestFile file;
     file.name = members.text("name");
     file.worker = static_cast<int>(
         std::min<std::int64_t>(members.count("worker"), std::numeric_limits<int>::max()));
     file.bytes = static_cast<std::uint64_t>(members.count("bytes"));
-    file.xxh3_128 = members.text("xxh3_128");
+    if (version == 1) {
+      file.xxh3_128 = members.text("xxh3_128");
+    } else {
+      file.chunk_crc32c = parse_sums(members.text("chunk_crc32c", kMaxManifestBytes), file.bytes,
+                                     fmt::format("{}: files[{}]", where, files.size()));
+    }
     members.require_no_others();
     files.push_back(std::move(file));
   }
@@ -186,7 +136,7 @@ std::vector<ManifestFile> read_files(const json& list, const std::string& where)
 std::vector<ManifestEvent> read_events(const json& list, const std::string& where) {
   std::vector<ManifestEvent> events;
   for (const json& item : list) {
-    Members members(item, fmt::format("{}: events[{}]", where, events.size()));
+    JsonMembers members(item, fmt::format("{}: events[{}]", where, events.size()));
     ManifestEvent event;
     event.step = members.count("step");
     event.kind = members.text("kind");
@@ -211,6 +161,66 @@ std::map<std::string, std::string> read_software(const json& object, const std::
   return software;
 }
 
+/// A list with an item a line, so that a manifest of many tensors stays readable and small.
+std::string one_a_line(const std::vector<std::string>& items) {
+  return items.empty() ? "[]" : fmt::format("[\n    {}\n  ]", fmt::join(items, ",\n    "));
+}
+
+std::vector<std::string> file_lines(const Manifest& manifest) {
+  std::vector<std::string> lines;
+  for (const ManifestFile& file : manifest.files) {
+    lines.push_back(ordered_json({{"name", file.name},
+                                  {"worker", file.worker},
+                                  {"bytes", file.bytes},
+                                  {"chunk_crc32c", sums_text(file.chunk_crc32c)}})
+                        .dump());
+  }
+  return lines;
+}
+
+std::vector<std::string> event_lines(const Manifest& manifest) {
+  std::vector<std::string> lines;
+  for (const ManifestEvent& event : manifest.events) {
+    lines.push_back(
+        ordered_json({{"step", event.step}, {"kind", event.kind}, {"detail", event.detail}})
+            .dump());
+  }
+  return lines;
+}
+
+ordered_json leading_members(const Manifest& manifest) {
+  return {{"format_version", kFormatVersion},
+          {"checkpoint_id", manifest.checkpoint_id},
+          {"step", manifest.step},
+          {"images", manifest.images},
+          {"epoch", manifest.epoch},
+          {"created", manifest.created},
+          {"job_fingerprint", manifest.job_fingerprint},
+          {"model_fingerprint", manifest.model_fingerprint},
+          {"data_fingerprint", manifest.data_fingerprint},
+          {"data_cursor", manifest.data_cursor},
+          {"numerics", manifest.numerics},
+          {"software", ordered_json(manifest.software)}};
+}
+
+void require_sound(const Manifest& manifest) {
+  if (manifest.format_version != kFormatVersion) {
+    throw InvariantError(
+        fmt::format("checkpoint manifest of step {} is of format {}, {} is written", manifest.step,
+                    manifest.format_version, kFormatVersion));
+  }
+  if (const auto wrong = contradiction_in(manifest)) {
+    throw InvariantError(fmt::format("checkpoint manifest of step {}: {}", manifest.step, *wrong));
+  }
+  for (const StoredTensor& tensor : manifest.tensors) {
+    if (const std::string wrong = wrong_with(tensor); !wrong.empty()) {
+      throw InvariantError(fmt::format("checkpoint manifest of step {}: tensor '{}': {}",
+                                       manifest.step, printable(tensor.name), wrong));
+    }
+  }
+  (void)parse_rfc3339(manifest.created);
+}
+
 }  // namespace
 
 std::string worker_file_name(int worker, int num_workers) {
@@ -233,47 +243,23 @@ std::chrono::system_clock::time_point parse_rfc3339(const std::string& text) {
   return std::chrono::system_clock::from_time_t(::timegm(&parts));
 }
 
-std::string to_json(const Manifest& manifest) {
-  if (const auto wrong = contradiction_in(manifest)) {
-    throw InvariantError(fmt::format("checkpoint manifest of step {}: {}", manifest.step, *wrong));
+std::string to_json(const Manifest& manifest) try {
+  require_sound(manifest);
+  std::vector<std::string> lines;
+  const ordered_json leading = leading_members(manifest);
+  for (const auto& [name, value] : leading.items()) {
+    lines.push_back(fmt::format("  {}: {}", ordered_json(name).dump(), value.dump()));
   }
-  (void)parse_rfc3339(manifest.created);
-  ordered_json files = ordered_json::array();
-  for (const ManifestFile& file : manifest.files) {
-    files.push_back({{"name", file.name},
-                     {"worker", file.worker},
-                     {"bytes", file.bytes},
-                     {"xxh3_128", file.xxh3_128}});
+  lines.push_back(fmt::format("  \"files\": {}", one_a_line(file_lines(manifest))));
+  std::vector<std::string> tensors;
+  for (const StoredTensor& tensor : manifest.tensors) {
+    tensors.push_back(tensor_json(tensor));
   }
-  ordered_json events = ordered_json::array();
-  for (const ManifestEvent& event : manifest.events) {
-    events.push_back({{"step", event.step}, {"kind", event.kind}, {"detail", event.detail}});
-  }
-  const ordered_json document = {{"format_version", kFormatVersion},
-                                 {"checkpoint_id", manifest.checkpoint_id},
-                                 {"step", manifest.step},
-                                 {"images", manifest.images},
-                                 {"epoch", manifest.epoch},
-                                 {"created", manifest.created},
-                                 {"job_fingerprint", manifest.job_fingerprint},
-                                 {"model_fingerprint", manifest.model_fingerprint},
-                                 {"data_fingerprint", manifest.data_fingerprint},
-                                 {"data_cursor", manifest.data_cursor},
-                                 {"numerics", manifest.numerics},
-                                 {"software", ordered_json(manifest.software)},
-                                 {"tensor_count", manifest.tensor_count},
-                                 {"tensor_names_xxh3_128", manifest.tensor_names_xxh3_128},
-                                 {"files", files},
-                                 {"events", events},
-                                 {"job_yaml", manifest.job_yaml},
-                                 {"seal_xxh3_128", kBlankSeal}};
-  std::string text;
-  try {
-    text = document.dump(2) + "\n";
-  } catch (const json::exception& error) {
-    throw InvariantError(
-        fmt::format("checkpoint manifest of step {}: {}", manifest.step, printable(error.what())));
-  }
+  lines.push_back(fmt::format("  \"tensors\": {}", one_a_line(tensors)));
+  lines.push_back(fmt::format("  \"events\": {}", one_a_line(event_lines(manifest))));
+  lines.push_back(fmt::format("  \"job_yaml\": {}", ordered_json(manifest.job_yaml).dump()));
+  lines.push_back(fmt::format("  {}{}\"", kSealMember, kBlankSeal));
+  std::string text = fmt::format("{{\n{}\n}}\n", fmt::join(lines, ",\n"));
   const std::size_t place = text.rfind(kSealMember) + kSealMember.size();
   text.replace(place, kBlankSeal.size(), seal(text));
   if (text.size() > kMaxManifestBytes) {
@@ -281,6 +267,9 @@ std::string to_json(const Manifest& manifest) {
                                      manifest.step, text.size(), kMaxManifestBytes));
   }
   return text;
+} catch (const json::exception& error) {
+  throw InvariantError(
+      fmt::format("checkpoint manifest of step {}: {}", manifest.step, printable(error.what())));
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& where) {
@@ -289,7 +278,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
         fmt::format("{}: has {} bytes, allowed are {}", where, text.size(), kMaxManifestBytes));
   }
   const json document = parse_strict_json(text, kMaxJsonDepth, where);
-  Members members(document, where);
+  JsonMembers members(document, where);
   Manifest manifest;
   manifest.format_version = read_version(members, where);
   check_seal(text, where);
@@ -304,9 +293,18 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   manifest.data_cursor = members.count("data_cursor");
   manifest.numerics = members.text("numerics");
   manifest.software = read_software(members.at("software"), where);
-  manifest.tensor_count = members.count("tensor_count");
-  manifest.tensor_names_xxh3_128 = members.text("tensor_names_xxh3_128");
-  manifest.files = read_files(members.list("files", kMaxFiles), where);
+  manifest.files = read_files(members.list("files", kMaxFiles), manifest.format_version, where);
+  if (manifest.format_version == 1) {
+    manifest.tensor_count = members.count("tensor_count");
+    manifest.tensor_names_xxh3_128 = members.text("tensor_names_xxh3_128");
+  } else {
+    if (const auto wrong = contradiction_in_files(manifest)) {
+      throw CheckpointError(fmt::format("{}: {}: damaged", where, *wrong));
+    }
+    manifest.tensors =
+        read_tensors(members.at("tensors"), static_cast<int>(manifest.files.size()), where);
+    manifest.tensor_count = static_cast<std::int64_t>(manifest.tensors.size());
+  }
   manifest.events = read_events(members.list("events", kMaxEvents), where);
   manifest.job_yaml = members.text("job_yaml", kMaxJobBytes);
   (void)members.text("seal_xxh3_128");
@@ -314,6 +312,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (const auto wrong = contradiction_in(manifest)) {
     throw CheckpointError(fmt::format("{}: {}: damaged", where, *wrong));
   }
+  require_covered(manifest, where);
   (void)parse_rfc3339(manifest.created);
   return manifest;
 }

@@ -14,9 +14,9 @@
 
 namespace gangway::checkpoint {
 
-inline constexpr int kFormatVersion = 1;
+inline constexpr int kFormatVersion = 2;
 inline constexpr std::string_view kManifestName = "manifest.json";
-inline constexpr std::size_t kMaxManifestBytes = std::size_t{8} << 20U;
+inline constexpr std::size_t kMaxManifestBytes = std::size_t{64} << 20U;
 
 /// A worker's file, as the worker reported it after its fsync.
 struct ManifestFile {
@@ -27,7 +27,7 @@ struct ManifestFile {
   std::vector<std::uint32_t> chunk_crc32c;  ///< of every kChunkBytes; commit_checkpoint fills it in
 };
 
-/// A decision that changed the job and that a replay has to repeat (none exist in version 1).
+/// A decision that changed the job and that a replay has to repeat (none exist yet).
 struct ManifestEvent {
   std::int64_t step = 0;
   std::string kind;
@@ -53,9 +53,9 @@ struct Manifest {
   std::vector<ManifestFile> files;              ///< by worker: 0, 1, …
   std::vector<StoredTensor> tensors;  ///< by name; commit_checkpoint fills it in; format 1: empty
   std::vector<ManifestEvent> events;
-  std::int64_t tensor_count =
-      0;  ///< over all files; commit_checkpoint fills in these two from the files
-  std::string tensor_names_xxh3_128;  ///< of the sorted names, each followed by a line feed
+  std::int64_t tensor_count = 0;      ///< over all files; since format 2: of `tensors`
+  std::string tensor_names_xxh3_128;  ///< format 1 alone: of the sorted names, each followed by a
+                                      ///< line feed
 };
 
 /// "worker-0000-of-0002.safetensors".
@@ -66,8 +66,8 @@ struct Manifest {
 /// @throws CheckpointError when `text` is not what rfc3339 writes.
 [[nodiscard]] std::chrono::system_clock::time_point parse_rfc3339(const std::string& text);
 
-/// JSON with fixed member order, sealed: its last member is the hash of everything before, so that
-/// no flipped bit is ever read as another value.
+/// JSON of the newest format with fixed member order, sealed: its last member is the hash of
+/// everything before, so that no flipped bit is ever read as another value.
 /// @throws InvariantError when the manifest contradicts itself.
 [[nodiscard]] std::string to_json(const Manifest& manifest);
 

@@ -19,6 +19,8 @@ constexpr std::size_t kStepDigits = 9;
 constexpr std::size_t kNonceDigits = 16;
 constexpr std::string_view kTemporaryPrefix = ".tmp-";
 constexpr std::string_view kDoomedPrefix = ".old-";
+constexpr std::string_view kRecordSuffix = ".record";
+constexpr std::string_view kRepairSuffix = ".repair";
 
 bool all_digits(std::string_view text) {
   return !text.empty() &&
@@ -105,9 +107,21 @@ bool is_worker_file_name(std::string_view name) {
          all_digits(numbers.substr(middle + kMiddle.size()));
 }
 
+std::string record_name(std::string_view file) { return std::string(file).append(kRecordSuffix); }
+
+std::string repair_name(std::string_view file) { return std::string(file).append(kRepairSuffix); }
+
 bool is_own_file_name(std::string_view name) {
-  return name == kManifestName || name == kUnfinishedManifestName || name == kOwnerName ||
-         is_worker_file_name(name);
+  if (name == kManifestName || name == kUnfinishedManifestName || name == kOwnerName) {
+    return true;
+  }
+  for (const std::string_view suffix : {kRecordSuffix, kRepairSuffix}) {
+    if (name.ends_with(suffix)) {
+      name.remove_suffix(suffix.size());
+      break;
+    }
+  }
+  return is_worker_file_name(name);
 }
 
 std::string last_component(const std::filesystem::path& path) {

@@ -31,6 +31,10 @@ inline constexpr std::string_view kUnfinishedManifestName = "manifest.json.tmp";
 
 /// True for "worker-<digits>-of-<digits>.safetensors".
 [[nodiscard]] bool is_worker_file_name(std::string_view name);
+/// "<file>.record": beside a worker's file until the manifest takes it up.
+[[nodiscard]] std::string record_name(std::string_view file);
+/// "<file>.repair": being written in the place of a damaged file.
+[[nodiscard]] std::string repair_name(std::string_view file);
 /// True for every file that the store itself puts into a folder.
 [[nodiscard]] bool is_own_file_name(std::string_view name);
 

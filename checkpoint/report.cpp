@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/directory.hpp"
+#include "checkpoint/stored_state.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "job/errors.hpp"
 
@@ -115,8 +116,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-std::string manifest_text(const CheckpointReader& reader, const fs::path& path) {
-  const Manifest& manifest = reader.manifest();
+std::string manifest_text(const Manifest& manifest, const fs::path& path) {
   std::uint64_t bytes = 0;
   for (const ManifestFile& file : manifest.files) {
     bytes += file.bytes;
@@ -142,11 +142,12 @@ std::string manifest_text(const CheckpointReader& reader, const fs::path& path) 
   return table(rows, 0);
 }
 
-std::string tensor_table(const CheckpointReader& reader) {
-  std::vector<Row> rows = {{"bytes", "type", "shape", "tensor"}};
-  for (const TensorRecord* tensor : reader.tensors()) {
-    rows.push_back({fmt::format("{}", tensor->bytes.size()), std::string(type_name(tensor->type)),
-                    fmt::format("[{}]", fmt::join(tensor->shape, ", ")), tensor->name});
+std::string tensor_table(const StoredState& state) {
+  std::vector<Row> rows = {{"bytes", "type", "shape", "pieces", "tensor"}};
+  for (const StoredTensor& tensor : state.tensors()) {
+    rows.push_back({fmt::format("{}", tensor.num_bytes()), std::string(type_name(tensor.type)),
+                    fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
+                    fmt::format("{}", tensor.pieces.size()), tensor.name});
   }
   return table(rows, 1);
 }
@@ -209,9 +210,9 @@ std::string show_text(const fs::path& run_directory, std::optional<std::int64_t>
   if (chosen == entries.end()) {
     throw CheckpointError(fmt::format("{}: has no complete checkpoint", run_directory.string()));
   }
-  const CheckpointReader reader(chosen->path);
-  return fmt::format("{}\njob file\n{}\n{}", manifest_text(reader, chosen->path),
-                     indented(reader.manifest().job_yaml), tensor_table(reader));
+  const StoredState state(chosen->path);
+  return fmt::format("{}\njob file\n{}\n{}", manifest_text(state.manifest(), chosen->path),
+                     indented(state.manifest().job_yaml), tensor_table(state));
 }
 
 }  // namespace gangway::checkpoint

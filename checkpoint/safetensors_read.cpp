@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/safetensors.hpp"
+#include "checkpoint/safetensors_layout.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "job/errors.hpp"
 
@@ -21,18 +23,6 @@ constexpr int kMaxJsonDepth =
     4;  // header, tensor, shape: 3; one to spare, as the format's authors advise
 constexpr std::size_t kMaxMetadata = 4096;
 constexpr std::uint64_t kLengthBytes = 8;
-
-/// A tensor and where its bytes are in the data section.
-struct Placed {
-  TensorRecord record;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-};
-
-struct Header {
-  std::vector<Placed> tensors;
-  std::map<std::string, std::string> metadata;
-};
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what) {
   throw CheckpointError(fmt::format("{}: {}: damaged", where, what));
@@ -97,7 +87,7 @@ std::vector<std::int64_t> read_shape(const json& value, std::uint64_t& bytes,
   return shape;
 }
 
-Placed read_tensor(const std::string& name, const json& value, const std::string& file) {
+FileEntry read_tensor(const std::string& name, const json& value, const std::string& file) {
   const std::string where = fmt::format("{}: tensor '{}'", file, printable(name));
   if (name.empty() || name.size() > kMaxNameBytes || !has_no_controls(name)) {
     refuse(where, "illegal name");
@@ -106,45 +96,45 @@ Placed read_tensor(const std::string& name, const json& value, const std::string
       !value.contains("shape") || !value.contains("data_offsets")) {
     refuse(where, "its entry is not exactly dtype, shape and data_offsets");
   }
-  Placed placed;
-  placed.record.name = name;
+  FileEntry entry;
+  entry.name = name;
   const json& dtype = value.at("dtype");
   const std::optional<ElementType> type =
       dtype.is_string() ? parse_type(dtype.get_ref<const std::string&>()) : std::nullopt;
   if (!type) {
     refuse(where, fmt::format("unknown dtype {}", printable(dtype.dump(), 40)));
   }
-  placed.record.type = *type;
+  entry.type = *type;
   std::uint64_t bytes = item_size(*type);
-  placed.record.shape = read_shape(value.at("shape"), bytes, where);
+  entry.shape = read_shape(value.at("shape"), bytes, where);
   const json& offsets = value.at("data_offsets");
   if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
       !offsets[1].is_number_unsigned()) {
     refuse(where, "data_offsets is not a pair of counts");
   }
-  placed.begin = offsets[0].get<std::uint64_t>();
-  placed.end = offsets[1].get<std::uint64_t>();
-  if (placed.begin > placed.end || placed.end - placed.begin != bytes) {
+  entry.begin = offsets[0].get<std::uint64_t>();
+  entry.end = offsets[1].get<std::uint64_t>();
+  if (entry.begin > entry.end || entry.end - entry.begin != bytes) {
     refuse(where, fmt::format("shape and dtype need {} bytes, the offsets are {} to {}", bytes,
-                              placed.begin, placed.end));
+                              entry.begin, entry.end));
   }
-  return placed;
+  return entry;
 }
 
 /// Tensors must follow one another without hole or overlap and end with the file.
-void require_covering(std::vector<Placed>& tensors, std::uint64_t data_bytes,
+void require_covering(std::vector<FileEntry>& tensors, std::uint64_t data_bytes,
                       const std::string& file) {
-  std::sort(tensors.begin(), tensors.end(), [](const Placed& a, const Placed& b) {
+  std::sort(tensors.begin(), tensors.end(), [](const FileEntry& a, const FileEntry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   std::uint64_t position = 0;
-  for (const Placed& tensor : tensors) {
+  for (const FileEntry& tensor : tensors) {
     if (tensor.begin != position) {
-      refuse(fmt::format("{}: tensor '{}'", file, tensor.record.name),
+      refuse(fmt::format("{}: tensor '{}'", file, tensor.name),
              fmt::format("starts at {}, the one before ends at {}", tensor.begin, position));
     }
     if (tensor.end > data_bytes) {
-      refuse(fmt::format("{}: tensor '{}'", file, tensor.record.name),
+      refuse(fmt::format("{}: tensor '{}'", file, tensor.name),
              fmt::format("ends at {}, the data has {} bytes (truncated?)", tensor.end, data_bytes));
     }
     position = tensor.end;
@@ -154,24 +144,32 @@ void require_covering(std::vector<Placed>& tensors, std::uint64_t data_bytes,
   }
 }
 
-Header parse_header(const std::string& text, std::uint64_t data_bytes, const std::string& file) {
+}  // namespace
+
+FileHeader parse_header(std::string_view text, std::uint64_t data_bytes, const std::string& file) {
   const json document = parse_strict_json(text, kMaxJsonDepth, file);
   if (document.size() > kMaxTensors + 1) {
     refuse(file, fmt::format("lists more than {} tensors", kMaxTensors));
   }
-  Header header;
+  FileHeader header;
   for (const auto& [key, value] : document.items()) {
     if (key == "__metadata__") {
       header.metadata = read_metadata(value, file);
     } else {
-      header.tensors.push_back(read_tensor(key, value, file));
+      header.entries.push_back(read_tensor(key, value, file));
     }
   }
-  require_covering(header.tensors, data_bytes, file);
+  require_covering(header.entries, data_bytes, file);
   return header;
 }
 
-}  // namespace
+FileHeader read_header(const OpenFile& file, const std::filesystem::path& path) {
+  const std::string text = read_header_text(file, path);
+  const std::uint64_t data_begin = kLengthBytes + text.size();
+  FileHeader header = parse_header(text, file.bytes - data_begin, path.string());
+  header.data_begin = data_begin;
+  return header;
+}
 
 struct SafetensorsFile::Mapping {
   std::filesystem::path path;
@@ -194,9 +192,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
     : mapping_(std::make_unique<Mapping>()) {
   mapping_->path = path;
   const OpenFile file = open_regular_file(path);
-  const std::string text = read_header_text(file, path);
-  const std::uint64_t data_begin = kLengthBytes + text.size();
-  Header header = parse_header(text, file.bytes - data_begin, path.string());
+  FileHeader header = read_header(file, path);
 
   void* address = ::mmap(nullptr, static_cast<std::size_t>(file.bytes), PROT_READ, MAP_PRIVATE,
                          file.fd.get(), 0);
@@ -205,11 +201,13 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
   }
   mapping_->contents = {static_cast<const std::byte*>(address),
                         static_cast<std::size_t>(file.bytes)};
-  for (Placed& tensor : header.tensors) {
-    tensor.record.bytes =
-        mapping_->contents.subspan(static_cast<std::size_t>(data_begin + tensor.begin),
-                                   static_cast<std::size_t>(tensor.end - tensor.begin));
-    mapping_->tensors.push_back(std::move(tensor.record));
+  for (FileEntry& entry : header.entries) {
+    mapping_->tensors.push_back({.name = std::move(entry.name),
+                                 .type = entry.type,
+                                 .shape = std::move(entry.shape),
+                                 .bytes = mapping_->contents.subspan(
+                                     static_cast<std::size_t>(header.data_begin + entry.begin),
+                                     static_cast<std::size_t>(entry.end - entry.begin))});
   }
   std::sort(mapping_->tensors.begin(), mapping_->tensors.end(),
             [](const TensorRecord& a, const TensorRecord& b) { return a.name < b.name; });

@@ -63,6 +63,8 @@ struct PieceRecord {
 /// The piece's name in its safetensors file.
 [[nodiscard]] std::string piece_name(const StoredTensor& tensor, const TensorPiece& piece);
 
+/// Where element `stored` of the stored order is in the row-major order.
+[[nodiscard]] std::uint64_t row_major_index(const StoredTensor& tensor, std::uint64_t stored);
 /// Copies stored elements [begin, begin + bytes / item) to their places in `row_major`, which holds
 /// the whole tensor. @pre begin and sizes are inside the tensor.
 void place_row_major(const StoredTensor& tensor, std::uint64_t begin,

@@ -88,4 +88,53 @@ json parse_strict_json(std::string_view text, int max_depth, const std::string& 
   }
 }
 
+JsonMembers::JsonMembers(const json& object, std::string where)
+    : object_(object), where_(std::move(where)) {
+  if (!object.is_object()) {
+    throw CheckpointError(fmt::format("{}: not an object: damaged", where_));
+  }
+}
+
+const json& JsonMembers::at(const char* name) {
+  const auto found = object_.find(name);
+  if (found == object_.end()) {
+    throw CheckpointError(fmt::format("{}: '{}' is missing: damaged", where_, name));
+  }
+  ++taken_;
+  return *found;
+}
+
+std::string JsonMembers::text(const char* name, std::size_t max_bytes) {
+  const json& value = at(name);
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > max_bytes) {
+    throw CheckpointError(fmt::format("{}: '{}' is not a text of at most {} bytes: damaged", where_,
+                                      name, max_bytes));
+  }
+  return value.get<std::string>();
+}
+
+std::int64_t JsonMembers::count(const char* name) {
+  const json& value = at(name);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
+    throw CheckpointError(fmt::format("{}: '{}' is not a count: damaged", where_, name));
+  }
+  return value.get<std::int64_t>();
+}
+
+const json& JsonMembers::list(const char* name, std::size_t max_size) {
+  const json& value = at(name);
+  if (!value.is_array() || value.size() > max_size) {
+    throw CheckpointError(
+        fmt::format("{}: '{}' is not a list of at most {}: damaged", where_, name, max_size));
+  }
+  return value;
+}
+
+void JsonMembers::require_no_others() const {
+  if (object_.size() != taken_) {
+    throw CheckpointError(
+        fmt::format("{}: has {} members, {} are known: damaged", where_, object_.size(), taken_));
+  }
+}
+
 }  // namespace gangway::checkpoint

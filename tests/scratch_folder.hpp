@@ -15,10 +15,11 @@ namespace gangway::testing {
 
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gangway-test-XXXXXX").string();
+  explicit ScratchFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "gangway-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("no temporary folder can be made");
+      throw std::runtime_error("no folder can be made in " + parent.string());
     }
     path_ = name;
   }

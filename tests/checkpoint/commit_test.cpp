@@ -26,7 +26,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 /// A temporary of step 5 with two files, and its manifest.
 struct Parts {
-  TemporaryFolder folder;
+  ScratchFolder folder;
   Manifest manifest = sample_manifest(5);
   fs::path temporary = write_parts(
       folder.path(), sample_state(5), 2, [](std::size_t i) { return static_cast<int>(i % 2); },
@@ -37,7 +37,7 @@ struct Parts {
 };
 
 TEST(Commit, MakesAFolderOfTheFilesAndTheManifestAlone) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path path = commit_sample(folder.path() / "run" / "checkpoints", 123);
   EXPECT_EQ(path.filename(), "step-000000123");
   EXPECT_THAT(names_in(path),
@@ -81,11 +81,12 @@ TEST(Commit, RefusesAFileOfAnotherStepOrEpoch) {
   fs::remove(parts.temporary / worker_file_name(0, 2));
   fs::remove(parts.temporary / worker_file_name(1, 2));
   fs::rename(other / report.name, parts.temporary / report.name);
+  fs::rename(other / record_name(report.name), parts.temporary / record_name(report.name));
   EXPECT_THAT(parts.commit_error(), HasSubstr("says gangway.step = 6, the manifest 5"));
 }
 
 TEST(Commit, RefusesATensorThatTwoWorkersWrote) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Manifest manifest = sample_manifest(5);
   const fs::path temporary = begin_checkpoint(folder.path(), 5);
   for (int worker = 0; worker < 2; ++worker) {
@@ -97,9 +98,19 @@ TEST(Commit, RefusesATensorThatTwoWorkersWrote) {
                               .bytes = report.bytes,
                               .xxh3_128 = report.xxh3_128});
   }
-  EXPECT_THAT(
-      checkpoint_error_of([&] { (void)commit_checkpoint(temporary, manifest); }),
-      HasSubstr("tensor 'discriminator.0.weight': is in worker-0000-of-0002.safetensors too"));
+  EXPECT_THAT(checkpoint_error_of([&] { (void)commit_checkpoint(temporary, manifest); }),
+              HasSubstr("tensor 'discriminator.0.weight': elements from 0 on are in "
+                        "worker-0000-of-0002.safetensors and in worker-0001-of-0002.safetensors"));
+}
+
+TEST(Commit, RefusesARecordThatIsNotTheReportedOne) {
+  Parts parts;
+  const fs::path record = parts.temporary / record_name(worker_file_name(1, 2));
+  write_text(record, read_text(record) + " ");
+  EXPECT_THAT(parts.commit_error(), HasSubstr("worker-0001-of-0002.safetensors.record: its content "
+                                              "hashes to "));
+  fs::remove(record);
+  EXPECT_THAT(parts.commit_error(), HasSubstr(".record: cannot be read: No such file"));
 }
 
 TEST(Commit, RefusesAFileThatTheManifestDoesNotKnow) {
@@ -160,7 +171,7 @@ TEST(Commit, OfASaveThatFailedCanBeTriedAgain) {
 }
 
 TEST(Commit, SaysWhereAFolderCannotBeMade) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_text(folder.path() / "file", "");
   try {
     (void)begin_checkpoint(folder.path() / "file" / "checkpoints", 1);
@@ -184,6 +195,9 @@ TEST(Names, AreRecognisedInFullOnly) {
     EXPECT_EQ(parse_temporary_name(name), std::nullopt) << name;
   }
   EXPECT_TRUE(is_worker_file_name("worker-0000-of-0002.safetensors"));
+  EXPECT_TRUE(is_own_file_name(record_name(worker_file_name(0, 2))));
+  EXPECT_TRUE(is_own_file_name(repair_name(worker_file_name(0, 2))));
+  EXPECT_FALSE(is_own_file_name("notes.record"));
   for (const char* name : {"worker-.safetensors", "worker-0-of-.safetensors",
                            "worker-a-of-2.safetensors", "model.safetensors"}) {
     EXPECT_FALSE(is_worker_file_name(name)) << name;

@@ -52,7 +52,7 @@ class Damage : public ::testing::Test {
     flip(path, bit);
   }
 
-  TemporaryFolder folder;
+  ScratchFolder folder{"/dev/shm"};  // thousands of writes: not to a disk
   fs::path checkpoint;
 };
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 std::string digest_of(const std::vector<OwnedTensor>& state, int num_workers,
                       const Sharding& sharding, const std::function<void(Manifest&)>& change = {}) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Manifest manifest = sample_manifest(5);
   if (change) {
     change(manifest);
@@ -93,7 +93,7 @@ TEST(Digest, OfAFixedStateIsThisForEver) {
 }
 
 TEST(Digest, OfADamagedCheckpointDoesNotExist) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path path = commit_sample(folder.path(), 1);
   fs::remove(path / worker_file_name(1, 2));
   EXPECT_THROW((void)digest(path), CheckpointError);

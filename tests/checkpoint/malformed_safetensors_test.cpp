@@ -29,7 +29,7 @@ std::string file_of(const std::string& json, std::size_t data_bytes) {
 }
 
 std::string message_for(const std::string& content) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::filesystem::path path = folder.path() / "m.safetensors";
   write_text(path, content);
   std::string message = checkpoint_error_of([&] { SafetensorsFile file(path); });
@@ -167,7 +167,7 @@ TEST(MalformedFile, IsRefusedForItsLengthField) {
 }
 
 TEST(MalformedFile, IsRefusedForAHeaderAboveTheCapBeforeItIsRead) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::filesystem::path path = folder.path() / "sparse";
   write_text(path, length_field(std::uint64_t{1} << 40U) + "{}");
   std::filesystem::resize_file(path, std::uint64_t{1} << 41U);
@@ -177,7 +177,7 @@ TEST(MalformedFile, IsRefusedForAHeaderAboveTheCapBeforeItIsRead) {
 }
 
 TEST(MalformedFile, IsRefusedWhenItIsNoFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_THAT(checkpoint_error_of([&] { SafetensorsFile file(folder.path()); }),
               HasSubstr("is not a regular file"));
   ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/crc32c.hpp"
 #include "checkpoint/hash.hpp"
 #include "job/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
@@ -18,14 +19,21 @@ using ::testing::HasSubstr;
 Manifest complete_manifest() {
   Manifest manifest = sample_manifest(42);
   manifest.checkpoint_id = hash_of("id");
-  manifest.tensor_names_xxh3_128 = hash_of("names");
-  manifest.tensor_count = 8;
+  manifest.tensors = {
+      {.name = "bias",
+       .shape = {4},
+       .pieces = {{.file = 1, .end = 4, .xxh3_128 = hash_of("bias")}}},
+      {.name = "weight",
+       .shape = {2, 3, 2, 2},
+       .order = StoredOrder::kChannelsLast,
+       .pieces = {{.file = 0, .end = 10, .xxh3_128 = hash_of("first")},
+                  {.file = 1, .begin = 10, .end = 24, .xxh3_128 = hash_of("second")}}}};
   manifest.events = {{.step = 3, .kind = "rollback", .detail = "other seed"}};
   for (int worker = 0; worker < 2; ++worker) {
     manifest.files.push_back({.name = worker_file_name(worker, 2),
                               .worker = worker,
-                              .bytes = 9,
-                              .xxh3_128 = hash_of("f")});
+                              .bytes = kChunkBytes + 1,
+                              .chunk_crc32c = {0x12345678U, 9U}});
   }
   return manifest;
 }
@@ -58,22 +66,19 @@ TEST(Manifest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read.step, 42);
   EXPECT_EQ(read.job_yaml, manifest.job_yaml);
   EXPECT_EQ(read.files.at(1).name, "worker-0001-of-0002.safetensors");
+  EXPECT_EQ(read.files.at(1).chunk_crc32c, manifest.files[1].chunk_crc32c);
+  EXPECT_EQ(read.tensor_count, 2);
+  EXPECT_EQ(read.tensors.at(1).order, StoredOrder::kChannelsLast);
+  EXPECT_EQ(read.tensors.at(1).pieces.at(1).begin, 10U);
   EXPECT_EQ(read.events.at(0).detail, "other seed");
   EXPECT_EQ(read.software.at("gangway"), "0.1.0");
 }
 
-TEST(Manifest, OfTheOldestFormatStillLoads) {
-  // Kept as text: what format 1 looked like, whatever the writer does later.
-  const std::string text = to_json(complete_manifest());
-  EXPECT_THAT(text, HasSubstr("{\n  \"format_version\": 1,\n  \"checkpoint_id\": "));
-  EXPECT_EQ(parse_manifest(text, "M").format_version, 1);
-}
-
 TEST(Manifest, OfANewerFormatIsRefusedWithTheRemedy) {
   EXPECT_THAT(
-      message_with([](ordered_json& m) { m["format_version"] = 2; }),
+      message_with([](ordered_json& m) { m["format_version"] = 3; }),
       HasSubstr(
-          "M: checkpoint format 2 is newer than the 1 that this program reads: update gangway"));
+          "M: checkpoint format 3 is newer than the 2 that this program reads: update gangway"));
   // A newer format may have other members and another seal.
   EXPECT_THAT(message_for(R"({"format_version": 7, "other": []})"), HasSubstr("format 7 is newer"));
   EXPECT_THAT(message_with([](ordered_json& m) { m["format_version"] = 0; }),
@@ -150,8 +155,53 @@ TEST(Manifest, AllowsOneFileNameAPlaceAndNoOther) {
               HasSubstr("M: file 0 is '"));
   EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["worker"] = 1; }),
               HasSubstr("M: file 0 is '"));
-  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["xxh3_128"] = "abc"; }),
-              HasSubstr("size or hash"));
+  EXPECT_THAT(message_with([](ordered_json& m) { m["files"][0]["chunk_crc32c"] = "12345678"; }),
+              HasSubstr("M: files[0]: 'chunk_crc32c' is not 2 sums of 8 digits"));
+}
+
+TEST(Manifest, RefusesPiecesThatDoNotCoverTheirTensorOnce) {
+  const auto message = [](const std::function<void(ordered_json&)>& change) {
+    return message_with([&](ordered_json& m) { change(m["tensors"][1]["pieces"]); });
+  };
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces.erase(1); }),
+              HasSubstr("M: tensor 'weight': elements from 10 on are in no file"));
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces.erase(0); }),
+              HasSubstr("M: tensor 'weight': elements from 0 on are in no file"));
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces[1]["begin"] = 11; }),
+              HasSubstr("M: tensor 'weight': elements from 10 on are in no file"));
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces[1]["begin"] = 9; }),
+              HasSubstr("elements from 9 on are in worker-0000-of-0002.safetensors and in "
+                        "worker-0001-of-0002.safetensors"));
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces[1]["end"] = 25; }),
+              HasSubstr("a piece has elements 10 to 25 of 24"));
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces[1]["file"] = 2; }),
+              HasSubstr("a piece is in file 2 of 2"));
+  EXPECT_THAT(message([](ordered_json& pieces) { pieces[1]["xxh3_128"] = "abc"; }),
+              HasSubstr("the hash of a piece"));
+}
+
+TEST(Manifest, RefusesTensorsThatCannotBe) {
+  const auto message = [](const std::function<void(ordered_json&)>& change) {
+    return message_with([&](ordered_json& m) { change(m["tensors"][1]); });
+  };
+  EXPECT_THAT(message([](ordered_json& t) { t["dtype"] = "F8"; }), HasSubstr("unknown dtype 'F8'"));
+  EXPECT_THAT(message([](ordered_json& t) { t["order"] = "zigzag"; }),
+              HasSubstr("unknown dtype 'F32' or order 'zigzag'"));
+  EXPECT_THAT(message([](ordered_json& t) { t["shape"] = {24}; }),
+              HasSubstr("channels come last only in tensors of four axes"));
+  EXPECT_THAT(message([](ordered_json& t) {
+                t["shape"] = {2, 3, 2, -1};
+              }),
+              HasSubstr("the shape is not one of counts"));
+  EXPECT_THAT(message([](ordered_json& t) {
+                t["shape"] = {1ULL << 31U, 1ULL << 31U, 1, 1};
+              }),
+              HasSubstr("too many axes or elements"));
+  EXPECT_THAT(message([](ordered_json& t) { t["name"] = "weight@3"; }), HasSubstr("illegal name"));
+  EXPECT_THAT(message([](ordered_json& t) { t["name"] = "bias"; }),
+              HasSubstr("tensor 'bias' is listed after 'bias'"));
+  EXPECT_THAT(message([](ordered_json& t) { t["name"] = "alone"; }),
+              HasSubstr("tensor 'alone' is listed after 'bias'"));
 }
 
 TEST(Manifest, RefusesHostileJson) {
@@ -159,7 +209,7 @@ TEST(Manifest, RefusesHostileJson) {
   EXPECT_THAT(message_for("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(message_for(R"({"step":1,"step":2})"), HasSubstr("'step' occurs twice"));
   EXPECT_THAT(message_for("{" + std::string(kMaxManifestBytes, ' ') + "}"),
-              HasSubstr("allowed are 8388608"));
+              HasSubstr("allowed are 67108864"));
 }
 
 TEST(Manifest, ThatContradictsItselfIsNotWritten) {

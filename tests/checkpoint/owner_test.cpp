@@ -38,7 +38,7 @@ TEST(Owner, OfAnotherHostOrContainerIsNotJudged) {
 }
 
 TEST(Owner, ThatCannotBeReadIsDead) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_EQ(owner_state(folder.path()), OwnerState::kDead);
   write_text(folder.path() / "owner.json", "{\"host\": 3}");
   EXPECT_EQ(owner_state(folder.path()), OwnerState::kDead);
@@ -47,7 +47,7 @@ TEST(Owner, ThatCannotBeReadIsDead) {
 }
 
 TEST(Owner, IsReadBackFromItsFolder) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_owner(folder.path(), this_process());
   EXPECT_EQ(owner_state(folder.path()), OwnerState::kAlive);
 }

@@ -19,7 +19,7 @@ class Report : public ::testing::Test {
   fs::path run() const { return folder.path(); }
   void commit(std::int64_t step) { (void)commit_sample(checkpoints_folder(run()), step); }
   const std::chrono::system_clock::time_point now = parse_rfc3339("2026-11-21T11:06:00Z");
-  TemporaryFolder folder;
+  ScratchFolder folder;
 };
 
 TEST_F(Report, ListsAlignedNewestFirst) {
@@ -73,8 +73,8 @@ TEST_F(Report, ShowsManifestJobAndTensors) {
   EXPECT_THAT(text, HasSubstr("step        2\n"));
   EXPECT_THAT(text, HasSubstr("numerics    threads=1 wire=fp32\n"));
   EXPECT_THAT(text, HasSubstr("job file\n  training:\n    batch: 128"));
-  EXPECT_THAT(text, HasSubstr(" 4608  F32   [16, 8, 3, 3]  generator.0.weight\n"));
-  EXPECT_THAT(text, HasSubstr("    8  I64   []             optimizer.generator.steps\n"));
+  EXPECT_THAT(text, HasSubstr(" 4608  F32   [16, 8, 3, 3]  1       generator.0.weight\n"));
+  EXPECT_THAT(text, HasSubstr("    8  I64   []             1       optimizer.generator.steps\n"));
   EXPECT_THAT(show_text(run(), 1), HasSubstr("step        1\n"));
 }
 

@@ -26,7 +26,7 @@ std::string message_of_environment_error(const std::function<void()>& action) {
 }
 
 TEST(Safetensors, GivesBackWhatWasWritten) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::vector<OwnedTensor> state = sample_state(7);
   (void)write_safetensors(folder.path() / "a.safetensors", records(state),
                           {{"who", "wörker \"0\"\n"}});
@@ -45,7 +45,7 @@ TEST(Safetensors, GivesBackWhatWasWritten) {
 }
 
 TEST(Safetensors, ReportsNameSizeAndHashOfTheFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const FileReport report =
       write_safetensors(folder.path() / "a.safetensors", records(sample_state(1)), {});
   const std::string content = read_text(folder.path() / "a.safetensors");
@@ -55,7 +55,7 @@ TEST(Safetensors, ReportsNameSizeAndHashOfTheFile) {
 }
 
 TEST(Safetensors, StartsTheDataAtAPageAndAlignsEveryTensorToItsItems) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   (void)write_safetensors(folder.path() / "a", records(sample_state(1)), {});
   const std::string content = read_text(folder.path() / "a");
   std::uint64_t length = 0;
@@ -71,13 +71,13 @@ TEST(Safetensors, StartsTheDataAtAPageAndAlignsEveryTensorToItsItems) {
 }
 
 TEST(Safetensors, KeepsAFileWithoutTensors) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   (void)write_safetensors(folder.path() / "a", {}, {});
   EXPECT_TRUE(SafetensorsFile(folder.path() / "a").tensors().empty());
 }
 
 TEST(Safetensors, KeepsEveryElementType) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::vector<OwnedTensor> all;
   for (const char* name : {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32",
                            "U16", "U8", "BOOL"}) {
@@ -91,7 +91,7 @@ TEST(Safetensors, KeepsEveryElementType) {
 }
 
 TEST(Safetensors, NeverOverwritesAFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_text(folder.path() / "a", "precious");
   EXPECT_THAT(
       message_of_environment_error([&] { (void)write_safetensors(folder.path() / "a", {}, {}); }),
@@ -100,7 +100,7 @@ TEST(Safetensors, NeverOverwritesAFile) {
 }
 
 TEST(Safetensors, FollowsNoLink) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::filesystem::create_symlink(folder.path() / "target", folder.path() / "link");
   EXPECT_THROW((void)write_safetensors(folder.path() / "link", {}, {}), EnvironmentError);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "target"));
@@ -124,7 +124,7 @@ TEST(Safetensors, FailsOnADeviceThatIsFull) {
 }
 
 TEST(Safetensors, SaysHowMuchIsFreeWhenTheFileCannotFit) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::uint64_t petabytes = std::uint64_t{1} << 52U;
   // A record may claim borrowed bytes that nobody touches before the space is checked.
   const OwnedTensor real = make_tensor("a", ElementType::kU8, {1}, 0);
@@ -140,7 +140,7 @@ TEST(Safetensors, SaysHowMuchIsFreeWhenTheFileCannotFit) {
 }
 
 TEST(Safetensors, RefusesToWriteWhatContradictsItself) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto attempt = [&](std::vector<OwnedTensor> tensors) {
     EXPECT_THROW((void)write_safetensors(folder.path() / "a", records(tensors), {}),
                  InvariantError);

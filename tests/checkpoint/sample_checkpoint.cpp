@@ -4,26 +4,11 @@
 #include <fstream>
 #include <iterator>
 
-#include <stdlib.h>
-
 #include "job/errors.hpp"
 
 namespace gangway::checkpoint {
 
 namespace fs = std::filesystem;
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "gangway-store-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    throw EnvironmentError("no temporary folder");
-  }
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 OwnedTensor make_tensor(const std::string& name, ElementType type, std::vector<std::int64_t> shape,
                         std::uint64_t salt) {

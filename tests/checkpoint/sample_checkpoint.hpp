@@ -12,21 +12,12 @@
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/safetensors.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway::checkpoint {
 
-/// A folder of its own, deleted in the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using testing::ScratchFolder;
+using TemporaryFolder = ScratchFolder;
 
 /// A tensor that owns its bytes.
 struct OwnedTensor {

@@ -16,7 +16,8 @@ namespace {
 std::string canonical_text(const JobSpec& spec, const std::function<bool(const Key&)>& is_chosen) {
   std::string text;
   for (const Key& key : key_table()) {
-    if (!key.is_variant && key.applies(spec) && is_chosen(key)) {
+    const bool counts = key.is_fingerprinted_at_default || key.get(spec) != default_of(key);
+    if (!key.is_variant && key.applies(spec) && counts && is_chosen(key)) {
       text += fmt::format("{}={}\n", key.path, key.get(spec));
     }
   }

@@ -21,6 +21,7 @@ struct Key {
   std::string description;   ///< one line
   std::string default_note;  ///< where the default depends on other keys; else empty
   bool changes_weights = true;
+  bool is_fingerprinted_at_default = true;  ///< false: came after jobs had fingerprints
   bool is_variant = false;  ///< a map that is itself a choice (`optimizer: {adam: …}`), one at most
   /// Takes the value over. Returns what is wrong with it, or nothing.
   std::function<std::string(const YamlNode&, JobSpec&)> set;

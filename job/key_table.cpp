@@ -2,6 +2,8 @@
 // The schema of the job file. To add a key: a field in job/spec.hpp, an entry here, a rule in
 // job/rules.cpp if it depends on another key; then `gangway-job-reference --write
 // docs/job-file.md`.
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "job/key_types.hpp"
@@ -35,34 +37,42 @@ Key for_speed(Key key) {
   return key;
 }
 
-/// `auto` or a whole number; 0 stands for auto in the field.
+/// `auto` or a whole number; `automatic` stands for auto in the field.
 template <typename Field>
-Key auto_or_whole_key(KeyText text, Field field, WholeBounds bounds) {
+Key auto_or_whole_key(KeyText text, Field field, WholeBounds bounds, std::int64_t automatic = 0) {
   Key key = whole_key(std::move(text), field, bounds);
   key.type = "auto or whole number";
-  key.set = [field, set_number = key.set](const YamlNode& node, JobSpec& job) -> std::string {
+  key.set = [field, automatic, set_number = key.set](const YamlNode& node,
+                                                     JobSpec& job) -> std::string {
     if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
-      field(job) = 0;
+      auto& target = field(job);
+      target = static_cast<std::remove_cvref_t<decltype(target)>>(automatic);
       return {};
     }
     return set_number(node, job);
   };
-  key.get = [field](const JobSpec& job) {
-    return field(job) == 0 ? std::string("auto") : std::to_string(field(job));
+  key.get = [field, automatic](const JobSpec& job) {
+    return field(job) == automatic ? std::string("auto") : std::to_string(field(job));
   };
   return key;
 }
 
-/// A key that knows one word so far; `field` may be a word of the spec, or nothing.
-Key single_word_key(KeyText text, std::string word, std::string others) {
-  Key key = make_key(std::move(text), "choice", word);
-  key.set = [word, others = std::move(others)](const YamlNode& node, JobSpec&) -> std::string {
-    if (node.kind == YamlNode::Kind::kScalar && node.text == word) {
+/// The name of a file, or `none`, for which the field is empty. A job without one has the
+/// fingerprint that it had before there was the key.
+template <typename Field>
+Key file_or_none_key(KeyText text, Field field, std::string allowed) {
+  Key key = text_key(std::move(text), field, std::move(allowed));
+  key.set = [field, set_text = key.set](const YamlNode& node, JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "none") {
+      field(job).clear();
       return {};
     }
-    return "expected " + word + ", " + unlike(node) + "; " + others + " not available yet";
+    return set_text(node, job);
   };
-  key.get = [word](const JobSpec&) { return word; };
+  key.get = [field](const JobSpec& job) {
+    return field(job).empty() ? std::string("none") : quoted_if_needed(field(job));
+  };
+  key.is_fingerprinted_at_default = false;
   return key;
 }
 
@@ -209,6 +219,10 @@ void add_network(Keys& keys, const std::string& section, Network network) {
   keys.push_back(real_key(
       {section + ".clip_norm", "", "Largest norm of the whole gradient; 0: no clipping"},
       [network](auto& job) -> auto& { return network(job).clip_norm; }, kZeroOrMore));
+  keys.push_back(file_or_none_key(
+      {section + ".weights", "", "Weights to begin from, instead of random ones"},
+      [network](auto& job) -> auto& { return network(job).weights; },
+      "none, or a safetensors file as of gangway checkpoints export"));
 }
 
 void add_networks(Keys& keys) {
@@ -299,16 +313,17 @@ void add_layout(Keys& keys) {
       [](auto& job) -> auto& { return job.layout.transport; }));
   keys.push_back(choice_key(
       {"layout.overlap", "",
-       "What the exchange runs beside: nothing, the backward pass, or the other network's work too"},
+       "What the exchange runs beside: nothing, the backward pass, or the other network's work "
+       "too"},
       [](auto& job) -> auto& { return job.layout.overlap; }));
   keys.push_back(
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
                [](auto& job) -> auto& { return job.layout.timeout_seconds; },
                {.low = 0.1, .high = 86'400.0}));
-  keys.push_back(whole_key(
-      {"layout.check_steps", "steps",
-       "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
-      [](auto& job) -> auto& { return job.layout.check_steps; }, {0, 1'000'000'000}));
+  keys.push_back(
+      whole_key({"layout.check_steps", "steps",
+                 "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
+                [](auto& job) -> auto& { return job.layout.check_steps; }, {0, 1'000'000'000}));
   keys.push_back(choice_key(
       {"layout.audit", "",
        "Whether, every check_steps, other workers recompute a random slice of each update"},
@@ -317,13 +332,25 @@ void add_layout(Keys& keys) {
 
 void add_checkpoint(Keys& keys) {
   keys.push_back(real_key(
-      {"checkpoint.every_kimg", kKimg, "From one checkpoint to the next; 0: only at the end"},
+      {"checkpoint.every_kimg", kKimg, "From one checkpoint to the next; 0: not by images"},
       [](auto& job) -> auto& { return job.checkpoint.every_kimg; }, kZeroOrMore));
-  keys.push_back(single_word_key(
-      {"checkpoint.snapshot_steps", "steps", "From one snapshot in memory to the next"}, "auto",
-      "fixed numbers are"));
+  keys.push_back(real_key(
+      {"checkpoint.every_seconds", "seconds", "From one checkpoint to the next; 0: not by time"},
+      [](auto& job) -> auto& { return job.checkpoint.every_seconds; }, kZeroOrMore));
+  keys.push_back(whole_key(
+      {"checkpoint.every_steps", "steps", "From one checkpoint to the next; 0: not by steps"},
+      [](auto& job) -> auto& { return job.checkpoint.every_steps; }, {0, 1'000'000'000}));
+  keys.push_back(auto_or_whole_key(
+      {"checkpoint.snapshot_steps", "steps",
+       "From one snapshot in memory to the next; auto: under 0.5 % of the time; 0: none"},
+      [](auto& job) -> auto& { return job.checkpoint.snapshot_steps; }, {0, 1'000'000'000},
+      CheckpointSpec::kAutoSnapshots));
   keys.push_back(whole_key({"checkpoint.keep", "", "Newest checkpoints that are kept"},
                            [](auto& job) -> auto& { return job.checkpoint.keep; }, {1, 1'000'000}));
+  keys.push_back(real_key(
+      {"checkpoint.keep_every", kKimg,
+       "The first checkpoint of each stretch so long is kept for good; 0: none is"},
+      [](auto& job) -> auto& { return job.checkpoint.keep_every; }, kZeroOrMore));
 }
 
 void add_output(Keys& keys) {

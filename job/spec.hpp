@@ -84,6 +84,7 @@ struct NetworkSpec {
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   double clip_norm = 0.0;  ///< global norm; 0: no clipping
+  std::string weights;     ///< safetensors file to begin from; empty: keyed random numbers
   bool operator==(const NetworkSpec&) const = default;
 };
 
@@ -124,9 +125,18 @@ struct LayoutSpec {
   bool operator==(const LayoutSpec&) const = default;
 };
 
+/// Checkpoints are taken at whichever comes first of the three intervals; 0: not by this one. One is
+/// always taken at the end.
 struct CheckpointSpec {
-  double every_kimg = 10.0;  ///< 0: only at the end
-  int keep = 3;
+  static constexpr std::int64_t kAutoSnapshots = -1;
+
+  double every_kimg = 10.0;
+  double every_seconds = 0.0;
+  std::int64_t every_steps = 0;
+  int keep = 3;             ///< newest that stay
+  double keep_every = 0.0;  ///< kimg; the first of each such stretch stays for good; 0: none
+  /// From one snapshot in memory to the next; 0: none are taken.
+  std::int64_t snapshot_steps = kAutoSnapshots;
   bool operator==(const CheckpointSpec&) const = default;
 };
 

@@ -21,10 +21,19 @@ TEST(Fingerprint, IsThirtyTwoHexadecimalDigits) {
   EXPECT_EQ(fingerprint, job_fingerprint(spec_of("# another text\ntraining: {seed: 0}")));
 }
 
+/// Checkpoints of earlier releases carry it; keys that came since do not count while they say
+/// nothing.
+TEST(Fingerprint, OfTheDefaultJobIsThatOfEarlierReleases) {
+  EXPECT_EQ(job_fingerprint(spec_of("")), "93cb34099da8639faed20fba9e41c367");
+  EXPECT_EQ(fingerprint_with("generator.weights=none"), job_fingerprint(spec_of("")));
+}
+
 TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
   for (const char* same : {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
-                           "checkpoint.every_kimg=1", "checkpoint.keep=9", "output.tick_kimg=3",
+                           "checkpoint.every_kimg=1", "checkpoint.keep=9",
+                           "checkpoint.every_steps=5", "checkpoint.every_seconds=5",
+                           "checkpoint.keep_every=5", "checkpoint.snapshot_steps=5", "output.tick_kimg=3",
                            "output.grid=2", "training.kimg=99", "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
@@ -36,7 +45,8 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
        {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
         "training.microbatches=4", "training.batch=64", "training.loss=hinge",
         "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1", "discriminator.steps=2",
-        "generator.clip_norm=1", "numerics.threads=2", "numerics.memory_format=contiguous",
+        "generator.clip_norm=1", "generator.weights=old.safetensors",
+        "discriminator.weights=old.safetensors", "numerics.threads=2", "numerics.memory_format=contiguous",
         "numerics.wire=bf16", "numerics.wire={generator: fp16}"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }

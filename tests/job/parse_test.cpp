@@ -13,6 +13,7 @@ namespace gangway {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::SizeIs;
 using testing::problems_of;
 using testing::sources_of;
 using testing::spec_of;
@@ -169,12 +170,32 @@ TEST(Parse, NamesThePlaceTheKeyAndWhatIsExpected) {
 }
 
 TEST(Parse, SaysWhatIsNotAvailableYet) {
-  EXPECT_THAT(
-      problems_of("numerics: {device: cuda}\ncheckpoint: {snapshot_steps: 5}"),
-      ElementsAre(
-          "job.yaml:1:12: numerics.device: cuda is not available yet; use cpu",
-          "job.yaml:2:14: checkpoint.snapshot_steps: expected auto, not '5'; fixed numbers are not "
-          "available yet"));
+  EXPECT_THAT(problems_of("numerics: {device: cuda}"),
+              ElementsAre("job.yaml:1:12: numerics.device: cuda is not available yet; use cpu"));
+}
+
+TEST(Parse, TakesSnapshotStepsAsAutoNumberOrNever) {
+  EXPECT_EQ(spec_of("").checkpoint.snapshot_steps, CheckpointSpec::kAutoSnapshots);
+  EXPECT_EQ(spec_of("checkpoint: {snapshot_steps: auto}").checkpoint.snapshot_steps,
+            CheckpointSpec::kAutoSnapshots);
+  EXPECT_EQ(spec_of("checkpoint: {snapshot_steps: 0}").checkpoint.snapshot_steps, 0);
+  EXPECT_EQ(spec_of("checkpoint: {snapshot_steps: 25}").checkpoint.snapshot_steps, 25);
+}
+
+TEST(Parse, TakesCheckpointsByImagesTimeAndSteps) {
+  const CheckpointSpec checkpoint =
+      spec_of("checkpoint: {every_kimg: 0, every_seconds: 90, every_steps: 50, keep_every: 25}")
+          .checkpoint;
+  EXPECT_EQ(checkpoint.every_kimg, 0.0);
+  EXPECT_EQ(checkpoint.every_seconds, 90.0);
+  EXPECT_EQ(checkpoint.every_steps, 50);
+  EXPECT_EQ(checkpoint.keep_every, 25.0);
+}
+
+TEST(Parse, TakesAFileOfWeightsOrNone) {
+  EXPECT_EQ(spec_of("generator: {weights: old.safetensors}").generator.weights, "old.safetensors");
+  EXPECT_EQ(spec_of("generator: {weights: none}").generator.weights, "");
+  EXPECT_THAT(problems_of("discriminator: {weights: [a]}"), SizeIs(1));
 }
 
 /// A path below which values are out of range, as lines of the command line.

@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: MIT
-// The deleting half of checkpoint/directory.hpp: nothing that the store did not write is ever
-// removed.
+// The deleting half of the store: nothing that it did not write is ever removed.
+#include "checkpoint/retention.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <map>
+#include <string>
+#include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/directory.hpp"
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/owner.hpp"
 #include "job/errors.hpp"
+#include "job/file_descriptor.hpp"
 
 namespace gangway::checkpoint {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::string_view kPinSuffix = ".pin";
 
 bool is_real_directory(const fs::path& path) {
   struct stat status {};
@@ -50,7 +57,7 @@ bool remove_own_folder(const fs::path& directory) {
 
 /// Takes the checkpoint's name away first, so that a crash in between leaves no half of it under
 /// that name.
-bool remove_checkpoint(const CheckpointEntry& entry) {
+bool remove_entry(const CheckpointEntry& entry) {
   const fs::path doomed = entry.path.parent_path() / doomed_name(entry.step);
   if (std::rename(entry.path.c_str(), doomed.c_str()) != 0) {
     throw EnvironmentError(fmt::format("{}: old checkpoint cannot be deleted: {}",
@@ -59,31 +66,122 @@ bool remove_checkpoint(const CheckpointEntry& entry) {
   return remove_own_folder(doomed);
 }
 
-}  // namespace
+bool is_complete(const CheckpointEntry& entry) {
+  return entry.status == CheckpointStatus::kComplete;
+}
 
-std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, int keep) {
-  if (keep < 1) {
-    throw InvariantError(fmt::format("checkpoints to keep: {}, at least 1 is needed", keep));
-  }
-  const std::vector<CheckpointEntry> entries = list_checkpoints(checkpoints_dir);
-  int kept = 0;
-  std::vector<fs::path> removed;
-  std::vector<const CheckpointEntry*> surplus;
+/// Steps of the first complete checkpoint in each stretch [n * interval, (n + 1) * interval), n >
+/// 0.
+std::set<std::int64_t> kept_for_good(std::span<const CheckpointEntry> entries,
+                                     std::int64_t interval) {
+  std::map<std::int64_t, std::int64_t> first_of;  // stretch → step; the entries are newest first
   for (const CheckpointEntry& entry : entries) {
-    if (kept >= keep) {
-      surplus.push_back(&entry);
-    } else if (entry.status == CheckpointStatus::kComplete) {
-      ++kept;
+    if (interval > 0 && is_complete(entry) && entry.step >= interval) {
+      first_of[entry.step / interval] = entry.step;
     }
   }
-  std::reverse(surplus.begin(),
-               surplus.end());  // oldest first: a crash in between leaves the newer ones
-  for (const CheckpointEntry* entry : surplus) {
-    if (entry->manifest && holds_only_own_files(entry->path) && remove_checkpoint(*entry)) {
+  std::set<std::int64_t> steps;
+  for (const auto& [stretch, step] : first_of) {
+    steps.insert(step);
+  }
+  return steps;
+}
+
+fs::path pin_path(const fs::path& checkpoints_dir, std::int64_t step) {
+  return checkpoints_dir / (step_name(step) + std::string(kPinSuffix));
+}
+
+}  // namespace
+
+std::vector<const CheckpointEntry*> surplus_of(std::span<const CheckpointEntry> entries,
+                                               const std::set<std::int64_t>& pinned,
+                                               const RetentionPolicy& policy) {
+  if (policy.keep < 1) {
+    throw InvariantError(fmt::format("checkpoints to keep: {}, at least 1 is needed", policy.keep));
+  }
+  const std::set<std::int64_t> for_good = kept_for_good(entries, policy.keep_every_steps);
+  int newest = 0;
+  std::vector<const CheckpointEntry*> surplus;
+  for (const CheckpointEntry& entry : entries) {
+    if (newest < policy.keep) {
+      newest += is_complete(entry) ? 1 : 0;
+    } else if (!for_good.contains(entry.step) && !pinned.contains(entry.step)) {
+      surplus.push_back(&entry);
+    }
+  }
+  // Oldest first: a crash in between leaves the newer ones.
+  std::reverse(surplus.begin(), surplus.end());
+  return surplus;
+}
+
+std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, const RetentionPolicy& policy) {
+  const std::vector<CheckpointEntry> entries = list_checkpoints(checkpoints_dir);
+  std::vector<fs::path> removed;
+  for (const CheckpointEntry* entry : surplus_of(entries, pinned_steps(checkpoints_dir), policy)) {
+    if (entry->manifest && holds_only_own_files(entry->path) && remove_entry(*entry)) {
       removed.push_back(entry->path);
     }
   }
   return removed;
+}
+
+std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, int keep) {
+  return remove_old(checkpoints_dir, RetentionPolicy{.keep = keep});
+}
+
+void remove_checkpoint(const CheckpointEntry& entry) {
+  if (!entry.manifest) {
+    throw CheckpointError(
+        fmt::format("{}: its manifest cannot be read, so nothing proves that it is a checkpoint: "
+                    "delete the folder by hand",
+                    entry.path.string()));
+  }
+  if (!holds_only_own_files(entry.path)) {
+    throw CheckpointError(fmt::format(
+        "{}: holds files that are not of a checkpoint: move them away first", entry.path.string()));
+  }
+  (void)unpin_checkpoint(entry.path.parent_path(), entry.step);
+  if (!remove_entry(entry)) {
+    throw EnvironmentError(fmt::format("{}: not all of its files can be deleted; see {}/.old-*",
+                                       entry.path.string(), entry.path.parent_path().string()));
+  }
+}
+
+std::set<std::int64_t> pinned_steps(const fs::path& checkpoints_dir) {
+  std::set<std::int64_t> steps;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoints_dir, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(kPinSuffix)) {
+      continue;
+    }
+    const std::string_view stem(name.data(), name.size() - kPinSuffix.size());
+    if (const auto step = parse_step_name(stem)) {
+      steps.insert(*step);
+    }
+  }
+  return steps;
+}
+
+void pin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
+  const fs::path pin = pin_path(checkpoints_dir, step);
+  const FileDescriptor file(
+      ::open(pin.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (!file) {
+    throw EnvironmentError(fmt::format("{}: cannot be made: {}", pin.string(), cause_of(errno)));
+  }
+  sync_directory(checkpoints_dir);
+}
+
+bool unpin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
+  const fs::path pin = pin_path(checkpoints_dir, step);
+  if (::unlink(pin.c_str()) == 0) {
+    return true;
+  }
+  if (errno != ENOENT) {
+    throw EnvironmentError(fmt::format("{}: cannot be removed: {}", pin.string(), cause_of(errno)));
+  }
+  return false;
 }
 
 std::vector<fs::path> remove_stale_temporaries(const fs::path& checkpoints_dir) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
+#include <cstring>
+#include <deque>
 #include <fstream>
 #include <iterator>
 
@@ -92,6 +94,84 @@ fs::path commit_sample(const fs::path& checkpoints_dir, std::int64_t step, int n
       checkpoints_dir, sample_state(step), num_workers,
       [num_workers](std::size_t i) { return static_cast<int>(i) % num_workers; }, manifest);
   return commit_checkpoint(temporary, manifest);
+}
+
+std::vector<std::byte> channels_last(const OwnedTensor& tensor) {
+  const StoredTensor stored{.name = tensor.name,
+                            .type = tensor.type,
+                            .shape = tensor.shape,
+                            .order = StoredOrder::kChannelsLast};
+  const std::size_t item = item_size(tensor.type);
+  std::vector<std::byte> bytes(tensor.bytes.size());
+  for (std::size_t i = 0; i < bytes.size() / item; ++i) {
+    std::memcpy(&bytes[i * item], &tensor.bytes[row_major_index(stored, i) * item], item);
+  }
+  return bytes;
+}
+
+namespace {
+
+/// A state as memory holds it, and whose pieces are whose.
+struct CutState {
+  std::deque<std::vector<std::byte>> reordered;
+  std::vector<std::vector<PieceRecord>> by_worker;
+};
+
+CutState cut(const std::vector<OwnedTensor>& state, int num_workers) {
+  CutState result;
+  result.by_worker.resize(static_cast<std::size_t>(num_workers));
+  for (const OwnedTensor& tensor : state) {
+    const bool reorders = tensor.shape.size() == 4;
+    const std::span<const std::byte> bytes =
+        reorders ? result.reordered.emplace_back(channels_last(tensor)) : tensor.bytes;
+    const std::size_t item = item_size(tensor.type);
+    const std::size_t elements = bytes.size() / item;
+    for (std::size_t worker = 0; worker < result.by_worker.size(); ++worker) {
+      const std::size_t begin =
+          elements * worker * worker / result.by_worker.size() / result.by_worker.size();
+      const std::size_t end = elements * (worker + 1) * (worker + 1) / result.by_worker.size() /
+                              result.by_worker.size();
+      if (begin == end && (elements != 0 || worker != 0)) {
+        continue;
+      }
+      result.by_worker[worker].push_back(
+          {.tensor = tensor.name,
+           .type = tensor.type,
+           .shape = tensor.shape,
+           .order = reorders ? StoredOrder::kChannelsLast : StoredOrder::kRowMajor,
+           .begin = begin,
+           .end = end,
+           .bytes = bytes.subspan(begin * item, (end - begin) * item)});
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+fs::path commit_in_pieces(const fs::path& checkpoints_dir, const std::vector<OwnedTensor>& state,
+                          Manifest manifest, int num_workers) {
+  const CutState parts = cut(state, num_workers);
+  const fs::path temporary = begin_checkpoint(checkpoints_dir, manifest.step);
+  for (int worker = 0; worker < num_workers; ++worker) {
+    const FileReport report =
+        write_worker_pieces(temporary,
+                            {.step = manifest.step,
+                             .epoch = manifest.epoch,
+                             .worker = worker,
+                             .num_workers = num_workers},
+                            parts.by_worker[static_cast<std::size_t>(worker)]);
+    manifest.files.push_back({.name = report.name,
+                              .worker = worker,
+                              .bytes = report.bytes,
+                              .xxh3_128 = report.xxh3_128});
+  }
+  return commit_checkpoint(temporary, manifest);
+}
+
+fs::path commit_sample_in_pieces(const fs::path& checkpoints_dir, std::int64_t step,
+                                 int num_workers) {
+  return commit_in_pieces(checkpoints_dir, sample_state(step), sample_manifest(step), num_workers);
 }
 
 void write_text(const fs::path& path, std::string_view text) {

@@ -17,7 +17,6 @@
 namespace gangway::checkpoint {
 
 using testing::ScratchFolder;
-using TemporaryFolder = ScratchFolder;
 
 /// A tensor that owns its bytes.
 struct OwnedTensor {
@@ -50,6 +49,16 @@ std::filesystem::path write_parts(const std::filesystem::path& checkpoints_dir,
 /// A committed checkpoint of sample_state(step), dealt out to the workers in turn.
 std::filesystem::path commit_sample(const std::filesystem::path& checkpoints_dir, std::int64_t step,
                                     int num_workers = 2);
+
+/// The same tensors in pieces: cut at `num_workers` - 1 places that fall anywhere, a piece a
+/// worker; those of four axes with channels last.
+std::filesystem::path commit_sample_in_pieces(const std::filesystem::path& checkpoints_dir,
+                                              std::int64_t step, int num_workers = 3);
+std::filesystem::path commit_in_pieces(const std::filesystem::path& checkpoints_dir,
+                                       const std::vector<OwnedTensor>& state, Manifest manifest,
+                                       int num_workers);
+/// The bytes of `tensor`, which is row-major, as they are stored with channels last.
+[[nodiscard]] std::vector<std::byte> channels_last(const OwnedTensor& tensor);
 
 void write_text(const std::filesystem::path& path, std::string_view text);
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Checkpoints that earlier programs wrote, kept as they wrote them: they load for ever.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/digest.hpp"
+#include "checkpoint/stored_state.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of sample_state(7), whatever it is stored in.
+constexpr const char* kDigest = "9a66f8375314d37e3f0babf6a6c8ad02";
+
+fs::path sample(int version) {
+  return fs::path("tests/checkpoint/samples") / ("format-" + std::to_string(version));
+}
+
+class FormatSample : public ::testing::TestWithParam<int> {};
+
+TEST_P(FormatSample, LoadsWithItsValues) {
+  EXPECT_EQ(verify_checkpoint(sample(GetParam())).format_version, GetParam());
+  EXPECT_EQ(digest(sample(GetParam())), kDigest);
+  const CheckpointReader reader(sample(GetParam()));
+  for (const OwnedTensor& tensor : sample_state(7)) {
+    const TensorRecord& record = reader.require(tensor.name);
+    EXPECT_EQ(record.type, tensor.type) << tensor.name;
+    EXPECT_EQ(record.shape, tensor.shape) << tensor.name;
+    EXPECT_TRUE(std::equal(record.bytes.begin(), record.bytes.end(), tensor.bytes.begin(),
+                           tensor.bytes.end()))
+        << tensor.name;
+  }
+}
+
+TEST_P(FormatSample, IsReadInChunksLikeAnyOther) {
+  StoredState state(sample(GetParam()));
+  std::uint64_t bytes = 0;
+  const std::vector<StoredChunk> chunks = state.chunks();
+  state.read_chunks(chunks, [&](const StoredChunk& chunk, std::span<const std::byte> /*bytes*/) {
+    for (const ChunkPart& part : chunk.parts) {
+      bytes += part.bytes;
+    }
+  });
+  std::uint64_t expected = 0;
+  for (const OwnedTensor& tensor : sample_state(7)) {
+    expected += tensor.bytes.size();
+  }
+  EXPECT_EQ(bytes, expected);
+}
+
+TEST_P(FormatSample, ThatIsDamagedIsRefused) {
+  const ScratchFolder folder;
+  const fs::path copy = folder.path() / "copy";
+  fs::copy(sample(GetParam()), copy, fs::copy_options::recursive);
+  const fs::path file = copy / verify_checkpoint(copy).files[0].name;
+  std::string content = read_text(file);
+  content.back() = static_cast<char>(content.back() ^ 1);
+  write_text(file, content);
+  EXPECT_THAT(checkpoint_error_of([&] { (void)verify_checkpoint(copy); }),
+              ::testing::HasSubstr("damaged"));
+  EXPECT_THAT(checkpoint_error_of([&] { (void)digest(copy); }), ::testing::HasSubstr("damaged"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, FormatSample, ::testing::Range(1, kFormatVersion + 1));
+
+TEST(FormatSample, OfTheNewestVersionIsWhatIsWrittenToday) {
+  // A difference means that the format changed: raise its version and keep this sample.
+  const ScratchFolder folder;
+  const fs::path written = commit_sample_in_pieces(folder.path(), 7);
+  for (const auto& entry : fs::directory_iterator(sample(kFormatVersion))) {
+    EXPECT_EQ(read_text(written / entry.path().filename()), read_text(entry.path()))
+        << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace gangway::checkpoint

@@ -12,6 +12,25 @@ import numpy
 from safetensors import safe_open
 
 
+def expected_values(tensor: dict) -> numpy.ndarray:
+    """What checkpoint_writer stores under a name at step 3, in stored order."""
+    index = int(tensor["name"].split(".")[1])
+    values = (numpy.arange(numpy.prod(tensor["shape"])) + 3 * 31 + index * 7).astype(numpy.float32)
+    if tensor["order"] == "channels-last":
+        values = values.reshape(tensor["shape"]).transpose(0, 2, 3, 1)
+    return values.reshape(-1)
+
+
+def read_file(path: str, entry: dict, found: dict) -> None:
+    assert os.path.getsize(path) == entry["bytes"]
+    with safe_open(path, framework="numpy") as tensors:
+        assert tensors.metadata()["gangway.step"] == "3", tensors.metadata()
+        assert tensors.metadata()["gangway.worker"] == str(entry["worker"])
+        for name in tensors.keys():
+            assert (entry["worker"], name) not in found
+            found[entry["worker"], name] = tensors.get_tensor(name)
+
+
 def main() -> None:
     writer = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix="gangway-python-") as directory:
@@ -19,23 +38,22 @@ def main() -> None:
         checkpoint = os.path.join(directory, "step-000000003")
         with open(os.path.join(checkpoint, "manifest.json"), encoding="utf-8") as file:
             manifest = json.load(file)
-        assert manifest["step"] == 3 and manifest["format_version"] == 1, manifest
-        names = []
+        assert manifest["step"] == 3 and manifest["format_version"] == 2, manifest
+        found: dict = {}
         for entry in manifest["files"]:
-            path = os.path.join(checkpoint, entry["name"])
-            assert os.path.getsize(path) == entry["bytes"]
-            with safe_open(path, framework="numpy") as tensors:
-                assert tensors.metadata()["gangway.step"] == "3", tensors.metadata()
-                assert tensors.metadata()["gangway.worker"] == str(entry["worker"])
-                for name in tensors.keys():
-                    _, worker, _, index = name.split(".")
-                    values = tensors.get_tensor(name)
-                    start = 3 * 31 + int(worker) * 7 + int(index)
-                    expected = (numpy.arange(12_000 + int(index)) + start).astype(numpy.float32)
-                    assert values.dtype == numpy.float32 and numpy.array_equal(values, expected), name
-                    names.append(name)
-        assert len(names) == manifest["tensor_count"] == 6, names
-    print(f"Python's safetensors read {len(names)} tensors from {len(manifest['files'])} files")
+            read_file(os.path.join(checkpoint, entry["name"]), entry, found)
+    num_pieces = 0
+    for tensor in manifest["tensors"]:
+        values = expected_values(tensor)
+        for piece in tensor["pieces"]:
+            whole = len(tensor["pieces"]) == 1 and tensor["order"] == "row-major"
+            name = tensor["name"] if whole else f"{tensor['name']}@{piece['begin']}"
+            read = found.pop((piece["file"], name))
+            assert read.shape == (tuple(tensor["shape"]) if whole else (piece["end"] - piece["begin"],)), name
+            assert numpy.array_equal(read.reshape(-1), values[piece["begin"]:piece["end"]]), name
+            num_pieces += 1
+    assert not found and num_pieces == 5, (found, num_pieces)
+    print(f"Python's safetensors read {num_pieces} pieces of {len(manifest['tensors'])} tensors from {len(manifest['files'])} files")
 
 
 if __name__ == "__main__":

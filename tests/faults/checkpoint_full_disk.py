@@ -30,7 +30,7 @@ def exercise(writer: str, disk: str) -> None:
     assert write(writer, directory, 1).returncode == 0
 
     free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
-    for left_over in (200_000, 60_000, 4096, 0):  # the second file, the first file, the owner's record: each meets the end
+    for left_over in (120_000, 60_000, 4096, 0):  # the second file, the first file, the owner's record: each meets the end
         with open(ballast, "wb") as file:
             file.write(b"\0" * (free - left_over))
         failed = write(writer, directory, 1)

@@ -57,7 +57,7 @@ def phase_of(directory: str) -> str:
     inside = os.listdir(os.path.join(directory, temporaries[0]))
     if any(name.startswith("manifest.json") for name in inside):
         return "writing the manifest"
-    return f"writing files ({sum(name.startswith('worker-') for name in inside)} begun)"
+    return f"writing files ({sum(name.endswith('.safetensors') for name in inside)} begun)"
 
 
 def check(writer: str, directory: str) -> int:

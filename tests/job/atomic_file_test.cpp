@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "job/errors.hpp"
-#include "tests/job/temporary_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::TemporaryFolder;
+using testing::ScratchFolder;
 
 template <typename Action>
 std::string environment_error(Action action) {
@@ -26,7 +26,7 @@ std::string environment_error(Action action) {
 }
 
 TEST(AtomicFile, ExistsWholeAfterCommit) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path path = folder.path() / "a.json";
   AtomicFile file(path);
   file.write("one ");
@@ -38,7 +38,7 @@ TEST(AtomicFile, ExistsWholeAfterCommit) {
 }
 
 TEST(AtomicFile, KeepsWhatWasThereWithoutCommit) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path path = folder.path() / "a.json";
   write_file_atomically(path, "old");
   {
@@ -50,14 +50,14 @@ TEST(AtomicFile, KeepsWhatWasThereWithoutCommit) {
 }
 
 TEST(AtomicFile, ReplacesWhatAKilledWriterLeft) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::ofstream(folder.path() / "a.json.tmp") << "half of somethi";
   write_file_atomically(folder.path() / "a.json", "x");
   EXPECT_EQ(read_small_file(folder.path() / "a.json", 100), "x");
 }
 
 TEST(AtomicFile, TakesANameWithoutAFolder) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
   write_file_atomically("bare.txt", "x");
@@ -66,7 +66,7 @@ TEST(AtomicFile, TakesANameWithoutAFolder) {
 }
 
 TEST(AtomicFile, SaysThatTheDiskIsFull) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path path = folder.path() / "status.json";
   fs::create_symlink("/dev/full",
                      path.string() + ".tmp");  // every write to it fails as on a full disk
@@ -94,7 +94,7 @@ TEST(AtomicFile, SaysThatTheFolderMayNotBeWrittenTo) {
 }
 
 TEST(AtomicFile, RefusesToReplaceAFolder) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   fs::create_directories(folder.path() / "a" / "b");
   EXPECT_NE(environment_error([&] {
               write_file_atomically(folder.path() / "a", "x");
@@ -103,7 +103,7 @@ TEST(AtomicFile, RefusesToReplaceAFolder) {
 }
 
 TEST(AtomicFile, SaysThatAFileCannotBeSynced) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   fs::create_symlink("/dev/null", (folder.path() / "a.tmp"));  // a device that has no fsync
   EXPECT_NE(environment_error([&] {
               write_file_atomically(folder.path() / "a", "x");
@@ -116,7 +116,7 @@ TEST(SmallFile, IsNothingWhereThereIsNone) {
 }
 
 TEST(SmallFile, RefusesAFileThatIsTooLarge) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file_atomically(folder.path() / "a", "12345678901");
   EXPECT_NE(environment_error([&] {
               (void)read_small_file(folder.path() / "a", 10);
@@ -125,14 +125,14 @@ TEST(SmallFile, RefusesAFileThatIsTooLarge) {
 }
 
 TEST(SmallFile, RefusesAFolder) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_NE(
       environment_error([&] { (void)read_small_file(folder.path(), 10); }).find("cannot be read"),
       std::string::npos);
 }
 
 TEST(SmallFile, RefusesAPathThroughAFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file_atomically(folder.path() / "a", "x");
   EXPECT_NE(environment_error([&] {
               (void)read_small_file(folder.path() / "a" / "b", 10);

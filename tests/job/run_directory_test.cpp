@@ -6,13 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/job/temporary_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::TemporaryFolder;
+using testing::ScratchFolder;
 
 TEST(RunDirectory, TakesItsNameFromTheJobFile) {
   EXPECT_EQ(run_name_of("examples/fashion-mnist.yaml"), "fashion-mnist");
@@ -40,7 +40,7 @@ TEST(RunDirectory, RefusesBadNames) {
 }
 
 TEST(RunDirectory, CountsUp) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path outdir = folder.path() / "runs" / "of" / "today";
   EXPECT_EQ(create_run(outdir, "a"), outdir / "00000-a");
   EXPECT_EQ(create_run(outdir, "a"), outdir / "00001-a");
@@ -51,7 +51,7 @@ TEST(RunDirectory, CountsUp) {
 }
 
 TEST(RunDirectory, LooksOverWhatIsNoRun) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (const char* name : {"x", "7-a", "00x00-a", "-a", "00000", "-0001-a", "+00001-a"}) {
     fs::create_directories(folder.path() / name);
   }
@@ -61,7 +61,7 @@ TEST(RunDirectory, LooksOverWhatIsNoRun) {
 }
 
 TEST(RunDirectory, FindsTheNewestOfAName) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   (void)create_run(folder.path(), "a-b");
   (void)create_run(folder.path(), "a-b");
   (void)create_run(folder.path(), "other");
@@ -72,14 +72,14 @@ TEST(RunDirectory, FindsTheNewestOfAName) {
 }
 
 TEST(RunDirectory, ReturnsToTheRunOfAName) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path first = open_run(folder.path(), "a");
   (void)open_run(folder.path(), "b");
   EXPECT_EQ(open_run(folder.path(), "a"), first);
 }
 
 TEST(RunDirectory, IsOneForTwoJobsStartedTogether) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   fs::path first;
   fs::path second;
   {
@@ -90,7 +90,7 @@ TEST(RunDirectory, IsOneForTwoJobsStartedTogether) {
 }
 
 TEST(RunDirectory, IsAnAbsolutePath) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
   EXPECT_EQ(open_run("runs", "a"), fs::current_path() / "runs" / "00000-a");
@@ -99,7 +99,7 @@ TEST(RunDirectory, IsAnAbsolutePath) {
 }
 
 TEST(RunDirectory, SaysThatItCannotBeMade) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::ofstream(folder.path() / "file") << "x";
   const fs::path outdir = folder.path() / "file" / "runs";
   try {

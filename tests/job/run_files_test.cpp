@@ -6,19 +6,19 @@
 
 #include "job/atomic_file.hpp"
 #include "job/run_directory.hpp"
-#include "tests/job/temporary_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {
 
-using testing::TemporaryFolder;
+using testing::ScratchFolder;
 
-std::string text_of(const TemporaryFolder& folder, std::string_view name) {
+std::string text_of(const ScratchFolder& folder, std::string_view name) {
   return read_small_file(folder.path() / name, 1U << 16U).value_or("nothing");
 }
 
 TEST(RunFiles, HoldTheJobAndTheCommand) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_job(folder.path(), "model:\n");
   write_command(folder.path(), "gangway run x.yaml");
   EXPECT_EQ(text_of(folder, kJobFile), "model:\n");
@@ -26,7 +26,7 @@ TEST(RunFiles, HoldTheJobAndTheCommand) {
 }
 
 TEST(RunFiles, HoldTheStatus) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_EQ(read_status(folder.path()), std::nullopt);
   const RunStatus status{.exit_code = 3, .reason = "rank 2 \"died\"\n"};
   write_status(folder.path(), status);
@@ -34,7 +34,7 @@ TEST(RunFiles, HoldTheStatus) {
 }
 
 TEST(RunFiles, TakeADamagedStatusForNone) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (const char* text :
        {"", "{", "[1]", "{}", "{\"exit_code\": \"3\"}", "{\"exit_code\": 3.5}"}) {
     write_file_atomically(folder.path() / kStatusFile, text);
@@ -47,7 +47,7 @@ TEST(RunFiles, TakeADamagedStatusForNone) {
 }
 
 TEST(RunFiles, ForgetTheAttemptBefore) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_status(folder.path(), {.exit_code = 3, .reason = "x"});
   write_file_atomically(folder.path() / kErrorFile, "{}");
   clear_status(folder.path());
@@ -59,7 +59,7 @@ TEST(RunFiles, ForgetTheAttemptBefore) {
 }
 
 TEST(RunFiles, HoldThePlacement) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   PlacedRank coordinator;
   coordinator.role = "coordinator";
   PlacedRank worker;

@@ -8,12 +8,12 @@
 
 #include "job/atomic_file.hpp"
 #include "job/run_directory.hpp"
-#include "tests/job/temporary_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {
 
-using testing::TemporaryFolder;
+using testing::ScratchFolder;
 
 std::string refusal(const std::filesystem::path& run) {
   try {
@@ -25,7 +25,7 @@ std::string refusal(const std::filesystem::path& run) {
 }
 
 TEST(RunLock, NamesTheHolderToTheSecond) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const RunLock held(folder.path());
   const std::string message = refusal(folder.path());
   EXPECT_EQ(message.find(folder.path().string() + ": in use by pid " + std::to_string(::getpid()) +
@@ -38,13 +38,13 @@ TEST(RunLock, NamesTheHolderToTheSecond) {
 }
 
 TEST(RunLock, IsFreeAgainWhenTheHolderIsGone) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   { const RunLock held(folder.path()); }
   EXPECT_EQ(refusal(folder.path()), "locked");
 }
 
 TEST(RunLock, IsNotFooledByAFileThatAKilledJobLeft) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file_atomically(folder.path() / kLockFile,
                         "pid 1 on elsewhere, and a longer line than the next holder writes\n");
   const RunLock held(folder.path());
@@ -56,7 +56,7 @@ TEST(RunLock, IsNotFooledByAFileThatAKilledJobLeft) {
 }
 
 TEST(RunLock, MeetsAHolderThatHasNotNamedItself) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const FileDescriptor file(::open((folder.path() / kLockFile).c_str(), O_RDWR | O_CREAT, 0644));
   ASSERT_EQ(::flock(file.get(), LOCK_EX), 0);
   EXPECT_NE(refusal(folder.path()).find("in use by a process that has not named itself yet"),

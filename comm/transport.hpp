@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Point-to-point messages between the workers of one job: non-blocking, polled, never a collective,
 // so that the loss of a peer can always be survived (facts: the only MPI pattern that does). Used
-// by the lane's thread only.
+// by the lane's thread only, but for the count of bytes.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,13 +37,19 @@ class Transport {
   /// Called between polls that found nothing done: gives up the core, pumps what shares the thread.
   virtual void idle() = 0;
 
-  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
+  /// Payload of all sends so far. Any thread: the compute thread reports it while the lane sends.
+  [[nodiscard]] std::uint64_t bytes_sent() const {
+    return bytes_sent_.load(std::memory_order_relaxed);
+  }
 
  protected:
-  void count_sent(std::size_t bytes) { bytes_sent_ += bytes; }
+  void count_sent(std::size_t bytes) {
+    // Only the lane's thread writes, so that no locked addition is needed.
+    bytes_sent_.store(bytes_sent() + bytes, std::memory_order_relaxed);
+  }
 
  private:
-  std::uint64_t bytes_sent_ = 0;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
 };
 
 }  // namespace gangway::comm

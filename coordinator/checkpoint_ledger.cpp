@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace gangway::coordinator {
 
 void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) {
@@ -41,10 +43,19 @@ void CheckpointLedger::committed(std::int64_t step) {
   }
 }
 
-void CheckpointLedger::failed(std::int64_t step) {
+std::string CheckpointLedger::failed(std::int64_t step, const std::string& reason) {
   open_.erase(step);
   ++failures_;
   ++failures_in_a_row_;
+  if (failures_in_a_row_ < kLoudFailures) {
+    return fmt::format("warn  checkpoint of step {} failed ({} so far), tried again soon: {}", step,
+                       failures_, reason);
+  }
+  return fmt::format(
+      "ALARM {} checkpoints in a row could not be saved; what was trained since {} is lost if the "
+      "run dies: {}",
+      failures_in_a_row_,
+      last_committed_ ? fmt::format("step {}", *last_committed_) : "the start of this run", reason);
 }
 
 }  // namespace gangway::coordinator

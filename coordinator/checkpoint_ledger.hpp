@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which checkpoints are under way, and when one is complete: every worker's part of one step under
-// one epoch. A failed save costs nothing but itself until too many failed in a row. Pure; driven by
-// the Conductor, which commits.
+// one epoch. A failed save costs nothing but itself; several in a row are said loudly. Pure; driven
+// by the Conductor, which commits.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct CompleteCheckpoint {
 
 class CheckpointLedger {
  public:
-  /// Failed saves in a row that end the job.
-  static constexpr int kMaxFailuresInARow = 3;
+  /// Failed saves in a row from which on the warnings are loud.
+  static constexpr int kLoudFailures = 3;
 
   explicit CheckpointLedger(int num_workers) : num_workers_(num_workers) {}
 
@@ -42,11 +42,12 @@ class CheckpointLedger {
                                                       CheckpointFile file);
 
   void committed(std::int64_t step);
-  void failed(std::int64_t step);
+  /// @return the line that a person is to read.
+  [[nodiscard]] std::string failed(std::int64_t step, const std::string& reason);
 
   [[nodiscard]] bool idle() const { return open_.empty(); }
   [[nodiscard]] int failures() const { return failures_; }
-  [[nodiscard]] bool failing_for_good() const { return failures_in_a_row_ >= kMaxFailuresInARow; }
+  [[nodiscard]] int failures_in_a_row() const { return failures_in_a_row_; }
   /// Step of the newest committed checkpoint of this run, if there is one.
   [[nodiscard]] std::optional<std::int64_t> last_committed() const { return last_committed_; }
 

@@ -63,6 +63,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       membership_(settings_.num_workers, start, settings_.limits),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
+      saves_(settings_.save_interval),
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, settings_.leases.start_step, settings_.progress_floor),
       last_clock_(start) {}
@@ -139,6 +140,7 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   }
   begun_ = true;
   ticks_.start(now);
+  saves_.granted(now);
   Effects effects{placement_};
   append(effects, grant(now));
   return effects;
@@ -175,6 +177,7 @@ Effects Conductor::grant(TimePoint now) {
     watch_.granted(lease.begin, now);
     if (lease.checkpoint) {
       ledger_.begin(lease.end, membership_.epoch());
+      saves_.granted(now);
     }
     effects.emplace_back(GrantLease{.envelope = std::move(envelope),
                                     .checkpoint_step = lease.checkpoint ? lease.end : -1});
@@ -202,18 +205,10 @@ Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint /*now*/) {
 }
 
 Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason,
-                                     TimePoint /*now*/) {
-  ledger_.failed(step);
+                                     TimePoint now) {
+  Effects effects{DiscardCheckpoint{step}, Say{ledger_.failed(step, reason)}};
+  saves_.failed(ledger_.failures_in_a_row(), now);
   last_save_error_ = reason;
-  Effects effects{DiscardCheckpoint{step},
-                  Say{fmt::format("warn  checkpoint of step {} failed ({} so far): {}", step,
-                                  ledger_.failures(), reason)}};
-  if (ledger_.failing_for_good()) {
-    append(effects, end(ExitCode::kEnvironment, 0,
-                        fmt::format("{} checkpoints in a row could not be saved; the last: {}",
-                                    CheckpointLedger::kMaxFailuresInARow, reason)));
-    return effects;
-  }
   append(effects, finish_if_done());
   return effects;
 }
@@ -337,7 +332,11 @@ Effects Conductor::on_clock(TimePoint now) {
   if (const auto fault = check_progress(now)) {
     return lose(*fault);
   }
-  return {};
+  if (!saves_.is_due(now)) {
+    return {};
+  }
+  leases_.request_checkpoint();
+  return grant(now);
 }
 
 std::optional<Fault> Conductor::check_progress(TimePoint now) const {

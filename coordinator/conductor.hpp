@@ -15,6 +15,7 @@
 #include "coordinator/lease_book.hpp"
 #include "coordinator/membership.hpp"
 #include "coordinator/progress_watch.hpp"
+#include "coordinator/save_clock.hpp"
 #include "coordinator/tick_accounting.hpp"
 #include "job/proto/messages.pb.h"
 
@@ -65,7 +66,7 @@ struct ShowPicture {
   std::int64_t step = 0;
   std::string file;  ///< inside the run directory
 };
-/// One line for the user: "warn  …" or "note  …".
+/// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
 };
@@ -88,6 +89,7 @@ struct ConductorSettings {
   std::string go_on = "the same command goes on";  ///< advice after a save on request
   /// Least silence between two steps that is a fault; ten times as long before the first.
   std::chrono::milliseconds progress_floor{60'000};
+  std::chrono::milliseconds save_interval{0};  ///< between checkpoints; 0: not by time
 };
 
 class Conductor {
@@ -140,6 +142,7 @@ class Conductor {
   Membership membership_;
   LeaseBook leases_;
   CheckpointLedger ledger_;
+  SaveClock saves_;
   TickAccounting ticks_;
   ProgressWatch watch_;
   TimePoint last_clock_;

@@ -74,10 +74,15 @@ Lease LeaseBook::next() {
     lease.end = std::min(plan_.total_steps, end_ + steps_per_lease_);
     lease.end = next_multiple(end_, plan_.tick_steps, lease.end);
     lease.end = next_multiple(end_, plan_.picture_steps, lease.end);
-    lease.end = next_multiple(end_, plan_.checkpoint_steps, lease.end);
+    for (const std::int64_t interval : plan_.checkpoint_steps) {
+      lease.end = next_multiple(end_, interval, lease.end);
+    }
     lease.last = lease.end == plan_.total_steps;
     lease.pictures = is_multiple(lease.end, plan_.picture_steps) || lease.last;
-    lease.checkpoint = is_multiple(lease.end, plan_.checkpoint_steps) || lease.last;
+    lease.checkpoint =
+        lease.last || std::ranges::any_of(plan_.checkpoint_steps, [&](auto interval) {
+          return is_multiple(lease.end, interval);
+        });
     previous_length_ = lease.end - lease.begin;
   }
   end_ = lease.end;

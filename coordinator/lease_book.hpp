@@ -4,6 +4,7 @@
 // seconds. Pure; driven by the Conductor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct LeasePlan {
   std::int64_t total_steps = 0;
   std::int64_t tick_steps = 0;
   std::int64_t picture_steps = 0;
-  std::int64_t checkpoint_steps = 0;
+  std::array<std::int64_t, 2>
+      checkpoint_steps{};  ///< checkpoint.every_kimg, checkpoint.every_steps
 };
 
 /// The steps [begin, end), and what is to follow them. `begin == end`: only what follows.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/retention.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -257,8 +258,11 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
 
 void RunRecorder::remove_old_checkpoints() {
   try {
-    for (const fs::path& removed :
-         checkpoint::remove_old(run_.directory / kCheckpointsFolder, run_.spec.checkpoint.keep)) {
+    const JobSpec& spec = run_.spec;
+    for (const fs::path& removed : checkpoint::remove_old(
+             run_.directory / kCheckpointsFolder,
+             {.keep = spec.checkpoint.keep,
+              .keep_every_steps = spec.steps_of_kimg(spec.checkpoint.keep_every)})) {
       log_->info("removed {}", removed.string());
     }
   } catch (const std::exception& error) {

@@ -47,7 +47,8 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
                      .total_steps = spec.total_steps(),
                      .tick_steps = tick_steps,
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
-                     .checkpoint_steps = spec.steps_of_kimg(spec.checkpoint.every_kimg)};
+                     .checkpoint_steps = {spec.steps_of_kimg(spec.checkpoint.every_kimg),
+                                          spec.checkpoint.every_steps}};
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
                     .images_per_step = spec.images_per_step(),
@@ -61,6 +62,8 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
       std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
   settings.progress_floor =
       std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(silence * 1000.0)));
+  settings.save_interval = std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::ceil(spec.checkpoint.every_seconds * 1000.0)));
   return settings;
 }
 

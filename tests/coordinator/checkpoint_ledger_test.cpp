@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/checkpoint_ledger.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace gangway::coordinator {
 namespace {
+
+using ::testing::StartsWith;
 
 CheckpointFile part(int worker, const std::string& error = {}) {
   return {.worker = worker,
@@ -62,21 +65,23 @@ TEST(CheckpointLedger, WaitsForAllPartsBeforeItReportsAFailure) {
   EXPECT_EQ(complete->error, "disk full");
 }
 
-TEST(CheckpointLedger, GivesUpAfterThreeFailuresInARow) {
+TEST(CheckpointLedger, IsLoudFromTheThirdFailureInARowOn) {
   CheckpointLedger ledger(1);
   for (const std::int64_t step : {10, 20}) {
     ledger.begin(step, 1);
-    ledger.failed(step);
+    EXPECT_THAT(ledger.failed(step, "disk full"), StartsWith("warn  checkpoint of step"));
   }
-  EXPECT_FALSE(ledger.failing_for_good());
   ledger.begin(30, 1);
   ledger.committed(30);
+  EXPECT_EQ(ledger.failures_in_a_row(), 0);
+  std::string line;
   for (const std::int64_t step : {40, 50, 60}) {
     ledger.begin(step, 1);
-    EXPECT_FALSE(ledger.failing_for_good());
-    ledger.failed(step);
+    line = ledger.failed(step, "disk full");
   }
-  EXPECT_TRUE(ledger.failing_for_good());
+  EXPECT_EQ(line,
+            "ALARM 3 checkpoints in a row could not be saved; what was trained since step 30 is "
+            "lost if the run dies: disk full");
   EXPECT_EQ(ledger.failures(), 5);
 }
 

@@ -20,7 +20,7 @@ class ConductorTest : public ::testing::Test {
   static ConductorSettings settings() {
     ConductorSettings result;
     result.num_workers = 2;
-    result.leases = {.start_step = 0, .total_steps = 20, .tick_steps = 10, .checkpoint_steps = 10};
+    result.leases = {.start_step = 0, .total_steps = 20, .tick_steps = 10, .checkpoint_steps = {10}};
     result.ticks = {.num_workers = 2,
                     .microbatches = 2,
                     .images_per_step = 10,
@@ -353,14 +353,28 @@ TEST_F(ConductorTest, SavesOnRequestAndGoesOn) {
   EXPECT_FALSE(leases.back().envelope.lease().last());
 }
 
-TEST_F(ConductorTest, WarnsOfAFailedSaveAndGivesUpAfterThree) {
+TEST_F(ConductorTest, WarnsOfFailedSavesLoudlyFromTheThirdOnAndGoesOn) {
+  begin();
+  for (const std::int64_t step : {1, 2, 3, 4}) {
+    keep(conductor_.checkpoint_failed(step, "disk full", now_));
+  }
+  const auto said = seen<Say>();
+  ASSERT_EQ(said.size(), 4U);
+  EXPECT_THAT(said[1].line, HasSubstr("warn  checkpoint of step 2 failed (2 so far)"));
+  EXPECT_THAT(said[2].line, HasSubstr("ALARM 3 checkpoints in a row"));
+  EXPECT_THAT(said[3].line, HasSubstr("ALARM 4 checkpoints in a row"));
+  EXPECT_FALSE(conductor_.ended());
+}
+
+TEST_F(ConductorTest, TriesAgainSoonAfterAFailedSave) {
   begin();
   keep(conductor_.checkpoint_failed(1, "disk full", now_));
-  keep(conductor_.checkpoint_failed(2, "disk full", now_));
-  EXPECT_EQ(seen<Say>().size(), 2U);
-  EXPECT_FALSE(conductor_.ended());
-  keep(conductor_.checkpoint_failed(3, "disk full", now_));
-  EXPECT_EQ(outcome().exit_code, 6);
+  const std::size_t before = seen<GrantLease>().size();
+  keep(conductor_.on_clock(now_ + milliseconds(900)));
+  EXPECT_EQ(seen<GrantLease>().size(), before);
+  keep(conductor_.on_clock(now_ + milliseconds(1100)));
+  EXPECT_EQ(seen<GrantLease>().size(), before + 1);
+  EXPECT_GE(seen<GrantLease>().back().checkpoint_step, 0);
 }
 
 TEST_F(ConductorTest, DropsProgressOfAnotherEpochAndRefusesWhatWorkersNeverSay) {

@@ -275,13 +275,15 @@ class Failures(Job):
         self.assertEqual(code, 2)
         self.assertIn("the data ended", self.one_line(err))
 
-    def test_saves_that_keep_failing_end_loudly(self):
+    def test_saves_that_keep_failing_are_loud_and_train_to_the_end(self):
         code, out, err = self.run_job("-n", "2", worker="--fail-saves")
         self.assertEqual(code, 6)
         self.assertIn("warn  checkpoint of step 10 failed", out)
-        self.assertIn("3 checkpoints in a row", self.one_line(err))
+        self.assertIn("ALARM 3 checkpoints in a row", out)
+        self.assertIn("the last checkpoint could not be saved", self.one_line(err))
+        self.assertIn("tick 4 ", out)
 
-    def test_a_disk_that_is_full_to_the_last_byte_is_6(self):
+    def start_on_a_disk_that_fills_up(self):
         runs = self.folder / "runs"
         runs.mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", runs], capture_output=True, text=True)
@@ -293,14 +295,33 @@ class Failures(Job):
         with open(runs / "filler", "wb", buffering=0) as filler, self.assertRaises(OSError):
             while True:
                 filler.write(bytes(1 << 12))
+        self.wait_for(self.folder / "out", "ALARM 3 checkpoints in a row")
+        return process, runs
+
+    def test_a_full_disk_does_not_stop_the_training_and_is_used_again_when_there_is_room(self):
+        process, runs = self.start_on_a_disk_that_fills_up()
+        (runs / "filler").unlink()
+        alarm = (self.folder / "out").read_text().rindex("ALARM")
+        end = time.monotonic() + DEADLINE
+        while "ckpt   step-" not in (self.folder / "out").read_text()[alarm:]:
+            self.assertLess(time.monotonic(), end, "no checkpoint was saved after there was room")
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
         code, out, err = self.end(process)
-        self.assertEqual(code, 6, out + err)
+        self.assertEqual(code, 75, out + err)
+        self.assertEqual([path.name for path in runs.glob("*/checkpoints/.tmp-*")], [])
+
+    def test_a_disk_that_is_full_to_the_last_byte_is_143_when_it_is_to_save_and_leave(self):
+        process, runs = self.start_on_a_disk_that_fills_up()
+        process.send_signal(signal.SIGTERM)
+        code, out, err = self.end(process)
+        self.assertEqual(code, 143, out + err)
         self.assertIn("No space left on device", self.one_line(err))
         # A discarded checkpoint may have made room for the small file: then that says it.
         if next(runs.glob("*/status.json"), None) is None:
-            self.assertIn("the job's end could not be recorded, exit code 6", err)
+            self.assertIn("the job's end could not be recorded, exit code 143", err)
         else:
-            self.assertEqual(self.read("status.json")["exit_code"], 6)
+            self.assertEqual(self.read("status.json")["exit_code"], 143)
         for what in ("stats.jsonl", "the TensorBoard file", "the log file"):
             self.assertLessEqual(out.count(f"warn  {what} cannot be written"), 1, out)
         self.assertIn("cannot be written", out)

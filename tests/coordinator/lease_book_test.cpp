@@ -14,7 +14,7 @@ constexpr LeasePlan kPlan{.start_step = 0,
                           .total_steps = 100,
                           .tick_steps = 10,
                           .picture_steps = 20,
-                          .checkpoint_steps = 50};
+                          .checkpoint_steps = {50}};
 
 /// All leases of a book whose worker does each at once.
 std::vector<Lease> run_through(LeaseBook& book) {
@@ -70,7 +70,7 @@ TEST(LeaseBook, SavesAndDrawsAtTheEndWhateverTheIntervals) {
                   .total_steps = 99,
                   .tick_steps = 10,
                   .picture_steps = 0,
-                  .checkpoint_steps = 0});
+                  .checkpoint_steps = {}});
   EXPECT_THAT(
       book.grant(97),
       ElementsAre(
@@ -90,7 +90,7 @@ TEST(LeaseBook, AnswersAStopAtOnceWithALastLeaseThatOnlySaves) {
 }
 
 TEST(LeaseBook, DoesNotSaveTwiceWhenAStopMeetsACheckpoint) {
-  LeaseBook book({.start_step = 0, .total_steps = 100, .checkpoint_steps = 2});
+  LeaseBook book({.start_step = 0, .total_steps = 100, .checkpoint_steps = {2}});
   EXPECT_EQ(book.grant(0).size(), 2U);
   book.request_stop();
   EXPECT_THAT(book.grant(1), ElementsAre(Lease{.begin = 2, .end = 2, .last = true}));
@@ -110,6 +110,18 @@ TEST(LeaseBook, AnswersACheckpointRequestOnceAndGoesOn) {
   book.request_checkpoint();
   EXPECT_THAT(book.grant(0), IsEmpty()) << "that state is being saved";
   EXPECT_THAT(book.grant(1), ElementsAre(Lease{.begin = 2, .end = 3}));
+}
+
+TEST(LeaseBook, SavesByImagesAndBySteps) {
+  LeaseBook book({.start_step = 0, .total_steps = 50, .checkpoint_steps = {20, 15}});
+  book.set_step_seconds(0.001);
+  std::vector<std::int64_t> saved;
+  for (const Lease& lease : run_through(book)) {
+    if (lease.checkpoint) {
+      saved.push_back(lease.end);
+    }
+  }
+  EXPECT_THAT(saved, ElementsAre(15, 20, 30, 40, 45, 50));
 }
 
 }  // namespace

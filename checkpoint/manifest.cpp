@@ -234,13 +234,19 @@ std::string rfc3339(std::chrono::system_clock::time_point time) {
 }
 
 std::chrono::system_clock::time_point parse_rfc3339(const std::string& text) {
+  constexpr int kFirstYear = 1970;
+  constexpr int kLastYear = 2261;  // the clock counts nanoseconds in 63 bits
   std::tm parts{};
   const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0') {
-    throw CheckpointError(
-        fmt::format("'{}' is not a time like 2026-11-21T10:36:00Z", printable(text, 40)));
+  if (end != nullptr && parts.tm_year >= kFirstYear - 1900 && parts.tm_year <= kLastYear - 1900) {
+    const auto time = std::chrono::system_clock::from_time_t(::timegm(&parts));
+    // strptime takes blanks and single digits too, and a 31st of June.
+    if (rfc3339(time) == text) {
+      return time;
+    }
   }
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+  throw CheckpointError(
+      fmt::format("'{}' is not a time like 2026-11-21T10:36:00Z", printable(text, 40)));
 }
 
 std::string to_json(const Manifest& manifest) try {

@@ -225,6 +225,11 @@ TEST(Manifest, TimeIsRfc3339InUtc) {
   const auto time = std::chrono::system_clock::from_time_t(1'795'257'360);
   EXPECT_EQ(rfc3339(time), "2026-11-21T10:36:00Z");
   EXPECT_EQ(parse_rfc3339("2026-11-21T10:36:00Z"), time);
+  for (const char* text :
+       {"4052-11-21T10:36:00Z", "1969-12-31T23:59:59Z", "2026-06-31T10:36:00Z",
+        "2026-11-21T10:36: 0Z", "2026-11-21T10:36:00", "26-11-21T10:36:00Z", ""}) {
+    EXPECT_THROW((void)parse_rfc3339(text), CheckpointError) << text;
+  }
 }
 
 }  // namespace

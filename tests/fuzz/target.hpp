@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What the fuzz targets share: limits that a reader must keep for any input, and the entry that
+// libFuzzer and the replay of the corpus call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+// libFuzzer's own spelling.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace gangway::fuzz {
+
+/// Ends the process with a line, as a failed check of the sanitizers does.
+[[noreturn]] inline void fail(const char* what) {
+  (void)std::fprintf(stderr, "fuzz: %s\n", what);
+  std::abort();
+}
+
+/// Complains when an input costs more than 100 ms of the thread's own time, sanitizers included.
+class TimeLimit {
+ public:
+  TimeLimit() : began_(now()) {}
+  ~TimeLimit() {
+    if (now() - began_ > kMostNanoseconds) {
+      fail("an input took more than 100 ms");
+    }
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  static constexpr std::int64_t kMostNanoseconds = 100'000'000;
+  static std::int64_t now() {
+    std::timespec time{};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  }
+  std::int64_t began_;
+};
+
+}  // namespace gangway::fuzz

@@ -32,7 +32,8 @@ def last_numbers(output: str) -> tuple[int, int]:
 
 def run_and_kill(writer: str, directory: str, delay: float) -> str:
     """Starts the writer, lets it run for `delay` seconds after its first line, kills it, returns what it printed."""
-    process = subprocess.Popen([writer, "write", directory], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Unbuffered: what a buffer took in after the first line would be lost to communicate().
+    process = subprocess.Popen([writer, "write", directory], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     first = process.stdout.readline()
     deadline = time.monotonic() + delay
     while time.monotonic() < deadline:  # a sleep would round the moment to the timer's slack
@@ -40,10 +41,10 @@ def run_and_kill(writer: str, directory: str, delay: float) -> str:
     process.send_signal(signal.SIGKILL)
     rest, errors = process.communicate(timeout=30)
     if process.returncode != -signal.SIGKILL:
-        sys.exit(f"the writer ended by itself with {process.returncode}: {errors.strip()}")
+        sys.exit(f"the writer ended by itself with {process.returncode}: {errors.decode().strip()}")
     if errors:
-        sys.exit(f"the writer complained: {errors.strip()}")
-    return first + rest
+        sys.exit(f"the writer complained: {errors.decode().strip()}")
+    return (first + rest).decode()
 
 
 def phase_of(directory: str) -> str:

@@ -2,11 +2,13 @@
 #include "checkpoint/report.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "checkpoint/directory.hpp"
+#include "checkpoint/retention.hpp"
 #include "checkpoint/stored_state.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "job/errors.hpp"
@@ -161,6 +163,7 @@ std::string list_text(const fs::path& run_directory, std::chrono::system_clock::
   if (entries.empty()) {
     return no_checkpoints(run_directory);
   }
+  const std::set<std::int64_t> pinned = pinned_steps(checkpoints_folder(run_directory));
   std::vector<Row> rows = {{"step", "kimg", "age", "size", "files", "status"}};
   for (const CheckpointEntry& entry : entries) {
     Row row = {fmt::format("{}", entry.step), "-", "-", "-", "-", "complete"};
@@ -172,6 +175,9 @@ std::string list_text(const fs::path& run_directory, std::chrono::system_clock::
     }
     if (entry.status == CheckpointStatus::kDamaged) {
       row[5] = "damaged: " + entry.damage;
+    }
+    if (pinned.contains(entry.step)) {
+      row[5] = "pinned, " + row[5];
     }
     rows.push_back(std::move(row));
   }

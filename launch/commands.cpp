@@ -2,7 +2,6 @@
 #include "launch/commands.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 
@@ -10,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "checkpoint/digest.hpp"
-#include "checkpoint/report.hpp"
 #include "job/errors.hpp"
 #include "job/suggestion.hpp"
 #include "launch/bench_commands.hpp"
+#include "launch/checkpoint_commands.hpp"
 #include "launch/doctor.hpp"
 #include "launch/host_check.hpp"
 #include "launch/run_job.hpp"
@@ -28,6 +27,7 @@ struct CommandLine {
   RunOptions run;
   RunOptions train;
   BenchOptions bench;
+  CheckpointOptions checkpoints;
   std::string start_deadline;
   std::string reference;
   std::filesystem::path marker;  ///< of check-host
@@ -122,19 +122,6 @@ CLI::App* add_about_run(CLI::App& app, CommandLine& line, const std::string& nam
   return command;
 }
 
-void add_checkpoints(CLI::App& app, CommandLine& line) {
-  CLI::App* checkpoints =
-      app.add_subcommand("checkpoints", "List, verify or show the checkpoints of a run");
-  checkpoints->require_subcommand(1);
-  add_about_run(*checkpoints, line, "ls", "A table of all checkpoints");
-  add_about_run(*checkpoints, line, "verify",
-                "Read everything and check every hash; exit code 5 when one is damaged");
-  add_about_run(*checkpoints, line, "show", "Manifest and tensors of a checkpoint");
-  checkpoints->footer(
-      "Examples:\n  gangway checkpoints ls fashion-mnist\n  gangway checkpoints show "
-      "runs/00000-fashion-mnist@1563");
-}
-
 void add_commands(CLI::App& app, CommandLine& line) {
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("gangway ") + GANGWAY_VERSION);
@@ -145,7 +132,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
       ->footer(
           "Examples:\n  gangway digest fashion-mnist\n  gangway digest "
           "runs/00000-fashion-mnist@1563");
-  add_checkpoints(app, line);
+  add_checkpoint_commands(app, line.checkpoints);
   app.add_subcommand("sample", "Draw pictures from a trained generator")
       ->footer("gangway sample --help says more");
   app.add_subcommand("evaluate", "Score a trained generator")
@@ -185,22 +172,6 @@ int digest(const CommandLine& line) {
   return 0;
 }
 
-int checkpoints(const CommandLine& line, const std::string& verb) {
-  const RunReference reference = parse_run_reference(line.reference);
-  const auto run = find_run_directory(reference, line.outdir);
-  if (verb == "ls") {
-    std::cout << checkpoint::list_text(run, std::chrono::system_clock::now()) << std::flush;
-    return 0;
-  }
-  if (verb == "show") {
-    std::cout << checkpoint::show_text(run, reference.step) << std::flush;
-    return 0;
-  }
-  const checkpoint::VerifyText verified = checkpoint::verify_text(run, reference.step);
-  std::cout << verified.text << std::flush;
-  return verified.all_valid ? 0 : static_cast<int>(ExitCode::kCheckpoint);
-}
-
 int diagnose(const CommandLine& line, const Environment& environment) {
   const auto findings = examine(environment);
   std::cout << (line.json ? findings_json(findings) : findings_text(findings)) << std::flush;
@@ -232,7 +203,7 @@ int carry_out(const CLI::App& app, const CommandLine& line,
     return digest(line);
   }
   if (name == "checkpoints") {
-    return checkpoints(line, command->get_subcommands().front()->get_name());
+    return run_checkpoint_command(command->get_subcommands().front()->get_name(), line.checkpoints);
   }
   return diagnose(line, environment);
 }

@@ -14,6 +14,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "checkpoint/snapshot_files.hpp"
 #include "job/shared_segment.hpp"
 #include "launch/command_output.hpp"
 #include "launch/mpirun_command.hpp"
@@ -167,6 +168,7 @@ std::vector<Finding> examine(const Environment& environment) {
           find_cores(),
           find_memory(),
           clean_shared_memory(kSharedMemoryFolder),
+          clean_snapshots(kSharedMemoryFolder),
           find_space("/dev/shm", kSharedMemoryFolder, kLeastSharedMemoryGib),
           find_space("disk", fs::current_path(), kLeastDiskGib),
           find_fashion_mnist(),
@@ -181,6 +183,23 @@ Finding clean_shared_memory(const fs::path& folder) {
                         folder.string())};
   }
   return {"shared memory", Health::kGood, "no killed worker left any"};
+}
+
+Finding clean_snapshots(const fs::path& folder) {
+  constexpr double kMebibyte = 1024.0 * 1024.0;
+  const checkpoint::ReapedSnapshots reaped = checkpoint::reap_snapshots(folder);
+  std::string text;
+  if (reaped.removed > 0) {
+    text = fmt::format("removed {} of runs that are over ({:.1f} MiB)", reaped.removed,
+                       static_cast<double>(reaped.removed_bytes) / kMebibyte);
+  }
+  if (reaped.kept > 0) {
+    text += fmt::format("{}kept {} in use, or of runs that can go on from them ({:.1f} MiB) in {}",
+                        text.empty() ? "" : "; ", reaped.kept,
+                        static_cast<double>(reaped.kept_bytes) / kMebibyte, folder.string());
+  }
+  return text.empty() ? Finding{"snapshots", Health::kGood, "none were left"}
+                      : Finding{"snapshots", Health::kNote, text};
 }
 
 std::string findings_text(const std::vector<Finding>& findings) {

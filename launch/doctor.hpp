@@ -19,11 +19,15 @@ struct Finding {
 };
 
 /// Looks; starts two ranks under mpirun for a moment, and removes the shared memory that killed
-/// workers left. Changes nothing else.
+/// workers left, and snapshots that nobody goes on from. Changes nothing else.
 [[nodiscard]] std::vector<Finding> examine(const Environment& environment);
 
 /// Removes from `folder` the segments whose worker no longer lives; runs in progress keep theirs.
 [[nodiscard]] Finding clean_shared_memory(const std::filesystem::path& folder);
+
+/// Removes from `folder` the snapshots of runs that ended well or are gone; those that a run can go
+/// on from stay, and are counted.
+[[nodiscard]] Finding clean_snapshots(const std::filesystem::path& folder);
 
 [[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
 /// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}],

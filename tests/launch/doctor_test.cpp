@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/snapshot_memory.hpp"
 #include "job/shared_segment.hpp"
 #include "tests/shared_folder.hpp"
 
@@ -38,6 +39,28 @@ TEST(CleanSharedMemory, RemovesWhatKilledWorkersLeftAndNothingElse) {
   EXPECT_NE(finding.detail.find("removed 1 "), std::string::npos) << finding.detail;
   EXPECT_EQ(folder.names(), std::vector<std::string>{"gangway-used"});
   EXPECT_EQ(clean_shared_memory(folder.path()).health, Health::kGood);
+}
+
+TEST(CleanSnapshots, RemovesThoseOfRunsThatAreOverAndCountsTheOthers) {
+  const gangway::testing::SharedFolder folder;
+  EXPECT_EQ(clean_snapshots(folder.path()).health, Health::kGood);
+  const std::vector<checkpoint::SnapshotPiece> pieces{{.name = "a", .shape = {4}, .end = 4}};
+  const checkpoint::SnapshotMemory used({.folder = folder.path(),
+                                         .run_directory = folder.path(),
+                                         .job_fingerprint = "job"},
+                                        pieces);
+  {
+    const checkpoint::SnapshotMemory left({.folder = folder.path(),
+                                           .run_directory = folder.path() / "gone",
+                                           .job_fingerprint = "job"},
+                                          pieces);
+  }
+  const Finding finding = clean_snapshots(folder.path());
+  EXPECT_EQ(finding.health, Health::kNote);
+  EXPECT_NE(finding.detail.find("removed 2 of runs that are over"), std::string::npos)
+      << finding.detail;
+  EXPECT_NE(finding.detail.find("kept 2 in use"), std::string::npos) << finding.detail;
+  EXPECT_EQ(folder.names().size(), 2U);
 }
 
 }  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/weights_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/errors.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class WeightsFile : public ::testing::Test {
+ protected:
+  WeightsFile()
+      : weight(make_tensor("generator/0/weight", ElementType::kF32, {4, 3, 2, 2}, 1)),
+        average(make_tensor("generator_ema/0/weight", ElementType::kF32, {4, 3, 2, 2}, 2)),
+        mean(make_tensor("generator_ema/0/norm.running_mean", ElementType::kF32, {4}, 3)) {}
+
+  StoredState state_of(const std::vector<OwnedTensor>& tensors) {
+    return StoredState(commit_in_pieces(folder.path(), tensors, sample_manifest(7), 3));
+  }
+  [[nodiscard]] std::string complaint(const std::vector<WantedTensor>& wanted) const {
+    try {
+      InitialWeights("generator.weights", file).require(wanted);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const gangway::testing::ScratchFolder folder;
+  const std::filesystem::path file = folder.path() / "generator.safetensors";
+  OwnedTensor weight;
+  OwnedTensor average;
+  OwnedTensor mean;
+};
+
+TEST_F(WeightsFile, HoldsTheAverageWhereThereIsOne) {
+  StoredState state = state_of({weight, average, mean});
+  const ExportedWeights exported = export_weights(state, "generator", WeightsKind::kAverage, file);
+  EXPECT_EQ(exported.tensors, 2U);
+  EXPECT_TRUE(exported.is_average);
+  const SafetensorsFile written(file);
+  ASSERT_NE(written.find("0.weight"), nullptr);
+  EXPECT_TRUE(std::ranges::equal(written.find("0.weight")->bytes, average.bytes));
+  EXPECT_NE(written.find("0.norm.running_mean"), nullptr);
+  EXPECT_EQ(written.metadata().at("gangway.step"), "7");
+  EXPECT_EQ(written.metadata().at("gangway.weights"), "average");
+}
+
+TEST_F(WeightsFile, HoldsTheLastOnRequestOrWhereNoAverageIsKept) {
+  StoredState state = state_of({weight, average, mean});
+  EXPECT_FALSE(export_weights(state, "generator", WeightsKind::kLast, file).is_average);
+  EXPECT_TRUE(std::ranges::equal(SafetensorsFile(file).find("0.weight")->bytes, weight.bytes));
+}
+
+TEST_F(WeightsFile, IsNeverWrittenOverAnother) {
+  StoredState state = state_of({weight, average, mean});
+  folder.write("generator.safetensors", "mine");
+  EXPECT_THROW((void)export_weights(state, "generator", WeightsKind::kLast, file),
+               EnvironmentError);
+  EXPECT_EQ(folder.read("generator.safetensors"), "mine");
+}
+
+TEST_F(WeightsFile, IsRefusedForANetworkThatIsNotThere) {
+  StoredState state = state_of({weight});
+  EXPECT_THROW((void)export_weights(state, "discriminator", WeightsKind::kLast, file),
+               CheckpointError);
+}
+
+TEST_F(WeightsFile, GivesBackWhatWasExported) {
+  StoredState state = state_of({weight, average, mean});
+  (void)export_weights(state, "generator", WeightsKind::kAverage, file);
+  const InitialWeights weights("generator.weights", file);
+  EXPECT_EQ(weights.num_parameters(), 48);
+  weights.require_parameters(48);
+  weights.require(std::vector<WantedTensor>{{"generator/0/weight", {4, 3, 2, 2}},
+                                            {"generator/0/norm.running_mean", {4}}});
+  EXPECT_TRUE(std::ranges::equal(weights.bytes("generator/0/weight"), average.bytes));
+}
+
+TEST_F(WeightsFile, OfAnotherModelIsRefusedWithTheFirstTensorThatDiffers) {
+  StoredState state = state_of({weight, average, mean});
+  (void)export_weights(state, "generator", WeightsKind::kAverage, file);
+  EXPECT_THAT(complaint({{"generator/0/weight", {4, 3, 2, 1}}}),
+              AllOf(HasSubstr("generator.weights: "), HasSubstr("'0.weight' is [4, 3, 2, 2]"),
+                    HasSubstr("has [4, 3, 2, 1]")));
+  EXPECT_THAT(complaint({{"generator/1/weight", {4}}}), HasSubstr("has no tensor '1.weight' [4]"));
+  EXPECT_THAT(complaint({{"generator/0/weight", {4, 3, 2, 2}}}),
+              HasSubstr("'0.norm.running_mean' is not of the job's network"));
+  EXPECT_THROW(InitialWeights("generator.weights", file).require_parameters(47), ConfigError);
+}
+
+TEST_F(WeightsFile, IsTheUsersToMendWhereItIsMissingDamagedOrOfAnotherType) {
+  EXPECT_THROW(InitialWeights("generator.weights", file), ConfigError);
+  folder.write("generator.safetensors", "no safetensors");
+  EXPECT_THROW(InitialWeights("generator.weights", file), ConfigError);
+  const OwnedTensor wide = make_tensor("0.weight", ElementType::kF64, {3}, 1);
+  const std::vector<TensorRecord> records{wide.record()};
+  (void)write_safetensors(folder.path() / "wide.safetensors", records, {});
+  EXPECT_THROW(InitialWeights("generator.weights", folder.path() / "wide.safetensors"),
+               ConfigError);
+}
+
+}  // namespace
+}  // namespace gangway::checkpoint

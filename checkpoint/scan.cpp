@@ -50,6 +50,37 @@ std::vector<std::pair<std::int64_t, fs::path>> step_folders(const fs::path& chec
   return folders;
 }
 
+/// What a walk from the newest to the first valid one met.
+struct Look {
+  std::optional<Found> found;
+  std::vector<std::string> refused;
+  bool has_lost_one = false;  ///< one that was listed was gone when it was read
+};
+
+Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::int64_t> before) {
+  Look look;
+  for (const auto& [step, path] : step_folders(checkpoints_dir)) {
+    if (before && step >= *before) {
+      continue;
+    }
+    try {
+      look.found = Found{.path = path,
+                         .step = step,
+                         .manifest = depth == Depth::kContents ? verify_checkpoint(path)
+                                                               : StoredState(path).manifest()};
+      break;
+    } catch (const CheckpointError& error) {
+      std::error_code ignored;
+      if (fs::symlink_status(path, ignored).type() == fs::file_type::not_found) {
+        look.has_lost_one = true;
+      } else {
+        look.refused.emplace_back(error.what());
+      }
+    }
+  }
+  return look;
+}
+
 }  // namespace
 
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
@@ -62,28 +93,21 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
 
 std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
                                   std::optional<std::int64_t> before) {
-  std::vector<std::string> refused;
-  std::optional<Found> found;
-  for (const auto& [step, path] : step_folders(checkpoints_dir)) {
-    if (before && step >= *before) {
-      continue;
-    }
-    try {
-      found = Found{.path = path,
-                    .step = step,
-                    .manifest = depth == Depth::kContents ? verify_checkpoint(path)
-                                                          : StoredState(path).manifest()};
+  // Whoever saves may delete what is being looked at; then newer ones are there.
+  constexpr int kMostLooks = 10;
+  Look look;
+  for (int i = 0; i < kMostLooks; ++i) {
+    look = look_once(checkpoints_dir, depth, before);
+    if (look.found || !look.has_lost_one) {
       break;
-    } catch (const CheckpointError& error) {
-      refused.emplace_back(error.what());
     }
   }
-  for (const std::string& damage : refused) {
-    warn(found ? fmt::format("{}; going on from the older {}", damage,
-                             found->path.filename().string())
-               : fmt::format("{}; no older checkpoint is valid", damage));
+  for (const std::string& damage : look.refused) {
+    warn(look.found ? fmt::format("{}; going on from the older {}", damage,
+                                  look.found->path.filename().string())
+                    : fmt::format("{}; no older checkpoint is valid", damage));
   }
-  return found;
+  return look.found;
 }
 
 }  // namespace gangway::checkpoint

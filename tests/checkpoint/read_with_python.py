@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads our files with the `safetensors` package, as any user would: names, types, shapes, values and metadata."""
+"""Reads our files with the `safetensors` package, as any user would: names, types, shapes, values and metadata; and puts
+the tensors together by the lines that docs/checkpoint-format.md gives for it."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,19 @@ def read_file(path: str, entry: dict, found: dict) -> None:
             found[entry["worker"], name] = tensors.get_tensor(name)
 
 
+def check_documented_lines(checkpoint: str, manifest: dict) -> None:
+    with open("docs/checkpoint-format.md", encoding="utf-8") as page:
+        lines = page.read().split("```python\n")[1].split("```")[0]
+    lines = re.sub(r'folder = ".*"', f"folder = {checkpoint + '/'!r}", lines)
+    names: dict = {}
+    exec(lines, names)
+    for tensor in manifest["tensors"]:
+        values = names["state"][tensor["name"]]
+        index = int(tensor["name"].split(".")[1])
+        expected = numpy.arange(values.size) + 3 * 31 + index * 7
+        assert list(values.shape) == tensor["shape"] and numpy.array_equal(values.reshape(-1), expected), tensor["name"]
+
+
 def main() -> None:
     writer = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix="gangway-python-") as directory:
@@ -42,6 +57,7 @@ def main() -> None:
         found: dict = {}
         for entry in manifest["files"]:
             read_file(os.path.join(checkpoint, entry["name"]), entry, found)
+        check_documented_lines(checkpoint, manifest)
     num_pieces = 0
     for tensor in manifest["tensors"]:
         values = expected_values(tensor)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/digest.hpp"
 #include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
@@ -142,6 +145,30 @@ TEST_F(Scan, ReadsACheckpointThatWasCopiedUnderAnotherName) {
   const fs::path copy = folder.path() / "the best one";
   fs::copy(commit_sample(folder.path(), 1), copy);
   EXPECT_EQ(verify_checkpoint(copy).step, 1);
+}
+
+TEST_F(Scan, FindsOneWhileAnotherThreadSavesAndDeletes) {
+  (void)commit_sample(folder.path(), 1);
+  std::atomic<bool> done = false;
+  std::jthread writer([&] {
+    for (std::int64_t step = 2; step < 40; ++step) {
+      (void)commit_sample(folder.path(), step);
+      (void)remove_old(folder.path(), 1);
+    }
+    done = true;
+  });
+  std::int64_t newest = 1;
+  while (!done) {
+    // What is found may be deleted while it is read: then it is damaged, and the next look finds a
+    // newer one.
+    const std::optional<Found> found =
+        newest_valid(folder.path(), [](const std::string& line) { ADD_FAILURE() << line; });
+    ASSERT_TRUE(found);
+    EXPECT_GE(found->step, newest);
+    newest = found->step;
+    const std::string error = checkpoint_error_of([&] { (void)digest(found->path); });
+    EXPECT_TRUE(error.empty() || !fs::exists(found->path)) << error;
+  }
 }
 
 TEST_F(Scan, FollowsNoLinks) {

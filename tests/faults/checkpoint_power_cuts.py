@@ -34,7 +34,8 @@ def mount(image: str, folder: str) -> subprocess.CompletedProcess:
 
 
 def unmount(folder: str) -> None:
-    for _ in range(50):  # something may look at the new mount for a moment
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:  # something may look at the mount, or at a loop device on it, for a moment
         if subprocess.run(["umount", folder], capture_output=True).returncode == 0:
             return
         time.sleep(0.05)
@@ -106,10 +107,12 @@ def cut_again_and_again(writer: Writer, program: str, cuts: int, moments: random
     for number in range(cuts):
         time.sleep(moments.uniform(0.0, 0.05))
         committed = writer.announced()[1]
-        clone = os.path.join(host, "clone")
+        # A name of its own: mount would take over a loop device that is still letting go of the last clone, and its cache.
+        clone = os.path.join(host, f"clone-{number}")
         cut(os.path.join(host, "image"), clone)
         begun = writer.announced()[0]
         found = load(program, clone, folder)
+        os.remove(clone)
         if not committed <= found <= begun:
             sys.exit(f"cut {number}: step {found} loads, {committed} was committed before, {begun} begun after")
         newer += found > committed

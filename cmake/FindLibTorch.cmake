@@ -2,7 +2,7 @@
 # Imported target gangway::torch: LibTorch of the PyPI wheel, found in the checkout's virtual environment or LIBTORCH_ROOT.
 #
 # The wheel's include folder carries old copies of protobuf and fmt, so it is searched after every other folder
-# (-idirafter). Only the CPU libraries are linked: a process that trains on CUDA loads libtorch_cuda at run time.
+# (-idirafter). Only the CPU libraries are linked; programs that compute on a GPU link gangway::torch_cuda as well.
 if(NOT LIBTORCH_ROOT)
   file(GLOB gangway_torch_candidates "${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
   if(gangway_torch_candidates)
@@ -21,3 +21,10 @@ target_compile_definitions(gangway_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
 target_link_libraries(gangway_torch INTERFACE
   "${LIBTORCH_ROOT}/lib/libtorch_cpu.so" "${LIBTORCH_ROOT}/lib/libc10.so")
 target_link_options(gangway_torch INTERFACE "LINKER:-rpath,${LIBTORCH_ROOT}/lib" "LINKER:--allow-shlib-undefined")
+
+# gangway::torch_cuda: the same with what computes on a GPU. libtorch_cuda registers itself, nothing names a symbol of it.
+add_library(gangway_torch_cuda INTERFACE)
+add_library(gangway::torch_cuda ALIAS gangway_torch_cuda)
+target_include_directories(gangway_torch_cuda SYSTEM INTERFACE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+target_link_libraries(gangway_torch_cuda INTERFACE gangway_torch
+  "-Wl,--no-as-needed" "${LIBTORCH_ROOT}/lib/libtorch_cuda.so" "-Wl,--as-needed" "${LIBTORCH_ROOT}/lib/libc10_cuda.so")

@@ -2,22 +2,34 @@
 #include "comm/partial_stack.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
-#include "comm/tree_sum.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
 
+PartialStack::PartialStack(GradientMemory& memory, std::size_t arena_elements,
+                           MicrobatchRange range, int num_microbatches)
+    : memory_(&memory),
+      elements_(arena_elements),
+      range_(range),
+      num_microbatches_(num_microbatches) {
+  plan();
+  buffers_ = memory_->allocate(num_buffers_ * arena_elements);
+}
+
 PartialStack::PartialStack(HostGroup& host, std::size_t arena_elements, MicrobatchRange range,
                            int num_microbatches)
-    : elements_(arena_elements),
+    : own_memory_(std::make_unique<HostGradientMemory>(host)),
+      memory_(own_memory_.get()),
+      elements_(arena_elements),
       range_(range),
       num_microbatches_(num_microbatches),
-      host_index_(host.num_own()),
-      memory_((plan(), host.allocate_own(num_buffers_ * arena_elements))) {}
+      host_index_(host.num_own()) {
+  plan();
+  buffers_ = memory_->allocate(num_buffers_ * arena_elements);
+}
 
 void PartialStack::plan() {
   for (int microbatch = range_.begin; microbatch < range_.end; ++microbatch) {
@@ -45,7 +57,7 @@ float* PartialStack::open_leaf() {
     depth_ = 0;
   }
   float* const memory = buffer(depth_);
-  std::memset(memory, 0, elements_ * sizeof(float));
+  memory_->clear(memory, elements_);
   return memory;
 }
 
@@ -61,7 +73,7 @@ void PartialStack::push(int microbatch) {
     return;  // folded range by range
   }
   for (std::size_t i = 0; i < merges; ++i, --depth_) {
-    add_in_place(buffer(depth_ - 2), buffer(depth_ - 1), elements_);
+    memory_->add(buffer(depth_ - 2), buffer(depth_ - 1), elements_);
   }
 }
 
@@ -72,7 +84,7 @@ void PartialStack::fold(ElementRange range) {
   }
   std::size_t top = partials_.size() + merges_.back() - 1;
   for (std::size_t i = 0; i < merges_.back(); ++i, --top) {
-    add_in_place(buffer(top - 1) + range.begin, buffer(top) + range.begin, range.size());
+    memory_->add(buffer(top - 1) + range.begin, buffer(top) + range.begin, range.size());
   }
 }
 

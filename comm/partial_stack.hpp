@@ -8,10 +8,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
-#include "comm/arena.hpp"
-#include "comm/host_group.hpp"
+#include "comm/arena_layout.hpp"
+#include "comm/gradient_memory.hpp"
 #include "comm/reduction_tree.hpp"
 
 namespace gangway::comm {
@@ -19,7 +20,10 @@ namespace gangway::comm {
 /// Buffers are reused from step to step: k local micro-batches need about log2 k + 1 of them.
 class PartialStack {
  public:
-  /// @param range  the worker's micro-batches; @param host  in whose memory the buffers lie
+  /// @param range  the worker's micro-batches; @param memory  where the buffers lie; outlives this
+  PartialStack(GradientMemory& memory, std::size_t arena_elements, MicrobatchRange range,
+               int num_microbatches);
+  /// In the memory of `host`.
   PartialStack(HostGroup& host, std::size_t arena_elements, MicrobatchRange range,
                int num_microbatches);
 
@@ -36,17 +40,16 @@ class PartialStack {
   /// The partials, left to right: the p-th is complete, once folded, in partial(p).
   [[nodiscard]] const std::vector<MicrobatchRange>& partials() const { return partials_; }
   [[nodiscard]] const float* partial(std::size_t index) const { return buffer(index); }
-  /// Which of the host's own allocations holds the partials, arena after arena.
+  /// Which of the host's own allocations holds the partials, arena after arena. @pre made with a host
   [[nodiscard]] std::size_t host_index() const { return host_index_; }
   [[nodiscard]] std::size_t num_buffers() const { return num_buffers_; }
 
  private:
-  [[nodiscard]] const float* buffer(std::size_t index) const {
-    return memory_.data() + index * elements_;
-  }
-  [[nodiscard]] float* buffer(std::size_t index) { return memory_.data() + index * elements_; }
+  [[nodiscard]] float* buffer(std::size_t index) const { return buffers_ + index * elements_; }
   void plan();
 
+  std::unique_ptr<GradientMemory> own_memory_;  // null: the caller's
+  GradientMemory* memory_;
   std::size_t elements_;
   MicrobatchRange range_;
   int num_microbatches_;
@@ -54,7 +57,7 @@ class PartialStack {
   std::vector<std::size_t> merges_;  // by local leaf: how many siblings join when it is pushed
   std::size_t num_buffers_ = 0;
   std::size_t host_index_ = 0;
-  Arena memory_;
+  float* buffers_ = nullptr;
   std::size_t leaf_ = 0;   // next local leaf
   std::size_t depth_ = 0;  // sums on the stack; the open leaf lies above them
 };

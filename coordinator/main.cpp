@@ -32,6 +32,7 @@ struct Options {
   std::uint16_t lifeline_port = 0;
   bool smoke_test = false;
   int bar_columns = 0;
+  std::string device;
   double start_deadline_seconds = std::chrono::duration<double>(kStartDeadline).count();
 };
 
@@ -85,6 +86,7 @@ void describe(CLI::App& app, Options& options) {
                  "The command that goes on once the run has saved");
   app.add_option("--lifeline-port", options.lifeline_port,
                  "TCP port for the workers' lifelines (0: any)");
+  app.add_option("--device", options.device, "Kind of device, for the workers");
   app.add_option("--bar-columns", options.bar_columns,
                  "Width of the terminal, for a progress bar (0: none)");
   app.add_option("--start-deadline", options.start_deadline_seconds,

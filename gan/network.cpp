@@ -41,6 +41,8 @@ std::vector<Network::NamedStatistic> Network::statistics() {
   return result;
 }
 
+at::Device Network::device() { return parameters().front().parameter->tensor.device(); }
+
 void Network::initialise(std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   std::int32_t position = 0;

@@ -40,6 +40,9 @@ class Network {
   [[nodiscard]] std::vector<NamedParameter> parameters();
   [[nodiscard]] std::vector<NamedStatistic> statistics();
 
+  /// Where its tensors lie.
+  [[nodiscard]] at::Device device();
+
   /// Sets the initial values: keyed by (seed, network, position), so the same on every worker.
   void initialise(std::uint64_t seed);
 

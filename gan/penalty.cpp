@@ -95,16 +95,16 @@ void BlockwisePenalty::sweep_cotangents() {
   }
 }
 
-std::vector<at::Tensor> BlockwisePenalty::penalty_gradient(double* value) const {
+std::vector<at::Tensor> BlockwisePenalty::penalty_gradient(at::Tensor& value) const {
   const at::Tensor gradient = cuts_.front().input_cotangents.front().detach().requires_grad_(true);
   const at::Tensor penalty = penalty_of(kind_, weight_, gradient);
-  *value = penalty.item<double>();
+  value = penalty.detach();
   return vector_jacobian({penalty}, {gradient}, {at::ones_like(penalty)}, /*create_graph=*/false);
 }
 
-double BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block) {
-  double value = 0.0;
-  sweep_second_order(penalty_gradient(&value));
+at::Tensor BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block) {
+  at::Tensor value;
+  sweep_second_order(penalty_gradient(value));
   sweep_adjoints(on_block);
   cuts_.clear();
   return value;

@@ -32,11 +32,11 @@ class BlockwisePenalty {
   /// inside.
   void forward(const NamedTensors& in, const ForwardContext& context);
   /// Sweeps 3 and 4: adds the penalty's gradients to the parameters' `.grad`. Returns the penalty
-  /// (times weight).
+  /// (times weight): a scalar without a graph.
   /// @param on_block  called with a block's index once all of its gradients are complete and its
   /// weights are no longer needed; last block first
   /// @pre forward
-  [[nodiscard]] double backward(const std::function<void(std::size_t)>& on_block = {});
+  [[nodiscard]] at::Tensor backward(const std::function<void(std::size_t)>& on_block = {});
 
  private:
   /// One block cut out of the network: its inputs and what the sweeps know of them.
@@ -51,7 +51,7 @@ class BlockwisePenalty {
   };
 
   void sweep_cotangents();
-  [[nodiscard]] std::vector<at::Tensor> penalty_gradient(double* value) const;
+  [[nodiscard]] std::vector<at::Tensor> penalty_gradient(at::Tensor& value) const;
   void sweep_second_order(std::vector<at::Tensor> incoming);
   void sweep_adjoints(const std::function<void(std::size_t)>& on_block);
   [[nodiscard]] std::vector<at::Tensor> trained(std::size_t block) const;

@@ -2,10 +2,29 @@
 #include "gan/random_tensors.hpp"
 
 #include <array>
+#include <optional>
+#include <utility>
 
 namespace gangway::gan {
+namespace {
+
+/// Drawn where it is wanted, or nothing: the CPU draws for a device that cannot.
+std::optional<at::Tensor> drawn_on(at::Device device, const RandomKey& key,
+                                   Distribution distribution, at::IntArrayRef shape) {
+  if (device.is_cpu() || draw_on_device == nullptr) {
+    return std::nullopt;
+  }
+  at::Tensor result = at::empty(shape, at::device(device).dtype(at::kFloat));
+  draw_on_device(key, distribution, result);
+  return result;
+}
+
+}  // namespace
 
 at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape, at::Device device) {
+  if (auto drawn = drawn_on(device, key, Distribution::kNormal, shape)) {
+    return *std::move(drawn);
+  }
   const at::Tensor result = at::empty(shape, at::kFloat);
   const KeyedRandom random(key);
   float* out = result.mutable_data_ptr<float>();
@@ -21,6 +40,9 @@ at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape, at::Device 
 }
 
 at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape, at::Device device) {
+  if (auto drawn = drawn_on(device, key, Distribution::kUniform, shape)) {
+    return *std::move(drawn);
+  }
   const at::Tensor result = at::empty(shape, at::kFloat);
   const KeyedRandom random(key);
   float* out = result.mutable_data_ptr<float>();

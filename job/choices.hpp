@@ -14,8 +14,6 @@ template <typename Value>
 struct Choice {
   std::string_view name;
   Value value;
-  bool is_available =
-      true;  ///< false: a word that is understood, for something that is not built yet
 };
 
 constexpr std::array<Choice<ModelFamily>, 3> choices(ModelFamily) {
@@ -53,13 +51,21 @@ constexpr std::array<Choice<WireFormat>, 3> choices(WireFormat) {
       {{"fp32", WireFormat::kFp32}, {"bf16", WireFormat::kBf16}, {"fp16", WireFormat::kFp16}}};
 }
 constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
-  return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda, false}}};
+  return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}}};
 }
-constexpr std::array<Choice<TransportKind>, 4> choices(TransportKind) {
+constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
+  return {{{"tree", SumOrder::kTree}, {"nccl", SumOrder::kNccl}}};
+}
+constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
+  return {
+      {{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
+}
+constexpr std::array<Choice<TransportKind>, 5> choices(TransportKind) {
   return {{{"auto", TransportKind::kAuto},
            {"shm", TransportKind::kShm},
            {"mpi", TransportKind::kMpi},
-           {"hierarchical", TransportKind::kHierarchical}}};
+           {"hierarchical", TransportKind::kHierarchical},
+           {"nccl", TransportKind::kNccl}}};
 }
 constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
   return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};

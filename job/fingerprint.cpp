@@ -48,27 +48,39 @@ std::string numerics_text(const JobSpec& spec) {
   const std::string section = "numerics.";
   std::string text;
   for (const Key& key : key_table()) {
-    if (key.path.starts_with(section)) {
+    if (key.path.starts_with(section) && key.applies(spec)) {
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key.path.substr(section.size()),
                           key.get(spec));
     }
   }
-  return declared_inexactness(spec).empty() ? text : text + " inexact=wire";
+  if (spec.numerics.wire != WireSpec{}) {
+    text += " inexact=wire";
+  }
+  return text;
 }
 
 std::string declared_inexactness(const JobSpec& spec) {
-  if (spec.numerics.wire == WireSpec{}) {
+  const NumericsSpec& numerics = spec.numerics;
+  std::string why;
+  if (numerics.wire != WireSpec{}) {
+    why = "wire";
+  } else if (numerics.order == SumOrder::kNccl) {
+    why = "order";
+  } else if (numerics.kernels == KernelChoice::kFastest) {
+    why = "kernels";
+  } else {
     return {};
   }
+  const std::string effect =
+      why == "wire"    ? "what travels between hosts is rounded, so the digest depends on the layout"
+      : why == "order" ? "NCCL chooses the order of additions, so the digest depends on the layout"
+                       : "some kernels add in any order, so two runs of one layout may differ";
   for (const Key& key : key_table()) {
-    if (key.path == "numerics.wire") {
-      return fmt::format(
-          "inexact, as declared by {}={}: what travels between hosts is rounded, so the digest "
-          "depends on the layout",
-          key.path, key.get(spec));
+    if (key.path == "numerics." + why) {
+      return fmt::format("inexact, as declared by {}={}: {}", key.path, key.get(spec), effect);
     }
   }
-  throw InvariantError("the job file has no key numerics.wire; please report this");
+  throw InvariantError("the job file has no key numerics." + why + "; please report this");
 }
 
 }  // namespace gangway

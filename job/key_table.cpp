@@ -27,6 +27,15 @@ Key for_images(Key key) {
   return key;
 }
 
+Key for_gpus(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    return job.numerics.device == DeviceKind::kCuda
+               ? ""
+               : "has a meaning for numerics.device cuda alone; leave it out";
+  };
+  return key;
+}
+
 Key with_default(Key key, std::string note) {
   key.default_note = std::move(note);
   return key;
@@ -296,6 +305,15 @@ void add_numerics(Keys& keys) {
   keys.push_back(choice_key(
       {"numerics.device", "", "Kind of device that computes"},
       [](auto& job) -> auto& { return job.numerics.device; }));
+  keys.push_back(for_gpus(choice_key(
+      {"numerics.order", "",
+       "In which order micro-batches' gradients are added: as the job's tree has them, or as NCCL "
+       "likes, which is inexact"},
+      [](auto& job) -> auto& { return job.numerics.order; })));
+  keys.push_back(for_gpus(choice_key(
+      {"numerics.kernels", "",
+       "What a GPU computes with: deterministic kernels, or the fastest, which is inexact"},
+      [](auto& job) -> auto& { return job.numerics.kernels; })));
 }
 
 void add_layout(Keys& keys) {
@@ -309,7 +327,8 @@ void add_layout(Keys& keys) {
                            [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
   keys.push_back(choice_key(
       {"layout.transport", "",
-       "What carries data between workers: shared memory on one host, MPI, or both by hosts"},
+       "What carries data between workers: shared memory on one host, MPI, or both by hosts; nccl "
+       "between GPUs, which auto chooses there"},
       [](auto& job) -> auto& { return job.layout.transport; }));
   keys.push_back(choice_key(
       {"layout.overlap", "",

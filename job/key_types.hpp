@@ -122,9 +122,7 @@ template <typename Field>
   static constexpr auto kChoices = choices(Value{});
   std::vector<std::string> available;
   for (const auto& choice : kChoices) {
-    if (choice.is_available) {
-      available.emplace_back(choice.name);
-    }
+    available.emplace_back(choice.name);
   }
   Key key = make_key(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
                      joined(available, ", "));
@@ -132,9 +130,6 @@ template <typename Field>
     for (const auto& choice : kChoices) {
       if (node.kind != YamlNode::Kind::kScalar || node.text != choice.name) {
         continue;
-      }
-      if (!choice.is_available) {
-        return std::string(choice.name) + " is not available yet; use " + joined(available, " or ");
       }
       field(job) = choice.value;
       return {};

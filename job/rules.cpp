@@ -125,6 +125,31 @@ std::string check_audit(const JobSpec& job) {
              : "";
 }
 
+std::string check_device(const JobSpec& job) {
+  const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
+  const TransportKind transport = job.layout.transport;
+  if (on_gpus && transport != TransportKind::kAuto && transport != TransportKind::kNccl) {
+    return fmt::format(
+        "GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
+        name_of(transport));
+  }
+  if (!on_gpus && transport == TransportKind::kNccl) {
+    return "layout.transport nccl is for GPUs; use numerics.device cuda, or another transport";
+  }
+  if (on_gpus && job.layout.audit) {
+    return "layout.audit recomputes updates on the CPU, and these are made on GPUs; leave it out";
+  }
+  return {};
+}
+
+std::string check_order(const JobSpec& job) {
+  const bool clips = job.generator.clip_norm > 0.0 || job.discriminator.clip_norm > 0.0;
+  if (job.numerics.order == SumOrder::kTree || (job.numerics.wire == WireSpec{} && !clips)) {
+    return {};
+  }
+  return "numerics.order nccl goes neither with clip_norm nor with another wire than fp32; use tree";
+}
+
 std::string check_axis(const char* what, int size) {
   return size == 1 ? "" : fmt::format("{} above 1 are not available yet; use 1", what);
 }
@@ -167,6 +192,13 @@ std::vector<Rule> job_rules() {
       {{"layout.audit", "layout.check_steps"},
        "`layout.audit` needs `layout.check_steps` above 0.",
        check_audit},
+      {{"layout.transport", "numerics.device", "layout.audit"},
+       "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
+       "`layout.audit`, and nccl with cuda.",
+       check_device},
+      {{"numerics.order", "numerics.wire", "generator.clip_norm", "discriminator.clip_norm"},
+       "`numerics.order` nccl goes with `numerics.wire` fp32 and without clipping.",
+       check_order},
       {{"generator.schedule.decay", "generator.schedule.step_kimg"},
        "`generator.schedule.decay` step needs `step_kimg` above 0.",
        [](const JobSpec& job) { return check_step_decay(job.generator.schedule, "generator"); }},

@@ -18,7 +18,7 @@ enum class OptimizerKind { kAdam, kAdamW };
 enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
-enum class TransportKind { kAuto, kShm, kMpi, kHierarchical };
+enum class TransportKind { kAuto, kShm, kMpi, kHierarchical, kNccl };
 /// Number format of what travels between hosts; all but fp32 are inexact (docs/numerics.md).
 enum class WireFormat { kFp32, kBf16, kFp16 };
 /// What the exchange of gradients and weights runs beside. Only the speed depends on it.
@@ -105,11 +105,24 @@ struct WireSpec {
   bool operator==(const WireSpec&) const = default;
 };
 
+/// In which order the micro-batches' gradients are added.
+enum class SumOrder {
+  kTree,  ///< the job's: the same bits on any layout
+  kNccl,  ///< NCCL's own, declared inexact
+};
+/// Which kernels a GPU computes with.
+enum class KernelChoice {
+  kDeterministic,
+  kFastest,  ///< declared inexact: a run is not even equal to itself
+};
+
 struct NumericsSpec {
   int threads = 1;  ///< compute threads a worker: they change bits
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
   WireSpec wire;
   DeviceKind device = DeviceKind::kCpu;
+  SumOrder order = SumOrder::kTree;
+  KernelChoice kernels = KernelChoice::kDeterministic;
   bool operator==(const NumericsSpec&) const = default;
 };
 

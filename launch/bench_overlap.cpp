@@ -176,7 +176,7 @@ class OverlapBench {
 }  // namespace
 
 int bench_overlap(const OverlapOptions& options, const Environment& environment) {
-  require_programs();
+  require_programs(DeviceKind::kCpu);
   std::optional<TemporaryFolder> folder;
   if (options.outdir.empty()) {
     folder.emplace();

@@ -29,6 +29,7 @@ struct CommandLine {
   BenchOptions bench;
   CheckpointOptions checkpoints;
   std::string start_deadline;
+  std::string train_device;  ///< what `gangway run` has read in the job
   std::string reference;
   std::filesystem::path marker;  ///< of check-host
   std::string marker_content;
@@ -100,6 +101,7 @@ CLI::App* add_train(CLI::App& app, CommandLine& line) {
   train->add_option("--trace", line.train.trace, kTraceHelp)->type_name("FIRST:END");
   train->add_option("--start-deadline", line.start_deadline,
                     "Seconds until the last worker must be ready");
+  train->add_option("--device", line.train_device)->group("");
   // Between `gangway run` and the coordinator.
   for (const char* name : {"--run-directory", "--command", "--resume-command", "--bar-columns"}) {
     train->add_option(name)->group("");
@@ -190,7 +192,8 @@ int carry_out(const CLI::App& app, const CommandLine& line,
     return run_job(line.run, environment, arguments);
   }
   if (name == "train") {
-    train(environment, after(arguments, 2));
+    train(environment, after(arguments, 2),
+          {line.train_device, line.train.job_file, line.train.overrides});
   }
   if (name == "bench") {
     return run_bench(*command, line.bench, environment);

@@ -64,8 +64,10 @@ std::filesystem::path program_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
-void require_programs() {
-  for (const char* name : {"gangway-coordinator", "gangway-worker"}) {
+void require_programs(DeviceKind device) {
+  for (const char* name : {"gangway-coordinator", device == DeviceKind::kCuda
+                                                      ? "gangway-worker-cuda"
+                                                      : "gangway-worker"}) {
     if (!std::filesystem::exists(program_folder() / name)) {
       throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)",
                                          (program_folder() / name).string()));

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "job/spec.hpp"
+
 namespace gangway::launch {
 
 using Environment = std::map<std::string, std::string>;
@@ -33,8 +35,9 @@ void let_root_use_mpirun();
 [[nodiscard]] std::filesystem::path program_folder();
 
 /// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
-/// wait for it. @throws EnvironmentError when the coordinator's or the worker's program is missing.
-void require_programs();
+/// wait for it. @throws EnvironmentError when the program of the coordinator, or that of workers on
+/// such devices, is missing.
+void require_programs(DeviceKind device);
 
 /// Becomes another of Gangway's programs. @throws EnvironmentError when it is not there.
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments);

@@ -96,7 +96,7 @@ void check_host(const fs::path& marker, const std::string& content) {
         fmt::format("{}: {} is version {}, on the first host it is {}: install one on all hosts",
                     host, (program_folder() / "gangway").string(), GANGWAY_VERSION, version));
   }
-  require_programs();
+  require_programs(DeviceKind::kCpu);
   const auto end = std::chrono::steady_clock::now() + kMarkerPatience;
   while (read_small_file(marker, kMaxMarkerBytes) != content) {
     if (std::chrono::steady_clock::now() >= end) {

@@ -14,6 +14,7 @@
 #include "checkpoint/directory.hpp"
 #include "job/atomic_file.hpp"
 #include "job/dry_run.hpp"
+#include "job/choices.hpp"
 #include "job/errors.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
@@ -107,7 +108,7 @@ std::int64_t newest_step(const fs::path& run) {
 }
 
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
-                                         const ResumeLines& lines) {
+                                         const ResumeLines& lines, DeviceKind device) {
   std::vector<std::string> words{fs::absolute(options.job_file).string()};
   words.insert(words.end(), options.overrides.begin(), options.overrides.end());
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -115,6 +116,9 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
     words.push_back(value);
   };
   add("--run-directory", run.string());
+  if (device == DeviceKind::kCuda) {
+    add("--device", std::string(name_of(device)));
+  }
   add("--resume", options.resume);
   add("--command", lines.before_save);
   add("--resume-command", lines.after_save);
@@ -186,7 +190,7 @@ int run_job(const RunOptions& options, const Environment& environment,
     std::cout << describe_dry_run(job.spec, workers) << std::flush;
     return static_cast<int>(ExitCode::kDone);
   }
-  require_programs();
+  require_programs(job.spec.numerics.device);
   const fs::path run = choose_run(options, job.name);
   require_free(run);
   clear_status(run);
@@ -197,7 +201,8 @@ int run_job(const RunOptions& options, const Environment& environment,
                               .program = program_folder() / "gangway",
                               .hostfile = coordinator_hostfile(options, run),
                               .exported_variables = exported_variables(environment),
-                              .train_arguments = train_arguments(options, run, lines)};
+                              .train_arguments = train_arguments(options, run, lines,
+                                                                 job.spec.numerics.device)};
   let_root_use_mpirun();
   if (!request.hostfile.empty()) {
     require_ready_hosts(request, run);

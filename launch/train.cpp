@@ -4,11 +4,12 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "job/choices.hpp"
 #include "job/errors.hpp"
+#include "job/parse.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -46,6 +47,23 @@ void choose_message_paths() {
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
 }
 
+/// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for, where
+/// it can read it.
+bool wants_gpu(const Environment& environment, const WorkerOptions& worker) {
+  if (!worker.device.empty()) {
+    return worker.device == name_of(DeviceKind::kCuda);
+  }
+  try {
+    const ResolvedJob job = load_job({.file = worker.job_file,
+                                      .text = std::nullopt,
+                                      .overrides = worker.overrides,
+                                      .environment = gangway_variables(environment)});
+    return job.spec.numerics.device == DeviceKind::kCuda;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 int launched_rank(const Environment& environment) {
@@ -67,7 +85,8 @@ int launched_rank(const Environment& environment) {
       "coordinator and two workers");
 }
 
-void train(const Environment& environment, const std::vector<std::string>& arguments) {
+void train(const Environment& environment, const std::vector<std::string>& arguments,
+           const WorkerOptions& worker) {
   const int rank = launched_rank(environment);
   hold_signals(rank);
   choose_message_paths();
@@ -76,6 +95,12 @@ void train(const Environment& environment, const std::vector<std::string>& argum
   }
   // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is silence.
   ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
+  if (wants_gpu(environment, worker)) {
+    // Without it cuBLAS may add in another order from run to run (its documentation, "Results
+    // reproducibility"), and LibTorch refuses to be deterministic.
+    ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+    become("gangway-worker-cuda", {});
+  }
   become("gangway-worker", {});
 }
 

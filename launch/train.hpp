@@ -3,6 +3,7 @@
 // (rank 0) or a worker.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,16 @@ namespace gangway::launch {
 /// have been started by.
 [[nodiscard]] int launched_rank(const Environment& environment);
 
+/// What a worker's rank has to know of the command line.
+struct WorkerOptions {
+  /// Kind of device, as `gangway run` has read it in the job; empty under a bare mpirun.
+  std::string device;
+  std::filesystem::path job_file;
+  std::vector<std::string> overrides;
+};
+
 /// @param arguments what followed `gangway train`, for the coordinator.
-[[noreturn]] void train(const Environment& environment, const std::vector<std::string>& arguments);
+[[noreturn]] void train(const Environment& environment, const std::vector<std::string>& arguments,
+                        const WorkerOptions& worker);
 
 }  // namespace gangway::launch

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "gan/losses.hpp"
@@ -22,29 +23,34 @@ GanOperations::GanOperations(const Setup& setup)
       generator_(setup.generator),
       discriminator_(setup.discriminator),
       reals_(setup.reals),
+      device_(setup.device.device()),
       local_(setup.local),
       generator_checks_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.job,
                         setup.exchange),
       discriminator_checks_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
                             setup.job, setup.exchange),
-      generator_sync_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange,
-                      setup.worker, setup.job.numerics.wire.generator),
-      discriminator_sync_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
-                          setup.exchange, setup.worker, setup.job.numerics.wire.discriminator) {}
+      generator_sync_(setup.device.make_sync(setup.generator,
+                                             static_cast<int>(NetworkId::kGenerator),
+                                             setup.exchange, setup.worker)),
+      discriminator_sync_(setup.device.make_sync(setup.discriminator,
+                                                 static_cast<int>(NetworkId::kDiscriminator),
+                                                 setup.exchange, setup.worker)) {}
 
 void GanOperations::connect() {
-  generator_sync_.connect();
-  discriminator_sync_.connect();
-  generator_checks_.connect(generator_sync_);
-  discriminator_checks_.connect(discriminator_sync_);
+  generator_sync_->connect();
+  discriminator_sync_->connect();
+  generator_checks_.connect(*generator_sync_);
+  discriminator_checks_.connect(*discriminator_sync_);
 }
 
 void GanOperations::begin_step(std::int64_t step) {
   step_ = step;
-  losses_.clear();
-  for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
-    losses_.push_back({.microbatch = microbatch});
-  }
+  losses_ = StepLosses(local_);
+}
+
+StepLosses GanOperations::take_losses() {
+  losses_.close();
+  return std::move(losses_);
 }
 
 void GanOperations::perform(const Instruction& instruction) {
@@ -82,13 +88,13 @@ void GanOperations::forward_generator(const Instruction& at) {
   const bool trains_generator = phase(at).network == NetworkId::kGenerator;
   const int count = job_.images_per_microbatch();
   gan::NamedTensors in{{"noise", gan::keyed_normal(key(at, RandomDraw::kNoise),
-                                                   {count, job_.model.latent}, at::kCPU)}};
+                                                   {count, job_.model.latent}, device_)}};
   if (job_.model.classes > 0) {
     // An interpolate of a real and a generated image is judged under one label: the real one's.
     pass_.fake_labels =
         pass_kind(at) == PassKind::kGradientPenalty
             ? reals(at).labels
-            : gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
+            : gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, device_);
     in = in.with("labels", pass_.fake_labels);
   }
   const at::AutoGradMode with_graph(trains_generator);
@@ -144,7 +150,7 @@ void GanOperations::backward_discriminator(const Instruction& at) {
       loss = gan::relativistic_loss(pass_.real_logits, pass_.fake_logits);
   }
   torch::autograd::backward({loss}, {});
-  add_discriminator_loss(at, loss.item<double>());
+  add_discriminator_loss(at, loss);
   pass_ = {};
 }
 
@@ -154,7 +160,7 @@ void GanOperations::backward_through_discriminator(const Instruction& at) {
                               : gan::generator_loss(job_.training.loss, pass_.fake_logits);
   // Towards the images only: the discriminator's weight gradients are neither computed nor touched.
   torch::autograd::backward({loss}, {}, std::nullopt, /*create_graph=*/false, {pass_.fake});
-  loss_of(at).generator = loss.item<double>();
+  losses_.add(StepLosses::Of::kGenerator, at.microbatch, loss, 1);
 }
 
 void GanOperations::penalty_forward(const Instruction& at) {
@@ -164,7 +170,7 @@ void GanOperations::penalty_forward(const Instruction& at) {
   if (pass_kind(at) == PassKind::kGradientPenalty) {
     std::vector<std::int64_t> shape(static_cast<std::size_t>(images.dim()), 1);
     shape.front() = images.size(0);
-    const at::Tensor mix = gan::keyed_uniform(key(at, RandomDraw::kMix), shape, at::kCPU);
+    const at::Tensor mix = gan::keyed_uniform(key(at, RandomDraw::kMix), shape, device_);
     images = mix * real.images + (1.0 - mix) * pass_.fake;
     penalty_ = std::make_unique<gan::BlockwisePenalty>(
         discriminator_.network(), gan::PenaltyKind::kGradientPenalty, spec.gradient_penalty);
@@ -177,8 +183,8 @@ void GanOperations::penalty_forward(const Instruction& at) {
 }
 
 void GanOperations::penalty_backward(const Instruction& at) {
-  const double value = penalty_->backward(
-      [this](std::size_t block) { discriminator_sync_.complete_block(block); });
+  const at::Tensor value = penalty_->backward(
+      [this](std::size_t block) { discriminator_sync_->complete_block(block); });
   if (phase(at).interval == 1) {
     add_discriminator_loss(at, value);
   }
@@ -187,10 +193,9 @@ void GanOperations::penalty_backward(const Instruction& at) {
 }
 
 void GanOperations::open_exchange(const Instruction& at) {
-  exchanged_phase_.at(static_cast<std::size_t>(at.network)) = at.phase;
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
-  sync(at.network).open(plan, phase(at).clip_norm);
+  sync(at.network).open(at.phase, plan, phase(at).clip_norm);
 }
 
 void GanOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) {
@@ -206,14 +211,7 @@ void GanOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) 
   check_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void GanOperations::await(NetworkId network) {
-  sync(network).await();
-  Exposure exposure = sync(network).take_exposure();
-  if (!exposure.by_bucket.empty()) {
-    exposures_.push_back(
-        {exchanged_phase_.at(static_cast<std::size_t>(network)), std::move(exposure)});
-  }
-}
+void GanOperations::await(NetworkId network) { sync(network).await(); }
 
 void GanOperations::settle() {
   await(NetworkId::kDiscriminator);
@@ -222,14 +220,14 @@ void GanOperations::settle() {
   discriminator_checks_.finish(step_ + 1);
 }
 
-NetworkUpdater::Plan GanOperations::update_plan(const Instruction& at) {
+UpdatePlan GanOperations::update_plan(const Instruction& at) {
   const bool is_generator = at.network == NetworkId::kGenerator;
   NetworkState& state = is_generator ? generator_ : discriminator_;
   const double laziness = is_generator ? 1.0 : pipeline::laziness_of(job_);
   const NetworkSpec& spec =
       is_generator ? static_cast<const NetworkSpec&>(job_.generator) : job_.discriminator;
   const double images_per_step = static_cast<double>(job_.images_per_step());
-  NetworkUpdater::Plan plan;
+  UpdatePlan plan;
   // Counted up to the end of this step, so that a warm-up does not begin with a rate of zero.
   plan.settings = gan::scheduled_settings(spec, static_cast<double>(step_ + 1) * images_per_step,
                                           job_.training.kimg * 1000.0, laziness);
@@ -286,16 +284,12 @@ gan::NamedTensors GanOperations::discriminator_input(const at::Tensor& images,
   return job_.model.classes > 0 ? in.with("labels", labels) : in;
 }
 
-MicrobatchLoss& GanOperations::loss_of(const Instruction& at) {
-  return losses_[static_cast<std::size_t>(at.microbatch - local_.begin)];
-}
-
-void GanOperations::add_discriminator_loss(const Instruction& at, double value) {
-  loss_of(at).discriminator += value / static_cast<double>(phase(at).repeats);
+void GanOperations::add_discriminator_loss(const Instruction& at, const at::Tensor& loss) {
+  losses_.add(StepLosses::Of::kDiscriminator, at.microbatch, loss, phase(at).repeats);
 }
 
 NetworkSync& GanOperations::sync(NetworkId network) {
-  return network == NetworkId::kGenerator ? generator_sync_ : discriminator_sync_;
+  return network == NetworkId::kGenerator ? *generator_sync_ : *discriminator_sync_;
 }
 
 NetworkChecks& GanOperations::checks(NetworkId network) {
@@ -304,12 +298,14 @@ NetworkChecks& GanOperations::checks(NetworkId network) {
 
 double GanOperations::take_check_seconds() { return std::exchange(check_seconds_, 0.0); }
 
-std::vector<GanOperations::PhaseExposure> GanOperations::take_exposures() {
-  return std::exchange(exposures_, {});
+std::vector<Exposure> GanOperations::take_exposures() {
+  std::vector<Exposure> exposures = discriminator_sync_->take_exposures();
+  std::ranges::move(generator_sync_->take_exposures(), std::back_inserter(exposures));
+  return exposures;
 }
 
 std::size_t GanOperations::take_unfired() {
-  return generator_sync_.take_unfired() + discriminator_sync_.take_unfired();
+  return generator_sync_->take_unfired() + discriminator_sync_->take_unfired();
 }
 
 }  // namespace gangway::worker

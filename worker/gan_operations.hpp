@@ -10,17 +10,12 @@
 #include "gan/models/models.hpp"
 #include "gan/penalty.hpp"
 #include "pipeline/executor.hpp"
+#include "worker/compute_device.hpp"
 #include "worker/network_checks.hpp"
 #include "worker/real_batches.hpp"
+#include "worker/step_losses.hpp"
 
 namespace gangway::worker {
-
-/// Mean losses of one local micro-batch in one step.
-struct MicrobatchLoss {
-  int microbatch = 0;
-  double generator = 0.0;
-  double discriminator = 0.0;  ///< mean over the step's repeats
-};
 
 class GanOperations final : public pipeline::Operations {
  public:
@@ -31,6 +26,7 @@ class GanOperations final : public pipeline::Operations {
     NetworkState& discriminator;
     RealBatches& reals;
     const ExchangeSetup& exchange;
+    ComputeDevice& device;
     int worker;
     comm::MicrobatchRange local;
   };
@@ -43,18 +39,14 @@ class GanOperations final : public pipeline::Operations {
   void begin_step(std::int64_t step);
   void perform(const pipeline::Instruction& instruction) override;
 
-  [[nodiscard]] const std::vector<MicrobatchLoss>& losses() const { return losses_; }
+  /// Of the step that was performed. @pre it is over
+  [[nodiscard]] StepLosses take_losses();
   /// Waits until no exchange and no check is under way: the networks' states are those between two
   /// steps, and the replicas' weights were compared.
   /// @throws InvariantError where they differ
   void settle();
-  /// The exchange of one phase's network.
-  struct PhaseExposure {
-    int phase = 0;
-    Exposure exposure;
-  };
-  /// Of the exchanges awaited since the last call, by the phase that began them.
-  [[nodiscard]] std::vector<PhaseExposure> take_exposures();
+  /// Of exchanges that were awaited, as far as it is known by now; each once.
+  [[nodiscard]] std::vector<Exposure> take_exposures();
   /// Parameters that their phase left without a gradient, since the last call.
   [[nodiscard]] std::size_t take_unfired();
   /// What the checks of the steps since the last call took of this thread.
@@ -91,28 +83,26 @@ class GanOperations final : public pipeline::Operations {
                                             int sub_pass) const;
   [[nodiscard]] gan::NamedTensors discriminator_input(const at::Tensor& images,
                                                       const at::Tensor& labels) const;
-  [[nodiscard]] MicrobatchLoss& loss_of(const pipeline::Instruction& at);
-  void add_discriminator_loss(const pipeline::Instruction& at, double value);
+  void add_discriminator_loss(const pipeline::Instruction& at, const at::Tensor& loss);
   [[nodiscard]] NetworkSync& sync(pipeline::NetworkId network);
   [[nodiscard]] NetworkChecks& checks(pipeline::NetworkId network);
-  [[nodiscard]] NetworkUpdater::Plan update_plan(const pipeline::Instruction& at);
+  [[nodiscard]] UpdatePlan update_plan(const pipeline::Instruction& at);
 
   const JobSpec& job_;
   const std::vector<pipeline::Phase>& phases_;
   NetworkState& generator_;
   NetworkState& discriminator_;
   RealBatches& reals_;
+  at::Device device_;
   comm::MicrobatchRange local_;
   NetworkChecks generator_checks_;  // before the exchanges, which show them their updates
   NetworkChecks discriminator_checks_;
-  NetworkSync generator_sync_;
-  NetworkSync discriminator_sync_;
+  std::unique_ptr<NetworkSync> generator_sync_;
+  std::unique_ptr<NetworkSync> discriminator_sync_;
   Pass pass_;                                       // of the micro-batch in work
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
-  std::vector<MicrobatchLoss> losses_;
+  StepLosses losses_;
   std::int64_t step_ = 0;
-  std::array<int, 2> exchanged_phase_{};  // by network: whose exchange began last
-  std::vector<PhaseExposure> exposures_;
   std::array<std::int64_t, 2> checked_step_{-1, -1};  // by network: the last that was looked at
   double check_seconds_ = 0.0;
 };

@@ -4,8 +4,9 @@
 // its phase: only then is a gradient final when it has been added to. What a phase does not touch
 // (a penalty alone gives some parameters no gradient) never fires; it leaves when the phase ends.
 //
-// Compute thread: on CPU autograd calls hooks on the thread that called backward. The hooks allocate
-// nothing.
+// Compute thread, or the one of autograd's that works for it: on the CPU autograd calls hooks on the
+// thread that called backward, for a CUDA device on a thread of that device, while the caller waits.
+// The hooks allocate nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,135 +1,18 @@
 // SPDX-License-Identifier: MIT
-// gangway-worker: one MPI rank that computes. Started by `gangway train` under mpirun or srun.
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <optional>
-
-#include <ATen/Parallel.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include "comm/lane.hpp"
-#include "comm/mpi_session.hpp"
-#include "comm/mpi_transport.hpp"
-#include "job/control_protocol.hpp"
+// gangway-worker: a worker that computes on its CPU.
 #include "job/errors.hpp"
-#include "job/parse.hpp"
-#include "job/shared_segment.hpp"
-#include "report/log_file.hpp"
-#include "worker/coordinator_link_mpi.hpp"
-#include "worker/lifeline.hpp"
-#include "worker/mpi_control_channel.hpp"
-#include "worker/neighbours.hpp"
-#include "worker/training.hpp"
-
-namespace gangway::worker {
-namespace {
-
-std::string host_name() {
-  char name[256] = {};
-  (void)gethostname(name, sizeof name - 1);
-  return name;
-}
-
-/// Leaves without MPI_Finalize, which may wait for a lost rank for ever.
-[[noreturn]] void leave(ExitCode code) {
-  (void)std::fflush(nullptr);
-  _exit(static_cast<int>(code));
-}
-
-/// Tells the coordinator why, and leaves. Nothing is destroyed first: open receives still point
-/// into it, and the lifeline must not close before the reason has left.
-[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, ExitCode code,
-                       const char* reason) {
-  log.error("{}", reason);
-  link.stop(code, reason);
-  leave(code);
-}
-
-void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
-           MpiControlChannel& channel) {
-  const WelcomeInfo welcome =
-      link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = "cpu"},
-                kStartDeadline);
-  const std::unique_ptr<spdlog::logger> log =
-      report::open_log_file(welcome.run_directory, session.rank());
-  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), getpid());
-  Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
-                    [&](const std::string& reason) {
-                      log->error("{}", reason);
-                      leave(ExitCode::kWorkerLost);
-                    });
-  comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
-  std::optional<JobSpec> job;
-  std::optional<Neighbours> neighbours;
-  std::optional<Training> training;
-  try {
-    job = parse_job(welcome.job_yaml, "job of the coordinator");
-    // Both threads that compute: the lane runs the optimiser.
-    at::set_num_threads(job->numerics.threads);
-    lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
-    (void)reap_segments();  // of workers that were killed before all had mapped their memory
-    neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, welcome.run_directory,
-                                       transport, lane));
-    log->info("{}", neighbours->summary);
-    lane.listen_to(&neighbours->group, neighbours->core);
-    training.emplace(Training::Setup{
-        *job, welcome, link, transport, lane, neighbours->group, neighbours->hosts,
-        [&log](const std::string& stall) { log->warn("{}", stall); }});
-    ReadyInfo ready = training->ready_info();
-    if (!neighbours->choice.empty()) {
-      ready.plan_summary += "; " + neighbours->choice;
-    }
-    log->info("{}; {}; from step {}", ready.plan_summary,
-              welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
-              welcome.start_step);
-    link.ready(ready);
-    training->run();
-    training.reset();  // the lane lets go of the exchanges
-    lane.listen_to(nullptr, comm::Lane::Core::kShared);
-    lifeline.expect_close();
-    link.goodbye(kStartDeadline);
-  } catch (const StoppedByCoordinator& stopped) {
-    leave(stopped.code());
-  } catch (const Error& error) {
-    fail(link, *log, error.code(), error.what());
-  } catch (const std::exception& error) {
-    fail(link, *log, ExitCode::kInternal, error.what());
-  }
-  log->info("done");
-}
-
-int run() {
-  comm::MpiSession session;
-  ExitCode code = ExitCode::kDone;
-  MpiControlChannel channel(session);
-  {
-    comm::Lane lane([&channel] { channel.pump(); });
-    channel.on_send([&lane] { lane.wake(); });
-    const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
-    try {
-      train(*link, session, lane, channel);
-    } catch (const StoppedByCoordinator& stopped) {
-      code = stopped.code();  // refused before it began: all leave in order
-    } catch (const Error& error) {
-      link->stop(error.code(), error.what());
-      leave(error.code());
-    }
-  }
-  // The others may still be saving, and rank 0 committing what they saved.
-  session.finalize(static_cast<int>(code), kStartDeadline);
-  return static_cast<int>(code);
-}
-
-}  // namespace
-}  // namespace gangway::worker
+#include "worker/worker_program.hpp"
 
 int main() {
-  try {
-    return gangway::worker::run();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "gangway-worker: {}\n", error.what());
-    return static_cast<int>(gangway::ExitCode::kEnvironment);
-  }
+  using namespace gangway::worker;
+  return worker_program("gangway-worker", "cpu",
+                        [](const gangway::JobSpec& job, const Neighbours&, int) {
+                          if (job.numerics.device != gangway::DeviceKind::kCpu) {
+                            throw gangway::EnvironmentError(
+                                "this worker was started for the CPU, and the job is for cuda: "
+                                "start it with 'gangway run', or put the job file where every "
+                                "host can read it");
+                          }
+                          return std::make_unique<CpuDevice>(job);
+                        });
 }

@@ -34,7 +34,7 @@ std::size_t num_cores() {
 
 /// By worker, who shares memory with whom under `transport`; `machines` says who could.
 std::vector<int> sharing(TransportKind transport, const std::vector<int>& machines) {
-  if (transport == TransportKind::kMpi) {
+  if (transport == TransportKind::kMpi || transport == TransportKind::kNccl) {
     std::vector<int> each_alone(machines.size());
     std::iota(each_alone.begin(), each_alone.end(), 0);
     return each_alone;
@@ -85,7 +85,8 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
   lane.wait(lane.submit([&] {
     machines = comm::agree_on_hosts(transport, comm::shared_memory_identity(), kStartDeadline);
   }));
-  TransportKind kind = job.layout.transport;
+  const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
+  TransportKind kind = on_gpus ? TransportKind::kNccl : job.layout.transport;
   std::string choice;
   if (kind == TransportKind::kAuto && machines.size() > 1) {
     lane.wait(lane.submit([&] {
@@ -97,7 +98,8 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
   const auto me = static_cast<std::size_t>(transport.worker());
   const std::vector<int> hosts = sharing(kind, machines);
   const std::vector<int> members = comm::workers_of(hosts[me], hosts);
-  const std::size_t beside = comm::workers_of(machines[me], machines).size();
+  const std::vector<int> machine = comm::workers_of(machines[me], machines);
+  const std::size_t beside = machine.size();
   // A core for each compute thread, and one for this worker's lane.
   const bool owns_core =
       num_cores() >= beside * (static_cast<std::size_t>(job.numerics.threads) + 1);
@@ -113,6 +115,9 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                                     .token = shared_name(token),
                                     .num_flags = 2 * comm::kFlagsPerNetwork}),
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
+          .place_on_machine = static_cast<int>(std::ranges::find(machine, transport.worker()) -
+                                               machine.begin()),
+          .workers_on_machine = static_cast<int>(beside),
           .summary = std::move(summary),
           .choice = std::move(choice)};
 }

@@ -5,7 +5,8 @@ namespace gangway::worker {
 
 NetworkChecks::NetworkChecks(NetworkState& state, int network, const JobSpec& job,
                              const ExchangeSetup& exchange)
-    : lane_(exchange.lane),
+    : state_(state),
+      lane_(exchange.lane),
       every_(job.layout.check_steps),
       replicas_(exchange.transport, {.network = network,
                                      .layout = &state.layout(),
@@ -52,6 +53,7 @@ void NetworkChecks::begin(std::int64_t step, const UpdatePlan& plan) {
     audit_.begin(step, plan);
   }
   if (compares_) {
+    state_.fetch_weights();
     replicas_.begin(step);
     lane_.wake();
   }
@@ -63,6 +65,7 @@ void NetworkChecks::finish(std::int64_t step) {
   }
   wait();
   if (compares_) {
+    state_.fetch_weights();
     replicas_.begin(step);
     wait();
   }

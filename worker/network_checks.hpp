@@ -36,6 +36,7 @@ class NetworkChecks {
  private:
   void wait();
 
+  NetworkState& state_;
   comm::Lane& lane_;
   int every_;  // steps; 0: never
   bool compares_;

@@ -59,7 +59,7 @@ NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_w
     place(named.name, layout_.statistics()[statistics_.size()], named.statistic->running, true);
     statistics_.push_back(named.statistic);
   }
-  bind_weights(weights_);
+  bind_weights(weights_.data());
   if (averaging == Averaging::kYes) {
     average_.emplace(layout_.size());
     std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
@@ -74,38 +74,74 @@ std::int64_t NetworkState::num_parameters() const {
   return count;
 }
 
-at::Tensor NetworkState::view(float* arena, const Place& place) {
-  return at::from_blob(arena + place.range.begin, place.sizes, place.strides, at::kFloat);
+at::Tensor NetworkState::view(float* arena, const Place& place, at::Device device) {
+  return at::for_blob(arena + place.range.begin, place.sizes)
+      .strides(place.strides)
+      .options(at::device(device).dtype(at::kFloat))
+      .target_device(device)
+      .make_tensor();
 }
 
-void NetworkState::bind_weights(comm::Arena& arena) {
+void NetworkState::place_on(std::unique_ptr<DeviceMirror> mirror) {
+  mirror_ = std::move(mirror);
+  mirror_->store();
+  bind_weights(mirror_->weights());
+}
+
+at::Device NetworkState::device() const { return mirror_ ? mirror_->device() : at::kCPU; }
+
+void NetworkState::fetch() {
+  if (mirror_) {
+    mirror_->fetch();
+  }
+}
+
+void NetworkState::fetch_weights() {
+  if (mirror_) {
+    mirror_->fetch_weights();
+  }
+}
+
+void NetworkState::store() {
+  if (mirror_) {
+    mirror_->store();
+  }
+}
+
+float* NetworkState::bound_weights() { return mirror_ ? mirror_->weights() : weights_.data(); }
+
+void NetworkState::bind_weights(float* arena) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].set_data(view(arena.data(), places_[i]));
+    parameters_[i].set_data(view(arena, places_[i], device()));
   }
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    statistics_[i]->running = view(arena.data(), places_[parameters_.size() + i]);
+    statistics_[i]->running = view(arena, places_[parameters_.size() + i], device());
   }
 }
 
 void NetworkState::bind_gradients(float* leaf) {
   leaf_ = leaf;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].mutable_grad() = view(leaf, places_[i]);
+    parameters_[i].mutable_grad() = view(leaf, places_[i], device());
   }
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    statistics_[i]->harvest = view(leaf, places_[parameters_.size() + i]);
+    statistics_[i]->harvest = view(leaf, places_[parameters_.size() + i], device());
   }
 }
 
 void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {
-  bind_weights(arena);
+  // On the CPU it is the arena itself.
+  const at::Tensor placed =
+      at::from_blob(arena.data(), {static_cast<std::int64_t>(arena.size())}, at::kFloat)
+          .to(device());
+  bind_weights(placed.mutable_data_ptr<float>());
   try {
     body();
   } catch (...) {
-    bind_weights(weights_);
+    bind_weights(bound_weights());
     throw;
   }
-  bind_weights(weights_);
+  bind_weights(bound_weights());
 }
 
 }  // namespace gangway::worker

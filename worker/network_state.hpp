@@ -2,9 +2,13 @@
 // Everything that one network owns on a worker, in arenas of one layout: weights (whole), moments
 // and average (own slices only, whole after a gather). Binds the network's tensors to them. Compute
 // thread, but for what the lane updates between a phase's reduce and update.
+//
+// The arenas are host memory. Where the worker computes on a device, the device has a state of its
+// own that training works on (DeviceMirror), and the arenas hold what was fetched last.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +24,22 @@ namespace gangway::worker {
 
 /// Whether a network keeps a weight average.
 enum class Averaging { kNo, kYes };
+
+/// One network's state in a device's memory, in the layout of its arenas. Compute thread; calls
+/// wait for the device.
+class DeviceMirror {
+ public:
+  virtual ~DeviceMirror() = default;
+  [[nodiscard]] virtual at::Device device() const = 0;
+  /// Arena-sized, on the device.
+  [[nodiscard]] virtual float* weights() = 0;
+  /// Copies the device's state, or its weights alone, to the network's arenas. @pre no exchange is
+  /// under way
+  virtual void fetch() = 0;
+  virtual void fetch_weights() = 0;
+  /// Copies the network's arenas to the device. @pre as above
+  virtual void store() = 0;
+};
 
 class NetworkState {
  public:
@@ -37,11 +57,22 @@ class NetworkState {
   [[nodiscard]] comm::Arena* average() { return average_ ? &*average_ : nullptr; }
   [[nodiscard]] std::int64_t num_parameters() const;
 
+  /// From now on training works on `mirror`, which starts with what the arenas hold.
+  void place_on(std::unique_ptr<DeviceMirror> mirror);
+  /// Where the network's tensors lie.
+  [[nodiscard]] at::Device device() const;
+  /// Brings the arenas, or the weights alone, up to date, where a device has the newest state.
+  /// @pre no exchange is under way
+  void fetch();
+  void fetch_weights();
+  /// Takes up what was written to the arenas. @pre as above
+  void store();
+
   /// Updates of this network so far: the optimiser's count and the average's.
   std::int64_t updates = 0;
 
-  /// From now on backward adds to `leaf`, arena-sized, and training passes harvest their statistics
-  /// there.
+  /// From now on backward adds to `leaf`, arena-sized memory of device(), and training passes
+  /// harvest their statistics there.
   void bind_gradients(float* leaf);
   /// A trained tensor, in the order of layout().parameters().
   [[nodiscard]] const at::Tensor& parameter(std::size_t index) const { return parameters_[index]; }
@@ -62,11 +93,15 @@ class NetworkState {
     bool is_statistic = false;          ///< has no moments
   };
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
-  /// The tensor at `place` of `arena`, in its logical shape; shares memory.
-  [[nodiscard]] static at::Tensor view(float* arena, const Place& place);
+  /// The tensor at `place` of `arena`, which is memory of `device`, in its logical shape; shares
+  /// memory.
+  [[nodiscard]] static at::Tensor view(float* arena, const Place& place,
+                                       at::Device device = at::kCPU);
 
  private:
-  void bind_weights(comm::Arena& arena);
+  /// Arena-sized memory of device().
+  void bind_weights(float* arena);
+  [[nodiscard]] float* bound_weights();
 
   gan::Network& network_;
   std::vector<at::Tensor> parameters_;
@@ -78,6 +113,7 @@ class NetworkState {
   comm::Arena first_moment_;
   comm::Arena second_moment_;
   std::optional<comm::Arena> average_;
+  std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on
   float* leaf_ = nullptr;
 };
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// One network's way from local gradients to new weights everywhere: partials, watch, reducer,
-// updater, and the lane that runs them beside the compute thread. Compute thread.
+// One network's way from local gradients to new weights everywhere, as the operations of a schedule
+// ask for it. worker/host_sync.hpp does it in host memory, worker/cuda/device_sync.hpp on CUDA
+// devices. Compute thread.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/host_group.hpp"
 #include "comm/lane.hpp"
-#include "comm/partial_stack.hpp"
-#include "comm/reducer.hpp"
-#include "worker/gradient_watch.hpp"
+#include "comm/reduction_tree.hpp"
+#include "comm/trace.hpp"
+#include "comm/transport.hpp"
 #include "worker/network_updater.hpp"
 
 namespace gangway::worker {
@@ -30,57 +32,39 @@ struct ExchangeSetup {
   comm::LaneTrace* trace = nullptr;                        ///< of the lane; null: none
 };
 
-/// How long the compute thread waited for one exchange.
+/// How long computing waited for one exchange.
 struct Exposure {
+  int phase = 0;  ///< that began the exchange
   double seconds = 0.0;
   std::vector<double> by_bucket;  ///< the part of it for which each bucket was the last to come
 };
 
 class NetworkSync {
  public:
-  /// Allocates the partials in the host's memory. @pre the host's group is not connected
-  /// @param wire  number format of what travels between hosts
-  NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
-              WireFormat wire);
-  ~NetworkSync();
-  NetworkSync(const NetworkSync&) = delete;
-  NetworkSync& operator=(const NetworkSync&) = delete;
-  /// Takes up what the host's workers share. @pre the group is connected
-  void connect();
+  virtual ~NetworkSync() = default;
+  /// Takes up what the workers share. @pre the host's group is connected
+  virtual void connect() = 0;
   /// From now on `watcher` sees all updates; it outlives this. @pre nothing is open
-  void show_updates_to(UpdateWatcher& watcher) { updater_.show_to(watcher); }
+  virtual void show_updates_to(UpdateWatcher& watcher) = 0;
 
-  void open_leaf();
-  void close_leaf(int microbatch);
-  /// Begins an exchange. @pre the one before was awaited
-  void open(const NetworkUpdater::Plan& plan, double clip_norm);
-  [[nodiscard]] bool is_open() const { return is_open_; }
+  virtual void open_leaf() = 0;
+  virtual void close_leaf(int microbatch) = 0;
+  /// Begins the exchange of `phase`. @pre the one before was awaited
+  virtual void open(int phase, const UpdatePlan& plan, double clip_norm) = 0;
+  [[nodiscard]] virtual bool is_open() const = 0;
   /// The last backward of a phase follows: what it completes travels at once. @pre open
-  void arm();
+  virtual void arm() = 0;
   /// A block's gradients are complete without autograd having accumulated them.
-  void complete_block(std::size_t block) { watch_.complete_block(block); }
+  virtual void complete_block(std::size_t block) = 0;
   /// All gradients are complete: what has not left travels now. @pre open
-  void reduce();
-  /// Waits until the new weights are everywhere; returns at once where nothing is under way.
-  void await();
+  virtual void reduce() = 0;
+  /// What follows sees the new weights; returns at once where nothing is under way.
+  virtual void await() = 0;
 
-  /// Of the exchanges awaited since the last call; empty buckets where there was none.
-  [[nodiscard]] Exposure take_exposure();
+  /// Of exchanges that were awaited, as far as it is known by now; each once.
+  [[nodiscard]] virtual std::vector<Exposure> take_exposures() = 0;
   /// Parameters that had no gradient when their phase ended, since the last call.
-  [[nodiscard]] std::size_t take_unfired();
-
- private:
-  NetworkState& state_;
-  ExchangeSetup setup_;
-  int network_;
-  WireFormat wire_;
-  comm::PartialStack partials_;
-  NetworkUpdater updater_;
-  std::optional<comm::Reducer> reducer_;
-  GradientWatch watch_;
-  bool is_open_ = false;
-  Exposure exposure_;
-  std::size_t unfired_ = 0;
+  [[nodiscard]] virtual std::size_t take_unfired() = 0;
 };
 
 }  // namespace gangway::worker

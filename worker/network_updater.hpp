@@ -44,9 +44,8 @@ class NetworkUpdater final : public comm::SliceUpdater {
  public:
   explicit NetworkUpdater(NetworkState& state) : state_(state) {}
 
-  using Plan = UpdatePlan;
   /// Sets what the next update does. Compute thread, before the update is submitted to the lane.
-  void prepare(const Plan& plan) { plan_ = plan; }
+  void prepare(const UpdatePlan& plan) { plan_ = plan; }
   /// From now on `watcher` sees all updates; it outlives them. @pre none is under way
   void show_to(UpdateWatcher& watcher) { watcher_ = &watcher; }
 
@@ -54,7 +53,7 @@ class NetworkUpdater final : public comm::SliceUpdater {
 
  private:
   NetworkState& state_;
-  Plan plan_;
+  UpdatePlan plan_;
   UpdateWatcher* watcher_ = nullptr;
 };
 

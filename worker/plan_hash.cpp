@@ -15,6 +15,9 @@ std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
       static_cast<std::uint64_t>(job.numerics.wire.discriminator),
       static_cast<std::uint64_t>(job.layout.check_steps),
       job.layout.audit ? 1U : 0U,
+      static_cast<std::uint64_t>(job.numerics.order),
+      static_cast<std::uint64_t>(job.numerics.kernels),
+      XXH3_64bits(plan.device.data(), plan.device.size()),
   };
   for (const comm::MicrobatchRange& range : plan.ranges) {
     words.push_back(static_cast<std::uint64_t>(range.begin));

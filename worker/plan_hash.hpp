@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "comm/bucket_plan.hpp"
@@ -20,10 +21,11 @@ struct ExchangePlan {
   const comm::BucketPlan& discriminator;
   std::span<const comm::MicrobatchRange> ranges;  ///< by worker
   std::span<const int> hosts;                     ///< by worker: equal where memory is shared
+  std::string_view device = "cpu";                ///< kind of it
 };
 
-/// Of `plan` and of what the job says about the order of elements, the number of micro-batches, the
-/// wire, and which messages are sent.
+/// Of `plan` and of what the job says about the order of elements and of sums, the number of
+/// micro-batches, the wire, the kernels, and which messages are sent.
 [[nodiscard]] std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job);
 
 }  // namespace gangway::worker

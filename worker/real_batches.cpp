@@ -45,12 +45,14 @@ data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
 }  // namespace
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
-                         comm::MicrobatchRange local, std::int64_t first_step, ComputeTrace* trace)
+                         comm::MicrobatchRange local, std::int64_t first_step, ComputeTrace* trace,
+                         at::Device device)
     : job_(job),
       local_(local),
       shape_(gan::example_shape(job.model)),
       held_(static_cast<std::size_t>(local.size())),
-      trace_(trace) {
+      trace_(trace),
+      device_(device) {
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   loader_ = std::make_unique<data::Loader>(
       dataset, data::SampleOrder(job.training.seed, dataset.size()),
@@ -81,11 +83,12 @@ const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch
         fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
                     request.step, request.microbatch, step, microbatch));
   }
-  at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat);
+  // To a device: the copy has left the host's memory when it returns, as that is not pinned.
+  at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat).to(device_);
   if (job_.numerics.memory_format == MemoryFormat::kChannelsLast && images.dim() == 4) {
     images = images.contiguous(at::MemoryFormat::ChannelsLast);
   }
-  held.batch = {images, at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong)};
+  held.batch = {images, at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong).to(device_)};
   held.filled = true;
   return held.batch;
 }

@@ -21,9 +21,11 @@ struct RealBatch {
 
 class RealBatches {
  public:
-  /// @param trace  of the compute thread; null: none
+  /// @param trace   of the compute thread; null: none
+  /// @param device  where the images are wanted
   RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local,
-              std::int64_t first_step, ComputeTrace* trace = nullptr);
+              std::int64_t first_step, ComputeTrace* trace = nullptr,
+              at::Device device = at::kCPU);
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.
@@ -45,6 +47,7 @@ class RealBatches {
   std::vector<Held> held_;
   double wait_seconds_ = 0.0;
   ComputeTrace* trace_;
+  at::Device device_;
   std::unique_ptr<data::Loader> loader_;
 };
 

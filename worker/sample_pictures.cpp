@@ -57,6 +57,7 @@ void SamplePictures::write_reals() const {
 
 bool SamplePictures::write_fakes(const std::string& file) {
   NetworkState& generator = setup_.generator;
+  generator.fetch();
   comm::Arena& shown = generator.average() != nullptr ? *generator.average() : generator.weights();
   if (generator.average() != nullptr) {
     std::vector<comm::ElementRange> wanted(

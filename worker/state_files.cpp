@@ -105,6 +105,7 @@ checkpoint::FileReport StateFiles::save(const std::filesystem::path& directory, 
   std::vector<checkpoint::TensorRecord> records;
   for (std::size_t i = 0; i < setup_.networks.size(); ++i) {
     NetworkState& network = *setup_.networks[i];
+    network.fetch();
     gather(network, static_cast<int>(i));
     const std::vector<NetworkState::Place> share = share_of(network, me, num_workers);
     for (const NamedArena& arena : arenas_of(network)) {
@@ -169,6 +170,7 @@ void StateFiles::load(const std::filesystem::path& checkpoint) {
                                         checkpoint.string(), updates.name));
     }
     std::memcpy(&network->updates, updates.bytes.data(), sizeof network->updates);
+    network->store();
   }
 }
 

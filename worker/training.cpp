@@ -60,12 +60,16 @@ std::chrono::milliseconds timeout_of(const JobSpec& job) {
 
 }  // namespace
 
-Networks::Networks(const JobSpec& job, int num_workers, comm::HostGroup& host)
+Networks::Networks(const JobSpec& job, int num_workers, comm::HostGroup& host,
+                   ComputeDevice& device)
     : pair(initialised_networks(job)),
       generator(pair.generator, job.numerics.memory_format, num_workers,
                 job.generator.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo, &host),
       discriminator(pair.discriminator, job.numerics.memory_format, num_workers, Averaging::kNo,
-                    &host) {}
+                    &host) {
+  device.place(generator);
+  device.place(discriminator);
+}
 
 Training::Training(const Setup& setup)
     : job_(setup.job),
@@ -76,8 +80,9 @@ Training::Training(const Setup& setup)
       phases_(pipeline::phases_of(setup.job)),
       trace_(trace_of(setup, timeout_, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),
+      device_(setup.device),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
-      networks_(setup.job, setup.transport.num_workers(), setup.host),
+      networks_(setup.job, setup.transport.num_workers(), setup.host, setup.device),
       exchange_{transport_,
                 setup.lane,
                 setup.host,
@@ -87,9 +92,10 @@ Training::Training(const Setup& setup)
                 timeout_,
                 setup.on_stall,
                 trace_ ? &trace_->lane() : nullptr},
-      reals_(job_, *dataset_, local_, start_step_, trace_ ? &trace_->compute() : nullptr),
+      reals_(job_, *dataset_, local_, start_step_, trace_ ? &trace_->compute() : nullptr,
+             device_.device()),
       operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
-                   setup.transport.worker(), local_}),
+                   device_, setup.transport.worker(), local_}),
       marked_operations_(operations_, trace_ ? &trace_->compute() : nullptr),
       files_({transport_, setup.lane, {&networks_.generator, &networks_.discriminator}, timeout_}),
       pictures_({job_, *dataset_, networks_.generator, transport_, setup.lane,
@@ -98,14 +104,17 @@ Training::Training(const Setup& setup)
     files_.load(setup.welcome.resume_directory);
   }
   setup.host.connect(plan_hash(), comm::Deadline(kStartDeadline));
+  device_.connect(exchange_);
   operations_.connect();
 }
 
 std::uint64_t Training::plan_hash() const {
+  const std::string device = device_.kind();
   return worker::plan_hash({.generator = networks_.generator.plan(),
                             .discriminator = networks_.discriminator.plan(),
                             .ranges = exchange_.ranges,
-                            .hosts = exchange_.hosts},
+                            .hosts = exchange_.hosts,
+                            .device = device},
                            job_);
 }
 
@@ -133,6 +142,7 @@ void Training::run() {
     for (std::int64_t step = lease.begin; step < lease.end; ++step) {
       run_step(step);
     }
+    send_report();
     if (lease.pictures || !lease.checkpoint_directory.empty() || lease.last) {
       operations_.settle();
     }
@@ -187,9 +197,6 @@ void Training::end_trace() {
 void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before) {
   ProgressInfo progress;
   progress.step = steps_done;
-  for (const MicrobatchLoss& loss : operations_.losses()) {
-    progress.losses.push_back({loss.microbatch, loss.generator, loss.discriminator});
-  }
   progress.exposures = exposures();
   for (const PhaseExposureInfo& exposure : progress.exposures) {
     progress.exposed_seconds += exposure.seconds;
@@ -202,23 +209,38 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
                                                progress.data_seconds - progress.check_seconds);
   progress.resident_bytes = resident_bytes();
   progress.sent_bytes = transport_.bytes_sent() - sent_before;
-  link_.report(progress);
+  send_report();
+  unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
+  if (!device_.lags_behind()) {
+    send_report();
+  }
+}
+
+void Training::send_report() {
+  if (!unsent_) {
+    return;
+  }
+  for (const MicrobatchLoss& loss : unsent_->losses.read()) {
+    unsent_->progress.losses.push_back({loss.microbatch, loss.generator, loss.discriminator});
+  }
+  link_.report(unsent_->progress);
+  unsent_.reset();
 }
 
 std::vector<PhaseExposureInfo> Training::exposures() {
   std::vector<PhaseExposureInfo> infos;
-  for (const GanOperations::PhaseExposure& one : operations_.take_exposures()) {
+  for (const Exposure& one : operations_.take_exposures()) {
     auto info = std::ranges::find(infos, one.phase, &PhaseExposureInfo::phase);
     if (info == infos.end()) {
       const pipeline::Phase& phase = phases_.at(static_cast<std::size_t>(one.phase));
       infos.push_back({.phase = one.phase,
                        .name = phase.name,
-                       .by_bucket = std::vector<double>(one.exposure.by_bucket.size(), 0.0),
+                       .by_bucket = std::vector<double>(one.by_bucket.size(), 0.0),
                        .agrees = phase.clip_norm > 0.0});
       info = infos.end() - 1;
     }
-    info->seconds += one.exposure.seconds;
-    std::ranges::transform(info->by_bucket, one.exposure.by_bucket, info->by_bucket.begin(),
+    info->seconds += one.seconds;
+    std::ranges::transform(info->by_bucket, one.by_bucket, info->by_bucket.begin(),
                            std::plus());
   }
   return infos;

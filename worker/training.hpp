@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "comm/lane.hpp"
 #include "comm/transport.hpp"
@@ -19,7 +20,7 @@ namespace gangway::worker {
 
 /// The two networks of a job, made and initialised by its seed.
 struct Networks {
-  Networks(const JobSpec& job, int num_workers, comm::HostGroup& host);
+  Networks(const JobSpec& job, int num_workers, comm::HostGroup& host, ComputeDevice& device);
   gan::NetworkPair pair;
   NetworkState generator;
   NetworkState discriminator;
@@ -35,6 +36,7 @@ class Training {
     comm::Lane& lane;
     comm::HostGroup& host;   ///< not connected yet
     std::vector<int> hosts;  ///< by worker: equal where memory is shared
+    ComputeDevice& device;
     std::function<void(const std::string&)> on_stall = {};  ///< lane thread
   };
   /// Opens the data, builds the networks and restores the checkpoint that the Welcome names.
@@ -50,6 +52,8 @@ class Training {
   [[nodiscard]] std::uint64_t plan_hash() const;
   void run_step(std::int64_t step);
   void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
+  /// Sends the report that waits for its losses, if one does.
+  void send_report();
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).
   [[nodiscard]] std::vector<PhaseExposureInfo> exposures();
   /// Ends the trace that is on and writes it.
@@ -65,12 +69,19 @@ class Training {
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
   comm::Transport& transport_;
+  ComputeDevice& device_;
   std::unique_ptr<data::Dataset> dataset_;
   Networks networks_;
   ExchangeSetup exchange_;
   RealBatches reals_;
   GanOperations operations_;
   MarkedOperations marked_operations_;
+  /// Of the last step, where a device may still be at it.
+  struct UnsentReport {
+    ProgressInfo progress;
+    StepLosses losses;
+  };
+  std::optional<UnsentReport> unsent_;
   StateFiles files_;
   SamplePictures pictures_;
 };

@@ -51,13 +51,13 @@ NETWORKS = {"dcgan": dcgan, "infogan": infogan}
 
 
 class Images:
-    """All of Fashion-MNIST as bytes; batches of keyed indices come out as float32 [N, 1, H, W] in [-1, 1]."""
+    """Images of 28 x 28 pixels (IDX, gzip) as bytes; batches of indices come out as float32 [N, 1, H, W] in [-1, 1]."""
 
-    def __init__(self, network):
-        with gzip.open(FASHION_MNIST) as file:
+    def __init__(self, network, file=FASHION_MNIST, device="cpu"):
+        with gzip.open(file) as file:
             pixels = numpy.frombuffer(file.read(), numpy.uint8, offset=16).reshape(-1, 1, 28, 28)
         border = (RESOLUTION[network] - 28) // 2
-        self.pixels = torch.from_numpy(numpy.pad(pixels, ((0, 0), (0, 0), (border, border), (border, border))))
+        self.pixels = torch.from_numpy(numpy.pad(pixels, ((0, 0), (0, 0), (border, border), (border, border)))).to(device)
 
     def batch(self, indices):
         return self.pixels[indices].float().mul_(1 / 127.5).sub_(1)

@@ -19,7 +19,7 @@ import torch.distributed
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.nn.parallel import DistributedDataParallel
 
-from networks import LATENT, NETWORKS, Images
+from networks import FASHION_MNIST, LATENT, NETWORKS, Images
 
 
 class Trainer:
@@ -35,9 +35,10 @@ class Trainer:
         self.num_images = options.batch // options.microbatches
         self.num_microbatches = options.microbatches // options.workers
         self.latent = LATENT[options.network]
-        self.images = Images(options.network)
+        self.device = torch.device(options.device)
+        self.images = Images(options.network, options.images, self.device)
         torch.manual_seed(0)
-        networks = [network.train() for network in NETWORKS[options.network]()]
+        networks = [network.train().to(self.device) for network in NETWORKS[options.network]()]
         if self.tuned:
             networks = [network.to(memory_format=torch.channels_last) for network in networks]
         self.plain_generator, self.plain_discriminator = networks
@@ -97,10 +98,10 @@ class Trainer:
         return binary_cross_entropy_with_logits(logits, torch.full_like(logits, label))
 
     def noise(self):
-        return torch.randn(self.num_images, self.latent)
+        return torch.randn(self.num_images, self.latent, device=self.device)
 
     def real_images(self):
-        images = self.images.batch(torch.randint(len(self.images.pixels), (self.num_images,)))
+        images = self.images.batch(torch.randint(len(self.images.pixels), (self.num_images,), device=self.device))
         return images.contiguous(memory_format=torch.channels_last) if self.tuned else images
 
 
@@ -114,13 +115,22 @@ def parse_options():
     parser.add_argument("--tuned", action="store_true")
     parser.add_argument("--ddp", action="store_true", help="reduce gradients over Gloo; else never talk")
     parser.add_argument("--bucket-mb", type=int, default=25)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--images", default=FASHION_MNIST, help="images of 28 x 28 pixels (IDX, gzip)")
     parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")
     return parser.parse_args()
+
+
+def finish(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 def main():
     options = parse_options()
     torch.set_num_threads(1)
+    torch.backends.cudnn.benchmark = options.tuned
+    torch.backends.cudnn.allow_tf32 = False  # float32 as it is, as Gangway has it
     if options.ddp:
         torch.distributed.init_process_group("gloo", init_method=options.rendezvous, rank=options.rank,
                                              world_size=options.workers)
@@ -130,9 +140,11 @@ def main():
         warmup, steps = map(int, line.split())
         for _ in range(warmup):
             trainer.step()
+        finish(trainer.device)
         begin = time.perf_counter()
         for _ in range(steps):
             trainer.step()
+        finish(trainer.device)
         print(time.perf_counter() - begin, flush=True)
     os._exit(0)  # process groups have nothing to take down, and their teardown may wait for a peer
 

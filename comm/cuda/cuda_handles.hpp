@@ -60,6 +60,13 @@ using CudaMemory = UniqueHandle<CudaMemoryTraits>;
   return CudaEvent(event);
 }
 
+/// An event whose time can be compared with another's.
+[[nodiscard]] inline CudaEvent make_timed_event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDefault), "making an event");
+  return CudaEvent(event);
+}
+
 [[nodiscard]] inline CudaMemory allocate_on_device(std::size_t bytes) {
   void* memory = nullptr;
   check(cudaMalloc(&memory, bytes), "allocating device memory");

@@ -10,9 +10,13 @@ namespace {
 at::Tensor generate(Network& generator, const ModelSpec& model, const at::Tensor& noise,
                     const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
-  const NamedTensors in = model.classes > 0 ? NamedTensors{{"noise", noise}, {"labels", labels}}
-                                            : NamedTensors{{"noise", noise}};
-  return generator.forward(in, {.mode = Mode::kEvaluation, .harvest = Harvest::kNo, .key = {}});
+  const at::Device device = generator.device();
+  NamedTensors in{{"noise", noise.to(device)}};
+  if (model.classes > 0) {
+    in = in.with("labels", labels.to(device));
+  }
+  return generator.forward(in, {.mode = Mode::kEvaluation, .harvest = Harvest::kNo, .key = {}})
+      .to(at::kCPU);
 }
 
 RandomKey with_draw(RandomKey key, RandomDraw draw) {

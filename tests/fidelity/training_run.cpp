@@ -137,7 +137,12 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::We
   lane.wait(lane.submit([] { at::set_num_threads(1); }));
   try {
     lane.listen_to(&group, comm::Lane::Core::kShared);
-    worker::Training({stretch.job, welcome, link, transport, lane, group, hosts}).run();
+    const worker::Neighbours neighbours{.hosts = hosts, .group = comm::HostGroup::alone(worker, 0)};
+    const std::unique_ptr<worker::ComputeDevice> device =
+        stretch.device ? stretch.device(stretch.job, neighbours, worker)
+                       : std::make_unique<worker::CpuDevice>(stretch.job);
+    worker::Training({stretch.job, welcome, link, transport, lane, group, hosts, *device}).run();
+    device->finish();
   } catch (...) {
     hub.kill(worker);  // the others fail at once instead of at their deadlines
     throw;

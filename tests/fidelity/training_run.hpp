@@ -13,6 +13,7 @@
 #include "comm/loopback_transport.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
+#include "worker/compute_device.hpp"
 #include "worker/coordinator_link.hpp"
 
 namespace gangway::fidelity {
@@ -35,6 +36,7 @@ struct Stretch {
   std::filesystem::path resume = {};  ///< checkpoint of step `begin`, where that is not 0
   comm::LoopbackHub::Injector disturbance = nullptr;  ///< what happens to messages
   std::vector<int> hosts = {};  ///< by worker: equal where memory is shared; empty: nowhere
+  worker::DeviceMaker device = nullptr;  ///< of each worker; null: the CPU
 };
 
 /// Trains and commits a checkpoint below `run_directory`, which must be new. Rethrows the first

@@ -100,7 +100,7 @@ Result blockwise(Network& network, PenaltyKind kind, const NamedTensors& in) {
   clear_gradients(network);
   BlockwisePenalty penalty(network, kind, kWeight);
   penalty.forward(in, kContext);
-  Result result{penalty.backward(), {}};
+  Result result{penalty.backward().item<double>(), {}};
   for (const Network::NamedParameter& named : network.parameters()) {
     result.gradients.push_back(gradient_or_zeros(named));
   }
@@ -110,7 +110,7 @@ Result blockwise(Network& network, PenaltyKind kind, const NamedTensors& in) {
 Result whole(Network& network, PenaltyKind kind, const NamedTensors& in) {
   clear_gradients(network);
   const at::Tensor penalty = whole_network_penalty(network, kind, kWeight, in, kContext);
-  penalty.backward();
+  static_cast<void>(penalty.backward());
   Result result{penalty.item<double>(), {}};
   for (const Network::NamedParameter& named : network.parameters()) {
     result.gradients.push_back(gradient_or_zeros(named));

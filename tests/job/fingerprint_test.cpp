@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/fingerprint.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/job/job_problems.hpp"
@@ -72,6 +73,9 @@ TEST(Fingerprint, WritesTheNumericsInOneLine) {
   EXPECT_EQ(numerics_text(spec_of("", {"numerics.wire={generator: bf16}"})),
             "threads=1 memory_format=channels-last wire={generator: bf16, discriminator: fp32} "
             "device=cpu inexact=wire");
+  EXPECT_EQ(numerics_text(spec_of("", {"numerics.device=cuda"})),
+            "threads=1 memory_format=channels-last wire=fp32 device=cuda order=tree "
+            "kernels=deterministic");
 }
 
 TEST(Fingerprint, SaysWhatMakesAJobInexact) {
@@ -79,6 +83,11 @@ TEST(Fingerprint, SaysWhatMakesAJobInexact) {
   EXPECT_EQ(declared_inexactness(spec_of("", {"numerics.wire=fp16"})),
             "inexact, as declared by numerics.wire=fp16: what travels between hosts is rounded, so "
             "the digest depends on the layout");
+  EXPECT_THAT(declared_inexactness(spec_of("", {"numerics.device=cuda", "numerics.order=nccl"})),
+              ::testing::StartsWith("inexact, as declared by numerics.order=nccl: "));
+  EXPECT_THAT(
+      declared_inexactness(spec_of("", {"numerics.device=cuda", "numerics.kernels=fastest"})),
+      ::testing::StartsWith("inexact, as declared by numerics.kernels=fastest: "));
 }
 
 }  // namespace

@@ -169,11 +169,6 @@ TEST(Parse, NamesThePlaceTheKeyAndWhatIsExpected) {
                           "relativistic, not 'hinje'; did you mean 'hinge'?"));
 }
 
-TEST(Parse, SaysWhatIsNotAvailableYet) {
-  EXPECT_THAT(problems_of("numerics: {device: cuda}"),
-              ElementsAre("job.yaml:1:12: numerics.device: cuda is not available yet; use cpu"));
-}
-
 TEST(Parse, TakesSnapshotStepsAsAutoNumberOrNever) {
   EXPECT_EQ(spec_of("").checkpoint.snapshot_steps, CheckpointSpec::kAutoSnapshots);
   EXPECT_EQ(spec_of("checkpoint: {snapshot_steps: auto}").checkpoint.snapshot_steps,

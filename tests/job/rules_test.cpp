@@ -66,6 +66,28 @@ TEST(Rules, ResolutionFitsTheFamily) {
                           "model.resolution out"));
 }
 
+TEST(Rules, GpusTalkOverNcclAndNothingElseDoes) {
+  EXPECT_THAT(problems_of("numerics: {device: cuda}"), ElementsAre());
+  EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {transport: nccl}"), ElementsAre());
+  EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {transport: mpi}"),
+              ElementsAre("job.yaml:2:10: layout.transport: GPUs talk over nccl, and "
+                          "layout.transport is mpi; leave it out, or use nccl"));
+  EXPECT_THAT(problems_of("layout: {transport: nccl}"),
+              ElementsAre("job.yaml:1:10: layout.transport: layout.transport nccl is for GPUs; use "
+                          "numerics.device cuda, or another transport"));
+  EXPECT_EQ(problems_of("numerics: {device: cuda}\nlayout: {audit: true}").size(), 1U);
+}
+
+TEST(Rules, NcclsOrderOfSumsIsForPlainJobsOnGpus) {
+  EXPECT_THAT(problems_of("numerics: {device: cuda, order: nccl}"), ElementsAre());
+  EXPECT_EQ(problems_of("numerics: {device: cuda, order: nccl, wire: bf16}").size(), 1U);
+  EXPECT_EQ(
+      problems_of("numerics: {device: cuda, order: nccl}\ngenerator: {clip_norm: 1}").size(), 1U);
+  EXPECT_THAT(problems_of("numerics: {order: nccl}"),
+              ElementsAre("job.yaml:1:12: numerics.order: has a meaning for numerics.device cuda "
+                          "alone; leave it out"));
+}
+
 TEST(Rules, ImagesAreGreyOrColoured) {
   EXPECT_THAT(
       problems_of("model: {channels: 2}"),

@@ -27,12 +27,12 @@ class SingleWorker {
         transport_(hub_, 0),
         phases_(pipeline::phases_of(job_)),
         dataset_(data::open_dataset(job_.data, job_.model, job_.training.seed)),
-        networks(job_, 1, group_),
+        networks(job_, 1, group_, device_),
         exchange_{transport_, lane_, group_, {all()}, {0}, job_.training.microbatches,
                   std::chrono::seconds(20)},
         reals_(job_, *dataset_, all(), 0),
-        operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_, 0,
-                    all()}) {
+        operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_,
+                    device_, 0, all()}) {
     operations.connect();
   }
 
@@ -55,6 +55,7 @@ class SingleWorker {
   comm::Lane lane_{[] {}};
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<data::Dataset> dataset_;
+  CpuDevice device_{job_};
 
  public:
   Networks networks;
@@ -170,9 +171,10 @@ TEST_F(GanOperationsTest, ReportsAFiniteLossForEveryMicrobatch) {
   for (std::int64_t step = 0; step < 2; ++step) {
     worker.operations.begin_step(step);
     worker.perform(worker.schedule(step));
-    ASSERT_EQ(worker.operations.losses().size(), 4U);
+    const std::vector<MicrobatchLoss> losses = worker.operations.take_losses().read();
+    ASSERT_EQ(losses.size(), 4U);
     for (int microbatch = 0; microbatch < 4; ++microbatch) {
-      const MicrobatchLoss& loss = worker.operations.losses()[static_cast<std::size_t>(microbatch)];
+      const MicrobatchLoss& loss = losses[static_cast<std::size_t>(microbatch)];
       EXPECT_EQ(loss.microbatch, microbatch);
       EXPECT_TRUE(std::isfinite(loss.generator) && loss.generator > 0.0);
       EXPECT_TRUE(std::isfinite(loss.discriminator) && loss.discriminator > 0.0);

@@ -69,7 +69,8 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
     const comm::MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
     const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
-    Networks networks(job, kWorkers, group);
+    CpuDevice device(job);
+    Networks networks(job, kWorkers, group, device);
     const ExchangeSetup exchange{transport,
                                  lane,
                                  group,
@@ -79,7 +80,8 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
                                  std::chrono::seconds(20)};
     RealBatches reals(job, *dataset, local, 0);
     GanOperations operations(
-        {job, phases, networks.generator, networks.discriminator, reals, exchange, worker, local});
+        {job, phases, networks.generator, networks.discriminator, reals, exchange, device, worker,
+         local});
     operations.connect();
     try {
       for (std::int64_t step = 0; step < steps; ++step) {

@@ -18,14 +18,14 @@ class Updater : public ::testing::Test {
       mean_.data()[i] = static_cast<float>(i % 7) * 0.25F - 0.5F;
     }
   }
-  static NetworkUpdater::Plan plan(int harvests) {
+  static UpdatePlan plan(int harvests) {
     return {.settings = {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.9},
             .update = 1,
             .harvests = harvests,
             .average_decay = 0.75};
   }
   [[nodiscard]] comm::ElementRange everything() const { return {0, state_.layout().size()}; }
-  void update(const NetworkUpdater::Plan& plan, comm::ElementRange range) {
+  void update(const UpdatePlan& plan, comm::ElementRange range) {
     NetworkUpdater updater(state_);
     updater.prepare(plan);
     updater.update(range, std::as_const(mean_).range(range));

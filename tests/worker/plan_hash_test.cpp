@@ -16,6 +16,7 @@ struct Parts {
   std::size_t buckets = 2;
   std::vector<comm::MicrobatchRange> ranges{{0, 2}, {2, 4}};
   std::vector<int> hosts{0, 0};
+  std::string device = "cpu";
   JobSpec job;
 
   [[nodiscard]] std::uint64_t hash() const {
@@ -23,7 +24,8 @@ struct Parts {
     return plan_hash({.generator = comm::BucketPlan({generator, {}}, workers, buckets),
                       .discriminator = comm::BucketPlan({discriminator, {}}, workers, buckets),
                       .ranges = ranges,
-                      .hosts = hosts},
+                      .hosts = hosts,
+                      .device = device},
                      job);
   }
 };
@@ -37,6 +39,9 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
       [](Parts& parts) {
         parts.discriminator.push_back({"discriminator/0/bias", 1});
       },
+      [](Parts& parts) { parts.device = "NVIDIA H100"; },
+      [](Parts& parts) { parts.job.numerics.order = SumOrder::kNccl; },
+      [](Parts& parts) { parts.job.numerics.kernels = KernelChoice::kFastest; },
       [](Parts& parts) { std::swap(parts.generator, parts.discriminator); },
       [](Parts& parts) { parts.buckets = 3; },
       [](Parts& parts) {

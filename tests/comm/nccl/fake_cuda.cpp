@@ -2,6 +2,7 @@
 #include "tests/comm/nccl/fake_cuda.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +36,7 @@ struct EventState {
   std::condition_variable changed;
   std::uint64_t recorded = 0;
   std::uint64_t reached = 0;
+  std::chrono::steady_clock::time_point reached_at;
 };
 
 }  // namespace
@@ -47,10 +49,15 @@ struct CUstream_st {
   CUstream_st() : thread([this](const std::stop_token& stop) { run(stop); }) {}
 
   void push(std::function<void()> work) {
+    if (at_once) {
+      work();
+      return;
+    }
     const std::scoped_lock lock(mutex);
     queue.push_back(std::move(work));
     changed.notify_all();
   }
+  std::atomic<bool> at_once = false;
   void wait_idle() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return queue.empty() && !busy; });
@@ -82,6 +89,7 @@ struct CUstream_st {
 namespace gangway::fake {
 
 void enqueue(cudaStream_t stream, std::function<void()> work) { stream->push(std::move(work)); }
+void run_at_once(cudaStream_t stream) { stream->at_once = true; }
 void dawdle(std::uint64_t seed) { g_dawdle_seed = seed; }
 
 }  // namespace gangway::fake
@@ -89,6 +97,11 @@ void dawdle(std::uint64_t seed) { g_dawdle_seed = seed; }
 // NOLINTBEGIN(readability-identifier-naming): the runtime's names
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
+  *properties = {};
+  std::strcpy(properties->name, "stand-in");
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int /*device*/) { return cudaSuccess; }
@@ -145,8 +158,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   stream->push([state, record] {
     const std::scoped_lock lock(state->mutex);
     state->reached = record;
+    state->reached_at = std::chrono::steady_clock::now();
     state->changed.notify_all();
   });
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  const std::scoped_lock lock(begin->state->mutex, end->state->mutex);
+  *milliseconds = std::chrono::duration<float, std::milli>(end->state->reached_at -
+                                                           begin->state->reached_at)
+                      .count();
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {

@@ -14,6 +14,10 @@ namespace gangway::fake {
 /// Queues `work` on `stream`.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
+/// From now on whoever puts work on `stream` does it himself, at once: for the stream that a CPU in
+/// the place of a device computes on. @pre nothing is queued there
+void run_at_once(cudaStream_t stream);
+
 /// From now on every stream dawdles before each piece of work by a time drawn from this seed; 0:
 /// none does. Changes what runs beside what, and must change nothing else.
 void dawdle(std::uint64_t seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/network_sync.hpp"
+#include "worker/host_sync.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,8 +32,8 @@ void add_by_bucket(std::span<const Clock::time_point> finished_at, Clock::time_p
 
 }  // namespace
 
-NetworkSync::NetworkSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
-                         WireFormat wire)
+HostSync::HostSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
+                   WireFormat wire)
     : state_(state),
       setup_(setup),
       network_(network),
@@ -46,13 +46,13 @@ NetworkSync::NetworkSync(NetworkState& state, int network, const ExchangeSetup& 
         setup_.lane.wake();
       }) {}
 
-NetworkSync::~NetworkSync() {
+HostSync::~HostSync() {
   if (reducer_) {
     setup_.lane.detach(*reducer_);
   }
 }
 
-void NetworkSync::connect() {
+void HostSync::connect() {
   reducer_.emplace(setup_.transport,
                    comm::Reducer::Setup{.network = network_,
                                         .layout = &state_.layout(),
@@ -71,40 +71,42 @@ void NetworkSync::connect() {
   setup_.lane.attach(*reducer_);
 }
 
-void NetworkSync::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
+void HostSync::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
-void NetworkSync::close_leaf(int microbatch) { partials_.push(microbatch); }
+void HostSync::close_leaf(int microbatch) { partials_.push(microbatch); }
 
-void NetworkSync::open(const NetworkUpdater::Plan& plan, double clip_norm) {
+void HostSync::open(int phase, const UpdatePlan& plan, double clip_norm) {
+  phase_ = phase;
   updater_.prepare(plan);
   reducer_->open(clip_norm);
   is_open_ = true;
 }
 
-void NetworkSync::arm() {
+void HostSync::arm() {
   watch_.arm();
   setup_.lane.wake();
 }
 
-void NetworkSync::reduce() {
+void HostSync::reduce() {
   unfired_ += watch_.disarm();
   (void)reducer_->all_ready();
   is_open_ = false;
   setup_.lane.wake();
 }
 
-void NetworkSync::await() {
+void HostSync::await() {
   const auto begin = Clock::now();
   const bool was_under_way = reducer_->needs() != comm::Exchange::Need::kNothing;
   setup_.lane.wait(*reducer_);
   if (was_under_way) {
-    exposure_.seconds += seconds_between(begin, Clock::now());
-    add_by_bucket(reducer_->finished_at(), begin, exposure_.by_bucket);
+    Exposure& exposure = exposures_.emplace_back(
+        Exposure{.phase = phase_, .seconds = seconds_between(begin, Clock::now())});
+    add_by_bucket(reducer_->finished_at(), begin, exposure.by_bucket);
   }
 }
 
-Exposure NetworkSync::take_exposure() { return std::exchange(exposure_, {}); }
+std::vector<Exposure> HostSync::take_exposures() { return std::exchange(exposures_, {}); }
 
-std::size_t NetworkSync::take_unfired() { return std::exchange(unfired_, 0); }
+std::size_t HostSync::take_unfired() { return std::exchange(unfired_, 0); }
 
 }  // namespace gangway::worker

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "worker/cuda/cuda_device.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "comm/nccl/unique_id.hpp"
+#include "job/errors.hpp"
+#include "worker/cuda/torch_cuda.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using comm::check;
+
+int num_devices() {
+  int devices = 0;
+  const cudaError_t result = cudaGetDeviceCount(&devices);
+  if (result != cudaSuccess || devices == 0) {
+    throw EnvironmentError(fmt::format(
+        "numerics.device: cuda, but there is no GPU to compute on here ({}); look with nvidia-smi, "
+        "or use numerics.device=cpu",
+        result == cudaSuccess ? "no device" : cudaGetErrorString(result)));
+  }
+  return devices;
+}
+
+std::string name_of_device(int index) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "asking for the GPU's name");
+  return properties.name;
+}
+
+comm::CudaStream make_compute_stream(int index) {
+  check(cudaSetDevice(index), "choosing the GPU");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making the compute stream");
+  return comm::CudaStream(stream);
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(const JobSpec& job, int index)
+    : job_(job),
+      index_(index),
+      kind_(name_of_device(index)),
+      stream_(make_compute_stream(index)),
+      device_(torch_device(index)) {
+  compute_on(index_, stream_.get());
+  choose_kernels(job_.numerics.kernels);
+}
+
+CudaDevice::~CudaDevice() = default;
+
+void CudaDevice::place(NetworkState& network) {
+  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get());
+  networks_[&network] = memory.get();
+  network.place_on(std::move(memory));
+}
+
+std::unique_ptr<NetworkSync> CudaDevice::make_sync(NetworkState& state, int network,
+                                                   const ExchangeSetup& setup, int worker) {
+  auto sync = std::make_unique<DeviceSync>(DeviceSync::Setup{
+      .state = state,
+      .memory = *networks_.at(&state),
+      .network = network,
+      .exchange = setup,
+      .worker = worker,
+      .numerics = job_.numerics,
+      .clip_norm = network == 0 ? job_.generator.clip_norm : job_.discriminator.clip_norm,
+      .stream = stream_.get(),
+      .session = [this]() -> comm::NcclSession& { return *session_; },
+      .wait_for_launches = [this] { std::ranges::for_each(syncs_, &DeviceSync::wait_for_launches); }});
+  syncs_.push_back(sync.get());
+  return sync;
+}
+
+void CudaDevice::connect(const ExchangeSetup& setup) {
+  ncclUniqueId id{};
+  setup.lane.wait(setup.lane.submit(
+      [&] { id = comm::agree_on_unique_id(setup.transport, setup.timeout); }));
+  session_.emplace(comm::NcclSession::Setup{.id = id,
+                                            .worker = setup.transport.worker(),
+                                            .num_workers = setup.transport.num_workers(),
+                                            .device = index_,
+                                            .timeout = setup.timeout});
+}
+
+void CudaDevice::finish() {
+  syncs_.clear();
+  if (session_) {
+    session_->finalize();
+  }
+}
+
+std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,
+                                                const Neighbours& neighbours) {
+  return std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices());
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// A worker on one CUDA device: one stream for all computing, one NCCL session for all networks.
+// Compute thread; the lane launches the exchanges.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "comm/nccl/nccl_session.hpp"
+#include "worker/compute_device.hpp"
+#include "worker/cuda/device_sync.hpp"
+
+namespace gangway::worker {
+
+class CudaDevice final : public ComputeDevice {
+ public:
+  /// Takes device `index` for this thread and sets what LibTorch computes with. `job` outlives it.
+  /// @throws EnvironmentError where there is no such device.
+  CudaDevice(const JobSpec& job, int index);
+  ~CudaDevice() override;
+
+  [[nodiscard]] at::Device device() const override { return device_; }
+  [[nodiscard]] std::string kind() const override { return kind_; }
+  [[nodiscard]] bool lags_behind() const override { return true; }
+  void place(NetworkState& network) override;
+  [[nodiscard]] std::unique_ptr<NetworkSync> make_sync(NetworkState& state, int network,
+                                                       const ExchangeSetup& setup,
+                                                       int worker) override;
+  void connect(const ExchangeSetup& setup) override;
+  void finish() override;
+
+ private:
+  const JobSpec& job_;
+  int index_;
+  std::string kind_;
+  comm::CudaStream stream_;
+  at::Device device_;
+  std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
+  std::vector<DeviceSync*> syncs_;                          // of GanOperations, while it lives
+  std::optional<comm::NcclSession> session_;
+};
+
+/// One device for each worker of a machine, in turn; several share one where there are too few.
+/// @throws EnvironmentError where there is none.
+[[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,
+                                                              const Neighbours& neighbours);
+
+}  // namespace gangway::worker

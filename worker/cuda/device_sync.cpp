@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "worker/cuda/device_sync.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "gan/layer_block.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+comm::WireType wire_type(WireFormat format) {
+  switch (format) {
+    case WireFormat::kFp32:
+      return comm::WireType::kFloat32;
+    case WireFormat::kBf16:
+      return comm::WireType::kBfloat16;
+    case WireFormat::kFp16:
+      return comm::WireType::kFloat16;
+  }
+  return comm::WireType::kFloat32;
+}
+
+}  // namespace
+
+comm::UpdateSettings update_settings(const UpdatePlan& plan) {
+  return {.rule = plan.settings.kind == OptimizerKind::kAdam ? comm::UpdateSettings::Rule::kAdam
+                                                             : comm::UpdateSettings::Rule::kAdamW,
+          .lr = plan.settings.lr,
+          .beta1 = plan.settings.beta1,
+          .beta2 = plan.settings.beta2,
+          .eps = plan.settings.eps,
+          .weight_decay = plan.settings.weight_decay,
+          .update = plan.update,
+          .harvests = plan.harvests,
+          .statistics_momentum = gan::kNormMomentum,
+          .average_decay = plan.average_decay};
+}
+
+DeviceSync::DeviceSync(const Setup& setup)
+    : state_(setup.state),
+      memory_(setup.memory),
+      exchange_(setup.exchange),
+      setup_(setup),
+      gradients_(setup.stream),
+      partials_(gradients_, state_.layout().size(),
+                exchange_.ranges[static_cast<std::size_t>(setup.worker)],
+                exchange_.num_microbatches),
+      watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
+      waits_(state_.plan().num_buckets()),
+      is_complete_(state_.plan().num_buckets()) {}
+
+DeviceSync::~DeviceSync() {
+  if (reducer_) {
+    exchange_.lane.detach(*reducer_);
+  }
+}
+
+void DeviceSync::connect() {
+  comm::NcclSession& session = setup_.session();
+  const auto share = [&](void* memory, std::size_t bytes) {
+    registrations_.push_back(std::make_unique<comm::NcclRegistration>(session, memory, bytes));
+  };
+  share(memory_.weights(), memory_.bytes());
+  for (const DeviceGradientMemory::Block& block : gradients_.blocks()) {
+    share(block.memory.get(), block.bytes);
+  }
+  std::vector<const float*> partials;
+  for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
+    partials.push_back(partials_.partial(i));
+  }
+  const WireSpec& wire = setup_.numerics.wire;
+  reducer_.emplace(
+      session,
+      comm::NcclReducer::Setup{
+          .network = setup_.network == 0 ? "generator" : "discriminator",
+          .layout = &state_.layout(),
+          .plan = &state_.plan(),
+          .ranges = exchange_.ranges,
+          .num_microbatches = exchange_.num_microbatches,
+          .order = setup_.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                            : comm::NcclOrder::kNcclOrder,
+          .wire = wire_type(setup_.network == 0 ? wire.generator : wire.discriminator),
+          .clip_norm = setup_.clip_norm,
+          .weights = memory_.weights(),
+          .first_moment = memory_.first_moment(),
+          .second_moment = memory_.second_moment(),
+          .average = memory_.average(),
+          .partials = std::move(partials)});
+  exchange_.lane.attach(*reducer_);
+}
+
+void DeviceSync::show_updates_to(UpdateWatcher& /*watcher*/) {
+  throw InvariantError("updates on a GPU cannot be audited; please report this");
+}
+
+void DeviceSync::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
+
+void DeviceSync::close_leaf(int microbatch) { partials_.push(microbatch); }
+
+void DeviceSync::open(int phase, const UpdatePlan& plan, double /*clip_norm: of the network*/) {
+  // NCCL pairs operations by their order, so that no worker may begin an exchange while another is
+  // still to be launched: they could come to lie the other way round elsewhere.
+  setup_.wait_for_launches();
+  phase_ = phase;
+  reducer_->prepare(comm::update_constants(update_settings(plan)), setup_.stream);
+  reducer_->open();
+  std::ranges::fill(is_complete_, 0);
+  is_open_ = true;
+  is_awaited_ = false;
+}
+
+void DeviceSync::arm() { watch_.arm(); }
+
+void DeviceSync::complete(std::size_t bucket) {
+  if (std::exchange(is_complete_[bucket], 1) != 0) {
+    return;
+  }
+  partials_.fold(state_.plan().bucket(bucket));
+  reducer_->bucket_ready(bucket, setup_.stream);
+  exchange_.lane.wake();
+}
+
+void DeviceSync::reduce() {
+  unfired_ += watch_.disarm();
+  for (std::size_t bucket = 0; bucket < is_complete_.size(); ++bucket) {
+    complete(bucket);
+  }
+  is_open_ = false;
+}
+
+void DeviceSync::wait_for_launches() {
+  if (reducer_) {
+    exchange_.lane.wait(*reducer_);
+  }
+}
+
+void DeviceSync::await() {
+  wait_for_launches();
+  if (std::exchange(is_awaited_, true)) {
+    return;
+  }
+  waits_.begin(phase_, setup_.stream);
+  for (std::size_t bucket = 0; bucket < is_complete_.size(); ++bucket) {
+    reducer_->await_bucket(bucket, setup_.stream);
+    waits_.mark(setup_.stream);
+  }
+}
+
+std::vector<Exposure> DeviceSync::take_exposures() { return waits_.take(); }
+
+std::size_t DeviceSync::take_unfired() { return std::exchange(unfired_, 0); }
+
+}  // namespace gangway::worker

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// A network's exchange between CUDA devices: partials, watch and reducer in device memory, the lane
+// as the thread that launches. Nothing here waits for the GPU. Compute thread, and autograd's thread
+// of the device for what completes a bucket.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "comm/nccl/nccl_reducer.hpp"
+#include "comm/partial_stack.hpp"
+#include "worker/cuda/device_memory.hpp"
+#include "worker/cuda/wait_times.hpp"
+#include "worker/gradient_watch.hpp"
+#include "worker/network_sync.hpp"
+
+namespace gangway::worker {
+
+class DeviceSync final : public NetworkSync {
+ public:
+  struct Setup {
+    NetworkState& state;
+    DeviceNetwork& memory;  ///< where the state lies
+    int network = 0;
+    const ExchangeSetup& exchange;
+    int worker = 0;
+    const NumericsSpec& numerics;
+    double clip_norm = 0.0;
+    cudaStream_t stream = nullptr;                     ///< of all computing
+    std::function<comm::NcclSession&()> session = {};  ///< once the workers have met
+    /// Waits until the exchanges of all networks lie on their stream.
+    std::function<void()> wait_for_launches = {};
+  };
+  explicit DeviceSync(const Setup& setup);
+  ~DeviceSync() override;
+  DeviceSync(const DeviceSync&) = delete;
+  DeviceSync& operator=(const DeviceSync&) = delete;
+
+  void connect() override;
+  /// @throws InvariantError: updates are made on the device, unseen.
+  void show_updates_to(UpdateWatcher& watcher) override;
+  void open_leaf() override;
+  void close_leaf(int microbatch) override;
+  void open(int phase, const UpdatePlan& plan, double clip_norm) override;
+  [[nodiscard]] bool is_open() const override { return is_open_; }
+  void arm() override;
+  void complete_block(std::size_t block) override { watch_.complete_block(block); }
+  void reduce() override;
+  void await() override;
+  [[nodiscard]] std::vector<Exposure> take_exposures() override;
+  [[nodiscard]] std::size_t take_unfired() override;
+
+  /// Until all that was opened lies on its stream.
+  void wait_for_launches();
+
+ private:
+  /// Merges what is complete of `bucket` and gives it away; a second time changes nothing.
+  void complete(std::size_t bucket);
+
+  NetworkState& state_;
+  DeviceNetwork& memory_;
+  ExchangeSetup exchange_;
+  Setup setup_;
+  DeviceGradientMemory gradients_;
+  comm::PartialStack partials_;
+  std::vector<std::unique_ptr<comm::NcclRegistration>> registrations_;
+  std::optional<comm::NcclReducer> reducer_;
+  GradientWatch watch_;
+  WaitTimes waits_;
+  std::vector<char> is_complete_;  // by bucket, in the exchange that is open
+  bool is_open_ = false;
+  bool is_awaited_ = true;
+  int phase_ = 0;
+  std::size_t unfired_ = 0;
+};
+
+/// The optimiser's settings of `plan`, as the fused kernel takes them.
+[[nodiscard]] comm::UpdateSettings update_settings(const UpdatePlan& plan);
+
+}  // namespace gangway::worker

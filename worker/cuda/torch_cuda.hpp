@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The few things that are asked of LibTorch's CUDA side. Apart, so that tests without a GPU can put
+// the CPU in its place.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "gan/torch.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::worker {
+
+/// What LibTorch calls the device of that index.
+[[nodiscard]] at::Device torch_device(int index);
+
+/// From now on LibTorch computes on `stream` of the device, which outlives its last use: on this
+/// thread, and on autograd's for what this thread began.
+void compute_on(int index, cudaStream_t stream);
+
+/// Which kernels LibTorch chooses, and float32 as it is: no TF32.
+void choose_kernels(KernelChoice choice);
+
+}  // namespace gangway::worker

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// How long a device's compute stream stood still for each bucket of an exchange: by events on the
+// stream, read when they have come about. Compute thread; never waits.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "worker/network_sync.hpp"
+
+namespace gangway::worker {
+
+class WaitTimes {
+ public:
+  explicit WaitTimes(std::size_t num_buckets) : num_buckets_(num_buckets) {}
+
+  /// The stream is about to wait, for the exchange of `phase`.
+  void begin(int phase, cudaStream_t stream);
+  /// Behind the wait for the next bucket.
+  void mark(cudaStream_t stream);
+  /// Those that are over, oldest first; each once.
+  [[nodiscard]] std::vector<Exposure> take();
+
+ private:
+  struct Series {
+    int phase = 0;
+    std::size_t marked = 0;
+    std::vector<comm::CudaEvent> events;  // one in front of the first bucket, one behind each
+  };
+  std::size_t num_buckets_;
+  std::deque<Series> open_;
+  std::vector<Series> spare_;
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "worker/worker_program.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "comm/lane.hpp"
+#include "comm/mpi_session.hpp"
+#include "comm/mpi_transport.hpp"
+#include "job/control_protocol.hpp"
+#include "job/errors.hpp"
+#include "job/parse.hpp"
+#include "job/shared_segment.hpp"
+#include "report/log_file.hpp"
+#include "worker/coordinator_link_mpi.hpp"
+#include "worker/lifeline.hpp"
+#include "worker/mpi_control_channel.hpp"
+#include "worker/neighbours.hpp"
+#include "worker/training.hpp"
+
+namespace gangway::worker {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  (void)gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// Leaves without MPI_Finalize, which may wait for a lost rank for ever.
+[[noreturn]] void leave(ExitCode code) {
+  (void)std::fflush(nullptr);
+  _exit(static_cast<int>(code));
+}
+
+/// Tells the coordinator why, and leaves. Nothing is destroyed first: open receives still point
+/// into it, and the lifeline must not close before the reason has left.
+[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, ExitCode code,
+                       const char* reason) {
+  log.error("{}", reason);
+  link.stop(code, reason);
+  leave(code);
+}
+
+/// What the program computes on.
+struct Computing {
+  const char* device;
+  const DeviceMaker& make;
+};
+
+void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
+           MpiControlChannel& channel, const Computing& computing) {
+  const WelcomeInfo welcome =
+      link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = computing.device},
+                kStartDeadline);
+  const std::unique_ptr<spdlog::logger> log =
+      report::open_log_file(welcome.run_directory, session.rank());
+  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), getpid());
+  Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
+                    [&](const std::string& reason) {
+                      log->error("{}", reason);
+                      leave(ExitCode::kWorkerLost);
+                    });
+  comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
+  std::optional<JobSpec> job;
+  std::optional<Neighbours> neighbours;
+  std::unique_ptr<ComputeDevice> device;
+  std::optional<Training> training;
+  try {
+    job = parse_job(welcome.job_yaml, "job of the coordinator");
+    // Both threads that compute: the lane runs the optimiser.
+    at::set_num_threads(job->numerics.threads);
+    lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
+    (void)reap_segments();  // of workers that were killed before all had mapped their memory
+    neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, welcome.run_directory,
+                                       transport, lane));
+    log->info("{}", neighbours->summary);
+    lane.listen_to(&neighbours->group, neighbours->core);
+    device = computing.make(*job, *neighbours, transport.worker());
+    log->info("computes on {}", device->kind());
+    training.emplace(Training::Setup{
+        *job, welcome, link, transport, lane, neighbours->group, neighbours->hosts, *device,
+        [&log](const std::string& stall) { log->warn("{}", stall); }});
+    ReadyInfo ready = training->ready_info();
+    if (!neighbours->choice.empty()) {
+      ready.plan_summary += "; " + neighbours->choice;
+    }
+    log->info("{}; {}; from step {}", ready.plan_summary,
+              welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
+              welcome.start_step);
+    link.ready(ready);
+    training->run();
+    training.reset();  // the lane lets go of the exchanges
+    device->finish();
+    lane.listen_to(nullptr, comm::Lane::Core::kShared);
+    lifeline.expect_close();
+    link.goodbye(kStartDeadline);
+  } catch (const StoppedByCoordinator& stopped) {
+    leave(stopped.code());
+  } catch (const Error& error) {
+    fail(link, *log, error.code(), error.what());
+  } catch (const std::exception& error) {
+    fail(link, *log, ExitCode::kInternal, error.what());
+  }
+  log->info("done");
+}
+
+int run(const Computing& computing) {
+  comm::MpiSession session;
+  ExitCode code = ExitCode::kDone;
+  MpiControlChannel channel(session);
+  {
+    comm::Lane lane([&channel] { channel.pump(); });
+    channel.on_send([&lane] { lane.wake(); });
+    const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
+    try {
+      train(*link, session, lane, channel, computing);
+    } catch (const StoppedByCoordinator& stopped) {
+      code = stopped.code();  // refused before it began: all leave in order
+    } catch (const Error& error) {
+      link->stop(error.code(), error.what());
+      leave(error.code());
+    }
+  }
+  // The others may still be saving, and rank 0 committing what they saved.
+  session.finalize(static_cast<int>(code), kStartDeadline);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int worker_program(const char* name, const char* device, const DeviceMaker& make) {
+  try {
+    return run({device, make});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    return static_cast<int>(ExitCode::kEnvironment);
+  }
+}
+
+}  // namespace gangway::worker

@@ -134,14 +134,16 @@ fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
   if (!fs::is_directory(checkpoints_dir, error)) {
     fs::create_directories(checkpoints_dir, error);
     if (error) {
-      throw EnvironmentError(
-          fmt::format("{}: cannot make the folder: {}", checkpoints_dir.string(), error.message()));
+      throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}",
+                                         checkpoints_dir.string(), error.message(),
+                                         remedy_for(error.value())));
     }
     sync_directory(fs::absolute(checkpoints_dir).parent_path());
   }
   if (::mkdir(temporary.c_str(), 0755) != 0) {
-    throw EnvironmentError(
-        fmt::format("{}: cannot make the folder: {}", temporary.string(), cause_of(errno)));
+    const int error_number = errno;
+    throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}", temporary.string(),
+                                       cause_of(error_number), remedy_for(error_number)));
   }
   try {
     write_owner(temporary, this_process());

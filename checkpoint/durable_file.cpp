@@ -62,6 +62,20 @@ void AlignedBuffer::Free::operator()(std::byte* memory) const noexcept { std::fr
 
 std::string cause_of(int error_number) { return std::generic_category().message(error_number); }
 
+std::string remedy_for(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+      return "; free some space or keep fewer checkpoints (checkpoint.keep)";
+    case EACCES:
+    case EROFS:
+    case EPERM:
+      return "; choose a writable run directory (--outdir)";
+    default:
+      return "";
+  }
+}
+
 NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching)
     : path_(std::move(path)) {
   fd_ = FileDescriptor(uninterrupted([&] {
@@ -87,14 +101,8 @@ NewFile::~NewFile() {
 }
 
 void NewFile::fail(const std::string& what, int error_number) const {
-  const char* remedy = "";
-  if (error_number == ENOSPC || error_number == EDQUOT) {
-    remedy = "; free some space or keep fewer checkpoints (checkpoint.keep)";
-  } else if (error_number == EACCES || error_number == EROFS || error_number == EPERM) {
-    remedy = "; choose a writable run directory (--outdir)";
-  }
-  throw EnvironmentError(
-      fmt::format("{}: {}: {}{}", path_.string(), what, cause_of(error_number), remedy));
+  throw EnvironmentError(fmt::format("{}: {}: {}{}", path_.string(), what, cause_of(error_number),
+                                     remedy_for(error_number)));
 }
 
 void NewFile::reserve(std::uint64_t bytes) const {

@@ -18,6 +18,9 @@ namespace gangway::checkpoint {
 /// "No space left on device" for an errno value.
 [[nodiscard]] std::string cause_of(int error_number);
 
+/// What a person can do about it, to end a message with: "; free some space …", or nothing.
+[[nodiscard]] std::string remedy_for(int error_number);
+
 /// Addresses, sizes and offsets of direct I/O are multiples of this (of the block, on every disk
 /// that we know of).
 inline constexpr std::size_t kDirectAlignment = 4096;

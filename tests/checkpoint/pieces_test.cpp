@@ -138,7 +138,8 @@ TEST(Pieces, AreDividedAmongReadersByChunks) {
     });
   }
   std::uint64_t bytes_stored = 0;
-  for (const ManifestFile& file : StoredState(path).manifest().files) {
+  const StoredState stored(path);
+  for (const ManifestFile& file : stored.manifest().files) {
     bytes_stored += file.bytes;
   }
   EXPECT_EQ(bytes_read, bytes_stored);

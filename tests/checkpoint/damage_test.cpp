@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRandomFlips = 6000;
+constexpr int kRandomFlips = 4000;
 
 /// A committed checkpoint with files of some pages.
 class Damage : public ::testing::Test {

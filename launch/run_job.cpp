@@ -21,6 +21,7 @@
 #include "job/trace_steps.hpp"
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
+#include "launch/initial_weights.hpp"
 #include "launch/mpirun_command.hpp"
 #include "launch/supervise.hpp"
 
@@ -107,6 +108,16 @@ std::int64_t newest_step(const fs::path& run) {
   return -1;
 }
 
+/// Whether there is a checkpoint that the job would go on from.
+bool goes_on(const RunOptions& options, const std::string& default_name) {
+  if (options.resume != "auto" && options.resume != "must") {
+    return options.resume != "never";
+  }
+  const auto run =
+      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
+  return run && newest_step(*run) >= 0;
+}
+
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
                                          const ResumeLines& lines, DeviceKind device) {
   std::vector<std::string> words{fs::absolute(options.job_file).string()};
@@ -187,10 +198,14 @@ int run_job(const RunOptions& options, const Environment& environment,
   const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
   require_workers(job.spec, workers);
   if (options.dry_run) {
+    require_initial_weights(job.spec);
     std::cout << describe_dry_run(job.spec, workers) << std::flush;
     return static_cast<int>(ExitCode::kDone);
   }
   require_programs(job.spec.numerics.device);
+  if (!goes_on(options, job.name)) {
+    require_initial_weights(job.spec);  // later the checkpoints count
+  }
   const fs::path run = choose_run(options, job.name);
   require_free(run);
   clear_status(run);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "launch/initial_weights.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/errors.hpp"
+#include "job/parameter_counts.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string complaint_about(const JobSpec& spec) {
+  try {
+    require_initial_weights(spec);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
+  const gangway::testing::ScratchFolder folder;
+  JobSpec spec;
+  EXPECT_EQ(complaint_about(spec), "");
+  spec.discriminator.weights = (folder.path() / "none.safetensors").string();
+  EXPECT_THAT(complaint_about(spec),
+              AllOf(HasSubstr("discriminator.weights: "), HasSubstr("none.safetensors")));
+  const std::int64_t right = count_parameters(spec.model).generator;
+  for (const std::int64_t count : {right, right + 1}) {
+    const auto tensor =
+        checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);
+    const auto file = folder.path() / (std::to_string(count) + ".safetensors");
+    const std::vector<checkpoint::TensorRecord> records{tensor.record()};
+    (void)checkpoint::write_safetensors(file, records, {});
+    JobSpec with_file;
+    with_file.generator.weights = file.string();
+    if (count == right) {
+      EXPECT_EQ(complaint_about(with_file), "");
+    } else {
+      EXPECT_THAT(complaint_about(with_file), HasSubstr("are they of another model?"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gangway::launch

@@ -156,15 +156,6 @@ SnapshotPiece read_piece(TableReader& table) {
   return piece;
 }
 
-PieceHash fixed_hash_of(const SlotHeader& header, std::span<const std::byte> table) {
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              &XXH3_freeState);
-  (void)XXH3_128bits_reset(state.get());
-  (void)XXH3_128bits_update(state.get(), &header, offsetof(SlotHeader, fixed_hash));
-  (void)XXH3_128bits_update(state.get(), table.data(), table.size());
-  return from_xxh(XXH3_128bits_digest(state.get()));
-}
-
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
   throw CheckpointError(fmt::format("{}: damaged snapshot: {}", where, why));
 }
@@ -290,6 +281,15 @@ SlotHeader make_slot_header(const SnapshotPlace& place, int slot, std::span<cons
                     .slot = static_cast<std::uint32_t>(slot)};
   header.fixed_hash = fixed_hash_of(header, table);
   return header;
+}
+
+PieceHash fixed_hash_of(const SlotHeader& header, std::span<const std::byte> table) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              &XXH3_freeState);
+  (void)XXH3_128bits_reset(state.get());
+  (void)XXH3_128bits_update(state.get(), &header, offsetof(SlotHeader, fixed_hash));
+  (void)XXH3_128bits_update(state.get(), table.data(), table.size());
+  return from_xxh(XXH3_128bits_digest(state.get()));
 }
 
 PieceHash seal_of(const SlotHeader& header, std::span<const std::byte> hashes) {

@@ -84,6 +84,8 @@ struct SlotLayout {
 [[nodiscard]] SlotHeader make_slot_header(const SnapshotPlace& place, int slot,
                                           std::span<const std::byte> table,
                                           const SlotLayout& layout, std::size_t num_pieces);
+/// What `fixed_hash` has to be.
+[[nodiscard]] PieceHash fixed_hash_of(const SlotHeader& header, std::span<const std::byte> table);
 /// What `seal` has to be.
 [[nodiscard]] PieceHash seal_of(const SlotHeader& header, std::span<const std::byte> hashes);
 

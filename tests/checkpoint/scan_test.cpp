@@ -147,6 +147,26 @@ TEST_F(Scan, ReadsACheckpointThatWasCopiedUnderAnotherName) {
   EXPECT_EQ(verify_checkpoint(copy).step, 1);
 }
 
+TEST_F(Scan, LooksAsDeepAsItIsAskedTo) {
+  (void)commit_sample(folder.path(), 1);
+  const fs::path newest = commit_sample(folder.path(), 2);
+  const fs::path file = newest / worker_file_name(0, 2);
+  std::string content = read_text(file);
+  content.back() = static_cast<char>(content.back() ^ 1);
+  write_text(file, content);
+  std::vector<std::string> lines;
+  const Warn warn = [&](std::string line) { lines.push_back(std::move(line)); };
+  // A load that verifies what it reads meets the damage itself and asks for an older one.
+  EXPECT_EQ(newest_valid(folder.path(), warn, Depth::kStructure)->step, 2);
+  EXPECT_TRUE(lines.empty());
+  EXPECT_EQ(newest_valid(folder.path(), warn, Depth::kStructure, 2)->step, 1);
+  EXPECT_EQ(newest_valid(folder.path(), warn)->step, 1);
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_EQ(newest_valid(folder.path(), warn, Depth::kContents, 1), std::nullopt);
+  const CheckpointReader reader(newest);
+  EXPECT_THAT(checkpoint_error_of([&] { (void)reader.tensors(); }), HasSubstr("its CRC32C is "));
+}
+
 TEST_F(Scan, FindsOneWhileAnotherThreadSavesAndDeletes) {
   (void)commit_sample(folder.path(), 1);
   std::atomic<bool> done = false;

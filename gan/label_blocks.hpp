@@ -13,6 +13,7 @@ class LabelConcatenation final : public Block {
   explicit LabelConcatenation(std::int64_t classes) : classes_(classes) {}
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
+  [[nodiscard]] std::int64_t classes() const { return classes_; }
 
  private:
   std::int64_t classes_;
@@ -25,6 +26,9 @@ class ProjectionHead final : public Block {
   ProjectionHead(std::int64_t classes, std::int64_t features, std::int64_t pixels);
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
+  [[nodiscard]] std::int64_t classes() const { return classes_; }
+  [[nodiscard]] std::int64_t features() const { return features_; }
+  [[nodiscard]] std::int64_t pixels() const { return pixels_; }
 
  private:
   std::int64_t classes_;

@@ -6,9 +6,6 @@
 namespace gangway::gan {
 namespace {
 
-constexpr double kNormEpsilon = 1e-5;
-constexpr double kLeakySlope = 0.2;  // DCGAN, section 3
-
 std::vector<std::int64_t> weight_shape(const LayerSpec& spec) {
   switch (spec.kind) {
     case LayerKind::kLinear:

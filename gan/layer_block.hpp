@@ -34,6 +34,7 @@ class LayerBlock final : public Block {
   explicit LayerBlock(LayerSpec spec);
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
+  [[nodiscard]] const LayerSpec& spec() const { return spec_; }
 
  private:
   [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x) const;
@@ -52,5 +53,9 @@ class LayerBlock final : public Block {
 /// Weight of the newest micro-batch statistic in BatchNorm's running values (Ioffe and Szegedy,
 /// 2015; PyTorch's default).
 inline constexpr double kNormMomentum = 0.1;
+/// Added to variances (PyTorch's default).
+inline constexpr double kNormEpsilon = 1e-5;
+/// Of leaky ReLU below zero (DCGAN, section 3).
+inline constexpr double kLeakySlope = 0.2;
 
 }  // namespace gangway::gan

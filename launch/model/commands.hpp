@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of gangway-model, which `gangway sample` and `gangway evaluate` start. Main
-// thread.
+// The subcommands of gangway-model, which `gangway sample`, `gangway evaluate` and `gangway
+// checkpoints export` start. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,22 @@ struct TrainFeaturesOptions {
   std::filesystem::path file;  ///< to be written; must not exist
 };
 
+struct ExportOptions {
+  std::filesystem::path checkpoint;  ///< its folder
+  std::filesystem::path file;        ///< to be written; must not exist
+  std::string network = "generator";
+  WeightVersion weights = WeightVersion::kAverage;
+};
+
 /// Prints FD-LeNet with floor and ceiling, or the modes covered for a toy mixture.
 void evaluate(const EvaluateOptions& options);
 /// Writes a grid of pictures (a scatter plot for points), one a seed.
 void sample(const SampleOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
+
+/// Writes a network as TorchScript. @throws CheckpointError, EnvironmentError of one line.
+void export_script(const ExportOptions& options);
 
 /// "0-63", "1,5,9-12" → the seeds in that order. @throws ConfigError for anything else and for more
 /// than 65,536 seeds.

@@ -15,6 +15,7 @@
 namespace {
 
 using gangway::launch::EvaluateOptions;
+using gangway::launch::ExportOptions;
 using gangway::launch::RunChoice;
 using gangway::launch::SampleOptions;
 using gangway::launch::TrainFeaturesOptions;
@@ -78,6 +79,20 @@ void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
   command->callback([&] { gangway::launch::train_features(options); });
 }
 
+void add_export(CLI::App& app, ExportOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("export", "Write a network of a checkpoint as TorchScript");
+  command->footer("Example: gangway checkpoints export fashion-mnist -o generator.pt");
+  command->add_option("CHECKPOINT", options.checkpoint, "Folder of a checkpoint")->required();
+  command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
+  command->add_option("--network", options.network, "generator or discriminator")
+      ->check(CLI::IsMember({"generator", "discriminator"}));
+  command->add_flag_callback(
+      "--last", [&options] { options.weights = gangway::launch::WeightVersion::kLast; },
+      "The last weights instead of their average");
+  command->callback([&] { gangway::launch::export_script(options); });
+}
+
 int report(const std::string& message, gangway::ExitCode code) {
   fmt::print(stderr, "gangway-model: {}\n", message.substr(0, message.find('\n')));
   return static_cast<int>(code);
@@ -91,10 +106,12 @@ int run(int argc, char** argv) {
       std::filesystem::path(GANGWAY_SHARE_DIR) / gangway::launch::kFeatureWeightsName;
   SampleOptions sample;
   TrainFeaturesOptions train_features;
+  ExportOptions export_options;
   int threads = 2;
   add_evaluate(app, evaluate, threads);
   add_sample(app, sample, threads);
   add_train_features(app, train_features);
+  add_export(app, export_options);
   try {
     app.parse(argc, argv);
     return static_cast<int>(gangway::ExitCode::kDone);

@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLastPrefix = "generator/";
-constexpr const char* kAveragePrefix = "generator_ema/";
+constexpr const char* kAverageSuffix = "_ema";
 
 fs::path find_directory(const RunChoice& choice) {
   std::error_code failure;
@@ -55,43 +54,58 @@ fs::path find_checkpoint(const fs::path& checkpoints, std::optional<std::int64_t
   return entry->path;
 }
 
-/// Tensors of the generator are stored as "generator/…", those of its average as "generator_ema/…".
-void load_generator(gan::Network& generator, const checkpoint::CheckpointReader& reader,
-                    WeightVersion weights, const std::string& where) {
-  const auto stored = [&](const std::string& name) {
-    return weights == WeightVersion::kLast
-               ? name
-               : kAveragePrefix + name.substr(std::string_view(kLastPrefix).size());
-  };
-  for (const gan::Network::NamedParameter& named : generator.parameters()) {
-    load_tensor(reader.require(stored(named.name)), named.parameter->tensor, where);
+/// Under which the checkpoint has a tensor of the network: those of the generator's average are
+/// "generator_ema/…".
+std::string stored_name(const std::string& name, WeightVersion weights) {
+  const std::size_t slash = name.find('/');
+  return weights == WeightVersion::kLast
+             ? name
+             : name.substr(0, slash) + kAverageSuffix + name.substr(slash);
+}
+
+void load_values(gan::Network& network, const checkpoint::CheckpointReader& reader,
+                 WeightVersion weights, const std::string& where) {
+  for (const gan::Network::NamedParameter& named : network.parameters()) {
+    load_tensor(reader.require(stored_name(named.name, weights)), named.parameter->tensor, where);
   }
-  for (const gan::Network::NamedStatistic& named : generator.statistics()) {
-    load_tensor(reader.require(stored(named.name)), named.statistic->running, where);
+  for (const gan::Network::NamedStatistic& named : network.statistics()) {
+    load_tensor(reader.require(stored_name(named.name, weights)), named.statistic->running, where);
   }
 }
 
 }  // namespace
 
-TrainedRun open_trained_run(const RunChoice& choice) {
-  const fs::path directory = find_directory(choice);
-  const fs::path checkpoint = find_checkpoint(directory / kCheckpointsFolder, choice.step);
+TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& choice) {
   const checkpoint::CheckpointReader reader(checkpoint);
   // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
   // says by now.
-  const JobSpec job = parse_job(reader.manifest().job_yaml, checkpoint.string() + " (job)");
+  const checkpoint::Manifest& manifest = reader.manifest();
+  const JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)");
   gan::NetworkPair networks = gan::build_networks(job);
-  const std::string first = networks.generator.parameters().front().name;
-  const bool has_average =
-      reader.find(kAveragePrefix + first.substr(std::string_view(kLastPrefix).size())) != nullptr;
-  const WeightVersion weights = has_average ? WeightVersion::kAverage : WeightVersion::kLast;
-  load_generator(networks.generator, reader, weights, checkpoint.string());
-  return {.directory = directory,
-          .job = job,
-          .step = reader.manifest().step,
-          .images = reader.manifest().images,
+  gan::Network& network =
+      choice.network == "generator" ? networks.generator : networks.discriminator;
+  const std::string first = network.parameters().front().name;
+  const bool has_average = reader.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
+  const WeightVersion weights = has_average ? choice.weights : WeightVersion::kLast;
+  load_values(network, reader, weights, checkpoint.string());
+  return {.job = job,
+          .job_yaml = manifest.job_yaml,
+          .step = manifest.step,
+          .images = manifest.images,
           .weights = weights,
-          .generator = std::move(networks.generator)};
+          .network = std::move(network)};
+}
+
+TrainedRun open_trained_run(const RunChoice& choice) {
+  const fs::path directory = find_directory(choice);
+  TrainedNetwork trained =
+      load_network(find_checkpoint(directory / kCheckpointsFolder, choice.step), {});
+  return {.directory = directory,
+          .job = trained.job,
+          .step = trained.step,
+          .images = trained.images,
+          .weights = trained.weights,
+          .generator = std::move(trained.network)};
 }
 
 }  // namespace gangway::launch

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run's generator, as its newest valid checkpoint has it. Used by `sample` and `evaluate`.
+// A run's generator, as its newest valid checkpoint has it, or one network of one checkpoint. Used
+// by `sample`, `evaluate` and `export`.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,25 @@ enum class WeightVersion {
   kAverage,
   kLast
 };  ///< kAverage: the exponential moving average over the training (EMA)
+
+/// One network of a checkpoint.
+struct NetworkChoice {
+  std::string network = "generator";                ///< or "discriminator"
+  WeightVersion weights = WeightVersion::kAverage;  ///< kAverage: where the checkpoint has it
+};
+
+struct TrainedNetwork {
+  JobSpec job;  ///< the checkpoint's own: these weights belong to that model
+  std::string job_yaml;
+  std::int64_t step = 0;
+  std::int64_t images = 0;
+  WeightVersion weights = WeightVersion::kLast;
+  gan::Network network;
+};
+
+/// @throws CheckpointError naming the file and the tensor of what is missing or damaged.
+[[nodiscard]] TrainedNetwork load_network(const std::filesystem::path& checkpoint,
+                                          const NetworkChoice& choice);
 
 struct TrainedRun {
   std::filesystem::path directory;

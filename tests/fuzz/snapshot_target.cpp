@@ -14,7 +14,7 @@ namespace {
 
 using namespace gangway::checkpoint;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
+constexpr std::size_t kMostBytes = std::size_t{20} << 10U;
 
 std::vector<std::byte> expanded(std::span<const std::byte> input) {
   SlotHeader header;

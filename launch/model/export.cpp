@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "launch/model/commands.hpp"
+#include "launch/model/script_module.hpp"
+
+namespace gangway::launch {
+
+void export_script(const ExportOptions& options) {
+  TrainedNetwork trained =
+      load_network(options.checkpoint, {.network = options.network, .weights = options.weights});
+  save_script(script_of(trained.network, trained.job.model), options.file,
+              {{"gangway.network", options.network},
+               {"gangway.weights", trained.weights == WeightVersion::kAverage ? "average" : "last"},
+               {"gangway.step", std::to_string(trained.step)},
+               {"gangway.images", std::to_string(trained.images)},
+               {"gangway.job.yaml", trained.job_yaml}});
+  fmt::print("{}: TorchScript, {} weights of the {} at step {}\n", options.file.string(),
+             trained.weights == WeightVersion::kAverage ? "average" : "last", options.network,
+             trained.step);
+}
+
+}  // namespace gangway::launch

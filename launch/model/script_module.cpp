@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/script_module.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "gan/label_blocks.hpp"
+#include "gan/layer_block.hpp"
+#include "job/errors.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr int kScriptFloat = 6;  // c10::ScalarType::Float, as TorchScript spells it
+
+torch::jit::Module make_module(const std::string& type) {
+  torch::jit::Module module{"__torch__.gangway." + type};
+  module.register_attribute("training", c10::BoolType::get(), false);
+  return module;
+}
+
+/// "norm.weight" becomes `weight` of the submodule `norm`, which is made where it is missing.
+void register_tensor(torch::jit::Module& block, const std::string& type, const std::string& name,
+                     const at::Tensor& tensor, bool is_statistic) {
+  const at::Tensor copy = tensor.detach().contiguous().clone(at::MemoryFormat::Contiguous);
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) {
+    block.register_parameter(name, copy, is_statistic);
+    return;
+  }
+  const std::string child = name.substr(0, dot);
+  if (!block.hasattr(child)) {
+    block.register_module(child, make_module(type + "_" + child));
+  }
+  torch::jit::Module inner = block.attr(child).toModule();
+  inner.register_parameter(name.substr(dot + 1), copy, is_statistic);
+}
+
+torch::jit::Module block_module(gan::Block& block, std::size_t index) {
+  const std::string type = fmt::format("Block{}", index);
+  torch::jit::Module module = make_module(type);
+  for (const gan::Parameter& parameter : block.parameters()) {
+    register_tensor(module, type, parameter.name, parameter.tensor, false);
+  }
+  for (const gan::Statistic& statistic : block.statistics()) {
+    register_tensor(module, type, statistic.name, statistic.running, true);
+  }
+  return module;
+}
+
+std::string activation_line(gan::ActivationKind activation) {
+  switch (activation) {
+    case gan::ActivationKind::kNone:
+      return "";
+    case gan::ActivationKind::kRelu:
+      return "    x = torch.relu(x)\n";
+    case gan::ActivationKind::kLeakyRelu:
+      return fmt::format("    x = torch.leaky_relu(x, {})\n", gan::kLeakySlope);
+    case gan::ActivationKind::kSoftplus:
+      return "    x = torch.softplus(x)\n";
+    case gan::ActivationKind::kTanh:
+      return "    x = torch.tanh(x)\n";
+  }
+  return "";
+}
+
+std::string layer_lines(const gan::LayerSpec& spec, const std::string& self) {
+  std::string text;
+  if (!spec.input_shape.empty()) {
+    text += fmt::format("    x = torch.reshape(x, [x.size(0), {}])\n",
+                        fmt::join(spec.input_shape, ", "));
+  }
+  const std::string bias = spec.bias ? self + ".bias" : "None";
+  if (spec.kind == gan::LayerKind::kLinear) {
+    text += fmt::format("    x = torch.linear(x, {}.weight, {})\n", self, bias);
+  } else {
+    const char* name = spec.kind == gan::LayerKind::kConvolution ? "conv2d" : "conv_transpose2d";
+    text += fmt::format("    x = torch.{0}(x, {1}.weight, {2}, [{3}, {3}], [{4}, {4}])\n", name,
+                        self, bias, spec.stride, spec.padding);
+  }
+  if (spec.batch_norm) {
+    text += fmt::format(
+        "    x = torch.batch_norm(x, {0}.norm.weight, {0}.norm.bias, {0}.norm.running_mean, "
+        "{0}.norm.running_var, False, {1}, {2:.10f}, True)\n",
+        self, gan::kNormMomentum, gan::kNormEpsilon);
+  }
+  return text + activation_line(spec.activation);
+}
+
+std::string one_hot(std::int64_t classes) {
+  return fmt::format("torch.to(torch.one_hot(labels, {}), {})", classes, kScriptFloat);
+}
+
+std::string head_lines(const gan::ProjectionHead& head, const std::string& self) {
+  return fmt::format(
+      "    f = torch.reshape(x, [-1, {}, {}])\n"
+      "    e = torch.matmul({}, {}.embedding)\n"
+      "    x = torch.linear(torch.flatten(f, 1), {}.weight, None) + "
+      "torch.sum(e * torch.mean(f, [2]), [1], True)\n",
+      head.features(), head.pixels(), one_hot(head.classes()), self, self);
+}
+
+std::string block_lines(const gan::Block& block, const std::string& self) {
+  if (const auto* layer = dynamic_cast<const gan::LayerBlock*>(&block)) {
+    return layer_lines(layer->spec(), self);
+  }
+  if (const auto* labels = dynamic_cast<const gan::LabelConcatenation*>(&block)) {
+    return fmt::format("    x = torch.cat([x, {}], 1)\n", one_hot(labels->classes()));
+  }
+  if (const auto* head = dynamic_cast<const gan::ProjectionHead*>(&block)) {
+    return head_lines(*head, self);
+  }
+  throw ConfigError(
+      "this model has a block that cannot be written as TorchScript; export it as .safetensors");
+}
+
+}  // namespace
+
+torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
+  const bool is_generator = network.name() == "generator";
+  torch::jit::Module module = make_module(is_generator ? "Generator" : "Discriminator");
+  const std::string input = is_generator ? "noise" : "image";
+  std::string text = fmt::format("def forward(self, {}: Tensor{}) -> Tensor:\n    x = {}\n", input,
+                                 model.classes > 0 ? ", labels: Tensor" : "", input);
+  for (std::size_t index = 0; index < network.num_blocks(); ++index) {
+    const std::string name = std::to_string(index);
+    module.register_module(name, block_module(network.block(index), index));
+    text += block_lines(network.block(index), fmt::format("getattr(self, \"{}\")", name));
+  }
+  text += "    return x\n";
+  module.define(text);
+  return module;
+}
+
+void save_script(const torch::jit::Module& module, const std::filesystem::path& file,
+                 const std::map<std::string, std::string>& notes) {
+  // Written beside and linked to its name, so that there never is half of it.
+  const std::string unfinished = fmt::format("{}.{}.tmp", file.string(), ::getpid());
+  {
+    std::ofstream stream(unfinished, std::ios::binary | std::ios::trunc);
+    if (!stream) {
+      throw EnvironmentError(
+          fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
+    }
+    const std::unordered_map<std::string, std::string> extra(notes.begin(), notes.end());
+    module.save(stream, extra);
+    stream.flush();
+    if (!stream) {
+      (void)::unlink(unfinished.c_str());
+      throw EnvironmentError(
+          fmt::format("{}: cannot be written: is the disk full?", file.string()));
+    }
+  }
+  const int error = ::link(unfinished.c_str(), file.c_str()) == 0 ? 0 : errno;
+  (void)::unlink(unfinished.c_str());
+  if (error != 0) {
+    throw EnvironmentError(fmt::format("{}: {}{}", file.string(), std::strerror(error),
+                                       error == EEXIST ? "; choose another name" : ""));
+  }
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Makes a run with one checkpoint and writes what its generator makes of given inputs, for
+// export_test.py.
+//
+//   export_sample RUN_DIRECTORY EXPECTED.safetensors JOB_TEXT
+#include <cstdio>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/directory.hpp"
+#include "gan/models/models.hpp"
+#include "gan/torch.hpp"
+#include "job/fingerprint.hpp"
+#include "job/parse.hpp"
+#include "job/run_directory.hpp"
+
+namespace {
+
+using namespace gangway;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kExamples = 6;
+
+/// Named tensors as records; keeps what they look at.
+class Records {
+ public:
+  void add(const std::string& name, const at::Tensor& tensor) {
+    kept_.push_back(tensor.detach().to(at::kFloat).contiguous());
+    const at::Tensor& held = kept_.back();
+    records_.push_back({.name = name,
+                        .shape = held.sizes().vec(),
+                        .bytes = std::as_bytes(std::span(held.const_data_ptr<float>(),
+                                                         static_cast<std::size_t>(held.numel())))});
+  }
+  void add(gan::Network& network, const std::string& prefix) {
+    for (const auto& named : network.parameters()) {
+      add(prefix + named.name.substr(named.name.find('/')), named.parameter->tensor);
+    }
+    for (const auto& named : network.statistics()) {
+      add(prefix + named.name.substr(named.name.find('/')), named.statistic->running);
+    }
+  }
+  [[nodiscard]] std::span<const checkpoint::TensorRecord> records() const { return records_; }
+
+ private:
+  std::deque<at::Tensor> kept_;
+  std::vector<checkpoint::TensorRecord> records_;
+};
+
+void set_statistics(gan::Network& network) {
+  for (const auto& named : network.statistics()) {
+    named.statistic->running.copy_(
+        at::arange(named.statistic->running.numel(), at::kFloat).sin().abs().add(0.3));
+  }
+}
+
+void write_checkpoint(const fs::path& run, const JobSpec& job, const std::string& text,
+                      const Records& state) {
+  fs::create_directories(run);
+  std::ofstream(run / kJobFile) << text;
+  const fs::path temporary = checkpoint::begin_checkpoint(run / kCheckpointsFolder, 7);
+  const auto file = checkpoint::write_worker_file(temporary, {.step = 7}, state.records());
+  checkpoint::Manifest manifest;
+  manifest.step = 7;
+  manifest.job_yaml = text;
+  manifest.job_fingerprint = job_fingerprint(job);
+  manifest.model_fingerprint = model_fingerprint(job);
+  manifest.numerics = numerics_text(job);
+  manifest.data_fingerprint = std::string(32, '0');
+  manifest.created = "2026-11-21T10:36:00Z";
+  manifest.files = {
+      {.name = file.name, .worker = 0, .bytes = file.bytes, .xxh3_128 = file.xxh3_128}};
+  checkpoint::commit_checkpoint(temporary, manifest);
+}
+
+void make(const fs::path& run, const fs::path& expected, const std::string& text) {
+  const at::NoGradGuard no_grad;
+  const JobSpec job = parse_job(text, "sample job");
+  gan::NetworkPair last = gan::build_networks(job);
+  gan::NetworkPair average = gan::build_networks(job);
+  last.generator.initialise(1);
+  last.discriminator.initialise(1);
+  average.generator.initialise(2);
+  Records state;
+  set_statistics(average.generator);
+  state.add(last.generator, "generator");
+  state.add(average.generator, "generator_ema");
+  state.add(last.discriminator, "discriminator");
+  write_checkpoint(run, job, text, state);
+  const at::Tensor noise = at::arange(kExamples * job.model.latent, at::kFloat)
+                               .sin_()
+                               .reshape({kExamples, job.model.latent});
+  const at::Tensor labels = at::arange(kExamples).remainder(std::max(1, job.model.classes));
+  Records outputs;
+  outputs.add("noise", noise);
+  outputs.add("labels", labels);
+  outputs.add("examples", average.generator.forward({{"noise", noise}, {"labels", labels}},
+                                                    {.mode = gan::Mode::kEvaluation}));
+  for (const auto& named : average.generator.parameters()) {
+    outputs.add("weights/" + named.name.substr(named.name.find('/') + 1), named.parameter->tensor);
+  }
+  checkpoint::write_safetensors(expected, outputs.records(), {});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    make(words.at(0), words.at(1), words.at(2));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "export_sample: %s\n", error.what());
+    return 1;
+  }
+}

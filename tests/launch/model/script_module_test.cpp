@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/script_module.hpp"
+
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "gan/models/models.hpp"
+#include "job/errors.hpp"
+#include "job/parse.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::int64_t kExamples = 5;
+
+/// Weights and running statistics that no layer leaves as they are.
+gan::NetworkPair networks_of(const JobSpec& job) {
+  gan::NetworkPair networks = gan::build_networks(job);
+  const at::NoGradGuard no_grad;
+  for (gan::Network* network : {&networks.generator, &networks.discriminator}) {
+    network->initialise(3);
+    std::int64_t salt = 0;
+    for (const auto& named : network->statistics()) {
+      const at::Tensor values = at::arange(named.statistic->running.numel(), at::kFloat);
+      named.statistic->running.copy_(values.add(static_cast<double>(++salt)).sin().abs().add(0.3));
+    }
+  }
+  return networks;
+}
+
+class ScriptModule : public ::testing::TestWithParam<const char*> {
+ protected:
+  /// What the module makes of the same inputs after it was written and read again.
+  at::Tensor output_of(gan::Network& network, const ModelSpec& model, const at::Tensor& input,
+                       const at::Tensor& labels) {
+    const auto file = folder.path() / (network.name() + ".pt");
+    save_script(script_of(network, model), file, {{"gangway.step", "7"}});
+    torch::jit::Module loaded = torch::jit::load(file.string());
+    std::vector<c10::IValue> inputs{input};
+    if (model.classes > 0) {
+      inputs.emplace_back(labels);
+    }
+    return loaded.forward(inputs).toTensor();
+  }
+  const gangway::testing::ScratchFolder folder;
+};
+
+TEST_P(ScriptModule, ComputesWhatTheNetworkDoes) {
+  const JobSpec job = parse_job(GetParam(), "test job");
+  gan::NetworkPair networks = networks_of(job);
+  const at::NoGradGuard no_grad;
+  const at::Tensor noise = at::arange(kExamples * job.model.latent, at::kFloat)
+                               .sin_()
+                               .reshape({kExamples, job.model.latent});
+  const at::Tensor labels = at::arange(kExamples).remainder(std::max(1, job.model.classes));
+  const gan::ForwardContext context{.mode = gan::Mode::kEvaluation};
+  gan::NamedTensors in{{"noise", noise}, {"labels", labels}};
+  const at::Tensor examples = networks.generator.forward(in, context);
+  const at::Tensor scripted = output_of(networks.generator, job.model, noise, labels);
+  EXPECT_EQ(scripted.sizes(), examples.sizes());
+  EXPECT_LE((scripted - examples).abs().max().item<float>(), 1e-6F);
+  gan::NamedTensors judged{{"image", examples}, {"labels", labels}};
+  const at::Tensor logits = networks.discriminator.forward(judged, context);
+  const at::Tensor scripted_logits = output_of(networks.discriminator, job.model, examples, labels);
+  EXPECT_LE((scripted_logits - logits).abs().max().item<float>(), 1e-5F);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, ScriptModule,
+    ::testing::Values("model: {family: dcgan, width: 8, latent: 16}\n",
+                      "model: {family: dcgan, width: 8, latent: 16, classes: 10, channels: 3}\n"
+                      "data: {source: 'images:x'}\n",
+                      "model: {family: infogan, width: 8, latent: 16}\n",
+                      "model: {family: infogan, width: 8, latent: 16, classes: 10}\n"
+                      "training: {r1: {gamma: 1}}\n",
+                      "model: {family: mlp, width: 8, latent: 2, activation: softplus}\n"
+                      "data: {source: 'toy:ring8'}\n"));
+
+TEST(SaveScript, OverwritesNothingAndLeavesNoHalfFile) {
+  const gangway::testing::ScratchFolder folder;
+  const JobSpec job =
+      parse_job("model: {family: mlp, width: 8, latent: 2}\ndata: {source: 'toy:ring8'}\n", "job");
+  gan::NetworkPair networks = networks_of(job);
+  folder.write("taken.pt", "mine");
+  EXPECT_THROW(
+      save_script(script_of(networks.generator, job.model), folder.path() / "taken.pt", {}),
+      EnvironmentError);
+  EXPECT_EQ(folder.read("taken.pt"), "mine");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THROW(
+      save_script(script_of(networks.generator, job.model), folder.path() / "no" / "a.pt", {}),
+      EnvironmentError);
+}
+
+}  // namespace
+}  // namespace gangway::launch

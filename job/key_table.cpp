@@ -2,8 +2,6 @@
 // The schema of the job file. To add a key: a field in job/spec.hpp, an entry here, a rule in
 // job/rules.cpp if it depends on another key; then `gangway-job-reference --write
 // docs/job-file.md`.
-#include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "job/key_types.hpp"
@@ -43,45 +41,6 @@ Key with_default(Key key, std::string note) {
 
 Key for_speed(Key key) {
   key.changes_weights = false;
-  return key;
-}
-
-/// `auto` or a whole number; `automatic` stands for auto in the field.
-template <typename Field>
-Key auto_or_whole_key(KeyText text, Field field, WholeBounds bounds, std::int64_t automatic = 0) {
-  Key key = whole_key(std::move(text), field, bounds);
-  key.type = "auto or whole number";
-  key.set = [field, automatic, set_number = key.set](const YamlNode& node,
-                                                     JobSpec& job) -> std::string {
-    if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
-      auto& target = field(job);
-      target = static_cast<std::remove_cvref_t<decltype(target)>>(automatic);
-      return {};
-    }
-    return set_number(node, job);
-  };
-  key.get = [field, automatic](const JobSpec& job) {
-    return field(job) == automatic ? std::string("auto") : std::to_string(field(job));
-  };
-  return key;
-}
-
-/// The name of a file, or `none`, for which the field is empty. A job without one has the
-/// fingerprint that it had before there was the key.
-template <typename Field>
-Key file_or_none_key(KeyText text, Field field, std::string allowed) {
-  Key key = text_key(std::move(text), field, std::move(allowed));
-  key.set = [field, set_text = key.set](const YamlNode& node, JobSpec& job) -> std::string {
-    if (node.kind == YamlNode::Kind::kScalar && node.text == "none") {
-      field(job).clear();
-      return {};
-    }
-    return set_text(node, job);
-  };
-  key.get = [field](const JobSpec& job) {
-    return field(job).empty() ? std::string("none") : quoted_if_needed(field(job));
-  };
-  key.is_fingerprinted_at_default = false;
   return key;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "job/choices.hpp"
@@ -152,6 +153,46 @@ template <typename Field>
     return read.complaint;
   };
   key.get = [field](const JobSpec& job) { return quoted_if_needed(field(job)); };
+  return key;
+}
+
+/// `auto` or a whole number; `automatic` stands for auto in the field.
+template <typename Field>
+[[nodiscard]] Key auto_or_whole_key(KeyText text, Field field, WholeBounds bounds,
+                                    std::int64_t automatic = 0) {
+  Key key = whole_key(std::move(text), field, bounds);
+  key.type = "auto or whole number";
+  key.set = [field, automatic, set_number = key.set](const YamlNode& node,
+                                                     JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
+      auto& target = field(job);
+      target = static_cast<std::remove_cvref_t<decltype(target)>>(automatic);
+      return {};
+    }
+    return set_number(node, job);
+  };
+  key.get = [field, automatic](const JobSpec& job) {
+    return field(job) == automatic ? std::string("auto") : std::to_string(field(job));
+  };
+  return key;
+}
+
+/// The name of a file, or `none`, for which the field is empty. A job without one has the
+/// fingerprint that it had before there was the key.
+template <typename Field>
+[[nodiscard]] Key file_or_none_key(KeyText text, Field field, std::string allowed) {
+  Key key = text_key(std::move(text), field, std::move(allowed));
+  key.set = [field, set_text = key.set](const YamlNode& node, JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "none") {
+      field(job).clear();
+      return {};
+    }
+    return set_text(node, job);
+  };
+  key.get = [field](const JobSpec& job) {
+    return field(job).empty() ? std::string("none") : quoted_if_needed(field(job));
+  };
+  key.is_fingerprinted_at_default = false;
   return key;
 }
 

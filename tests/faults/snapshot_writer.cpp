@@ -2,6 +2,7 @@
 // Takes snapshots as fast as it can until it is killed: tests/faults/snapshot_kill_campaign.py.
 //
 //   snapshot_writer write FOLDER WORKER WORKERS   goes on from what it finds; a line a snapshot
+//   snapshot_writer obey FOLDER WORKER WORKERS    reads "take STEP" and "protect STEP", one a line
 //   snapshot_writer check FOLDER                  prints the newest step that all have, or "none"
 //
 // The bytes of a piece tell its step, so a mixed one is seen whatever its hashes say.
@@ -35,28 +36,51 @@ std::vector<SnapshotPiece> pieces_of(int worker, int num_workers) {
   return pieces;
 }
 
+SnapshotPlace place_of(const fs::path& folder, int worker, int num_workers) {
+  return {.folder = folder,
+          .run_directory = folder,
+          .job_fingerprint = "job",
+          .worker = worker,
+          .num_workers = num_workers};
+}
+
+bool take(SnapshotMemory& memory, std::int64_t step) {
+  const std::vector<std::int64_t> values(kLargeElements, step);
+  if (!memory.begin({.step = step})) {
+    return false;
+  }
+  for (std::size_t piece = 0; piece < memory.pieces().size(); ++piece) {
+    memory.copy(piece, std::as_bytes(std::span(values)).first(memory.pieces()[piece].bytes()));
+  }
+  memory.complete();
+  return true;
+}
+
 int write(const fs::path& folder, int worker, int num_workers) {
-  SnapshotMemory memory({.folder = folder,
-                         .run_directory = folder,
-                         .job_fingerprint = "job",
-                         .worker = worker,
-                         .num_workers = num_workers},
-                        pieces_of(worker, num_workers));
+  SnapshotMemory memory(place_of(folder, worker, num_workers), pieces_of(worker, num_workers));
   const auto found = memory.moments();
   std::int64_t step = found.empty() ? 0 : found.front().step;
-  std::vector<std::int64_t> values(kLargeElements);
-  while (true) {
-    ++step;
-    std::fill(values.begin(), values.end(), step);
-    if (!memory.begin({.step = step})) {
-      return 1;
-    }
-    for (std::size_t piece = 0; piece < memory.pieces().size(); ++piece) {
-      memory.copy(piece, std::as_bytes(std::span(values)).first(memory.pieces()[piece].bytes()));
-    }
-    memory.complete();
+  while (take(memory, ++step)) {
     std::cout << step << std::endl;
   }
+  return 1;
+}
+
+int obey(const fs::path& folder, int worker, int num_workers) {
+  SnapshotMemory memory(place_of(folder, worker, num_workers), pieces_of(worker, num_workers));
+  std::cout << "ready" << std::endl;
+  std::string word;
+  std::int64_t step = 0;
+  while (std::cin >> word >> step) {
+    if (word == "protect") {
+      memory.protect(step);
+    } else if (!take(memory, step)) {
+      return 1;
+    } else {
+      std::cout << step << std::endl;
+    }
+  }
+  return 0;
 }
 
 int check(const fs::path& folder) {
@@ -91,9 +115,13 @@ int main(int argc, char** argv) {
   if (words.size() == 4 && words[0] == "write") {
     return write(words[1], std::stoi(words[2]), std::stoi(words[3]));
   }
+  if (words.size() == 4 && words[0] == "obey") {
+    return obey(words[1], std::stoi(words[2]), std::stoi(words[3]));
+  }
   if (words.size() == 2 && words[0] == "check") {
     return check(words[1]);
   }
-  std::cerr << "usage: snapshot_writer write FOLDER WORKER WORKERS | check FOLDER" << std::endl;
+  std::cerr << "usage: snapshot_writer write|obey FOLDER WORKER WORKERS | check FOLDER"
+            << std::endl;
   return 2;
 }

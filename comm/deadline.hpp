@@ -12,6 +12,7 @@ class Deadline {
   explicit Deadline(std::chrono::milliseconds from_now)
       : end_(Clock::now() + from_now), allowed_(from_now) {}
   [[nodiscard]] bool expired() const { return Clock::now() >= end_; }
+  [[nodiscard]] Clock::time_point end() const { return end_; }
   [[nodiscard]] double allowed_seconds() const {
     return std::chrono::duration<double>(allowed_).count();
   }

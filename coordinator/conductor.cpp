@@ -64,6 +64,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
       saves_(settings_.save_interval),
+      snapshots_(settings_.num_workers, settings_.leases.start_step, settings_.snapshot_steps),
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, settings_.leases.start_step, settings_.progress_floor),
       last_clock_(start) {}
@@ -157,6 +158,8 @@ Effects Conductor::on_progress(int rank, const messages::Progress& progress, Tim
     effects.emplace_back(ShowTick{*tick});
   }
   leases_.set_step_seconds(ticks_.median_step_seconds());
+  snapshots_.set_step_seconds(ticks_.median_step_seconds());
+  snapshots_.taken(rank - 1, progress.snapshot(), progress.snapshot_seconds());
   append(effects, grant(now));
   return effects;
 }
@@ -174,6 +177,10 @@ Effects Conductor::grant(TimePoint now) {
     message.set_end(lease.end);
     message.set_pictures(lease.pictures);
     message.set_last(lease.last);
+    message.set_protected_snapshot(snapshots_.complete());
+    for (const std::int64_t step : snapshots_.due(lease.begin, lease.end, lease.checkpoint)) {
+      message.add_snapshots(step);
+    }
     watch_.granted(lease.begin, now);
     if (lease.checkpoint) {
       ledger_.begin(lease.end, membership_.epoch());

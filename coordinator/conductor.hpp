@@ -16,6 +16,7 @@
 #include "coordinator/membership.hpp"
 #include "coordinator/progress_watch.hpp"
 #include "coordinator/save_clock.hpp"
+#include "coordinator/snapshot_book.hpp"
 #include "coordinator/tick_accounting.hpp"
 #include "job/proto/messages.pb.h"
 
@@ -86,6 +87,7 @@ struct ConductorSettings {
   LeasePlan leases;
   TickPlan ticks;
   MembershipLimits limits;
+  std::int64_t snapshot_steps = SnapshotBook::kAuto;  ///< 0: none
   std::string go_on = "the same command goes on";  ///< advice after a save on request
   /// Least silence between two steps that is a fault; ten times as long before the first.
   std::chrono::milliseconds progress_floor{60'000};
@@ -143,6 +145,7 @@ class Conductor {
   LeaseBook leases_;
   CheckpointLedger ledger_;
   SaveClock saves_;
+  SnapshotBook snapshots_;
   TickAccounting ticks_;
   ProgressWatch watch_;
   TimePoint last_clock_;

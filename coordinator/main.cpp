@@ -153,12 +153,14 @@ struct ProcessParts {
   MpiControl& mpi;
 };
 
+bool all_ranks_are_here() {
+  return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+}
+
 Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& run,
                 const Identity& self) {
-  const bool one_host =
-      environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
   LifelineServer lifelines(parts.io, options.lifeline_port,
-                           one_host ? Reach::kThisHost : Reach::kEveryHost);
+                           options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost);
   RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
@@ -265,6 +267,7 @@ int main(int argc, char** argv) {
   coordinator::describe(app, options);
   CLI11_PARSE(app, argc, argv);
   options.start.environment = coordinator::gangway_environment();
+  options.start.is_one_host = coordinator::all_ranks_are_here();
   int code = static_cast<int>(ExitCode::kInternal);
   try {
     code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);

@@ -21,7 +21,9 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
   message.set_start_step(run.start_step);
   message.set_trace_begin(run.trace.begin);
   message.set_trace_end(run.trace.end);
-  if (run.resume) {
+  if (run.snapshot_step) {
+    message.set_resume_snapshot(true);
+  } else if (run.resume) {
     message.set_resume_directory(run.resume->path.string());
   }
   const auto ranges = microbatch_ranges(run.spec.training.microbatches, num_workers);
@@ -49,6 +51,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
                      .checkpoint_steps = {spec.steps_of_kimg(spec.checkpoint.every_kimg),
                                           spec.checkpoint.every_steps}};
+  settings.snapshot_steps = spec.checkpoint.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
                     .images_per_step = spec.images_per_step(),

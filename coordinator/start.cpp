@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/snapshot_files.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -116,6 +117,20 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
   }
 }
 
+/// The step of the snapshots that an earlier start of this job left in this host's memory, if they
+/// are newer than the checkpoint.
+std::optional<std::int64_t> choose_snapshot(const StartedRun& run, const StartOptions& options,
+                                            const Tell& tell) {
+  if (!options.is_one_host || (options.resume != "auto" && options.resume != "must")) {
+    return std::nullopt;
+  }
+  const auto snapshot = checkpoint::newest_complete(
+      checkpoint::snapshot_folders(run.directory),
+      checkpoint::snapshot_key(run.directory, job_fingerprint(run.spec)), tell,
+      run.resume ? run.resume->step : -1);
+  return snapshot ? std::optional(snapshot->moment.step) : std::nullopt;
+}
+
 /// Removes what an earlier trace left, unless the steps to be traced are over.
 void prepare_trace(StartedRun& run, const Tell& tell) {
   if (run.trace.empty()) {
@@ -185,7 +200,12 @@ void choose_start(StartedRun& run, const StartOptions& options, int num_workers,
     require_same_job(*run.resume, run.spec, tell);
     run.start_step = run.resume->step;
   }
-  if (run.resume && !run.is_finished()) {
+  run.snapshot_step = choose_snapshot(run, options, tell);
+  if (run.snapshot_step) {
+    run.start_step = *run.snapshot_step;
+    tell(fmt::format("resume snapshot of step {} in this host's memory: nothing since then is lost",
+                     run.start_step));
+  } else if (run.resume && !run.is_finished()) {
     tell(fmt::format(
         "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
         run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(),

@@ -31,6 +31,7 @@ struct StartOptions {
   std::string trace;            ///< "100:110", or empty
   std::string command;          ///< for command.txt, and the advice until the run has saved
   std::string resume_command;   ///< the advice from then on
+  bool is_one_host = false;     ///< all ranks are on this host, and see its memory
 };
 
 /// Receives one line for the user.
@@ -43,6 +44,7 @@ struct StartedRun {
   std::filesystem::path directory;  ///< absolute
   RunLock lock;
   std::optional<checkpoint::Found> resume{};  ///< the verified checkpoint to go on from
+  std::optional<std::int64_t> snapshot_step{};  ///< of newer snapshots in this host's memory
   std::int64_t start_step = 0;
   TraceSteps trace{};
   int num_workers = 1;

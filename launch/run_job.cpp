@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "checkpoint/directory.hpp"
+#include "checkpoint/snapshot_files.hpp"
 #include "job/atomic_file.hpp"
-#include "job/dry_run.hpp"
 #include "job/choices.hpp"
+#include "job/dry_run.hpp"
 #include "job/errors.hpp"
+#include "job/fingerprint.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
 #include "job/trace_steps.hpp"
@@ -229,7 +231,14 @@ int run_job(const RunOptions& options, const Environment& environment,
                                                               : lines.before_save;
                            }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
-  return supervise(supervised);
+  const int code = supervise(supervised);
+  if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
+    // All is on the disk.
+    (void)checkpoint::remove_snapshots(
+        checkpoint::snapshot_folders(run),
+        checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
+  }
+  return code;
 }
 
 }  // namespace gangway::launch

@@ -47,6 +47,7 @@ struct WelcomeInfo {
   std::string run_directory;            ///< absolute
   std::vector<WorkerRangeInfo> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
   std::string resume_directory;         ///< absolute path of a verified checkpoint, or empty
+  bool resume_snapshot = false;         ///< go on from this host's snapshots of `start_step`
   std::int64_t start_step = 0;          ///< steps already done
   LifelineAddress lifeline;
   TraceSteps trace;
@@ -70,6 +71,8 @@ struct LeaseInfo {
   std::string checkpoint_directory;  ///< not empty: after step `end`, write this worker's file
                                      ///< there, report the part
   bool last = false;  ///< no lease follows: say goodbye once every part has been reported
+  std::vector<std::int64_t> snapshots;  ///< steps done, in (begin, end], after which one is taken
+  std::int64_t protected_snapshot = -1;  ///< all workers have it: it stays until they have another
 };
 
 struct MicrobatchLossInfo {
@@ -100,6 +103,8 @@ struct ProgressInfo {
   double check_seconds = 0.0;        ///< compute thread at the checks (layout.check_steps)
   std::uint64_t resident_bytes = 0;  ///< resident memory of the process
   std::uint64_t sent_bytes = 0;      ///< payload to peers in this step
+  std::int64_t snapshot = -1;        ///< the newest that is whole; -1: none yet
+  double snapshot_seconds = 0.0;     ///< what taking it cost
 };
 
 /// One worker's durable file of a checkpoint, or why there is none.

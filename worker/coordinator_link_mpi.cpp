@@ -56,7 +56,9 @@ class ChannelLink : public CoordinatorLink {
             .end = lease.end(),
             .pictures = lease.pictures(),
             .checkpoint_directory = lease.checkpoint_directory(),
-            .last = lease.last()};
+            .last = lease.last(),
+            .snapshots = {lease.snapshots().begin(), lease.snapshots().end()},
+            .protected_snapshot = lease.protected_snapshot()};
   }
 
   void report(const ProgressInfo& progress) override {
@@ -76,6 +78,8 @@ class ChannelLink : public CoordinatorLink {
     message.set_check_seconds(progress.check_seconds);
     message.set_resident_bytes(progress.resident_bytes);
     message.set_sent_bytes(progress.sent_bytes);
+    message.set_snapshot(progress.snapshot);
+    message.set_snapshot_seconds(progress.snapshot_seconds);
     message.set_unfired(progress.unfired);
     for (const PhaseExposureInfo& exposure : progress.exposures) {
       messages::PhaseExposure& entry = *message.add_exposures();
@@ -178,6 +182,7 @@ class ChannelLink : public CoordinatorLink {
                      .run_directory = welcome.run_directory(),
                      .ranges = {},
                      .resume_directory = welcome.resume_directory(),
+                     .resume_snapshot = welcome.resume_snapshot(),
                      .start_step = welcome.start_step(),
                      .lifeline = {.hosts = welcome.lifeline_host(),
                                   .port = static_cast<std::uint16_t>(welcome.lifeline_port()),

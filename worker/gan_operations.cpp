@@ -43,8 +43,16 @@ void GanOperations::connect() {
   discriminator_checks_.connect(*discriminator_sync_);
 }
 
-void GanOperations::begin_step(std::int64_t step) {
+void GanOperations::begin_step(std::int64_t step, const std::vector<Instruction>* schedule) {
   step_ = step;
+  snapshot_at_ = {};
+  if (schedule != nullptr) {
+    for (const Instruction& at : *schedule) {
+      if (at.operation == Operation::kReduce) {
+        snapshot_at_.at(static_cast<std::size_t>(at.network)) = Exchange{at.phase, at.repeat};
+      }
+    }
+  }
   losses_ = StepLosses(local_);
 }
 
@@ -213,9 +221,13 @@ void GanOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) 
 
 void GanOperations::await(NetworkId network) { sync(network).await(); }
 
-void GanOperations::settle() {
+void GanOperations::finish_exchanges() {
   await(NetworkId::kDiscriminator);
   await(NetworkId::kGenerator);
+}
+
+void GanOperations::settle() {
+  finish_exchanges();
   generator_checks_.finish(step_ + 1);
   discriminator_checks_.finish(step_ + 1);
 }
@@ -232,6 +244,9 @@ UpdatePlan GanOperations::update_plan(const Instruction& at) {
   plan.settings = gan::scheduled_settings(spec, static_cast<double>(step_ + 1) * images_per_step,
                                           job_.training.kimg * 1000.0, laziness);
   plan.update = ++state.updates;
+  if (snapshot_at_.at(static_cast<std::size_t>(at.network)) == Exchange{at.phase, at.repeat}) {
+    plan.snapshot_step = step_ + 1;
+  }
   for (const PassKind kind : phase(at).passes) {
     if (kind != PassKind::kGradientPenalty && kind != PassKind::kR1) {
       plan.harvests += kind == PassKind::kRealFakePair ? 2 : 1;

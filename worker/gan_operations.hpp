@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gan/models/models.hpp"
@@ -36,13 +37,16 @@ class GanOperations final : public pipeline::Operations {
   void connect();
 
   /// Names the step of the instructions that follow.
-  void begin_step(std::int64_t step);
+  /// @param schedule  where a snapshot is to follow the step: all of its instructions; else null
+  void begin_step(std::int64_t step,
+                  const std::vector<pipeline::Instruction>* schedule = nullptr);
   void perform(const pipeline::Instruction& instruction) override;
 
   /// Of the step that was performed. @pre it is over
   [[nodiscard]] StepLosses take_losses();
-  /// Waits until no exchange and no check is under way: the networks' states are those between two
-  /// steps, and the replicas' weights were compared.
+  /// Waits until no exchange is under way: the networks' states are those between two steps.
+  void finish_exchanges();
+  /// The same, and until no check is: the replicas' weights were compared. All workers call it.
   /// @throws InvariantError where they differ
   void settle();
   /// Of exchanges that were awaited, as far as it is known by now; each once.
@@ -103,6 +107,13 @@ class GanOperations final : public pipeline::Operations {
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
   StepLosses losses_;
   std::int64_t step_ = 0;
+  /// By network: which of its updates is the last in front of a snapshot; nothing: there is none.
+  struct Exchange {
+    int phase = 0;
+    int repeat = 0;
+    friend bool operator==(const Exchange&, const Exchange&) = default;
+  };
+  std::array<std::optional<Exchange>, 2> snapshot_at_;
   std::array<std::int64_t, 2> checked_step_{-1, -1};  // by network: the last that was looked at
   double check_seconds_ = 0.0;
 };

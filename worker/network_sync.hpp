@@ -30,6 +30,7 @@ struct ExchangeSetup {
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread
   comm::LaneTrace* trace = nullptr;                        ///< of the lane; null: none
+  SnapshotTaker* snapshots = nullptr;                      ///< null: none are taken
 };
 
 /// How long computing waited for one exchange.

@@ -57,6 +57,9 @@ void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mea
   if (watcher_ != nullptr) {
     watcher_->after_update(range);
   }
+  if (snapshots_ != nullptr && plan_.snapshot_step >= 0) {
+    snapshots_->copy(network_, range, plan_.snapshot_step, plan_.update);
+  }
 }
 
 }  // namespace gangway::worker

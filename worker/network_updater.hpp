@@ -7,6 +7,7 @@
 #include "comm/reducer.hpp"
 #include "gan/optimizer.hpp"
 #include "worker/network_state.hpp"
+#include "worker/snapshot_taker.hpp"
 
 namespace gangway::worker {
 
@@ -16,6 +17,8 @@ struct UpdatePlan {
   std::int64_t update = 1;     ///< number of this update, from 1 on
   int harvests = 0;            ///< statistics added a micro-batch; 0: the phase harvests none
   double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
+  /// Steps done after it, where it is the network's last update in front of a snapshot; else -1.
+  std::int64_t snapshot_step = -1;
 };
 
 /// The part of a network's state that an update works on; spans of range.size().
@@ -42,7 +45,11 @@ class UpdateWatcher {
 
 class NetworkUpdater final : public comm::SliceUpdater {
  public:
-  explicit NetworkUpdater(NetworkState& state) : state_(state) {}
+  /// @param network    index, for the snapshots
+  /// @param snapshots  takes what is updated in front of one; null: nobody does
+  explicit NetworkUpdater(NetworkState& state, std::size_t network = 0,
+                          SnapshotTaker* snapshots = nullptr)
+      : state_(state), network_(network), snapshots_(snapshots) {}
 
   /// Sets what the next update does. Compute thread, before the update is submitted to the lane.
   void prepare(const UpdatePlan& plan) { plan_ = plan; }
@@ -53,6 +60,8 @@ class NetworkUpdater final : public comm::SliceUpdater {
 
  private:
   NetworkState& state_;
+  std::size_t network_;
+  SnapshotTaker* snapshots_;
   UpdatePlan plan_;
   UpdateWatcher* watcher_ = nullptr;
 };

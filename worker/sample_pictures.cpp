@@ -16,7 +16,7 @@ namespace gangway::worker {
 namespace {
 
 constexpr int kScatterPoints = 1024;
-/// Tags of the average's gather, apart from those of a checkpoint's (worker/state_files.cpp).
+/// Tags of the average's gather, apart from those of a load (worker/state_loader.cpp).
 constexpr int kPicturePart = 32;
 
 bool shows_points(const JobSpec& job) { return job.model.family == ModelFamily::kMlp; }

@@ -83,6 +83,18 @@ Training::Training(const Setup& setup)
       device_(setup.device),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
       networks_(setup.job, setup.transport.num_workers(), setup.host, setup.device),
+      keeper_({.job = setup.job,
+               .welcome = setup.welcome,
+               .networks = {&networks_.generator, &networks_.discriminator},
+               .transport = transport_,
+               .lane = setup.lane,
+               .workers_on_machine = setup.workers_on_machine,
+               .shared_memory = setup.shared_memory,
+               .report = [&link = setup.link](const CheckpointPartInfo& part) {
+                 link.checkpoint_part(part);
+               },
+               .say = setup.on_stall,
+               .timeout = timeout_}),
       exchange_{transport_,
                 setup.lane,
                 setup.host,
@@ -91,18 +103,15 @@ Training::Training(const Setup& setup)
                 setup.job.training.microbatches,
                 timeout_,
                 setup.on_stall,
-                trace_ ? &trace_->lane() : nullptr},
+                trace_ ? &trace_->lane() : nullptr,
+                &keeper_.taker()},
       reals_(job_, *dataset_, local_, start_step_, trace_ ? &trace_->compute() : nullptr,
              device_.device()),
       operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
                    device_, setup.transport.worker(), local_}),
       marked_operations_(operations_, trace_ ? &trace_->compute() : nullptr),
-      files_({transport_, setup.lane, {&networks_.generator, &networks_.discriminator}, timeout_}),
       pictures_({job_, *dataset_, networks_.generator, transport_, setup.lane,
                  setup.welcome.run_directory, timeout_}) {
-  if (!setup.welcome.resume_directory.empty()) {
-    files_.load(setup.welcome.resume_directory);
-  }
   setup.host.connect(plan_hash(), comm::Deadline(kStartDeadline));
   device_.connect(exchange_);
   operations_.connect();
@@ -139,20 +148,10 @@ void Training::run() {
     write_pictures(0);
   }
   while (true) {
-    for (std::int64_t step = lease.begin; step < lease.end; ++step) {
-      run_step(step);
-    }
-    send_report();
-    if (lease.pictures || !lease.checkpoint_directory.empty() || lease.last) {
-      operations_.settle();
-    }
-    if (lease.pictures) {
-      write_pictures(lease.end);
-    }
-    if (!lease.checkpoint_directory.empty()) {
-      save(lease.checkpoint_directory, lease.end);
-    }
+    run_lease(lease);
     if (lease.last) {
+      operations_.settle();
+      keeper_.finish_writing();
       if (trace_ && trace_->is_on()) {
         end_trace();
       }
@@ -162,17 +161,51 @@ void Training::run() {
   }
 }
 
-void Training::run_step(std::int64_t step) {
+void Training::run_lease(const LeaseInfo& lease) {
+  keeper_.protect(lease.protected_snapshot);
+  const bool saves = !lease.checkpoint_directory.empty();
+  if (saves && (lease.last || lease.begin == lease.end)) {
+    keeper_.finish_writing();  // there has to be room for this one
+  }
+  if (saves) {
+    keeper_.write_behind(lease.end, lease.checkpoint_directory);
+  }
+  for (std::int64_t step = lease.begin; step < lease.end; ++step) {
+    run_step(step, (saves && step + 1 == lease.end) ||
+                       std::ranges::find(lease.snapshots, step + 1) != lease.snapshots.end());
+  }
+  if (saves && lease.begin == lease.end) {
+    take_snapshot_now(lease.end);
+  }
+  send_report();
+  if (lease.pictures) {
+    operations_.settle();
+    write_pictures(lease.end);
+  }
+}
+
+void Training::take_snapshot_now(std::int64_t steps_done) {
+  operations_.finish_exchanges();
+  networks_.generator.fetch();
+  networks_.discriminator.fetch();
+  keeper_.take_now(steps_done);
+}
+
+void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (trace_ && trace_->begins_at(step)) {
     trace_->begin();
   }
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t sent_before = transport_.bytes_sent();
-  operations_.begin_step(step);
+  const std::vector<pipeline::Instruction> schedule =
+      pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step, job_.layout.overlap);
+  operations_.begin_step(step, snapshot_follows ? &schedule : nullptr);
   marked_operations_.begin_step(step);
-  pipeline::execute(
-      pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step, job_.layout.overlap),
-      marked_operations_);
+  pipeline::execute(schedule, marked_operations_);
+  // What is updated on a device, or not at all here, nobody copies on its way.
+  if (snapshot_follows && (device_.lags_behind() || keeper_.taker().is_empty())) {
+    take_snapshot_now(step + 1);
+  }
   const auto end = std::chrono::steady_clock::now();
   if (trace_ && trace_->is_on()) {
     trace_->compute().add({begin, end, ComputeEvent::Kind::kStep, step});
@@ -209,6 +242,8 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
                                                progress.data_seconds - progress.check_seconds);
   progress.resident_bytes = resident_bytes();
   progress.sent_bytes = transport_.bytes_sent() - sent_before;
+  progress.snapshot = keeper_.taker().newest();
+  progress.snapshot_seconds = keeper_.taker().seconds();
   send_report();
   unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
   if (!device_.lags_behind()) {
@@ -254,21 +289,6 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (pictures_.write_fakes(file)) {
     link_.picture(steps_done, file);
   }
-}
-
-void Training::save(const std::string& directory, std::int64_t steps_done) {
-  CheckpointPartInfo part;
-  part.step = steps_done;
-  try {
-    const checkpoint::FileReport report = files_.save(directory, steps_done);
-    part.file = report.name;
-    part.bytes = report.bytes;
-    part.xxh3_128 = report.xxh3_128;
-  } catch (const EnvironmentError& error) {
-    part.error =
-        error.what();  // a full disk does not stop training; the coordinator counts and says so
-  }
-  link_.checkpoint_part(part);
 }
 
 }  // namespace gangway::worker

@@ -13,7 +13,7 @@
 #include "worker/coordinator_link.hpp"
 #include "worker/gan_operations.hpp"
 #include "worker/sample_pictures.hpp"
-#include "worker/state_files.hpp"
+#include "worker/state_keeper.hpp"
 #include "worker/step_trace.hpp"
 
 namespace gangway::worker {
@@ -38,6 +38,8 @@ class Training {
     std::vector<int> hosts;  ///< by worker: equal where memory is shared
     ComputeDevice& device;
     std::function<void(const std::string&)> on_stall = {};  ///< lane thread
+    int workers_on_machine = 1;
+    std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
   };
   /// Opens the data, builds the networks and restores the checkpoint that the Welcome names.
   /// @throws ConfigError, CheckpointError
@@ -50,7 +52,10 @@ class Training {
 
  private:
   [[nodiscard]] std::uint64_t plan_hash() const;
-  void run_step(std::int64_t step);
+  void run_lease(const LeaseInfo& lease);
+  void run_step(std::int64_t step, bool snapshot_follows);
+  /// A snapshot of the state as it is: waits for everything under way.
+  void take_snapshot_now(std::int64_t steps_done);
   void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
   /// Sends the report that waits for its losses, if one does.
   void send_report();
@@ -59,7 +64,6 @@ class Training {
   /// Ends the trace that is on and writes it.
   void end_trace();
   void write_pictures(std::int64_t steps_done);
-  void save(const std::string& directory, std::int64_t steps_done);
 
   const JobSpec& job_;
   CoordinatorLink& link_;
@@ -72,6 +76,7 @@ class Training {
   ComputeDevice& device_;
   std::unique_ptr<data::Dataset> dataset_;
   Networks networks_;
+  StateKeeper keeper_;
   ExchangeSetup exchange_;
   RealBatches reals_;
   GanOperations operations_;
@@ -82,7 +87,6 @@ class Training {
     StepLosses losses;
   };
   std::optional<UnsentReport> unsent_;
-  StateFiles files_;
   SamplePictures pictures_;
 };
 

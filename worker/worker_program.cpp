@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "checkpoint/snapshot_files.hpp"
 #include "comm/lane.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/mpi_transport.hpp"
@@ -78,6 +79,7 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     at::set_num_threads(job->numerics.threads);
     lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
     (void)reap_segments();  // of workers that were killed before all had mapped their memory
+    (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
     neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, welcome.run_directory,
                                        transport, lane));
     log->info("{}", neighbours->summary);
@@ -86,7 +88,8 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     log->info("computes on {}", device->kind());
     training.emplace(Training::Setup{
         *job, welcome, link, transport, lane, neighbours->group, neighbours->hosts, *device,
-        [&log](const std::string& stall) { log->warn("{}", stall); }});
+        [&log](const std::string& stall) { log->warn("{}", stall); },
+        neighbours->workers_on_machine});
     ReadyInfo ready = training->ready_info();
     if (!neighbours->choice.empty()) {
       ready.plan_summary += "; " + neighbours->choice;

@@ -13,26 +13,11 @@ import time
 import unittest
 from pathlib import Path
 
-from train_command import EXAMPLES, GANGWAY, Trainings, environment
+from train_command import EXAMPLES, GANGWAY, Trainings, descendants, environment
 
 CLOTHES = EXAMPLES / "fashion-mnist.yaml"
 SMALL = ["model.width=16", "training.microbatches=4", "output.pictures_kimg=0"]
 IMAGES_A_STEP = 64
-
-
-def descendants(pid):
-    """All processes below `pid`, itself included: mpirun puts its ranks into groups of their own."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                pass  # it has ended meanwhile
-    found = [pid]
-    for ancestor in found:
-        found += [child for child, parent in parents.items() if parent == ancestor]
-    return found
 
 
 class Layouts(Trainings):

@@ -20,6 +20,21 @@ def environment(**more):
     return clean | allowed | {"OMP_NUM_THREADS": "1"} | more
 
 
+def descendants(pid):
+    """All processes below `pid`, itself included: mpirun puts its ranks into groups of their own."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                pass  # it has ended meanwhile
+    found = [pid]
+    for ancestor in found:
+        found += [child for child, parent in parents.items() if parent == ancestor]
+    return found
+
+
 class Trainings(unittest.TestCase):
     """Each test has a folder of its own, with the runs in `runs`."""
 

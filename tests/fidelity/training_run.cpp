@@ -14,6 +14,7 @@
 
 #include "checkpoint/digest.hpp"
 #include "checkpoint/directory.hpp"
+#include "checkpoint/snapshot_files.hpp"
 #include "comm/lane.hpp"
 #include "job/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
@@ -141,7 +142,16 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::We
     const std::unique_ptr<worker::ComputeDevice> device =
         stretch.device ? stretch.device(stretch.job, neighbours, worker)
                        : std::make_unique<worker::CpuDevice>(stretch.job);
-    worker::Training({stretch.job, welcome, link, transport, lane, group, hosts, *device}).run();
+    worker::Training({.job = stretch.job,
+                      .welcome = welcome,
+                      .link = link,
+                      .transport = transport,
+                      .lane = lane,
+                      .host = group,
+                      .hosts = hosts,
+                      .device = *device,
+                      .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder})
+        .run();
     device->finish();
   } catch (...) {
     hub.kill(worker);  // the others fail at once instead of at their deadlines
@@ -152,7 +162,7 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::We
 }  // namespace
 
 Outcome train(const Stretch& stretch, const fs::path& run_directory) {
-  fs::create_directory(run_directory);
+  fs::create_directories(run_directory / checkpoint::kSnapshotsFolder);
   const fs::path temporary =
       checkpoint::begin_checkpoint(run_directory / "checkpoints", stretch.end);
   const worker::WelcomeInfo welcome = welcome_of(stretch, run_directory);

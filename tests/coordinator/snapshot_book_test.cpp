@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/snapshot_book.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gangway::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(SnapshotBook, TakesThemInTheIntervalOfTheJob) {
+  SnapshotBook book(1, 0, 3);
+  EXPECT_THAT(book.due(0, 2, false), IsEmpty());
+  EXPECT_THAT(book.due(2, 8, false), ElementsAre(3, 6));
+  EXPECT_THAT(book.due(8, 9, false), ElementsAre(9));
+}
+
+TEST(SnapshotBook, TakesNoneWhereTheJobWantsNone) {
+  SnapshotBook book(2, 0, 0);
+  EXPECT_THAT(book.due(0, 1000, false), IsEmpty());
+}
+
+TEST(SnapshotBook, CountsOnFromACheckpointsOwn) {
+  SnapshotBook book(1, 0, 3);
+  EXPECT_THAT(book.due(0, 5, true), ElementsAre(3));
+  EXPECT_THAT(book.due(5, 9, false), ElementsAre(8));
+}
+
+TEST(SnapshotBook, SpendsHalfAPercentOfTheTime) {
+  SnapshotBook book(2, 100, SnapshotBook::kAuto);
+  EXPECT_THAT(book.due(100, 112, false), ElementsAre(100 + SnapshotBook::kFirstSteps));
+  book.set_step_seconds(0.1);
+  book.taken(0, 110, 0.004);
+  book.taken(1, 110, 0.010);  // the slowest counts
+  EXPECT_EQ(book.interval(), 20);
+  EXPECT_THAT(book.due(112, 160, false), ElementsAre(130, 150));
+}
+
+TEST(SnapshotBook, KnowsWhatAllWorkersHave) {
+  SnapshotBook book(2, 0, 5);
+  EXPECT_EQ(book.complete(), -1);
+  book.taken(0, 5, 0.001);
+  EXPECT_EQ(book.complete(), -1);
+  book.taken(1, 5, 0.001);
+  EXPECT_EQ(book.complete(), 5);
+  book.taken(0, 10, 0.001);
+  EXPECT_EQ(book.complete(), 5);
+  book.taken(1, 15, 0.001);  // it had no room for 10
+  EXPECT_EQ(book.complete(), 5);
+  book.taken(0, 15, 0.001);
+  EXPECT_EQ(book.complete(), 15);
+}
+
+TEST(SnapshotBook, CountsNothingThatAnEarlierStartTook) {
+  SnapshotBook book(1, 50, 10);
+  book.taken(0, 50, 0.5);
+  book.taken(0, -1, 0.0);
+  EXPECT_EQ(book.complete(), -1);
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

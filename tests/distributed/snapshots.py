@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs that are killed whole go on from the snapshots in memory, on any number of workers, to the same digest.
+
+    GANGWAY_BIN=build/release/bin snapshots.py [unittest arguments]
+"""
+import os
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from train_command import EXAMPLES, GANGWAY, Trainings, descendants, environment
+
+JOB = [EXAMPLES / "ring8.yaml", "training.microbatches=6", "training.batch=96", "training.kimg=60", "output.tick_kimg=2",
+       "output.pictures_kimg=0", "checkpoint.snapshot_steps=7"]
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class Snapshots(Trainings):
+    def start_and_kill(self, *words, after="\ntick 3 "):
+        """Starts a command, and kills all of its processes, launcher and ranks, once it has said `after`."""
+        said = self.folder / "killed"
+        with open(said, "w") as output:
+            process = subprocess.Popen([GANGWAY, *map(str, words)], cwd=self.folder, stdout=output, stderr=output,
+                                       env=environment())
+        end = time.monotonic() + self.deadline
+        while after not in said.read_text():
+            self.assertIsNone(process.poll(), said.read_text())
+            self.assertLess(time.monotonic(), end, said.read_text())
+            time.sleep(0.01)
+        for pid in descendants(process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it has ended by itself
+        process.wait()
+        return said.read_text()
+
+    def slots(self):
+        """Files of snapshots of runs in this test's folder."""
+        return [file for file in SHARED_MEMORY.glob("gangway.snap-*") if str(self.folder).encode() in file.read_bytes()[:65536]]
+
+    def whole(self, *more):
+        self.train(*JOB, *more, run="whole", workers=1)
+        return self.digest("whole")
+
+    def test_all_killed_at_once_go_on_from_memory_on_other_workers(self):
+        whole = self.whole("checkpoint.every_kimg=0")
+        run = ["run", *JOB, "checkpoint.every_kimg=0", "--run", "killed"]
+        self.start_and_kill(*run, "-n", 3)
+        self.assertTrue(self.slots())
+        said = self.start_and_kill(*run, "-n", 2, after="\ntick 12 ")
+        self.assertIn("resume snapshot of step", said)
+        code, out, err = self.call(GANGWAY, *run, "-n", 2)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("resume snapshot of step", out)
+        self.assertEqual(self.digest("killed"), whole)
+        self.assertEqual(self.slots(), [], "snapshots are left behind by a run that ended well")
+
+    def test_without_the_memory_the_last_checkpoint_is_taken(self):
+        whole = self.whole("checkpoint.every_kimg=4")
+        run = ["run", *JOB, "checkpoint.every_kimg=4", "--run", "killed", "-n", 2]
+        self.start_and_kill(*run, after="ckpt   step-")
+        for file in self.slots():
+            file.unlink()
+        code, out, err = self.call(GANGWAY, *run)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("resume step-", out)
+        self.assertNotIn("resume snapshot", out)
+        self.assertEqual(self.digest("killed"), whole)
+
+    def test_a_damaged_snapshot_is_named_and_not_used(self):
+        whole = self.whole("checkpoint.every_kimg=0")
+        run = ["run", *JOB, "checkpoint.every_kimg=0", "--run", "killed", "-n", 2]
+        self.start_and_kill(*run)
+        for file in self.slots():
+            if "-w0001-" in file.name:
+                with open(file, "r+b") as slot:
+                    slot.seek(-4096 * 4, os.SEEK_END)
+                    slot.write(b"damage")
+        code, out, err = self.call(GANGWAY, *run)
+        self.assertEqual(code, 0, out + err)
+        self.assertNotIn("resume snapshot", out)
+        self.assertEqual(self.digest("killed"), whole)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Writes snapshots to disk behind the training: a thread of its own that waits for the snapshot of a
+// wanted step, writes and syncs this worker's file, and reports it. Training never waits for it, but
+// at its end.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "checkpoint/directory.hpp"
+#include "checkpoint/snapshot_memory.hpp"
+#include "comm/deadline.hpp"
+#include "worker/coordinator_link.hpp"
+
+namespace gangway::worker {
+
+class CheckpointWriter {
+ public:
+  struct Setup {
+    checkpoint::FileIdentity identity;  ///< but for the step
+    checkpoint::SnapshotMemory& memory;
+    std::function<void(const CheckpointPartInfo&)> report;  ///< writer's thread
+  };
+  explicit CheckpointWriter(Setup setup);
+  /// Ends after the file in hand; what was not begun is dropped.
+  ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  /// The snapshot of `step`, which is still to be taken, is to be written into `directory`. Compute
+  /// thread.
+  void want(std::int64_t step, const std::string& directory);
+  /// The snapshot of `step` is whole, or there was no room for it. The thread that took it; right
+  /// then, so that no later one can overwrite it.
+  void snapshot_ended(std::int64_t step, bool taken);
+  /// Waits until everything wanted is written and reported. Compute thread.
+  /// @return whether it is, within the deadline
+  [[nodiscard]] bool wait_idle(const comm::Deadline& deadline);
+
+ private:
+  struct Wanted {
+    std::int64_t step = 0;
+    std::string directory;
+  };
+  void run(const std::stop_token& stop);
+  [[nodiscard]] CheckpointPartInfo write(const Wanted& wanted,
+                                         const checkpoint::PinnedSnapshot& snapshot) const;
+
+  Setup setup_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable_any changed_;
+  std::deque<Wanted> wanted_;                             // whose snapshot is not there yet
+  std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_;
+  bool is_writing_ = false;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace gangway::worker

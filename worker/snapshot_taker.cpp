@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "worker/snapshot_taker.hpp"
+
+#include <bit>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "job/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An infinity or a NaN has all bits of its exponent set.
+bool all_finite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7F800000U;
+  std::uint32_t bad = 0;
+  for (const float value : values) {
+    bad |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
+  }
+  return bad == 0;
+}
+
+}  // namespace
+
+std::vector<checkpoint::SnapshotPiece> snapshot_pieces(std::span<NetworkState* const> networks,
+                                                       int worker, int num_workers) {
+  std::vector<checkpoint::SnapshotPiece> pieces;
+  for (const OwnedPiece& piece : owned_pieces(networks, worker)) {
+    pieces.push_back(piece.stored);
+  }
+  if (worker == num_workers - 1) {
+    for (NetworkState* network : networks) {
+      pieces.push_back({.name = updates_name(*network),
+                        .type = checkpoint::ElementType::kI64,
+                        .shape = {1},
+                        .begin = 0,
+                        .end = 1});
+    }
+  }
+  return pieces;
+}
+
+SnapshotTaker::SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory)
+    : setup_(std::move(setup)),
+      memory_(memory),
+      pieces_(owned_pieces(setup_.networks, setup_.worker)),
+      updates_(setup_.networks.size()) {
+  for (const OwnedPiece& piece : pieces_) {
+    total_ += piece.range.size();
+  }
+}
+
+void SnapshotTaker::begin(std::int64_t step) {
+  step_ = step;
+  copied_ = 0;
+  spent_ = 0.0;
+  has_room_ = memory_.begin({.step = step, .epoch = setup_.epoch});
+  if (!has_room_ && setup_.on_end) {
+    setup_.on_end(step, false);
+  }
+}
+
+void SnapshotTaker::copy(std::size_t network, comm::ElementRange range, std::int64_t step,
+                         std::int64_t updates) {
+  const auto start = Clock::now();
+  if (step != step_) {
+    begin(step);
+  }
+  if (!has_room_) {
+    return;
+  }
+  updates_[network] = updates;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    if (pieces_[i].network == network) {
+      copy_piece(i, comm::intersect(pieces_[i].range, range));
+    }
+  }
+  spent_ += std::chrono::duration<double>(Clock::now() - start).count();
+  finish_if_whole();
+}
+
+void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
+  if (range.empty()) {
+    return;
+  }
+  const OwnedPiece& piece = pieces_[index];
+  const std::span<const float> values = piece.arena->range(range);
+  if (!all_finite(values)) {
+    throw DivergedError(
+        fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
+                    "(clip_norm) or add a penalty, and go on from the last checkpoint",
+                    step_, piece.stored.name));
+  }
+  memory_.copy(index, std::as_bytes(values));
+  copied_ += range.size();
+}
+
+void SnapshotTaker::finish_if_whole() {
+  if (copied_ != total_) {
+    return;
+  }
+  if (setup_.worker == setup_.num_workers - 1) {
+    for (std::size_t i = 0; i < updates_.size(); ++i) {
+      memory_.copy(pieces_.size() + i, std::as_bytes(std::span(&updates_[i], 1)));
+    }
+  }
+  memory_.complete();
+  has_room_ = false;  // until the next begins
+  seconds_.store(spent_, std::memory_order_relaxed);
+  newest_.store(step_, std::memory_order_release);
+  if (setup_.on_end) {
+    setup_.on_end(step_, true);
+  }
+}
+
+void SnapshotTaker::copy_all(std::int64_t step) {
+  const auto start = Clock::now();
+  begin(step);
+  if (!has_room_) {
+    return;
+  }
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    copy_piece(i, pieces_[i].range);
+  }
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    updates_[i] = setup_.networks[i]->updates;
+  }
+  spent_ = std::chrono::duration<double>(Clock::now() - start).count();
+  finish_if_whole();
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state_keeper.hpp"
+
+#include <fmt/format.h>
+
+#include "checkpoint/snapshot_files.hpp"
+#include "job/errors.hpp"
+#include "job/fingerprint.hpp"
+#include "worker/state_loader.hpp"
+#include "worker/state_source.hpp"
+
+namespace gangway::worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One that all workers have, one that some have, one to fill.
+constexpr int kSlots = 3;
+/// A save at the end may find a slow disk, and it is the last chance.
+constexpr int kTimeoutsToWrite = 10;
+
+}  // namespace
+
+StateKeeper::StateKeeper(Setup setup) : setup_(std::move(setup)) {
+  load();
+  const int worker = setup_.transport.worker();
+  const int num_workers = setup_.transport.num_workers();
+  const fs::path run = setup_.welcome.run_directory;
+  std::vector<checkpoint::SnapshotPiece> pieces =
+      snapshot_pieces(setup_.networks, worker, num_workers);
+  std::size_t bytes = 0;
+  for (const checkpoint::SnapshotPiece& piece : pieces) {
+    bytes += piece.bytes();
+  }
+  const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
+      bytes * kSlots * static_cast<std::size_t>(setup_.workers_on_machine), setup_.shared_memory,
+      run / checkpoint::kSnapshotsFolder);
+  if (!folder.reason.empty() && setup_.say) {
+    setup_.say("snapshots lie in " + folder.path.string() + ": " + folder.reason);
+  }
+  memory_.emplace(checkpoint::SnapshotPlace{.folder = folder.path,
+                                            .run_directory = run,
+                                            .job_fingerprint = job_fingerprint(setup_.job),
+                                            .worker = worker,
+                                            .num_workers = num_workers},
+                  std::move(pieces), kSlots);
+  writer_.emplace(CheckpointWriter::Setup{
+      .identity = {.epoch = setup_.transport.epoch(), .worker = worker, .num_workers = num_workers},
+      .memory = *memory_,
+      .report = setup_.report});
+  taker_.emplace(
+      SnapshotTaker::Setup{.networks = setup_.networks,
+                           .worker = worker,
+                           .num_workers = num_workers,
+                           .epoch = setup_.transport.epoch(),
+                           .on_end = [this](std::int64_t step,
+                                            bool taken) { writer_->snapshot_ended(step, taken); }},
+      *memory_);
+}
+
+void StateKeeper::load() {
+  const WelcomeInfo& welcome = setup_.welcome;
+  const StateLoad load{setup_.networks, setup_.transport, setup_.lane, setup_.timeout};
+  if (welcome.resume_snapshot) {
+    const fs::path run = welcome.run_directory;
+    auto snapshot = checkpoint::newest_complete(
+        checkpoint::snapshot_folders(run), checkpoint::snapshot_key(run, job_fingerprint(setup_.job)),
+        setup_.say ? setup_.say : [](const std::string&) {});
+    if (!snapshot || snapshot->moment.step != welcome.start_step) {
+      throw CheckpointError(
+          fmt::format("the snapshot of step {} is gone from this host's memory: the same command "
+                      "goes on from the last checkpoint",
+                      welcome.start_step));
+    }
+    has_old_layout_ = snapshot->num_workers != setup_.transport.num_workers();
+    SnapshotSource source(std::move(*snapshot));
+    load_state(source, load);
+  } else if (!welcome.resume_directory.empty()) {
+    CheckpointSource source(welcome.resume_directory);
+    load_state(source, load);
+  }
+}
+
+void StateKeeper::write_behind(std::int64_t step, const std::string& directory) {
+  writer_->want(step, directory);
+}
+
+void StateKeeper::take_now(std::int64_t step) {
+  setup_.lane.wait(setup_.lane.submit([this, step] { taker_->copy_all(step); }));
+}
+
+void StateKeeper::protect(std::int64_t step) {
+  if (step < 0) {
+    return;
+  }
+  memory_->protect(step);
+  if (std::exchange(has_old_layout_, false)) {
+    const fs::path run = setup_.welcome.run_directory;
+    (void)checkpoint::remove_snapshots(
+        checkpoint::snapshot_folders(run),
+        checkpoint::snapshot_key(run, job_fingerprint(setup_.job)));
+  }
+}
+
+void StateKeeper::finish_writing() {
+  const comm::Deadline deadline(kTimeoutsToWrite * setup_.timeout);
+  if (!writer_->wait_idle(deadline)) {
+    throw EnvironmentError(
+        fmt::format("a checkpoint could not be written within {:.0f} s: look at the disk of {}",
+                    deadline.allowed_seconds(), setup_.welcome.run_directory));
+  }
+}
+
+}  // namespace gangway::worker

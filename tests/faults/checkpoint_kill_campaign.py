@@ -4,7 +4,7 @@
 
 After each kill the newest valid checkpoint must load, hold one step's values in full, be at least as new as the last one
 whose commit was announced, and at most one newer (its rename was done, its announcement was not). No checkpoint may have
-been passed over as damaged. Prints one line of totals; exit code 1 at the first breach.
+been passed over as damaged. Prints one line of totals, also after Ctrl-C; exit code 1 at the first breach.
 """
 
 import argparse
@@ -83,21 +83,26 @@ def main() -> None:
     began = time.monotonic()
     known = saves = 0
     phases: dict[str, int] = {}
+    done = 0
     try:
-        for kill in range(arguments.kills):
+        while done < arguments.kills:
             output = run_and_kill(arguments.writer, directory, moments.uniform(0.0, 0.06))
             begun, committed = last_numbers(output)
-            phases[phase_of(directory)] = phases.get(phase_of(directory), 0) + 1
+            phase = phase_of(directory)
             found = check(arguments.writer, directory)
             floor = max(known, committed)
             if not floor <= found <= max(floor, begun):
-                sys.exit(f"kill {kill}, seed {seed}: step {found} loads, {committed} was committed, {begun} begun, {known} before")
+                sys.exit(f"kill {done}, seed {seed}: step {found} loads, {committed} was committed, {begun} begun, {known} before")
             saves += found - known
             known = found
+            phases[phase] = phases.get(phase, 0) + 1
+            done += 1
+    except KeyboardInterrupt:
+        print(f"stopped before {arguments.kills}")
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     where = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items(), key=lambda item: -item[1]))
-    print(f"{arguments.kills} kills, {saves} checkpoints, 0 unreadable, 0 mixed; killed {where}; "
+    print(f"{done} kills, {saves} checkpoints, 0 unreadable, 0 mixed; killed {where}; "
           f"seed {seed}, {time.monotonic() - began:.1f} s")
 
 

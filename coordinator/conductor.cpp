@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "coordinator/message_values.hpp"
+
 namespace gangway::coordinator {
 namespace {
 
@@ -20,40 +22,6 @@ constexpr std::chrono::milliseconds kOwnStall{1000};
 void append(Effects& effects, Effects more) {
   effects.insert(effects.end(), std::make_move_iterator(more.begin()),
                  std::make_move_iterator(more.end()));
-}
-
-StepProgress step_progress(int rank, const messages::Progress& message) {
-  StepProgress progress{.rank = rank,
-                        .step = message.step(),
-                        .losses = {},
-                        .compute_seconds = message.compute_seconds(),
-                        .exposed_seconds = message.exposed_seconds(),
-                        .data_seconds = message.data_seconds(),
-                        .resident_bytes = message.resident_bytes(),
-                        .sent_bytes = message.sent_bytes(),
-                        .exposures = {},
-                        .unfired = message.unfired(),
-                        .check_seconds = message.check_seconds()};
-  for (const auto& loss : message.losses()) {
-    progress.losses.push_back({loss.microbatch(), loss.generator(), loss.discriminator()});
-  }
-  for (const auto& exposure : message.exposures()) {
-    progress.exposures.push_back({.phase = exposure.phase(),
-                                  .name = exposure.name(),
-                                  .seconds = exposure.seconds(),
-                                  .by_bucket = {exposure.by_bucket().begin(),
-                                                exposure.by_bucket().end()},
-                                  .agrees = exposure.agrees()});
-  }
-  return progress;
-}
-
-CheckpointFile checkpoint_file(const messages::CheckpointPart& part) {
-  return {.worker = part.worker(),
-          .name = part.file(),
-          .bytes = part.bytes(),
-          .xxh3_128 = part.xxh3_128(),
-          .error = part.error()};
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state_keeper.hpp"
 
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "checkpoint/snapshot_files.hpp"
@@ -78,6 +81,14 @@ void StateKeeper::load() {
   } else if (!welcome.resume_directory.empty()) {
     CheckpointSource source(welcome.resume_directory);
     load_state(source, load);
+  } else {
+    const std::array<const NetworkSpec*, 2> specs{&setup_.job.generator, &setup_.job.discriminator};
+    for (std::size_t i = 0; i < setup_.networks.size(); ++i) {
+      if (!specs.at(i)->weights.empty()) {
+        load_initial_weights(setup_.networks[i]->network().name() + ".weights", specs.at(i)->weights,
+                             *setup_.networks[i], load);
+      }
+    }
   }
 }
 

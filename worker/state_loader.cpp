@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state_loader.hpp"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
+#include "checkpoint/weights_file.hpp"
 #include "comm/exchange_words.hpp"
 #include "comm/range_gather.hpp"
 #include "job/errors.hpp"
@@ -56,15 +59,41 @@ void load_own(StateSource& source, NetworkState& network, const OwnedPiece& piec
   read_in_order(source, require(source, name, stored.type, stored.shape), stored, piece.values());
 }
 
-}  // namespace
-
-void load_state(StateSource& source, const StateLoad& load) {
-  const int num_workers = load.transport.num_workers();
-  // The weights may be memory that the workers of a host share: nobody may still be putting initial
-  // values there.
+/// The weights may be memory that the workers of a host share: nobody may still be putting initial
+/// values there.
+void wait_for_all(const StateLoad& load) {
   load.lane.wait(load.lane.submit([&] {
     (void)comm::exchange_words(load.transport, 0, "the start of loading", load.timeout);
   }));
+}
+
+}  // namespace
+
+void load_initial_weights(const std::string& key, const std::filesystem::path& file,
+                          NetworkState& network, const StateLoad& load) {
+  const checkpoint::InitialWeights weights(key, file);
+  std::vector<checkpoint::WantedTensor> wanted;
+  for (const NetworkState::Place& place : network.places()) {
+    wanted.push_back({place.name, place.sizes});
+  }
+  weights.require(wanted);
+  wait_for_all(load);
+  const at::NoGradGuard no_grad;
+  for (const NetworkState::Place& place : network.places()) {
+    const at::Tensor values = at::empty(place.sizes, at::kFloat);
+    const std::span<const std::byte> bytes = weights.bytes(place.name);
+    std::memcpy(values.mutable_data_ptr(), bytes.data(), bytes.size());
+    NetworkState::view(network.weights().data(), place).copy_(values);
+    if (network.average() != nullptr) {
+      NetworkState::view(network.average()->data(), place).copy_(values);
+    }
+  }
+  network.store();
+}
+
+void load_state(StateSource& source, const StateLoad& load) {
+  const int num_workers = load.transport.num_workers();
+  wait_for_all(load);
   for (const OwnedPiece& piece : owned_pieces(load.networks, load.transport.worker())) {
     load_own(source, *load.networks[piece.network], piece);
   }

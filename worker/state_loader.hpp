@@ -5,7 +5,9 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <span>
+#include <string>
 
 #include "comm/lane.hpp"
 #include "comm/transport.hpp"
@@ -24,5 +26,11 @@ struct StateLoad {
 /// All workers call it with equal sources. @throws CheckpointError naming source and tensor;
 /// CommError naming a silent worker.
 void load_state(StateSource& source, const StateLoad& load);
+
+/// Fills one network of all workers with weights from a file, which its average begins with too. All
+/// workers call it, for networks without a history.
+/// @param key  of the job, for messages. @throws ConfigError naming key, file and tensor.
+void load_initial_weights(const std::string& key, const std::filesystem::path& file,
+                          NetworkState& network, const StateLoad& load);
 
 }  // namespace gangway::worker

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <torch/version.h>
@@ -196,7 +197,6 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
     trace_->begin();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const std::uint64_t sent_before = transport_.bytes_sent();
   const std::vector<pipeline::Instruction> schedule =
       pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step, job_.layout.overlap);
   operations_.begin_step(step, snapshot_follows ? &schedule : nullptr);
@@ -210,7 +210,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (trace_ && trace_->is_on()) {
     trace_->compute().add({begin, end, ComputeEvent::Kind::kStep, step});
   }
-  report(step + 1, std::chrono::duration<double>(end - begin).count(), sent_before);
+  report(step + 1, std::chrono::duration<double>(end - begin).count());
   if (trace_ && trace_->ends_at(step + 1)) {
     end_trace();
   }
@@ -227,7 +227,7 @@ void Training::end_trace() {
   }
 }
 
-void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before) {
+void Training::report(std::int64_t steps_done, double step_seconds) {
   ProgressInfo progress;
   progress.step = steps_done;
   progress.exposures = exposures();
@@ -241,7 +241,9 @@ void Training::report(std::int64_t steps_done, double step_seconds, std::uint64_
   progress.compute_seconds = std::max(0.0, step_seconds - progress.exposed_seconds -
                                                progress.data_seconds - progress.check_seconds);
   progress.resident_bytes = resident_bytes();
-  progress.sent_bytes = transport_.bytes_sent() - sent_before;
+  // What was sent between two steps counts for the next.
+  const std::uint64_t sent = transport_.bytes_sent();
+  progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.snapshot = keeper_.taker().newest();
   progress.snapshot_seconds = keeper_.taker().seconds();
   send_report();

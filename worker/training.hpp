@@ -56,7 +56,7 @@ class Training {
   void run_step(std::int64_t step, bool snapshot_follows);
   /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
-  void report(std::int64_t steps_done, double step_seconds, std::uint64_t sent_before);
+  void report(std::int64_t steps_done, double step_seconds);
   /// Sends the report that waits for its losses, if one does.
   void send_report();
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).
@@ -87,6 +87,7 @@ class Training {
     StepLosses losses;
   };
   std::optional<UnsentReport> unsent_;
+  std::uint64_t told_bytes_ = 0;  ///< sent, and reported
   SamplePictures pictures_;
 };
 

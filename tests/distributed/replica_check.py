@@ -26,16 +26,21 @@ NEEDLE = 256  # floats that no other memory holds
 
 
 def tensor_bytes(run):
-    """The tensor of a run's only checkpoint (safetensors)."""
+    """The tensor of a run's only checkpoint (safetensors, in pieces: NAME@FIRST_ELEMENT)."""
+    pieces = {}
     for file in sorted(Path(run).glob("checkpoints/*/*.safetensors")):
         with open(file, "rb") as stored:
             header_size = struct.unpack("<Q", stored.read(8))[0]
             header = json.loads(stored.read(header_size))
-            if TENSOR in header:
-                begin, end = header[TENSOR]["data_offsets"]
-                stored.seek(8 + header_size + begin)
-                return stored.read(end - begin)
-    raise AssertionError(f"no file of {run} has {TENSOR}")
+            for name in header:
+                tensor, _, first = name.partition("@")
+                if tensor == TENSOR:
+                    begin, end = header[name]["data_offsets"]
+                    stored.seek(8 + header_size + begin)
+                    pieces[int(first or 0)] = stored.read(end - begin)
+    if not pieces:
+        raise AssertionError(f"no file of {run} has {TENSOR}")
+    return b"".join(pieces[first] for first in sorted(pieces))
 
 
 def workers_in(folder):

@@ -17,8 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One that all workers have, one that some have, one to fill.
-constexpr int kSlots = 3;
+/// One that all workers have, one that some have, one to fill; where snapshots are taken for
+/// checkpoints alone, one to write from and one to fill.
+int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
+
 /// A save at the end may find a slow disk, and it is the last chance.
 constexpr int kTimeoutsToWrite = 10;
 
@@ -36,17 +38,23 @@ StateKeeper::StateKeeper(Setup setup) : setup_(std::move(setup)) {
     bytes += piece.bytes();
   }
   const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
-      bytes * kSlots * static_cast<std::size_t>(setup_.workers_on_machine), setup_.shared_memory,
-      run / checkpoint::kSnapshotsFolder);
+      bytes * static_cast<std::size_t>(num_slots(setup_.job) * setup_.workers_on_machine),
+      setup_.shared_memory, run / checkpoint::kSnapshotsFolder);
   if (!folder.reason.empty() && setup_.say) {
     setup_.say("snapshots lie in " + folder.path.string() + ": " + folder.reason);
+  }
+  if (!setup_.welcome.resume_snapshot) {
+    remove_old();  // of another past than the one that begins here
   }
   memory_.emplace(checkpoint::SnapshotPlace{.folder = folder.path,
                                             .run_directory = run,
                                             .job_fingerprint = job_fingerprint(setup_.job),
                                             .worker = worker,
                                             .num_workers = num_workers},
-                  std::move(pieces), kSlots);
+                  std::move(pieces), num_slots(setup_.job));
+  if (setup_.welcome.resume_snapshot) {
+    memory_->protect(setup_.welcome.start_step);  // taken over, where the layout is the same
+  }
   writer_.emplace(CheckpointWriter::Setup{
       .identity = {.epoch = setup_.transport.epoch(), .worker = worker, .num_workers = num_workers},
       .memory = *memory_,
@@ -106,11 +114,14 @@ void StateKeeper::protect(std::int64_t step) {
   }
   memory_->protect(step);
   if (std::exchange(has_old_layout_, false)) {
-    const fs::path run = setup_.welcome.run_directory;
-    (void)checkpoint::remove_snapshots(
-        checkpoint::snapshot_folders(run),
-        checkpoint::snapshot_key(run, job_fingerprint(setup_.job)));
+    remove_old();
   }
+}
+
+void StateKeeper::remove_old() const {
+  const fs::path run = setup_.welcome.run_directory;
+  (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
+                                     checkpoint::snapshot_key(run, job_fingerprint(setup_.job)));
 }
 
 void StateKeeper::finish_writing() {

@@ -54,6 +54,8 @@ class StateKeeper {
 
  private:
   void load();
+  /// Removes the run's snapshots whose processes are gone.
+  void remove_old() const;
 
   Setup setup_;
   std::optional<checkpoint::SnapshotMemory> memory_;

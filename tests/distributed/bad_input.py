@@ -100,6 +100,15 @@ class Data(BadInput):
         self.refuse_images("train-images-idx3-ubyte")
 
 
+class Device(BadInput):
+    @unittest.skipIf(Path("/dev/nvidia0").exists(), "there is a GPU")
+    def test_a_job_for_gpus_without_one_is_6(self):
+        self.refuse(6, "-n", 2, "numerics.device=cuda", says=["numerics.device: cuda", "no GPU", "numerics.device=cpu"])
+
+    def test_a_transport_that_gpus_do_not_use_is_2(self):
+        self.refuse(2, "-n", 2, "numerics.device=cuda", "layout.transport=shm", says=["layout.transport", "nccl"])
+
+
 class Disk(BadInput):
     def test_a_run_directory_that_cannot_be_written_is_6(self):
         (self.folder / "runs").write_text("a file where the folder of the runs should be")

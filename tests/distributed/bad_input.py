@@ -9,6 +9,7 @@ import os
 import struct
 import subprocess
 import unittest
+from pathlib import Path
 
 from train_command import EXAMPLES, GANGWAY, Trainings
 

@@ -144,6 +144,7 @@ ReadyInfo Training::ready_info() const {
 
 void Training::run() {
   LeaseInfo lease = link_.next_lease(kLeaseDeadline);
+  told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   // Only now: a lease says that all are there, and the picture is made by all.
   if (start_step_ == 0) {
     write_pictures(0);
@@ -241,7 +242,7 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
   progress.compute_seconds = std::max(0.0, step_seconds - progress.exposed_seconds -
                                                progress.data_seconds - progress.check_seconds);
   progress.resident_bytes = resident_bytes();
-  // What was sent between two steps counts for the next.
+  // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.snapshot = keeper_.taker().newest();
@@ -284,6 +285,7 @@ std::vector<PhaseExposureInfo> Training::exposures() {
 }
 
 void Training::write_pictures(std::int64_t steps_done) {
+  const std::uint64_t sent_before = transport_.bytes_sent();
   if (steps_done == 0 && transport_.worker() == 0) {
     pictures_.write_reals();
   }
@@ -291,6 +293,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (pictures_.write_fakes(file)) {
     link_.picture(steps_done, file);
   }
+  told_bytes_ += transport_.bytes_sent() - sent_before;  // of no step either
 }
 
 }  // namespace gangway::worker

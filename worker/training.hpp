@@ -87,7 +87,7 @@ class Training {
     StepLosses losses;
   };
   std::optional<UnsentReport> unsent_;
-  std::uint64_t told_bytes_ = 0;  ///< sent, and reported
+  std::uint64_t told_bytes_ = 0;  ///< sent, and reported or not to be
   SamplePictures pictures_;
 };
 

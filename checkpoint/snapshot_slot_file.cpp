@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -58,6 +60,17 @@ FileDescriptor open_existing(const fs::path& path, int mode) {
   return FileDescriptor(::open(path.c_str(), mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
+/// Another start on this host that looks for what to remove holds each file for a moment.
+bool claim_with_patience(const FileDescriptor& file) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    if (claim(file)) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 }  // namespace
 
 SlotFile::SlotFile(fs::path path, const SlotHeader& header, std::span<const std::byte> table)
@@ -80,7 +93,7 @@ bool SlotFile::take_over(const SlotHeader& header, std::span<const std::byte> ta
     }
     fail(path_, "opened", errno);
   }
-  if (!claim(file_)) {
+  if (!claim_with_patience(file_)) {
     throw EnvironmentError(fmt::format(
         "{}: in use by a living process: end the run that was started before", path_.string()));
   }

@@ -36,7 +36,7 @@ at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape, at::Device 
       out[group * 4 + lane] = four[lane];
     }
   }
-  return result.to(device);
+  return result.to(device, /*non_blocking=*/true);
 }
 
 at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape, at::Device device) {
@@ -49,7 +49,7 @@ at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape, at::Device
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     out[i] = random.uniform(static_cast<std::uint64_t>(i));
   }
-  return result.to(device);
+  return result.to(device, /*non_blocking=*/true);
 }
 
 at::Tensor keyed_labels(const RandomKey& key, std::int64_t count, int classes, at::Device device) {
@@ -59,7 +59,7 @@ at::Tensor keyed_labels(const RandomKey& key, std::int64_t count, int classes, a
   for (std::int64_t i = 0; i < count; ++i) {
     out[i] = random.below(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(classes));
   }
-  return result.to(device);
+  return result.to(device, /*non_blocking=*/true);
 }
 
 }  // namespace gangway::gan

@@ -42,6 +42,12 @@ data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
       };
 }
 
+/// `values` where they are wanted. A device takes them from pinned memory in the order of its stream:
+/// from any other memory the host would wait until all that lies on the stream is done.
+at::Tensor placed(const at::Tensor& values, at::Device device) {
+  return device.is_cpu() ? values : values.pin_memory().to(device, /*non_blocking=*/true);
+}
+
 }  // namespace
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
@@ -83,12 +89,14 @@ const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch
         fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
                     request.step, request.microbatch, step, microbatch));
   }
-  // To a device: the copy has left the host's memory when it returns, as that is not pinned.
-  at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat).to(device_);
+  at::Tensor images =
+      placed(at::from_blob(held.memory.images.data(), shape_, at::kFloat), device_);
   if (job_.numerics.memory_format == MemoryFormat::kChannelsLast && images.dim() == 4) {
     images = images.contiguous(at::MemoryFormat::ChannelsLast);
   }
-  held.batch = {images, at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong).to(device_)};
+  held.batch = {
+      images,
+      placed(at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong), device_)};
   held.filled = true;
   return held.batch;
 }

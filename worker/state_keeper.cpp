@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/snapshot_files.hpp"
+#include "comm/exchange_words.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
 #include "worker/state_loader.hpp"
@@ -45,6 +46,11 @@ StateKeeper::StateKeeper(Setup setup) : setup_(std::move(setup)) {
   }
   if (!setup_.welcome.resume_snapshot) {
     remove_old();  // of another past than the one that begins here
+    // Who looks for what to remove holds each file for a moment: nobody makes one yet.
+    setup_.lane.wait(setup_.lane.submit([this] {
+      (void)comm::exchange_words(setup_.transport, 0, "the removal of old snapshots",
+                                 setup_.timeout);
+    }));
   }
   memory_.emplace(checkpoint::SnapshotPlace{.folder = folder.path,
                                             .run_directory = run,

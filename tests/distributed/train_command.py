@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PROGRAMS = Path(os.environ["GANGWAY_BIN"])
+PROGRAMS = Path(os.environ["GANGWAY_BIN"]).resolve()
 GANGWAY = str(PROGRAMS / "gangway")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEADLINE = 120  # seconds; a hang is a failure

@@ -5,17 +5,14 @@
     GANGWAY_BIN=build/release/bin snapshots.py [unittest arguments]
 """
 import os
-import signal
 import subprocess
 import time
 import unittest
-from pathlib import Path
 
-from train_command import EXAMPLES, GANGWAY, Trainings, descendants, environment
+from train_command import EXAMPLES, GANGWAY, Trainings, environment, kill_all, snapshot_files
 
 JOB = [EXAMPLES / "ring8.yaml", "training.microbatches=6", "training.batch=96", "training.kimg=60", "output.tick_kimg=2",
        "output.pictures_kimg=0", "checkpoint.snapshot_steps=7"]
-SHARED_MEMORY = Path("/dev/shm")
 
 
 class Snapshots(Trainings):
@@ -30,17 +27,11 @@ class Snapshots(Trainings):
             self.assertIsNone(process.poll(), said.read_text())
             self.assertLess(time.monotonic(), end, said.read_text())
             time.sleep(0.01)
-        for pid in descendants(process.pid):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it has ended by itself
-        process.wait()
+        kill_all(process)
         return said.read_text()
 
     def slots(self):
-        """Files of snapshots of runs in this test's folder."""
-        return [file for file in SHARED_MEMORY.glob("gangway.snap-*") if str(self.folder).encode() in file.read_bytes()[:65536]]
+        return snapshot_files(self.folder)
 
     def whole(self, *more):
         self.train(*JOB, *more, run="whole", workers=1)

@@ -4,16 +4,14 @@
 
     GANGWAY_BIN=build/release/bin train_and_digest.py [unittest arguments]
 """
-import os
 import random
 import re
-import signal
 import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from train_command import EXAMPLES, GANGWAY, Trainings, descendants, environment
+from train_command import EXAMPLES, GANGWAY, Trainings, environment, kill_all
 
 CLOTHES = EXAMPLES / "fashion-mnist.yaml"
 SMALL = ["model.width=16", "training.microbatches=4", "output.pictures_kimg=0"]
@@ -59,9 +57,7 @@ class Killing(Trainings):
             self.assertLess(time.monotonic(), end, "no checkpoint came")
             time.sleep(0.02)
         time.sleep(random.uniform(0.0, 0.4))  # the moment is what varies
-        for pid in descendants(process.pid):
-            os.kill(pid, signal.SIGKILL)
-        process.wait()
+        kill_all(process)
 
 
 class Resume(Killing):

@@ -2,6 +2,7 @@
 """The gangway command with real workers, as the tests of this folder call it."""
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -33,6 +34,21 @@ def descendants(pid):
     for ancestor in found:
         found += [child for child, parent in parents.items() if parent == ancestor]
     return found
+
+
+def kill_all(process):
+    """SIGKILL for a started command and everything below it, launcher and ranks."""
+    for pid in descendants(process.pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended by itself
+    process.wait()
+
+
+def snapshot_files(folder):
+    """Files in shared memory with snapshots of runs in `folder`."""
+    return [file for file in Path("/dev/shm").glob("gangway.snap-*") if str(folder).encode() in file.read_bytes()[:65536]]
 
 
 class Trainings(unittest.TestCase):

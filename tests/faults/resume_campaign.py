@@ -7,9 +7,7 @@ be that of a run that nobody disturbed.
 
 A triple is (workers, moment of the kill, workers). Every other one loses the snapshots in memory as well.
 """
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
-from train_command import EXAMPLES, GANGWAY, descendants, environment  # noqa: E402
+from train_command import EXAMPLES, GANGWAY, environment, kill_all, snapshot_files  # noqa: E402
 
 DEADLINE = 120  # seconds a run
 JOBS = {
@@ -57,18 +55,12 @@ class Campaign:
             time.sleep(0.005)
         time.sleep(self.random.uniform(0.0, 0.8))
         is_over = process.poll() is not None
-        for pid in descendants(process.pid):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it has ended by itself
-        process.wait()
+        kill_all(process)
         return not is_over
 
     def wipe_memory(self):
-        for file in Path("/dev/shm").glob("gangway.snap-*"):
-            if str(self.folder).encode() in file.read_bytes()[:65536]:
-                file.unlink()
+        for file in snapshot_files(self.folder):
+            file.unlink()
 
     def triple(self, number):
         job = self.random.choice(list(JOBS))

@@ -165,8 +165,13 @@ bool is_reapable(const fs::path& file) {
 
 }  // namespace
 
-std::vector<fs::path> snapshot_folders(const fs::path& run_directory) {
-  return {kSharedMemoryFolder, run_directory / kSnapshotsFolder};
+std::vector<fs::path> snapshot_folders(const fs::path& run_directory,
+                                       const fs::path& shared_memory) {
+  std::vector<fs::path> folders{shared_memory};
+  if (shared_memory != run_directory / kSnapshotsFolder) {  // tests have the two in one
+    folders.push_back(run_directory / kSnapshotsFolder);
+  }
+  return folders;
 }
 
 std::vector<SnapshotEntry> find_snapshots(std::span<const fs::path> folders,

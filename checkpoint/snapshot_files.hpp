@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "checkpoint/snapshot_memory.hpp"
+#include "job/shared_segment.hpp"
 
 namespace gangway::checkpoint {
 
@@ -26,7 +27,8 @@ inline constexpr std::string_view kSnapshotsFolder = "snapshots";
 
 /// Shared memory and the run's own folder: where the snapshots of a run may lie.
 [[nodiscard]] std::vector<std::filesystem::path> snapshot_folders(
-    const std::filesystem::path& run_directory);
+    const std::filesystem::path& run_directory,
+    const std::filesystem::path& shared_memory = kSharedMemoryFolder);
 
 /// A slot that claims to be whole; its header is sound, its data were not read.
 struct SnapshotEntry {

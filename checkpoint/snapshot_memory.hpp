@@ -43,6 +43,9 @@ struct PieceHash {
   [[nodiscard]] std::string hex() const;
 };
 
+/// XXH3-128.
+[[nodiscard]] PieceHash hash_bytes(std::span<const std::byte> bytes);
+
 /// Sixteen hexadecimal digits of the run directory's real path and the job's fingerprint: what
 /// belongs to one run on a host.
 [[nodiscard]] std::string snapshot_key(const std::filesystem::path& run_directory,

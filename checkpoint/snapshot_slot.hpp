@@ -60,8 +60,6 @@ static_assert(sizeof(SlotHeader) == 128 && sizeof(SlotHeader) < kSlotPage);
 [[nodiscard]] std::string key_of(const std::string& real_run_directory,
                                  const std::string& job_fingerprint);
 
-[[nodiscard]] PieceHash hash_bytes(std::span<const std::byte> bytes);
-
 /// Where everything of a slot lies.
 struct SlotLayout {
   std::size_t hashes_offset = 0;

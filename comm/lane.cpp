@@ -42,6 +42,17 @@ void Lane::detach(Exchange& exchange) noexcept {
   }
 }
 
+void Lane::attach(Background& background) {
+  wait(submit([this, &background] { background_ = &background; }));
+}
+
+void Lane::detach(Background& /*background*/) noexcept {
+  try {
+    wait(submit([this] { background_ = nullptr; }));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): as above
+  }
+}
+
 void Lane::listen_to(const HostGroup* host, Core core) {
   wait(submit([this, host, core] {
     host_ = host;
@@ -131,6 +142,12 @@ bool Lane::advance_exchanges() {
     for (Exchange* exchange : exchanges_) {
       moved = exchange->advance() || moved;
     }
+    if (background_ != nullptr) {
+      const bool is_quiet = std::ranges::none_of(exchanges_, [](const Exchange* exchange) {
+        return exchange->needs() > Exchange::Need::kCompute;
+      });
+      moved = background_->advance(is_quiet) || moved;
+    }
   });
   return moved;
 }
@@ -171,6 +188,7 @@ void Lane::attempt(const Body& body) {
       failure_ = std::current_exception();
     }
     exchanges_.clear();
+    background_ = nullptr;
     finished_changed_.notify_all();
   }
 }

@@ -40,6 +40,15 @@ class Exchange {
   virtual bool advance() = 0;
 };
 
+/// Something that goes on where the exchanges leave room for it. Lane thread.
+class Background {
+ public:
+  virtual ~Background() = default;
+  /// Does what can be done now. True if that was something. @throws CommError
+  /// @param is_quiet  no exchange waits for anybody: messages are in nobody's way
+  virtual bool advance(bool is_quiet) = 0;
+};
+
 class Lane {
  public:
   using Task = std::function<void()>;
@@ -59,6 +68,9 @@ class Lane {
   void attach(Exchange& exchange);
   /// Returns when the lane has let go of `exchange`.
   void detach(Exchange& exchange) noexcept;
+  /// The same for what goes on behind the exchanges. There is one at most.
+  void attach(Background& background);
+  void detach(Background& background) noexcept;
   /// From now on the bell of `host` wakes the lane where an exchange needs its workers. `host`
   /// outlives the lane, or is replaced by null.
   void listen_to(const HostGroup* host, Core core);
@@ -89,7 +101,8 @@ class Lane {
   Task pump_;
   std::chrono::microseconds idle_period_;
   std::atomic<bool> compute_waits_ = false;
-  std::vector<Exchange*> exchanges_;  // lane thread only, as are the two below
+  std::vector<Exchange*> exchanges_;  // lane thread only, as are the three below
+  Background* background_ = nullptr;
   const HostGroup* host_ = nullptr;
   Core core_ = Core::kShared;
   std::mutex mutex_;  // guards the seven below

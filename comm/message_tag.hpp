@@ -15,7 +15,8 @@ enum class MessageKind : std::uint8_t {
   kGather = 3,
   kBarrier = 4,
   kClock = 5,
-  kCheck = 6
+  kCheck = 6,
+  kState = 7
 };
 
 /// Messages of equal tag between two ranks arrive in the order they were sent.

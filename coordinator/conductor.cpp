@@ -29,12 +29,13 @@ void append(Effects& effects, Effects more) {
 Conductor::Conductor(ConductorSettings settings, TimePoint start)
     : settings_(std::move(settings)),
       membership_(settings_.num_workers, start, settings_.limits),
+      start_(settings_.num_workers),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
       saves_(settings_.save_interval),
-      snapshots_(settings_.num_workers, settings_.leases.start_step, settings_.snapshot_steps),
+      snapshots_(settings_.num_workers, 0, settings_.snapshot_steps),
       ticks_(settings_.ticks),
-      watch_(settings_.num_workers, settings_.leases.start_step, settings_.progress_floor),
+      watch_(settings_.num_workers, 0, settings_.progress_floor),
       last_clock_(start) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
@@ -46,6 +47,10 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
     switch (envelope.body_case()) {
       case messages::Envelope::kHello:
         return on_hello(rank, envelope.hello());
+      case messages::Envelope::kInventory:
+        return on_inventory(rank, envelope.inventory());
+      case messages::Envelope::kUnloadable:
+        return on_unloadable(rank, envelope.unloadable());
       case messages::Envelope::kReady:
         return on_ready(rank, envelope.ready(), now);
       case messages::Envelope::kProgress:
@@ -84,6 +89,55 @@ Effects Conductor::on_hello(int rank, const messages::Hello& hello) {
   return {std::move(send)};
 }
 
+Effects Conductor::on_inventory(int rank, const messages::Inventory& inventory) {
+  if (!start_.add(rank - 1, inventory)) {
+    return {};
+  }
+  return {ChooseBeginning{.inventory = start_.inventory(), .refused_checkpoint = {}}};
+}
+
+Effects Conductor::begin_with(const Beginning& beginning) {
+  settings_.leases.start_step = settings_.ticks.start_step = beginning.step;
+  settings_.leases.saved_step = settings_.ticks.checkpoint_step = beginning.saved_step;
+  settings_.ticks.first_index = beginning.first_tick;
+  settings_.ticks.earlier_seconds = beginning.earlier_seconds;
+  begin_line_ = beginning.line;
+  leases_ = LeaseBook(settings_.leases);
+  snapshots_ = SnapshotBook(settings_.num_workers, beginning.step, settings_.snapshot_steps);
+  ticks_ = TickAccounting(settings_.ticks);
+  watch_ = ProgressWatch(settings_.num_workers, beginning.step, settings_.progress_floor);
+  const messages::Begin begin = start_.propose(beginning, membership_.epoch());
+  Effects effects;
+  for (const Member& member : membership_.members()) {
+    SendEnvelope send{.rank = member.rank, .envelope = {}};
+    *send.envelope.mutable_begin() = begin;
+    effects.emplace_back(std::move(send));
+  }
+  return effects;
+}
+
+Effects Conductor::on_unloadable(int rank, const messages::Unloadable& unloadable) {
+  const bool is_checkpoint = unloadable.part() < 0;
+  if (is_checkpoint || unloadable.holder() < 0 || unloadable.holder() >= settings_.num_workers) {
+    return start_.refuse(unloadable, {})
+               ? Effects{ChooseBeginning{start_.inventory(), unloadable.reason()}}
+               : Effects{};
+  }
+  std::vector<int> mates;
+  for (const Member& member : membership_.members()) {
+    if (member.host == membership_.member(unloadable.holder() + 1).host) {
+      mates.push_back(member.rank - 1);
+    }
+  }
+  const bool is_news = start_.refuse(unloadable, mates);
+  Effects effects{Say{fmt::format("warn  {}: {}; a copy or an older state is used",
+                                  membership_.describe(rank), unloadable.reason())}};
+  if (is_news) {
+    effects.emplace_back(ChooseBeginning{start_.inventory(), {}});
+  }
+  return effects;
+}
+
 Effects Conductor::on_ready(int rank, const messages::Ready& ready, TimePoint now) {
   if (const auto fault = membership_.ready(rank, ready.plan_hash())) {
     return end(fault->code, fault->rank, fault->reason);
@@ -95,6 +149,7 @@ Effects Conductor::on_ready(int rank, const messages::Ready& ready, TimePoint no
                            "the same on every host",
                            membership_.describe(rank)));
   }
+  has_buddies_ = ready.has_buddies();
   placement_ = ShowPlacement{.plan_summary = ready.plan_summary(),
                              .generator_parameters = ready.generator_parameters(),
                              .discriminator_parameters = ready.discriminator_parameters(),
@@ -108,9 +163,14 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     return {};
   }
   begun_ = true;
+  snapshots_.set_buddies(has_buddies_);
   ticks_.start(now);
   saves_.granted(now);
-  Effects effects{placement_};
+  Effects effects;
+  if (!begin_line_.empty()) {
+    effects.emplace_back(Say{begin_line_});
+  }
+  effects.emplace_back(placement_);
   append(effects, grant(now));
   return effects;
 }
@@ -128,6 +188,7 @@ Effects Conductor::on_progress(int rank, const messages::Progress& progress, Tim
   leases_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.taken(rank - 1, progress.snapshot(), progress.snapshot_seconds());
+  snapshots_.copied(rank - 1, progress.copied_snapshot(), progress.tried_snapshot());
   append(effects, grant(now));
   return effects;
 }

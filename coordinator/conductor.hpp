@@ -17,6 +17,7 @@
 #include "coordinator/progress_watch.hpp"
 #include "coordinator/save_clock.hpp"
 #include "coordinator/snapshot_book.hpp"
+#include "coordinator/start_talk.hpp"
 #include "coordinator/tick_accounting.hpp"
 #include "job/proto/messages.pb.h"
 
@@ -36,6 +37,11 @@ struct Outcome {
 struct SendEnvelope {
   int rank = 0;
   messages::Envelope envelope;
+};
+/// Choose the state to begin with; then call `Conductor::begin_with` or `cannot_begin`.
+struct ChooseBeginning {
+  SnapshotInventory inventory;
+  std::string refused_checkpoint;  ///< not empty: why the one chosen before could not be loaded
 };
 /// The same lease for every worker. The checkpoint's folder is made by whoever carries this out,
 /// and filled in.
@@ -75,7 +81,7 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect = std::variant<SendEnvelope, GrantLease, CommitCheckpoint, DiscardCheckpoint,
+using Effect = std::variant<SendEnvelope, ChooseBeginning, GrantLease, CommitCheckpoint, DiscardCheckpoint,
                             ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
@@ -110,6 +116,11 @@ class Conductor {
   /// The deadlines. Call at least every 50 ms: after a gap of a second or more, the silence of that
   /// time is taken for the coordinator's own and does not count.
   [[nodiscard]] Effects on_clock(TimePoint now);
+  /// What all workers begin with, as ChooseBeginning asked.
+  [[nodiscard]] Effects begin_with(const Beginning& beginning);
+  [[nodiscard]] Effects cannot_begin(ExitCode code, const std::string& reason) {
+    return end(code, 0, reason);
+  }
   [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
                                           TimePoint now);
@@ -125,6 +136,8 @@ class Conductor {
   };
 
   [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
+  [[nodiscard]] Effects on_inventory(int rank, const messages::Inventory& inventory);
+  [[nodiscard]] Effects on_unloadable(int rank, const messages::Unloadable& unloadable);
   [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
   [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now,
                                     double unix_seconds);
@@ -142,6 +155,7 @@ class Conductor {
 
   ConductorSettings settings_;
   Membership membership_;
+  StartTalk start_;
   LeaseBook leases_;
   CheckpointLedger ledger_;
   SaveClock saves_;
@@ -153,6 +167,8 @@ class Conductor {
   std::string last_save_error_;      ///< not empty: the newest save failed
   std::optional<Complaint> complaint_;
   ShowPlacement placement_;
+  std::string begin_line_;  ///< what all have loaded, for the user
+  bool has_buddies_ = false;  ///< snapshots are copied to other hosts
   bool begun_ = false;  ///< the first lease is out
   bool ended_ = false;
 };

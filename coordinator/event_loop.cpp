@@ -123,6 +123,8 @@ void EventLoop::carry_out(Effects effects) {
           using What = std::decay_t<decltype(what)>;
           if constexpr (std::is_same_v<What, SendEnvelope>) {
             send(what.rank, what.envelope);
+          } else if constexpr (std::is_same_v<What, ChooseBeginning>) {
+            choose(what);
           } else if constexpr (std::is_same_v<What, GrantLease>) {
             grant(what);
           } else if constexpr (std::is_same_v<What, CommitCheckpoint>) {
@@ -148,6 +150,22 @@ void EventLoop::carry_out(Effects effects) {
 
 void EventLoop::send(int rank, const messages::Envelope& envelope) {
   parts_.mpi.send(rank, bytes_of(envelope));
+}
+
+void EventLoop::choose(const ChooseBeginning& question) {
+  try {
+    if (!question.refused_checkpoint.empty()) {
+      parts_.choice.refuse_checkpoint(question.refused_checkpoint);
+    }
+    Beginning beginning = parts_.choice.choose(question.inventory);
+    if (const auto last = parts_.recorder.begin_at(beginning.step)) {
+      beginning.first_tick = last->index + 1;
+      beginning.earlier_seconds = last->seconds_total;
+    }
+    carry_out(conductor_.begin_with(beginning));
+  } catch (const Error& error) {
+    carry_out(conductor_.cannot_begin(error.code(), error.what()));
+  }
 }
 
 void EventLoop::grant(GrantLease& grant) {

@@ -16,6 +16,7 @@
 #include "coordinator/lifeline_server.hpp"
 #include "coordinator/mpi_control.hpp"
 #include "coordinator/run_recorder.hpp"
+#include "coordinator/start_choice.hpp"
 
 namespace gangway::coordinator {
 
@@ -26,6 +27,7 @@ struct LoopParts {
   MpiControl& mpi;
   LifelineServer& lifelines;
   RunRecorder& recorder;
+  StartChoice& choice;
   std::string host;  ///< of this process: workers on it can be killed by pid
 };
 
@@ -44,6 +46,7 @@ class EventLoop {
   bool pump();
   void carry_out(Effects effects);
   void send(int rank, const messages::Envelope& envelope);
+  void choose(const ChooseBeginning& question);
   void grant(GrantLease& grant);
   void commit(const CommitCheckpoint& commit);
   void end(const Outcome& outcome);

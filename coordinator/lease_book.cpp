@@ -25,7 +25,7 @@ bool is_multiple(std::int64_t step, std::int64_t interval) {
 }  // namespace
 
 LeaseBook::LeaseBook(const LeasePlan& plan)
-    : plan_(plan), end_(plan.start_step), saved_step_(plan.start_step) {}
+    : plan_(plan), end_(plan.start_step), saved_step_(plan.saved_step) {}
 
 void LeaseBook::set_step_seconds(double median_seconds) {
   if (median_seconds <= 0.0) {

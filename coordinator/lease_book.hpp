@@ -13,6 +13,7 @@ namespace gangway::coordinator {
 /// The job's milestones, in steps. An interval of 0 means never.
 struct LeasePlan {
   std::int64_t start_step = 0;
+  std::int64_t saved_step = 0;  ///< of the newest checkpoint; before start_step after a snapshot
   std::int64_t total_steps = 0;
   std::int64_t tick_steps = 0;
   std::int64_t picture_steps = 0;

@@ -157,15 +157,15 @@ bool all_ranks_are_here() {
   return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 
-Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& run,
+Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run,
                 const Identity& self) {
   LifelineServer lifelines(parts.io, options.lifeline_port,
                            options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost);
   RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
-  ConductorSettings settings =
-      conductor_settings(run, parts.session.size() - 1, recorder.last_tick());
+  StartChoice choice(run, options.start, [&recorder](const std::string& line) { recorder.say(line); });
+  ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
@@ -177,6 +177,7 @@ Outcome run_job(const Options& options, ProcessParts parts, const StartedRun& ru
                   .mpi = parts.mpi,
                   .lifelines = lifelines,
                   .recorder = recorder,
+                  .choice = choice,
                   .host = self.host},
                  std::move(settings));
   return loop.run();
@@ -231,8 +232,8 @@ int coordinate(const Options& options) {
   try {
     StartedRun run = open_job(options.start, num_workers);
     directory = run.directory;
-    choose_start(run, options.start, num_workers,
-                 [](const std::string& line) { std::cout << line << std::endl; });
+    find_start(run, options.start,
+               [](const std::string& line) { std::cout << line << std::endl; });
     if (run.is_finished()) {
       const std::string line =
           fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",

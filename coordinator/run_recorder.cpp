@@ -55,21 +55,24 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
       resume_commands_(std::move(resume_commands)),
       self_(std::move(self)),
       terminal_(terminal),
-      stats_(run.directory / "stats.jsonl", run.start_step),
-      tensorboard_(run.directory, {.host = self_.host, .pid = self_.pid}, unix_seconds,
-                   run.start_step),
       log_(report::open_log_file(run.directory, 0)) {
   log_->set_error_handler(
       [this](const std::string& error) { warn_of_writing("the log file", error); });
   if (terminal_.bar_columns > 0) {
     bar_.emplace(terminal_.out, terminal_.bar_columns);
   }
-  if (run.resume) {
-    last_checkpoint_ = run.resume->path.string();
-  }
 }
 
 RunRecorder::~RunRecorder() = default;
+
+std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
+  last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
+  stats_.emplace(run_.directory / "stats.jsonl", step);
+  tensorboard_ = std::make_unique<report::TensorboardWriter>(
+      run_.directory, report::EventFileId{.host = self_.host, .pid = self_.pid},
+      unix_seconds, step);
+  return stats_->last_kept();
+}
 
 void RunRecorder::print(const std::string& line) {
   if (bar_) {
@@ -174,8 +177,8 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
 
 void RunRecorder::show_tick(const report::Tick& tick) {
   print(report::tick_line(tick));
-  try_writing("stats.jsonl", [&] { stats_.append(tick); });
-  try_writing("the TensorBoard file", [&] { tensorboard_.add_tick(tick); });
+  try_writing("stats.jsonl", [&] { stats_->append(tick); });
+  try_writing("the TensorBoard file", [&] { tensorboard_->add_tick(tick); });
   if (tick.step >= run_.trace.end) {
     merge_traces(/*is_end=*/false);
   }
@@ -210,7 +213,7 @@ void RunRecorder::show_picture(const ShowPicture& picture) {
                       run_.directory.string()));
       return;
     }
-    tensorboard_.add_image(picture_tag(picture.file), *png, picture.step);
+    tensorboard_->add_image(picture_tag(picture.file), *png, picture.step);
     log_->info("picture {} of step {}", picture.file, picture.step);
   });
 }

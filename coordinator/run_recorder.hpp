@@ -51,10 +51,9 @@ class RunRecorder {
               Terminal terminal);
   ~RunRecorder();
 
-  /// The last tick of an earlier run that still counts.
-  [[nodiscard]] const std::optional<report::StatsPosition>& last_tick() const {
-    return stats_.last_kept();
-  }
+  /// The steps that come after `step` are recorded from here on; what was recorded of them before is
+  /// dropped. @return the last tick that still counts. @throws EnvironmentError
+  std::optional<report::StatsPosition> begin_at(std::int64_t step);
 
   // A disk that fails costs these a warning, never the job.
   void show_header();
@@ -94,8 +93,8 @@ class RunRecorder {
   std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;
   Terminal terminal_;
-  report::StatsFile stats_;
-  report::TensorboardWriter tensorboard_;
+  std::optional<report::StatsFile> stats_;  ///< from begin_at() on, as the next
+  std::unique_ptr<report::TensorboardWriter> tensorboard_;
   std::unique_ptr<spdlog::logger> log_;
   std::optional<report::ProgressBar> bar_;
   std::map<std::int64_t, std::filesystem::path>

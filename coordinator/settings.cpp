@@ -18,14 +18,8 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
   messages::Welcome message;
   message.set_job_yaml(run.job_yaml);
   message.set_run_directory(run.directory.string());
-  message.set_start_step(run.start_step);
   message.set_trace_begin(run.trace.begin);
   message.set_trace_end(run.trace.end);
-  if (run.snapshot_step) {
-    message.set_resume_snapshot(true);
-  } else if (run.resume) {
-    message.set_resume_directory(run.resume->path.string());
-  }
   const auto ranges = microbatch_ranges(run.spec.training.microbatches, num_workers);
   for (int worker = 0; worker < num_workers; ++worker) {
     messages::WorkerRange& range = *message.add_ranges();
@@ -38,15 +32,13 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
 
 }  // namespace
 
-ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
-                                     const std::optional<report::StatsPosition>& last_tick) {
+ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   const JobSpec& spec = run.spec;
   const std::int64_t tick_steps = spec.steps_of_kimg(spec.output.tick_kimg);
   ConductorSettings settings;
   settings.num_workers = num_workers;
   settings.welcome = welcome(run, num_workers);
-  settings.leases = {.start_step = run.start_step,
-                     .total_steps = spec.total_steps(),
+  settings.leases = {.total_steps = spec.total_steps(),
                      .tick_steps = tick_steps,
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
                      .checkpoint_steps = {spec.steps_of_kimg(spec.checkpoint.every_kimg),
@@ -55,12 +47,8 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers,
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
                     .images_per_step = spec.images_per_step(),
-                    .start_step = run.start_step,
                     .total_steps = spec.total_steps(),
-                    .tick_steps = std::max<std::int64_t>(1, tick_steps),
-                    .first_index = last_tick ? last_tick->index + 1 : 1,
-                    .earlier_seconds = last_tick ? last_tick->seconds_total : 0.0,
-                    .checkpoint_step = run.start_step};
+                    .tick_steps = std::max<std::int64_t>(1, tick_steps)};
   const double silence =
       std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
   settings.progress_floor =

@@ -10,6 +10,8 @@ SnapshotBook::SnapshotBook(int num_workers, std::int64_t start_step, std::int64_
     : start_step_(start_step),
       every_(every),
       newest_(static_cast<std::size_t>(num_workers), -1),
+      copied_(static_cast<std::size_t>(num_workers), -1),
+      tried_(static_cast<std::size_t>(num_workers), -1),
       last_(start_step) {}
 
 void SnapshotBook::taken(int worker, std::int64_t step, double seconds) {
@@ -18,9 +20,23 @@ void SnapshotBook::taken(int worker, std::int64_t step, double seconds) {
   }
   newest_.at(static_cast<std::size_t>(worker)) = step;
   cost_ = std::max(cost_, seconds);
+  if (!has_buddies_) {
+    complete(newest_);
+  }
+}
+
+void SnapshotBook::copied(int worker, std::int64_t step, std::int64_t tried) {
+  tried_.at(static_cast<std::size_t>(worker)) = tried;
+  if (step > start_step_) {
+    copied_.at(static_cast<std::size_t>(worker)) = step;
+    complete(copied_);
+  }
+}
+
+void SnapshotBook::complete(const std::vector<std::int64_t>& newest) {
   // Each worker has all up to its newest, or had no room: then it names the next one.
-  const std::int64_t least = *std::ranges::min_element(newest_);
-  if (least == *std::ranges::max_element(newest_)) {
+  const std::int64_t least = *std::ranges::min_element(newest);
+  if (least == *std::ranges::max_element(newest)) {
     complete_ = std::max(complete_, least);
   }
 }
@@ -39,7 +55,14 @@ std::int64_t SnapshotBook::interval() const {
 std::vector<std::int64_t> SnapshotBook::due(std::int64_t begin, std::int64_t end, bool saves) {
   std::vector<std::int64_t> steps;
   const std::int64_t every = interval();
-  if (every > 0) {
+  if (has_buddies_) {
+    const std::int64_t step = std::max(begin + 1, last_ + every);
+    const bool is_free = *std::ranges::min_element(tried_) >= copying_;
+    if (every > 0 && is_free && step <= end) {
+      steps.push_back(step);
+      last_ = copying_ = step;
+    }
+  } else if (every > 0) {
     for (std::int64_t step = std::max(begin + 1, last_ + every); step <= end; step += every) {
       steps.push_back(step);
       last_ = step;

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/snapshot_files.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -45,7 +44,8 @@ fs::path choose_directory(const StartOptions& options, const std::string& defaul
 /// A checkpoint named by the user: its own folder, or a run whose newest one is meant.
 checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
   if (fs::is_directory(path / kCheckpointsFolder)) {
-    auto found = checkpoint::newest_valid(path / kCheckpointsFolder, tell);
+    auto found = checkpoint::newest_valid(path / kCheckpointsFolder, tell,
+                                          checkpoint::Depth::kStructure);
     if (!found) {
       throw CheckpointError(
           fmt::format("--resume {}: the run has no valid checkpoint", path.string()));
@@ -74,28 +74,34 @@ void require_newest(const checkpoint::Found& named, const std::string& typed, co
   }
 }
 
-std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, const fs::path& run,
-                                                   const Tell& tell) {
+/// The newest of the run. One that leaves nothing to do is read whole: nobody else would.
+std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const Tell& tell) {
+  const fs::path folder = run.directory / kCheckpointsFolder;
+  auto found = checkpoint::newest_valid(folder, tell, checkpoint::Depth::kStructure);
+  return found && found->step >= run.spec.total_steps() ? checkpoint::newest_valid(folder, tell)
+                                                        : std::move(found);
+}
+
+void find_checkpoint(StartedRun& run, const StartOptions& options, const Tell& tell) {
   if (options.resume == "never") {
-    return std::nullopt;
+    return;
   }
   if (options.resume != "auto" && options.resume != "must") {
-    auto named = named_checkpoint(options.resume, tell);
-    require_newest(named, options.resume, run);
-    return named;
+    run.resume = named_checkpoint(options.resume, tell);
+    require_newest(*run.resume, options.resume, run.directory);
+    return;
   }
-  auto found = checkpoint::newest_valid(run / kCheckpointsFolder, tell);
-  if (!found && options.resume == "must") {
-    throw CheckpointError(fmt::format(
-        "--resume must: {} has no valid checkpoint: start with --resume auto", run.string()));
+  run.resume = newest_checkpoint(run, tell);
+  if (run.resume) {
+    return;
   }
-  if (!found && !checkpoint::list_checkpoints(run / kCheckpointsFolder).empty()) {
-    throw CheckpointError(fmt::format(
-        "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
-        "afresh with --resume never",
-        (run / kCheckpointsFolder).string()));
+  run.has_damaged_checkpoints =
+      !checkpoint::list_checkpoints(run.directory / kCheckpointsFolder).empty();
+  if (options.resume == "must" && !run.has_damaged_checkpoints) {
+    throw CheckpointError(
+        fmt::format("--resume must: {} has no valid checkpoint: start with --resume auto",
+                    run.directory.string()));
   }
-  return found;
 }
 
 /// @throws CheckpointError when the checkpoint is of another model.
@@ -115,35 +121,6 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
                     "numbers",
                     name));
   }
-}
-
-/// The step of the snapshots that an earlier start of this job left in this host's memory, if they
-/// are newer than the checkpoint.
-std::optional<std::int64_t> choose_snapshot(const StartedRun& run, const StartOptions& options,
-                                            const Tell& tell) {
-  if (!options.is_one_host || (options.resume != "auto" && options.resume != "must")) {
-    return std::nullopt;
-  }
-  const auto snapshot = checkpoint::newest_complete(
-      checkpoint::snapshot_folders(run.directory),
-      checkpoint::snapshot_key(run.directory, job_fingerprint(run.spec)), tell,
-      run.resume ? run.resume->step : -1);
-  return snapshot ? std::optional(snapshot->moment.step) : std::nullopt;
-}
-
-/// Removes what an earlier trace left, unless the steps to be traced are over.
-void prepare_trace(StartedRun& run, const Tell& tell) {
-  if (run.trace.empty()) {
-    return;
-  }
-  if (run.trace.end <= run.start_step || run.trace.begin >= run.spec.total_steps()) {
-    tell(fmt::format("warn  --trace {}:{}: nothing is traced: the run goes from step {} to {}",
-                     run.trace.begin, run.trace.end, run.start_step, run.spec.total_steps()));
-    run.trace = {};
-    return;
-  }
-  std::error_code ignored;  // what stays is overwritten
-  fs::remove_all(run.directory / kTraceFolder, ignored);
 }
 
 }  // namespace
@@ -193,25 +170,12 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
   return run;
 }
 
-void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell) {
+void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
-  run.resume = choose_checkpoint(options, run.directory, tell);
+  find_checkpoint(run, options, tell);
   if (run.resume) {
     require_same_job(*run.resume, run.spec, tell);
-    run.start_step = run.resume->step;
   }
-  run.snapshot_step = choose_snapshot(run, options, tell);
-  if (run.snapshot_step) {
-    run.start_step = *run.snapshot_step;
-    tell(fmt::format("resume snapshot of step {} in this host's memory: nothing since then is lost",
-                     run.start_step));
-  } else if (run.resume && !run.is_finished()) {
-    tell(fmt::format(
-        "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
-        run.resume->path.filename().string(), run.resume->step, run.resume->manifest.files.size(),
-        num_workers));
-  }
-  prepare_trace(run, tell);
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);
 }

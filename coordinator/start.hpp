@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What comes before the first message: the job is read and checked, the run directory opened and
-// locked, the checkpoint to go on from chosen. Called once by the coordinator's main().
+// locked, the newest checkpoint found. Called once by the coordinator's main().
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,12 @@ struct StartedRun {
   std::string job_yaml;
   std::filesystem::path directory;  ///< absolute
   RunLock lock;
-  std::optional<checkpoint::Found> resume{};  ///< the verified checkpoint to go on from
-  std::optional<std::int64_t> snapshot_step{};  ///< of newer snapshots in this host's memory
-  std::int64_t start_step = 0;
+  /// The newest checkpoint whose structure is sound: its contents are verified as they are loaded.
+  std::optional<checkpoint::Found> resume{};
+  bool has_damaged_checkpoints = false;  ///< and no sound one: a new state would bury them
   TraceSteps trace{};
   int num_workers = 1;
-  [[nodiscard]] bool is_finished() const { return start_step >= spec.total_steps(); }
+  [[nodiscard]] bool is_finished() const { return resume && resume->step >= spec.total_steps(); }
 };
 
 /// Reads and checks the job, chooses the run directory and locks it.
@@ -56,11 +56,10 @@ struct StartedRun {
 /// @throws ConfigError; EnvironmentError, also when another process works in the directory.
 [[nodiscard]] StartedRun open_job(const StartOptions& options, int num_workers);
 
-/// Chooses the checkpoint to go on from, and leaves job.yaml and command.txt.
-/// @param tell receives notes: a damaged checkpoint passed over, a changed job, where training goes
-/// on.
+/// Finds the newest checkpoint, and leaves job.yaml and command.txt.
+/// @param tell receives notes: a damaged checkpoint passed over, a changed job.
 /// @throws CheckpointError, EnvironmentError.
-void choose_start(StartedRun& run, const StartOptions& options, int num_workers, const Tell& tell);
+void find_start(StartedRun& run, const StartOptions& options, const Tell& tell);
 
 /// Writes status.json; where the disk fails, a line on standard error carries the exit code.
 void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);

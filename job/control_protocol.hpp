@@ -20,7 +20,7 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 /// A worker's byte below this is the number of the signal that is about to end it.

@@ -3,9 +3,9 @@
 // LibTorch. The training session calls it from the compute thread, the checkpoint writer from its
 // own; a fake serves in tests.
 //
-// Order of a life: join, connect the lifeline (worker/lifeline.hpp), ready, then next_lease until
-// one says `last`, then goodbye. After the steps of a lease come, in this order, its pictures and
-// its checkpoint.
+// Order of a life: join, connect the lifeline (worker/lifeline.hpp), ask_begin (and again, where
+// what it names cannot be loaded), ready, then next_lease until one says `last`, then goodbye. After
+// the steps of a lease come, in this order, its pictures and its checkpoint.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 
 #include "job/errors.hpp"
 #include "job/trace_steps.hpp"
+#include "worker/state_link.hpp"
 
 namespace gangway::worker {
 
@@ -46,9 +47,6 @@ struct WelcomeInfo {
   std::string job_yaml;                 ///< the resolved job
   std::string run_directory;            ///< absolute
   std::vector<WorkerRangeInfo> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
-  std::string resume_directory;         ///< absolute path of a verified checkpoint, or empty
-  bool resume_snapshot = false;         ///< go on from this host's snapshots of `start_step`
-  std::int64_t start_step = 0;          ///< steps already done
   LifelineAddress lifeline;
   TraceSteps trace;
 };
@@ -61,6 +59,7 @@ struct ReadyInfo {
   std::int64_t discriminator_parameters = 0;
   std::string data_fingerprint;  ///< of the examples
   std::string libtorch;          ///< version
+  bool has_buddies = false;      ///< snapshots are copied to other hosts
 };
 
 /// The steps [begin, end) may be run. `begin == end` is possible: no step, only what follows.
@@ -71,8 +70,9 @@ struct LeaseInfo {
   std::string checkpoint_directory;  ///< not empty: after step `end`, write this worker's file
                                      ///< there, report the part
   bool last = false;  ///< no lease follows: say goodbye once every part has been reported
-  std::vector<std::int64_t> snapshots;  ///< steps done, in (begin, end], after which one is taken
-  std::int64_t protected_snapshot = -1;  ///< all workers have it: it stays until they have another
+  /// Steps done, in (begin, end], after which one is taken, and copied to buddies.
+  std::vector<std::int64_t> snapshots;
+  std::int64_t protected_snapshot = -1;  ///< all have it, buddies too: it stays until there is another
 };
 
 struct MicrobatchLossInfo {
@@ -105,18 +105,11 @@ struct ProgressInfo {
   std::uint64_t sent_bytes = 0;      ///< payload to peers in this step
   std::int64_t snapshot = -1;        ///< the newest that is whole; -1: none yet
   double snapshot_seconds = 0.0;     ///< what taking it cost
+  std::int64_t copied_snapshot = -1;  ///< the newest that the buddy has said to hold; -1: none
+  std::int64_t tried_snapshot = -1;   ///< the newest that was copied to it, or given up
 };
 
-/// One worker's durable file of a checkpoint, or why there is none.
-struct CheckpointPartInfo {
-  std::int64_t step = 0;
-  std::string file;  ///< name inside the checkpoint directory
-  std::uint64_t bytes = 0;
-  std::string xxh3_128;  ///< 32 hexadecimal digits, of the whole file
-  std::string error;     ///< not empty: the save failed, and why
-};
-
-/// Thrown by `join` and `next_lease` when the coordinator ends the job. It has already told the
+/// Thrown by whatever waits for the coordinator when the coordinator ends the job. It has already told the
 /// user why: the worker leaves quietly (its message and exit code are for the log).
 class StoppedByCoordinator : public Error {
  public:
@@ -125,10 +118,8 @@ class StoppedByCoordinator : public Error {
 
 /// The talk with the coordinator. Thread: `checkpoint_part`, `picture`, `report` and `stop` from
 /// any thread, the rest from the compute thread.
-class CoordinatorLink {
+class CoordinatorLink : public StateLink {
  public:
-  virtual ~CoordinatorLink() = default;
-
   /// Says Hello and waits for the Welcome.
   /// @throws StoppedByCoordinator; CommError when `limit` passes.
   [[nodiscard]] virtual WelcomeInfo join(const HelloInfo& hello,
@@ -143,9 +134,6 @@ class CoordinatorLink {
 
   /// A step is done. Never waits.
   virtual void report(const ProgressInfo& progress) = 0;
-
-  /// This worker's file of a checkpoint is durable, or failed. Never waits.
-  virtual void checkpoint_part(const CheckpointPartInfo& part) = 0;
 
   /// A picture was written: its name inside the run directory. Never waits.
   virtual void picture(std::int64_t step, const std::string& file) = 0;

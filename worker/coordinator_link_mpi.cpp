@@ -36,6 +36,35 @@ class ChannelLink : public CoordinatorLink {
     return welcome_of(answer.welcome());
   }
 
+  BeginInfo ask_begin(const std::vector<FoundPartInfo>& found, milliseconds limit) override {
+    messages::Envelope envelope;
+    messages::Inventory& message = *envelope.mutable_inventory();
+    message.set_epoch(epoch_);
+    for (const FoundPartInfo& one : found) {
+      messages::SnapshotPart& part = *message.add_parts();
+      part.set_step(one.step);
+      part.set_taken_in(one.taken_in);
+      part.set_worker(one.worker);
+      part.set_num_workers(one.num_workers);
+    }
+    send(envelope);
+    return next_begin(limit);
+  }
+
+  BeginInfo ask_another(const std::optional<LoadFailure>& failure, milliseconds limit) override {
+    if (failure) {
+      messages::Envelope envelope;
+      messages::Unloadable& message = *envelope.mutable_unloadable();
+      message.set_epoch(epoch_);
+      message.set_attempt(attempt_);
+      message.set_reason(failure->reason);
+      message.set_part(failure->part);
+      message.set_holder(failure->holder);
+      send(envelope);
+    }
+    return next_begin(limit);
+  }
+
   void ready(const ReadyInfo& ready) override {
     messages::Envelope envelope;
     messages::Ready& message = *envelope.mutable_ready();
@@ -46,6 +75,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_discriminator_parameters(ready.discriminator_parameters);
     message.set_data_fingerprint(ready.data_fingerprint);
     message.set_libtorch(ready.libtorch);
+    message.set_has_buddies(ready.has_buddies);
     send(envelope);
   }
 
@@ -80,6 +110,8 @@ class ChannelLink : public CoordinatorLink {
     message.set_sent_bytes(progress.sent_bytes);
     message.set_snapshot(progress.snapshot);
     message.set_snapshot_seconds(progress.snapshot_seconds);
+    message.set_copied_snapshot(progress.copied_snapshot);
+    message.set_tried_snapshot(progress.tried_snapshot);
     message.set_unfired(progress.unfired);
     for (const PhaseExposureInfo& exposure : progress.exposures) {
       messages::PhaseExposure& entry = *message.add_exposures();
@@ -175,15 +207,27 @@ class ChannelLink : public CoordinatorLink {
     return envelope;
   }
 
+  BeginInfo next_begin(milliseconds limit) {
+    const messages::Envelope answer =
+        receive(limit, messages::Envelope::kBegin, "the state to begin with");
+    const messages::Begin& begin = answer.begin();
+    attempt_ = begin.attempt();
+    BeginInfo info{.attempt = begin.attempt(), .step = begin.step(), .checkpoint = begin.checkpoint()};
+    if (begin.has_snapshot()) {
+      info.snapshot.emplace(SnapshotInfo{.taken_in = begin.snapshot().taken_in()});
+      for (const messages::Holders& part : begin.snapshot().parts()) {
+        info.snapshot->holders.emplace_back(part.workers().begin(), part.workers().end());
+      }
+    }
+    return info;
+  }
+
   WelcomeInfo welcome_of(const messages::Welcome& welcome) {
     epoch_ = welcome.epoch();
     WelcomeInfo info{.epoch = welcome.epoch(),
                      .job_yaml = welcome.job_yaml(),
                      .run_directory = welcome.run_directory(),
                      .ranges = {},
-                     .resume_directory = welcome.resume_directory(),
-                     .resume_snapshot = welcome.resume_snapshot(),
-                     .start_step = welcome.start_step(),
                      .lifeline = {.hosts = welcome.lifeline_host(),
                                   .port = static_cast<std::uint16_t>(welcome.lifeline_port()),
                                   .token = welcome.lifeline_token()},
@@ -196,6 +240,7 @@ class ChannelLink : public CoordinatorLink {
 
   ControlChannel& channel_;
   std::int64_t epoch_ = 0;
+  std::int64_t attempt_ = 0;  // of the newest Begin
   int rank_ = 0;
 };
 

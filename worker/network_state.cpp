@@ -108,6 +108,19 @@ void NetworkState::store() {
   }
 }
 
+void NetworkState::begin_anew(std::uint64_t seed) {
+  network_.initialise(seed);
+  fetch_weights();
+  for (comm::Arena* moment : {&first_moment_, &second_moment_}) {
+    std::memset(moment->data(), 0, moment->size() * sizeof(float));
+  }
+  if (average_) {
+    std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
+  }
+  updates = 0;
+  store();
+}
+
 float* NetworkState::bound_weights() { return mirror_ ? mirror_->weights() : weights_.data(); }
 
 void NetworkState::bind_weights(float* arena) {

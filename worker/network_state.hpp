@@ -68,6 +68,9 @@ class NetworkState {
   /// Takes up what was written to the arenas. @pre as above
   void store();
 
+  /// Takes the initial values of `seed` again, as a new network has them.
+  void begin_anew(std::uint64_t seed);
+
   /// Updates of this network so far: the optimiser's count and the average's.
   std::int64_t updates = 0;
 

@@ -18,8 +18,12 @@ std::vector<NamedArena> named_arenas(NetworkState& network) {
   return arenas;
 }
 
-std::string updates_name(NetworkState& network) {
-  return network.network().name() + "_optimizer/updates";
+checkpoint::SnapshotPiece updates_piece(NetworkState& network) {
+  return {.name = network.network().name() + "_optimizer/updates",
+          .type = checkpoint::ElementType::kI64,
+          .shape = {1},
+          .begin = 0,
+          .end = 1};
 }
 
 checkpoint::StoredOrder order_of(const NetworkState::Place& place) {

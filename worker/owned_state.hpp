@@ -27,8 +27,8 @@ struct NamedArena {
 };
 /// Weights first.
 [[nodiscard]] std::vector<NamedArena> named_arenas(NetworkState& network);
-/// "generator_optimizer/updates".
-[[nodiscard]] std::string updates_name(NetworkState& network);
+/// "generator_optimizer/updates", the count of updates.
+[[nodiscard]] checkpoint::SnapshotPiece updates_piece(NetworkState& network);
 
 /// How the elements of a place follow one another in its arena.
 [[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::Place& place);

@@ -33,11 +33,7 @@ std::vector<checkpoint::SnapshotPiece> snapshot_pieces(std::span<NetworkState* c
   }
   if (worker == num_workers - 1) {
     for (NetworkState* network : networks) {
-      pieces.push_back({.name = updates_name(*network),
-                        .type = checkpoint::ElementType::kI64,
-                        .shape = {1},
-                        .begin = 0,
-                        .end = 1});
+      pieces.push_back(updates_piece(*network));
     }
   }
   return pieces;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state_keeper.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "checkpoint/snapshot_files.hpp"
-#include "comm/exchange_words.hpp"
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
+#include "worker/buddies.hpp"
 #include "worker/state_loader.hpp"
-#include "worker/state_source.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -25,83 +26,135 @@ int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 
 /// A save at the end may find a slow disk, and it is the last chance.
 constexpr int kTimeoutsToWrite = 10;
 
-}  // namespace
-
-StateKeeper::StateKeeper(Setup setup) : setup_(std::move(setup)) {
-  load();
-  const int worker = setup_.transport.worker();
-  const int num_workers = setup_.transport.num_workers();
-  const fs::path run = setup_.welcome.run_directory;
-  std::vector<checkpoint::SnapshotPiece> pieces =
-      snapshot_pieces(setup_.networks, worker, num_workers);
+std::size_t bytes_of(const std::vector<checkpoint::SnapshotPiece>& pieces) {
   std::size_t bytes = 0;
   for (const checkpoint::SnapshotPiece& piece : pieces) {
     bytes += piece.bytes();
   }
-  const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
-      bytes * static_cast<std::size_t>(num_slots(setup_.job) * setup_.workers_on_machine),
-      setup_.shared_memory, run / checkpoint::kSnapshotsFolder);
-  if (!folder.reason.empty() && setup_.say) {
-    setup_.say("snapshots lie in " + folder.path.string() + ": " + folder.reason);
-  }
-  if (!setup_.welcome.resume_snapshot) {
+  return bytes;
+}
+
+}  // namespace
+
+StateKeeper::StateKeeper(Setup setup)
+    : setup_(std::move(setup)),
+      shelf_{checkpoint::snapshot_folders(setup_.run_directory, setup_.shared_memory),
+             checkpoint::snapshot_key(setup_.run_directory, job_fingerprint(setup_.job))} {
+  load();
+  has_old_ = begin_.snapshot.has_value();
+  if (!has_old_) {
     remove_old();  // of another past than the one that begins here
     // Who looks for what to remove holds each file for a moment: nobody makes one yet.
-    setup_.lane.wait(setup_.lane.submit([this] {
-      (void)comm::exchange_words(setup_.transport, 0, "the removal of old snapshots",
-                                 setup_.timeout);
-    }));
+    (void)agree_on_load(0, load_setup());
   }
-  memory_.emplace(checkpoint::SnapshotPlace{.folder = folder.path,
-                                            .run_directory = run,
-                                            .job_fingerprint = job_fingerprint(setup_.job),
-                                            .worker = worker,
-                                            .num_workers = num_workers},
-                  std::move(pieces), num_slots(setup_.job));
-  if (setup_.welcome.resume_snapshot) {
-    memory_->protect(setup_.welcome.start_step);  // taken over, where the layout is the same
+  reserve();
+  if (has_old_) {
+    protect_all(begin_.step);  // taken over, where the layout is the same
   }
+  const int worker = setup_.transport.worker();
+  const int num_workers = setup_.transport.num_workers();
   writer_.emplace(CheckpointWriter::Setup{
       .identity = {.epoch = setup_.transport.epoch(), .worker = worker, .num_workers = num_workers},
       .memory = *memory_,
-      .report = setup_.report});
-  taker_.emplace(
-      SnapshotTaker::Setup{.networks = setup_.networks,
-                           .worker = worker,
-                           .num_workers = num_workers,
-                           .epoch = setup_.transport.epoch(),
-                           .on_end = [this](std::int64_t step,
-                                            bool taken) { writer_->snapshot_ended(step, taken); }},
-      *memory_);
+      .report = [&link = setup_.link](const CheckpointPartInfo& part) {
+        link.checkpoint_part(part);
+      }});
+  taker_.emplace(SnapshotTaker::Setup{.networks = setup_.networks,
+                                      .worker = worker,
+                                      .num_workers = num_workers,
+                                      .epoch = setup_.transport.epoch(),
+                                      .on_end =
+                                          [this](std::int64_t step, bool taken) {
+                                            writer_->snapshot_ended(step, taken);
+                                            if (copies_) {
+                                              copies_->snapshot_ended(step, taken);
+                                            }
+                                          }},
+                 *memory_);
+}
+
+std::vector<BuddyCopies::Ward> StateKeeper::wards() const {
+  std::vector<BuddyCopies::Ward> wards;
+  const std::vector<int> buddies = buddies_of(setup_.hosts);
+  for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
+    if (buddies[static_cast<std::size_t>(owner)] == setup_.transport.worker()) {
+      wards.push_back({owner, snapshot_pieces(setup_.networks, owner,
+                                              setup_.transport.num_workers())});
+    }
+  }
+  return wards;
+}
+
+void StateKeeper::reserve() {
+  const int worker = setup_.transport.worker();
+  const std::vector<int> buddies = buddies_of(setup_.hosts);
+  const bool has_buddy = setup_.job.checkpoint.snapshot_steps != 0 && !buddies.empty() &&
+                         buddies[static_cast<std::size_t>(worker)] >= 0;
+  std::vector<checkpoint::SnapshotPiece> pieces =
+      snapshot_pieces(setup_.networks, worker, setup_.transport.num_workers());
+  std::vector<BuddyCopies::Ward> held = has_buddy ? wards() : std::vector<BuddyCopies::Ward>();
+  std::size_t bytes = bytes_of(pieces) * static_cast<std::size_t>(num_slots(setup_.job));
+  for (const BuddyCopies::Ward& ward : held) {
+    bytes += bytes_of(ward.pieces) * BuddyCopies::kNumSlots;
+  }
+  const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
+      bytes * static_cast<std::size_t>(setup_.workers_on_machine), setup_.shared_memory,
+      setup_.run_directory / checkpoint::kSnapshotsFolder);
+  if (!folder.reason.empty()) {
+    setup_.say("snapshots lie in " + folder.path.string() + ": " + folder.reason);
+  }
+  const checkpoint::SnapshotPlace place{.folder = folder.path,
+                                        .run_directory = setup_.run_directory,
+                                        .job_fingerprint = job_fingerprint(setup_.job),
+                                        .worker = worker,
+                                        .num_workers = setup_.transport.num_workers()};
+  memory_.emplace(place, std::move(pieces), num_slots(setup_.job));
+  if (has_buddy) {
+    copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
+                                       .lane = setup_.lane,
+                                       .memory = *memory_,
+                                       .place = place,
+                                       .buddy = buddies[static_cast<std::size_t>(worker)],
+                                       .wards = std::move(held),
+                                       .say = setup_.say,
+                                       .timeout = setup_.timeout});
+  }
+}
+
+StateLoad StateKeeper::load_setup() {
+  return {setup_.networks, setup_.transport, setup_.lane, setup_.timeout};
 }
 
 void StateKeeper::load() {
-  const WelcomeInfo& welcome = setup_.welcome;
-  const StateLoad load{setup_.networks, setup_.transport, setup_.lane, setup_.timeout};
-  if (welcome.resume_snapshot) {
-    const fs::path run = welcome.run_directory;
-    auto snapshot = checkpoint::newest_complete(
-        checkpoint::snapshot_folders(run), checkpoint::snapshot_key(run, job_fingerprint(setup_.job)),
-        setup_.say ? setup_.say : [](const std::string&) {});
-    if (!snapshot || snapshot->moment.step != welcome.start_step) {
-      throw CheckpointError(
-          fmt::format("the snapshot of step {} is gone from this host's memory: the same command "
-                      "goes on from the last checkpoint",
-                      welcome.start_step));
+  const StateLoad load = load_setup();
+  (void)agree_on_load(0, load);  // all have put their initial values into memory that they share
+  begin_ = setup_.link.ask_begin(found_parts(shelf_), kStartDeadline);
+  while (!begin_.is_new()) {
+    const LoadOutcome outcome =
+        begin_.snapshot ? load_snapshot(shelf_, begin_, load)
+                        : load_checkpoint(begin_.checkpoint, load);
+    const std::vector<std::uint64_t> words = agree_on_load(outcome.is_whole ? 1 : 0, load);
+    if (std::ranges::find(words, 0U) == words.end()) {
+      share_weights(load);
+      return;
     }
-    has_old_layout_ = snapshot->num_workers != setup_.transport.num_workers();
-    SnapshotSource source(std::move(*snapshot));
-    load_state(source, load);
-  } else if (!welcome.resume_directory.empty()) {
-    CheckpointSource source(welcome.resume_directory);
-    load_state(source, load);
-  } else {
-    const std::array<const NetworkSpec*, 2> specs{&setup_.job.generator, &setup_.job.discriminator};
-    for (std::size_t i = 0; i < setup_.networks.size(); ++i) {
-      if (!specs.at(i)->weights.empty()) {
-        load_initial_weights(setup_.networks[i]->network().name() + ".weights", specs.at(i)->weights,
-                             *setup_.networks[i], load);
-      }
+    begin_ = setup_.link.ask_another(outcome.failure, kStartDeadline);
+  }
+  if (begin_.attempt > 1) {  // something was loaded in part
+    for (NetworkState* network : setup_.networks) {
+      network->begin_anew(setup_.job.training.seed);
+    }
+    (void)agree_on_load(0, load);
+  }
+  load_initial(load);
+}
+
+void StateKeeper::load_initial(const StateLoad& load) const {
+  const std::array<const NetworkSpec*, 2> specs{&setup_.job.generator, &setup_.job.discriminator};
+  for (std::size_t i = 0; i < setup_.networks.size(); ++i) {
+    if (!specs.at(i)->weights.empty()) {
+      load_initial_weights(setup_.networks[i]->network().name() + ".weights", specs.at(i)->weights,
+                           *setup_.networks[i], load);
     }
   }
 }
@@ -114,20 +167,31 @@ void StateKeeper::take_now(std::int64_t step) {
   setup_.lane.wait(setup_.lane.submit([this, step] { taker_->copy_all(step); }));
 }
 
+void StateKeeper::copy_behind(std::int64_t step) {
+  if (copies_) {
+    copies_->want(step);
+  }
+}
+
+void StateKeeper::protect_all(std::int64_t step) {
+  memory_->protect(step);
+  if (copies_) {
+    copies_->protect(step);
+  }
+}
+
 void StateKeeper::protect(std::int64_t step) {
   if (step < 0) {
     return;
   }
-  memory_->protect(step);
-  if (std::exchange(has_old_layout_, false)) {
+  protect_all(step);
+  if (std::exchange(has_old_, false)) {
     remove_old();
   }
 }
 
 void StateKeeper::remove_old() const {
-  const fs::path run = setup_.welcome.run_directory;
-  (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
-                                     checkpoint::snapshot_key(run, job_fingerprint(setup_.job)));
+  (void)checkpoint::remove_snapshots(shelf_.folders, shelf_.key);
 }
 
 void StateKeeper::finish_writing() {
@@ -135,7 +199,13 @@ void StateKeeper::finish_writing() {
   if (!writer_->wait_idle(deadline)) {
     throw EnvironmentError(
         fmt::format("a checkpoint could not be written within {:.0f} s: look at the disk of {}",
-                    deadline.allowed_seconds(), setup_.welcome.run_directory));
+                    deadline.allowed_seconds(), setup_.run_directory.string()));
+  }
+}
+
+void StateKeeper::finish_copying() {
+  if (copies_) {
+    copies_->finish();
   }
 }
 

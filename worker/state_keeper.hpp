@@ -14,10 +14,12 @@
 #include "comm/transport.hpp"
 #include "job/shared_segment.hpp"
 #include "job/spec.hpp"
+#include "worker/buddy_copies.hpp"
 #include "worker/checkpoint_writer.hpp"
-#include "worker/coordinator_link.hpp"
 #include "worker/network_state.hpp"
+#include "worker/snapshot_loader.hpp"
 #include "worker/snapshot_taker.hpp"
+#include "worker/state_link.hpp"
 
 namespace gangway::worker {
 
@@ -25,23 +27,32 @@ class StateKeeper {
  public:
   struct Setup {
     const JobSpec& job;
-    const WelcomeInfo& welcome;
+    std::filesystem::path run_directory;
+    StateLink& link;
     std::vector<NetworkState*> networks;  ///< generator, discriminator
     comm::Transport& transport;
     comm::Lane& lane;
     int workers_on_machine = 1;
+    std::vector<int> hosts = {};  ///< by worker: equal where memory is shared; empty: one host
     /// Where snapshots lie if they fit; else in the run directory.
     std::filesystem::path shared_memory = kSharedMemoryFolder;
-    std::function<void(const CheckpointPartInfo&)> report;    ///< any thread
-    std::function<void(const std::string&)> say = {};          ///< one line for the log
+    /// One line for the log; any thread.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
     std::chrono::milliseconds timeout{60'000};
   };
-  /// Loads what the Welcome names, and reserves the memory of the snapshots.
-  /// @throws CheckpointError; EnvironmentError where there is no room; CommError
+  /// Loads what the coordinator chooses, and reserves the memory of the snapshots.
+  /// @throws CheckpointError; EnvironmentError where there is no room; CommError;
+  /// StoppedByCoordinator
   explicit StateKeeper(Setup setup);
+
+  /// What was loaded.
+  [[nodiscard]] const BeginInfo& begin() const { return begin_; }
 
   /// For the updates, on the lane.
   [[nodiscard]] SnapshotTaker& taker() { return *taker_; }
+  /// The snapshot of `step`, which is still to be taken, is to be copied to the buddy, if there is
+  /// one.
+  void copy_behind(std::int64_t step);
   /// The snapshot of `step`, which is still to be taken, is to be written into `directory`.
   void write_behind(std::int64_t step, const std::string& directory);
   /// Takes the snapshot of `step` at once. @pre no exchange is under way, and the networks' arenas
@@ -51,17 +62,30 @@ class StateKeeper {
   void protect(std::int64_t step);
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes too long.
   void finish_writing();
+  /// No snapshot comes any more; all workers call it. @throws CommError
+  void finish_copying();
+  [[nodiscard]] const BuddyCopies* copies() const { return copies_ ? &*copies_ : nullptr; }
 
  private:
+  /// Asks what to begin with until all workers could load it.
   void load();
+  [[nodiscard]] StateLoad load_setup();
+  /// Memory for the own snapshots, and for copies of those of others.
+  void reserve();
+  [[nodiscard]] std::vector<BuddyCopies::Ward> wards() const;
+  void load_initial(const StateLoad& load) const;
+  void protect_all(std::int64_t step);
   /// Removes the run's snapshots whose processes are gone.
   void remove_old() const;
 
   Setup setup_;
+  SnapshotShelf shelf_;
+  BeginInfo begin_;
   std::optional<checkpoint::SnapshotMemory> memory_;
   std::optional<SnapshotTaker> taker_;
   std::optional<CheckpointWriter> writer_;
-  bool has_old_layout_ = false;  // dead slots of an earlier start may still lie about
+  std::optional<BuddyCopies> copies_;
+  bool has_old_ = false;  // dead slots of an earlier start may still lie about
 };
 
 }  // namespace gangway::worker

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state_loader.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "checkpoint/stored_state.hpp"
 #include "checkpoint/weights_file.hpp"
 #include "comm/exchange_words.hpp"
 #include "comm/range_gather.hpp"
@@ -17,27 +19,27 @@ namespace {
 /// Tag of the weights' gather, apart from the pictures'.
 constexpr int kLoadPart = 33;
 
-const checkpoint::StoredTensor& require(const StateSource& source, const std::string& name,
+const checkpoint::StoredTensor& require(const checkpoint::StoredState& source, const std::string& name,
                                         checkpoint::ElementType type,
                                         const std::vector<std::int64_t>& shape) {
   const checkpoint::StoredTensor* tensor = source.find(name);
   if (tensor == nullptr) {
-    throw CheckpointError(fmt::format("{}: there is no tensor '{}'", source.name(), name));
+    throw CheckpointError(fmt::format("{}: there is no tensor '{}'", source.path().string(), name));
   }
   if (tensor->type != type || tensor->shape != shape) {
     throw CheckpointError(
         fmt::format("{}: tensor '{}' has another shape or type than this job's; is it a checkpoint "
                     "of another model?",
-                    source.name(), name));
+                    source.path().string(), name));
   }
   return *tensor;
 }
 
 /// Reads [begin, end) of `tensor` in the arena's order, whatever order it is stored in.
-void read_in_order(StateSource& source, const checkpoint::StoredTensor& tensor,
+void read_in_order(checkpoint::StoredState& source, const checkpoint::StoredTensor& tensor,
                    const checkpoint::SnapshotPiece& piece, std::span<float> out) {
   if (tensor.order == piece.order) {
-    source.read(tensor, piece.begin, piece.end, std::as_writable_bytes(out));
+    source.read_elements(tensor, piece.begin, piece.end, std::as_writable_bytes(out));
     return;
   }
   std::vector<float> row_major(tensor.num_elements());
@@ -49,7 +51,7 @@ void read_in_order(StateSource& source, const checkpoint::StoredTensor& tensor,
   }
 }
 
-void load_own(StateSource& source, NetworkState& network, const OwnedPiece& piece) {
+void load_own(checkpoint::StoredState& source, NetworkState& network, const OwnedPiece& piece) {
   const checkpoint::SnapshotPiece& stored = piece.stored;
   std::string name = stored.name;
   if (piece.arena == network.average() && source.find(name) == nullptr) {
@@ -57,14 +59,6 @@ void load_own(StateSource& source, NetworkState& network, const OwnedPiece& piec
     name = network.network().name() + name.substr(name.find('/'));
   }
   read_in_order(source, require(source, name, stored.type, stored.shape), stored, piece.values());
-}
-
-/// The weights may be memory that the workers of a host share: nobody may still be putting initial
-/// values there.
-void wait_for_all(const StateLoad& load) {
-  load.lane.wait(load.lane.submit([&] {
-    (void)comm::exchange_words(load.transport, 0, "the start of loading", load.timeout);
-  }));
 }
 
 }  // namespace
@@ -77,7 +71,7 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
     wanted.push_back({place.name, place.sizes});
   }
   weights.require(wanted);
-  wait_for_all(load);
+  (void)agree_on_load(0, load);
   const at::NoGradGuard no_grad;
   for (const NetworkState::Place& place : network.places()) {
     const at::Tensor values = at::empty(place.sizes, at::kFloat);
@@ -91,12 +85,36 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
   network.store();
 }
 
-void load_state(StateSource& source, const StateLoad& load) {
-  const int num_workers = load.transport.num_workers();
-  wait_for_all(load);
-  for (const OwnedPiece& piece : owned_pieces(load.networks, load.transport.worker())) {
-    load_own(source, *load.networks[piece.network], piece);
+std::vector<std::uint64_t> agree_on_load(std::uint64_t word, const StateLoad& load) {
+  std::vector<std::uint64_t> words;
+  load.lane.wait(load.lane.submit([&] {
+    words = comm::exchange_words(load.transport, word, "the start of loading", load.timeout);
+  }));
+  return words;
+}
+
+LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const StateLoad& load) {
+  try {
+    checkpoint::StoredState source(checkpoint);
+    std::vector<OwnedPiece> pieces = owned_pieces(load.networks, load.transport.worker());
+    // As files have them, so that no chunk is read twice.
+    std::ranges::stable_sort(pieces, {}, [](const OwnedPiece& one) { return one.stored.name; });
+    for (const OwnedPiece& piece : pieces) {
+      load_own(source, *load.networks[piece.network], piece);
+    }
+    for (NetworkState* network : load.networks) {
+      const checkpoint::SnapshotPiece piece = updates_piece(*network);
+      source.read_elements(require(source, piece.name, piece.type, piece.shape), 0, 1,
+                           std::as_writable_bytes(std::span(&network->updates, 1)));
+    }
+    return {};
+  } catch (const CheckpointError& error) {
+    return {.is_whole = false, .failure = LoadFailure{.reason = error.what()}};
   }
+}
+
+void share_weights(const StateLoad& load) {
+  const int num_workers = load.transport.num_workers();
   for (std::size_t i = 0; i < load.networks.size(); ++i) {
     NetworkState& network = *load.networks[i];
     const comm::GatherRequest request{
@@ -108,9 +126,6 @@ void load_state(StateSource& source, const StateLoad& load) {
                                                   {0, network.layout().size()}),
         .timeout = load.timeout};
     load.lane.wait(load.lane.submit([&] { comm::gather_ranges(load.transport, request); }));
-    const auto& updates =
-        require(source, updates_name(network), checkpoint::ElementType::kI64, {1});
-    source.read(updates, 0, 1, std::as_writable_bytes(std::span(&network.updates, 1)));
     network.store();
   }
 }

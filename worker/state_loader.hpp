@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Fills the networks of all workers from a StateSource: each reads its own slices, and the weights
+// Fills the networks of all workers from a checkpoint: each reads its own slices, and the weights
 // then travel to all. So every byte is read once over all workers, on any layout, and no worker
 // needs more memory than in training. Compute thread; the gather runs on the lane.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "comm/lane.hpp"
 #include "comm/transport.hpp"
 #include "worker/network_state.hpp"
-#include "worker/state_source.hpp"
+#include "worker/state_link.hpp"
 
 namespace gangway::worker {
 
@@ -23,9 +24,23 @@ struct StateLoad {
   std::chrono::milliseconds timeout;
 };
 
-/// All workers call it with equal sources. @throws CheckpointError naming source and tensor;
-/// CommError naming a silent worker.
-void load_state(StateSource& source, const StateLoad& load);
+/// How a worker's own slices were filled.
+struct LoadOutcome {
+  bool is_whole = true;
+  std::optional<LoadFailure> failure{};  ///< nothing, where it is another worker's fault
+};
+
+/// This worker's own slices, and the counts of updates: every chunk that is read is verified.
+[[nodiscard]] LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint,
+                                          const StateLoad& load);
+
+/// All workers call it when all their own slices are filled: the weights then travel to all, and to
+/// the device. @throws CommError naming a silent worker.
+void share_weights(const StateLoad& load);
+
+/// Waits until all workers call it; weights may be memory that the workers of a host share, and
+/// nobody may still be putting initial values there. @return each worker's `word`.
+[[nodiscard]] std::vector<std::uint64_t> agree_on_load(std::uint64_t word, const StateLoad& load);
 
 /// Fills one network of all workers with weights from a file, which its average begins with too. All
 /// workers call it, for networks without a history.

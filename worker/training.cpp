@@ -75,7 +75,6 @@ Networks::Networks(const JobSpec& job, int num_workers, comm::HostGroup& host,
 Training::Training(const Setup& setup)
     : job_(setup.job),
       link_(setup.link),
-      start_step_(setup.welcome.start_step),
       timeout_(timeout_of(setup.job)),
       local_(ranges_of(setup.welcome)[static_cast<std::size_t>(setup.transport.worker())]),
       phases_(pipeline::phases_of(setup.job)),
@@ -85,16 +84,19 @@ Training::Training(const Setup& setup)
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
       networks_(setup.job, setup.transport.num_workers(), setup.host, setup.device),
       keeper_({.job = setup.job,
-               .welcome = setup.welcome,
+               .run_directory = setup.welcome.run_directory,
+               .link = setup.link,
                .networks = {&networks_.generator, &networks_.discriminator},
                .transport = transport_,
                .lane = setup.lane,
                .workers_on_machine = setup.workers_on_machine,
+               .hosts = setup.hosts,
                .shared_memory = setup.shared_memory,
-               .report = [&link = setup.link](const CheckpointPartInfo& part) {
-                 link.checkpoint_part(part);
+               .say = [say = setup.on_stall](const std::string& line) {
+                 if (say) {
+                   say(line);
+                 }
                },
-               .say = setup.on_stall,
                .timeout = timeout_}),
       exchange_{transport_,
                 setup.lane,
@@ -106,7 +108,7 @@ Training::Training(const Setup& setup)
                 setup.on_stall,
                 trace_ ? &trace_->lane() : nullptr,
                 &keeper_.taker()},
-      reals_(job_, *dataset_, local_, start_step_, trace_ ? &trace_->compute() : nullptr,
+      reals_(job_, *dataset_, local_, keeper_.begin().step, trace_ ? &trace_->compute() : nullptr,
              device_.device()),
       operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
                    device_, setup.transport.worker(), local_}),
@@ -139,14 +141,22 @@ ReadyInfo Training::ready_info() const {
                                   discriminator.plan().num_buckets());
   info.data_fingerprint = dataset_->fingerprint();
   info.libtorch = TORCH_VERSION;
+  info.has_buddies = keeper_.copies() != nullptr;
   return info;
+}
+
+std::string Training::describe_begin() const {
+  const BeginInfo& begin = keeper_.begin();
+  return fmt::format("{}; from step {}",
+                     begin.snapshot ? "a snapshot" : (begin.is_new() ? "new weights" : begin.checkpoint),
+                     begin.step);
 }
 
 void Training::run() {
   LeaseInfo lease = link_.next_lease(kLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   // Only now: a lease says that all are there, and the picture is made by all.
-  if (start_step_ == 0) {
+  if (keeper_.begin().step == 0) {
     write_pictures(0);
   }
   while (true) {
@@ -154,6 +164,7 @@ void Training::run() {
     if (lease.last) {
       operations_.settle();
       keeper_.finish_writing();
+      keeper_.finish_copying();
       if (trace_ && trace_->is_on()) {
         end_trace();
       }
@@ -171,6 +182,9 @@ void Training::run_lease(const LeaseInfo& lease) {
   }
   if (saves) {
     keeper_.write_behind(lease.end, lease.checkpoint_directory);
+  }
+  for (const std::int64_t step : lease.snapshots) {
+    keeper_.copy_behind(step);
   }
   for (std::int64_t step = lease.begin; step < lease.end; ++step) {
     run_step(step, (saves && step + 1 == lease.end) ||
@@ -247,6 +261,10 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.snapshot = keeper_.taker().newest();
   progress.snapshot_seconds = keeper_.taker().seconds();
+  if (const BuddyCopies* copies = keeper_.copies()) {
+    progress.copied_snapshot = copies->copied();
+    progress.tried_snapshot = copies->tried();
+  }
   send_report();
   unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
   if (!device_.lags_behind()) {

@@ -41,12 +41,14 @@ class Training {
     int workers_on_machine = 1;
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
   };
-  /// Opens the data, builds the networks and restores the checkpoint that the Welcome names.
+  /// Opens the data, builds the networks and loads the state that the coordinator chooses.
   /// @throws ConfigError, CheckpointError
   explicit Training(const Setup& setup);
 
   /// What the coordinator compares between workers before the first lease.
   [[nodiscard]] ReadyInfo ready_info() const;
+  /// "new weights; from step 0".
+  [[nodiscard]] std::string describe_begin() const;
   /// Runs leases until the last one is done.
   void run();
 
@@ -67,7 +69,6 @@ class Training {
 
   const JobSpec& job_;
   CoordinatorLink& link_;
-  std::int64_t start_step_;
   std::chrono::milliseconds timeout_;
   comm::MicrobatchRange local_;
   std::vector<pipeline::Phase> phases_;

@@ -94,9 +94,7 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     if (!neighbours->choice.empty()) {
       ready.plan_summary += "; " + neighbours->choice;
     }
-    log->info("{}; {}; from step {}", ready.plan_summary,
-              welcome.resume_directory.empty() ? "new weights" : welcome.resume_directory,
-              welcome.start_step);
+    log->info("{}; {}", ready.plan_summary, training->describe_begin());
     link.ready(ready);
     training->run();
     training.reset();  // the lane lets go of the exchanges

@@ -201,6 +201,7 @@ int work(const Behaviour& behaviour) {
     if (behaviour.never_ready && behaviour.concerns(mpi.rank())) {
       nap(kLimit);
     }
+    (void)link->ask_begin({}, kLimit);
     link->ready({.plan_hash = 7,
                  .plan_summary = "1 bucket",
                  .generator_parameters = 10,

@@ -67,6 +67,7 @@ TEST(LeaseBook, EndsLeasesWhereSomethingIsDueAndCoversEveryStepOnce) {
 
 TEST(LeaseBook, SavesAndDrawsAtTheEndWhateverTheIntervals) {
   LeaseBook book({.start_step = 97,
+                  .saved_step = 97,
                   .total_steps = 99,
                   .tick_steps = 10,
                   .picture_steps = 0,
@@ -97,7 +98,7 @@ TEST(LeaseBook, DoesNotSaveTwiceWhenAStopMeetsACheckpoint) {
 }
 
 TEST(LeaseBook, DoesNotSaveWhatWasResumedAndNotTrainedFurther) {
-  LeaseBook book({.start_step = 40, .total_steps = 100});
+  LeaseBook book({.start_step = 40, .saved_step = 40, .total_steps = 100});
   book.request_stop();
   EXPECT_THAT(book.grant(40), ElementsAre(Lease{.begin = 40, .end = 40, .last = true}));
 }
@@ -122,6 +123,25 @@ TEST(LeaseBook, SavesByImagesAndBySteps) {
     }
   }
   EXPECT_THAT(saved, ElementsAre(15, 20, 30, 40, 45, 50));
+}
+
+TEST(LeaseBook, SavesWhatBeganAsASnapshotAlthoughNoStepWasRun) {
+  LeaseBook book({.start_step = 40, .saved_step = 25, .total_steps = 100});
+  book.request_stop();
+  const auto leases = book.grant(40);
+  ASSERT_EQ(leases.size(), 1U);
+  EXPECT_EQ(leases[0].begin, leases[0].end);
+  EXPECT_TRUE(leases[0].checkpoint);
+  EXPECT_TRUE(leases[0].last);
+}
+
+TEST(LeaseBook, SavesASnapshotOfTheLastStep) {
+  LeaseBook book({.start_step = 100, .saved_step = 90, .total_steps = 100});
+  const auto leases = book.grant(100);
+  ASSERT_EQ(leases.size(), 1U);
+  EXPECT_EQ(leases[0].end, 100);
+  EXPECT_TRUE(leases[0].checkpoint);
+  EXPECT_TRUE(leases[0].last);
 }
 
 }  // namespace

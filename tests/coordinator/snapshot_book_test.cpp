@@ -60,5 +60,33 @@ TEST(SnapshotBook, CountsNothingThatAnEarlierStartTook) {
   EXPECT_EQ(book.complete(), -1);
 }
 
+TEST(SnapshotBook, WaitsForTheCopiesOfBuddies) {
+  SnapshotBook book(2, 0, 5);
+  book.set_buddies(true);
+  EXPECT_THAT(book.due(0, 12, false), ElementsAre(5)) << "one after the other";
+  book.taken(0, 5, 0.001);
+  book.taken(1, 5, 0.001);
+  EXPECT_EQ(book.complete(), -1);
+  EXPECT_THAT(book.due(12, 20, false), IsEmpty());
+  book.copied(0, 5, 5);
+  EXPECT_EQ(book.complete(), -1);
+  book.copied(1, 5, 5);
+  EXPECT_EQ(book.complete(), 5);
+  EXPECT_THAT(book.due(20, 30, false), ElementsAre(21));
+}
+
+TEST(SnapshotBook, GoesOnWithTheNextWhereACopyWasGivenUp) {
+  SnapshotBook book(2, 0, 5);
+  book.set_buddies(true);
+  EXPECT_THAT(book.due(0, 5, false), ElementsAre(5));
+  book.copied(0, 5, 5);
+  book.copied(1, -1, 5);
+  EXPECT_EQ(book.complete(), -1);
+  EXPECT_THAT(book.due(5, 10, false), ElementsAre(10));
+  book.copied(0, 10, 10);
+  book.copied(1, 10, 10);
+  EXPECT_EQ(book.complete(), 10);
+}
+
 }  // namespace
 }  // namespace gangway::coordinator

@@ -36,11 +36,20 @@ struct Reports {
 /// A coordinator's side that knows its answers beforehand.
 class ScriptedLink final : public worker::CoordinatorLink {
  public:
-  ScriptedLink(int worker, std::deque<worker::LeaseInfo> leases, Reports& reports)
-      : worker_(worker), leases_(std::move(leases)), reports_(reports) {}
+  ScriptedLink(int worker, worker::BeginInfo begin, std::deque<worker::LeaseInfo> leases,
+               Reports& reports)
+      : worker_(worker), begin_(std::move(begin)), leases_(std::move(leases)), reports_(reports) {}
 
   worker::WelcomeInfo join(const worker::HelloInfo&, std::chrono::milliseconds) override {
     return {};
+  }
+  worker::BeginInfo ask_begin(const std::vector<worker::FoundPartInfo>&,
+                              std::chrono::milliseconds) override {
+    return begin_;
+  }
+  worker::BeginInfo ask_another(const std::optional<worker::LoadFailure>& failure,
+                                std::chrono::milliseconds) override {
+    throw CheckpointError(failure ? failure->reason : "another worker could not load its state");
   }
   void ready(const worker::ReadyInfo&) override {}
   worker::LeaseInfo next_lease(std::chrono::milliseconds) override {
@@ -64,6 +73,7 @@ class ScriptedLink final : public worker::CoordinatorLink {
 
  private:
   int worker_;
+  worker::BeginInfo begin_;
   std::deque<worker::LeaseInfo> leases_;
   Reports& reports_;
 };
@@ -80,8 +90,6 @@ std::deque<worker::LeaseInfo> leases_of(const Stretch& stretch, const fs::path& 
 worker::WelcomeInfo welcome_of(const Stretch& stretch, const fs::path& run_directory) {
   worker::WelcomeInfo welcome;
   welcome.run_directory = run_directory.string();
-  welcome.resume_directory = stretch.resume.string();
-  welcome.start_step = stretch.begin;
   for (int i = 0; i < stretch.workers; ++i) {
     const MicrobatchRange range =
         microbatch_range(stretch.job.training.microbatches, stretch.workers, i);
@@ -172,7 +180,9 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
   }
   Reports reports;
   comm::spawn_ranks(stretch.workers, [&](int worker) {
-    ScriptedLink link(worker, leases_of(stretch, temporary), reports);
+    ScriptedLink link(
+        worker, {.attempt = 1, .step = stretch.begin, .checkpoint = stretch.resume.string()},
+        leases_of(stretch, temporary), reports);
     run_worker(stretch, hub, welcome, link, worker);
   });
   Outcome outcome{

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Which parts of which snapshots lie on whose host, and the newest snapshot that can be put together
+// of them. Pure; driven by the Conductor, asked by whoever chooses the start.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace gangway::coordinator {
+
+/// Of one moment, on one layout.
+struct SnapshotName {
+  std::int64_t step = 0;
+  std::int64_t taken_in = 0;  ///< epoch
+  int num_workers = 1;        ///< that took it
+  auto operator<=>(const SnapshotName&) const = default;
+};
+
+/// A snapshot all of whose parts are somewhere.
+struct WholeSnapshot {
+  SnapshotName name;
+  /// By the worker that took the part: the workers of this start on whose host it lies.
+  std::vector<std::set<int>> holders;
+};
+
+class SnapshotInventory {
+ public:
+  /// The host of worker `holder` of this start has the part that worker `part` took. Parts that no
+  /// layout has are left out.
+  void add(int holder, const SnapshotName& name, int part);
+  /// What the host of `holder` has of it is damaged.
+  void remove(int holder, const SnapshotName& name, int part);
+  /// The newest that is whole; nothing where none is newer than `step`.
+  [[nodiscard]] std::optional<WholeSnapshot> newest_after(std::int64_t step) const;
+
+ private:
+  std::map<SnapshotName, std::map<int, std::set<int>>> holders_;  // by part
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/start_talk.hpp"
+
+namespace gangway::coordinator {
+
+bool StartTalk::add(int worker, const messages::Inventory& inventory) {
+  for (const messages::SnapshotPart& part : inventory.parts()) {
+    inventory_.add(worker,
+                   {.step = part.step(),
+                    .taken_in = part.taken_in(),
+                    .num_workers = part.num_workers()},
+                   part.worker());
+  }
+  return told_.insert(worker).second && static_cast<int>(told_.size()) == num_workers_;
+}
+
+messages::Begin StartTalk::propose(const Beginning& beginning, std::int64_t epoch) {
+  messages::Begin begin;
+  begin.set_epoch(epoch);
+  begin.set_attempt(++attempt_);
+  begin.set_step(beginning.step);
+  begin.set_checkpoint(beginning.checkpoint);
+  proposed_.resize(static_cast<std::size_t>(attempt_) + 1);
+  if (beginning.snapshot) {
+    proposed_.back() = beginning.snapshot->name;
+    messages::Snapshot& snapshot = *begin.mutable_snapshot();
+    snapshot.set_taken_in(beginning.snapshot->name.taken_in);
+    for (const std::set<int>& holders : beginning.snapshot->holders) {
+      snapshot.add_parts()->mutable_workers()->Assign(holders.begin(), holders.end());
+    }
+  }
+  return begin;
+}
+
+bool StartTalk::refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates) {
+  if (unloadable.attempt() < 1 || unloadable.attempt() > attempt_) {
+    return false;
+  }
+  const auto& name = proposed_[static_cast<std::size_t>(unloadable.attempt())];
+  if (name && unloadable.part() >= 0) {
+    for (const int mate : mates) {
+      inventory_.remove(mate, *name, unloadable.part());
+    }
+  }
+  return unloadable.attempt() == attempt_;
+}
+
+}  // namespace gangway::coordinator

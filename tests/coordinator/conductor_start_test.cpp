@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// What the Conductor has its workers begin with, and what it does where that cannot be loaded.
+#include <gmock/gmock.h>
+
+#include "tests/coordinator/conductor_fixture.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ConductorStart : public ConductorTest {
+ protected:
+  void greet() {
+    hello(1);
+    hello(2);
+  }
+  /// The Begins that were sent, to both workers alike.
+  std::vector<messages::Begin> begins() const {
+    std::vector<messages::Begin> found;
+    for (const SendEnvelope& send : seen<SendEnvelope>()) {
+      if (send.envelope.has_begin() && send.rank == 1) {
+        found.push_back(send.envelope.begin());
+      }
+    }
+    return found;
+  }
+  std::optional<WholeSnapshot> newest() const {
+    const auto questions = seen<ChooseBeginning>();
+    return questions.empty() ? std::nullopt : questions.back().inventory.newest_after(-1);
+  }
+};
+
+TEST_F(ConductorStart, AsksForABeginningOnceAllHaveToldWhatTheyHold) {
+  greet();
+  inventory(1, {0});
+  EXPECT_THAT(seen<ChooseBeginning>(), IsEmpty());
+  inventory(2, {1, 0});
+  ASSERT_THAT(seen<ChooseBeginning>(), SizeIs(1));
+  ASSERT_TRUE(newest());
+  EXPECT_EQ(newest()->name.step, 8);
+  EXPECT_THAT(newest()->holders, ElementsAre(ElementsAre(0, 1), ElementsAre(1)));
+}
+
+TEST_F(ConductorStart, KnowsNoSnapshotOfWhichAPartIsNowhere) {
+  greet();
+  inventory(1, {1});
+  inventory(2, {1});
+  EXPECT_FALSE(newest());
+}
+
+TEST_F(ConductorStart, SendsTheBeginningToAllAndCountsFromIt) {
+  begin();
+  ASSERT_THAT(begins(), SizeIs(1));
+  EXPECT_EQ(begins()[0].attempt(), 1);
+  EXPECT_EQ(seen<GrantLease>().front().envelope.lease().begin(), 0);
+}
+
+TEST_F(ConductorStart, SaysWhatWasLoadedOnceAllHaveIt) {
+  greet();
+  inventory(1, {0, 1});
+  inventory(2);
+  keep(conductor_.begin_with(
+      {.step = 8, .saved_step = 4, .snapshot = newest(), .line = "resume snapshot of step 8"}));
+  EXPECT_THAT(seen<Say>(), IsEmpty()) << "it is not loaded yet";
+  ASSERT_THAT(begins(), SizeIs(1));
+  EXPECT_EQ(begins()[0].step(), 8);
+  EXPECT_EQ(begins()[0].snapshot().parts_size(), 2);
+  for (const int rank : {1, 2}) {
+    keep(conductor_.on_lifeline_opened(rank, now_));
+    ready(rank);
+  }
+  ASSERT_THAT(seen<Say>(), SizeIs(1));
+  EXPECT_EQ(seen<Say>()[0].line, "resume snapshot of step 8");
+  EXPECT_EQ(seen<GrantLease>().front().envelope.lease().begin(), 8);
+}
+
+TEST_F(ConductorStart, ProposesNoPartAgainThatIsDamagedOnAHost) {
+  greet();
+  inventory(1, {0});
+  inventory(2, {1, 0});
+  keep(conductor_.begin_with({.step = 8, .snapshot = newest()}));
+  all_.clear();
+  unloadable(1, 1, 0);
+  ASSERT_THAT(seen<Say>(), SizeIs(1));
+  EXPECT_THAT(seen<Say>()[0].line, HasSubstr("rank 1 (host node-a, pid 101): damaged"));
+  EXPECT_THAT(seen<ChooseBeginning>(), SizeIs(1));
+  EXPECT_FALSE(newest()) << "both workers are on one host, and see one file";
+  keep(conductor_.begin_with({}));
+  unloadable(2, 1, 0);
+  EXPECT_THAT(seen<ChooseBeginning>(), SizeIs(1)) << "another was chosen already";
+}
+
+TEST_F(ConductorStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
+  greet();
+  inventory(1);
+  inventory(2);
+  keep(conductor_.begin_with({.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
+  all_.clear();
+  unloadable(2, 1, -1);
+  ASSERT_THAT(seen<ChooseBeginning>(), SizeIs(1));
+  EXPECT_EQ(seen<ChooseBeginning>()[0].refused_checkpoint, "damaged");
+  keep(conductor_.begin_with({.step = 5, .saved_step = 5, .checkpoint = "/runs/a/step-000000005"}));
+  EXPECT_EQ(begins().back().attempt(), 2);
+}
+
+TEST_F(ConductorStart, EndsTheJobWhereNothingIsLeftToBeginWith) {
+  greet();
+  keep(conductor_.cannot_begin(ExitCode::kCheckpoint, "none of the checkpoints is valid"));
+  EXPECT_EQ(outcome().exit_code, static_cast<int>(ExitCode::kCheckpoint));
+  EXPECT_EQ(outcome().reason, "none of the checkpoints is valid");
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "worker/snapshot_copy.hpp"
+
+#include <cstring>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/snapshot_files.hpp"
+#include "comm/loopback_transport.hpp"
+#include "job/errors.hpp"
+#include "tests/scratch_folder.hpp"
+#include "worker/buddies.hpp"
+
+namespace gangway::worker {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(Buddies, AreOnTheNextHostAndSpreadOverItsWorkers) {
+  EXPECT_THAT(buddies_of({0, 0, 0}), ElementsAre(-1, -1, -1));
+  EXPECT_THAT(buddies_of({0, 1}), ElementsAre(1, 0));
+  EXPECT_THAT(buddies_of({7, 7, 3, 3, 3, 5}), ElementsAre(2, 3, 5, 5, 5, 0));
+  EXPECT_THAT(buddies_of({}), IsEmpty());
+}
+
+/// Several pieces, one of many chunks, one empty.
+std::vector<checkpoint::SnapshotPiece> pieces() {
+  const std::uint64_t many = 3 * kCopyChunk / sizeof(float) + 11;
+  return {{.name = "a", .shape = {7}, .begin = 0, .end = 7},
+          {.name = "b", .shape = {static_cast<std::int64_t>(many)}, .begin = 0, .end = many},
+          {.name = "c", .shape = {5}, .begin = 2, .end = 2},
+          {.name = "d", .shape = {2}, .begin = 0, .end = 2}};
+}
+
+/// Passes on what another transport does, and lets a test change what arrives.
+class Meddler final : public comm::Transport {
+ public:
+  explicit Meddler(comm::Transport& inner) : inner_(inner) {}
+  int worker() const override { return inner_.worker(); }
+  int num_workers() const override { return inner_.num_workers(); }
+  std::int64_t epoch() const override { return inner_.epoch(); }
+  comm::RequestId start_send(int peer, comm::MessageTag tag,
+                             std::span<const std::byte> bytes) override {
+    return inner_.start_send(peer, tag, bytes);
+  }
+  comm::RequestId start_receive(int peer, comm::MessageTag tag,
+                                std::span<std::byte> bytes) override {
+    last_ = bytes;
+    return inner_.start_receive(peer, tag, bytes);
+  }
+  bool done(comm::RequestId request) override {
+    const bool is_done = inner_.done(request);
+    if (is_done && flips > 0 && last_.size() == kCopyChunk) {
+      last_[1000] ^= std::byte{4};
+      --flips;
+    }
+    return is_done;
+  }
+  void idle() override { inner_.idle(); }
+
+  int flips = 0;  ///< of the chunks to come
+
+ private:
+  comm::Transport& inner_;
+  std::span<std::byte> last_;
+};
+
+class SnapshotCopyTest : public ::testing::Test {
+ protected:
+  checkpoint::SnapshotPlace place(const char* host, int replica) {
+    fs::create_directories(scratch_.path() / host);
+    return {.folder = scratch_.path() / host,
+            .run_directory = scratch_.path(),
+            .job_fingerprint = "job",
+            .worker = 0,
+            .num_workers = 2,
+            .replica = replica};
+  }
+
+  void take(std::int64_t step) {
+    ASSERT_TRUE(own_.begin({.step = step, .epoch = 1}));
+    for (std::size_t i = 0; i < own_.pieces().size(); ++i) {
+      const std::vector<float> values(own_.pieces()[i].bytes() / sizeof(float),
+                                      static_cast<float>(step) + 0.25F * static_cast<float>(i));
+      own_.copy(i, std::as_bytes(std::span(values)));
+    }
+    own_.complete();
+  }
+
+  /// Lets both ends go on until neither can.
+  void run(bool is_quiet = true) {
+    int still = 0;
+    while (still < 3) {
+      const bool moved = sender_.advance(is_quiet);
+      still = receiver_.advance() || moved ? 0 : still + 1;
+    }
+  }
+
+  testing::ScratchFolder scratch_;
+  checkpoint::SnapshotMemory own_{place("a", 0), pieces(), 3};
+  checkpoint::SnapshotMemory copy_{place("b", 1), pieces(), 2};
+  comm::LoopbackHub hub_{2};
+  comm::LoopbackTransport ours_{hub_, 0};
+  comm::LoopbackTransport theirs_{hub_, 1};
+  Meddler meddled_{theirs_};
+  std::vector<std::string> said_;
+  CopySender sender_{ours_, 1, own_, [this](const std::string& line) { said_.push_back(line); }};
+  CopyReceiver receiver_{meddled_, 0, copy_};
+};
+
+TEST_F(SnapshotCopyTest, LiesOnTheOtherHostByteForByte) {
+  take(7);
+  sender_.want(7);
+  run();
+  EXPECT_EQ(sender_.copied(), 7);
+  EXPECT_EQ(sender_.tried(), 7);
+  const auto original = own_.pin(7);
+  const auto copied = copy_.pin(7);
+  ASSERT_TRUE(original && copied);
+  EXPECT_EQ(copied->find_damage(), std::nullopt);
+  ASSERT_EQ(copied->data().size(), original->data().size());
+  EXPECT_EQ(std::memcmp(copied->data().data(), original->data().data(), copied->data().size()), 0);
+  const std::vector<fs::path> host{scratch_.path() / "b"};
+  const auto found = checkpoint::find_snapshots(
+      host, checkpoint::snapshot_key(scratch_.path(), "job"));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].replica, 1);
+  EXPECT_EQ(found[0].moment.step, 7);
+}
+
+TEST_F(SnapshotCopyTest, IsRefusedWhereItArrivesDamagedAndSentAgain) {
+  take(7);
+  meddled_.flips = 1;
+  sender_.want(7);
+  run();
+  EXPECT_THAT(said_, ElementsAre("the copy of the snapshot of step 7 arrived damaged at worker 1: "
+                                 "refused, and sent again"));
+  EXPECT_EQ(sender_.copied(), 7);
+  EXPECT_EQ(copy_.pin(7)->find_damage(), std::nullopt);
+}
+
+TEST_F(SnapshotCopyTest, IsGivenUpWhereItArrivesDamagedAgainAndAgain) {
+  take(7);
+  sender_.want(7);
+  run();
+  take(9);
+  meddled_.flips = 1000;
+  sender_.want(9);
+  run();
+  EXPECT_EQ(sender_.copied(), 7);
+  EXPECT_EQ(sender_.tried(), 9);
+  ASSERT_THAT(said_, SizeIs(3));
+  EXPECT_THAT(said_.back(), HasSubstr("is not copied to worker 1: it arrived damaged 3 times"));
+  EXPECT_FALSE(copy_.pin(9));
+  EXPECT_EQ(copy_.pin(7)->find_damage(), std::nullopt) << "the generation before stays";
+}
+
+TEST_F(SnapshotCopyTest, KeepsTheOriginalUntilAllHaveTheirs) {
+  take(7);
+  sender_.want(7);
+  run();
+  for (const std::int64_t step : {8, 9, 10, 11}) {
+    take(step);
+  }
+  EXPECT_TRUE(own_.pin(7)) << "copied, but nobody said that all are";
+  own_.protect(11);
+  sender_.release(7);
+  take(12);
+  take(13);
+  take(14);
+  EXPECT_FALSE(own_.pin(7));
+}
+
+TEST_F(SnapshotCopyTest, OverwritesNoCopyThatAllRelyOn) {
+  take(7);
+  sender_.want(7);
+  run();
+  copy_.protect(7);
+  for (const std::int64_t step : {8, 9, 10}) {
+    take(step);
+    sender_.want(step);
+    run();
+    EXPECT_EQ(sender_.copied(), step);
+    EXPECT_TRUE(copy_.pin(7));
+  }
+}
+
+TEST_F(SnapshotCopyTest, WaitsForAQuietMomentButNotForEver) {
+  take(7);
+  sender_.want(7);
+  EXPECT_TRUE(sender_.advance(/*is_quiet=*/false)) << "nothing was sent for long";
+  while (sender_.advance(/*is_quiet=*/false) || receiver_.advance()) {
+  }
+  EXPECT_EQ(sender_.copied(), -1);
+  run();
+  EXPECT_EQ(sender_.copied(), 7);
+}
+
+TEST_F(SnapshotCopyTest, EndsInTheMiddleOfACopy) {
+  take(7);
+  sender_.want(7);
+  for (int i = 0; i < 3; ++i) {
+    sender_.advance(true);
+    receiver_.advance();
+  }
+  sender_.close();
+  run();
+  EXPECT_TRUE(sender_.has_ended());
+  EXPECT_TRUE(receiver_.has_ended());
+  EXPECT_FALSE(copy_.pin(7));
+}
+
+TEST_F(SnapshotCopyTest, RefusesWhatIsNoPartOfASnapshot) {
+  CopyHeader header{.kind = CopyHeader::kData, .bytes = std::uint64_t{1} << 40U};
+  const comm::MessageTag tag{ours_.epoch(), 0, comm::MessageKind::kState, 1, 0};
+  (void)ours_.start_send(1, tag, std::as_bytes(std::span(&header, 1)));
+  EXPECT_THROW(run(), CommError);
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Snapshots of a run on several hosts: all killed at once, or one host lost, the next start goes on from their memory
+to the digest of a run that nobody disturbed.
+
+    GANGWAY_BIN=build/release/bin snapshots_on_hosts.py [unittest arguments]        exit code 77: no cluster can be played
+"""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
+
+from hosts import RUN, inside, main  # noqa: E402
+from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
+
+RING = EXAMPLES / "ring8.yaml"
+JOB = ["training.kimg=40", "training.microbatches=6", "training.batch=96", "output.pictures_kimg=0", "output.tick_kimg=1",
+       "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=5"]
+# Launchers and ranks of all hosts at once; names as the kernel cuts them off.
+PROGRAMS = "gangway|mpirun|orted|gangway-coordin|gangway-worker"
+KILL_ALL = f"pkill -KILL -x '{PROGRAMS}'; while pgrep -x '{PROGRAMS}' >/dev/null; do sleep 0.02; done"
+
+
+
+class OnHosts(Trainings):
+    def setUp(self):
+        super().setUp()
+        self.train(RING, *JOB, run="whole", workers=1)
+        self.whole = self.digest("whole")
+
+    def start(self, name, workers, hosts, slots=1):
+        """A start of the run, for a shell in the cluster; its words go to the file `name`."""
+        (self.folder / f"{name}.hosts").write_text("".join(f"{host} slots={slots}\n" for host in hosts))
+        return " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *JOB,
+                         f">{name} 2>&1"])
+
+    def play(self, cluster, first, fault, second):
+        """The first start is disturbed once there are copies on other hosts, and some steps after them."""
+        script = f'''
+            {self.start("first", *first)} & job=$!
+            until grep -q "^tick 15 " first; do kill -0 $job || exit 1; sleep 0.02; done
+            {fault}
+            {self.start("second", *second)}'''
+        code, out, err = self.call(RUN, cluster, "1gbit", "--", *inside(script))
+        said = {name: (self.folder / name).read_text() for name in ("first", "second") if (self.folder / name).exists()}
+        self.assertEqual(code, 0, "\n".join([*said.values(), out, err]))
+        return said
+
+    def assert_resumed(self, said):
+        self.assertRegex(said["second"], r"resume snapshot of step \d+ in the hosts' memory", said["first"])
+        self.assertEqual(self.digest("a"), self.whole, said["second"])
+
+
+class Snapshots(OnHosts):
+    def test_all_killed_at_once_go_on_from_the_memory_of_the_same_hosts(self):
+        two = (2, ["host1", "host2"])
+        self.assert_resumed(self.play("2", two, KILL_ALL, two))
+
+    def test_parts_travel_where_the_next_start_has_other_workers(self):
+        hosts = ["host1", "host2"]
+        self.assert_resumed(self.play("2x2", (3, hosts, 2), KILL_ALL, (4, hosts, 2)))
+
+    def test_a_lost_host_is_made_up_for_by_the_copies_of_its_buddy(self):
+        said = self.play("3", (3, ["host1", "host2", "host3"]), "crash host2; wait $job", (2, ["host1", "host3"]))
+        self.assertRegex(said["first"], r"root cause\s+rank 2 \(host host2")
+        self.assert_resumed(said)
+
+
+if __name__ == "__main__":
+    main()

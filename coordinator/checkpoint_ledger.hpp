@@ -19,6 +19,7 @@ struct CheckpointFile {
   std::uint64_t bytes = 0;
   std::string xxh3_128;
   std::string error;
+  double seconds = 0.0;  ///< from the whole snapshot to the file on the disk
 };
 
 /// All parts of one step have come in.

@@ -2,6 +2,7 @@
 #include "coordinator/run_recorder.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <ostream>
 #include <utility>
@@ -23,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20U;
 
 double unix_seconds() {
@@ -34,7 +36,20 @@ double mebibytes(const CompleteCheckpoint& checkpoint) {
   for (const CheckpointFile& file : checkpoint.files) {
     bytes += static_cast<double>(file.bytes);
   }
-  return bytes / (1024.0 * 1024.0);
+  return bytes / kMebibyte;
+}
+
+/// From the whole snapshot to the synced file, of the slowest worker.
+double seconds_of_files(const CompleteCheckpoint& checkpoint) {
+  double seconds = 0.0;
+  for (const CheckpointFile& file : checkpoint.files) {
+    seconds = std::max(seconds, file.seconds);
+  }
+  return seconds;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// "Pictures/fakes" for fakes000484.png.
@@ -172,7 +187,8 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
   }
 }
 
-void RunRecorder::show_tick(const report::Tick& tick) {
+void RunRecorder::show_tick(report::Tick tick) {
+  tick.checkpoints = std::exchange(saved_, {});
   print(report::tick_line(tick));
   try_writing("stats.jsonl", [&] { stats_.append(tick); });
   try_writing("the TensorBoard file", [&] { tensorboard_.add_tick(tick); });
@@ -218,11 +234,11 @@ void RunRecorder::show_picture(const ShowPicture& picture) {
 fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
   fs::path folder = checkpoint::begin_checkpoint(run_.directory / kCheckpointsFolder, step);
   saving_[step] = folder;
-  saving_since_[step] = std::chrono::steady_clock::now();
   return folder;
 }
 
 void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int64_t epoch) {
+  const auto start = std::chrono::steady_clock::now();
   const JobSpec& spec = run_.spec;
   checkpoint::Manifest manifest;
   manifest.step = complete.step;
@@ -245,15 +261,19 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
                                     [this](const std::string& line) { say("warn  " + line); });
   last_checkpoint_ = path.string();
   has_saved_ = true;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                                       saving_since_.at(complete.step))
-                             .count();
   saving_.erase(complete.step);
-  saving_since_.erase(complete.step);
-  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  {:.1f} s after its lease",
-                    path.filename().string(), complete.files.size(),
-                    complete.files.size() == 1 ? "" : "s", mebibytes(complete), seconds));
+  show_saved(complete, path, seconds_of_files(complete) + seconds_since(start));
   remove_old_checkpoints();
+}
+
+void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path& path,
+                             double seconds) {
+  const double mib = mebibytes(complete);
+  saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
+  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
+                    path.filename().string(), complete.files.size(),
+                    complete.files.size() == 1 ? "" : "s", mib, seconds,
+                    seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
 }
 
 void RunRecorder::remove_old_checkpoints() {
@@ -276,7 +296,6 @@ void RunRecorder::discard_checkpoint(std::int64_t step) {
     try_writing("the end of a failed checkpoint",
                 [&] { checkpoint::discard_temporary(found->second); });
     saving_.erase(found);
-    saving_since_.erase(step);
   }
 }
 

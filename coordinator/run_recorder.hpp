@@ -3,7 +3,6 @@
 // placement, ticks, pictures, checkpoints, the end. Owned by the event loop and used on its thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <spdlog/logger.h>
 
@@ -59,7 +59,7 @@ class RunRecorder {
   // A disk that fails costs these a warning, never the job.
   void show_header();
   void show_placement(const Membership& membership, const ShowPlacement& placement);
-  void show_tick(const report::Tick& tick);
+  void show_tick(report::Tick tick);
   void show_picture(const ShowPicture& picture);
   void say(const std::string& line);
 
@@ -76,6 +76,9 @@ class RunRecorder {
  private:
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
+  /// One line, and for the next tick.
+  void show_saved(const CompleteCheckpoint& checkpoint, const std::filesystem::path& path,
+                  double seconds);
   void remove_old_checkpoints();
   /// Once, when all workers have left their part, or at the end with those that are there.
   void merge_traces(bool is_end);
@@ -100,7 +103,7 @@ class RunRecorder {
   std::optional<report::ProgressBar> bar_;
   std::map<std::int64_t, std::filesystem::path>
       saving_;  ///< folders of checkpoints under way, by step
-  std::map<std::int64_t, std::chrono::steady_clock::time_point> saving_since_;
+  std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
   std::set<std::string> failed_writes_;  ///< what has been warned of
   std::string last_checkpoint_;          ///< path of the newest; empty: none
 };

@@ -18,7 +18,7 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::want(std::int64_t step, const std::string& directory) {
   const std::scoped_lock lock(mutex_);
-  wanted_.push_back({step, directory});
+  wanted_.push_back({.step = step, .directory = directory});
 }
 
 void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
@@ -31,6 +31,7 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
     }
     auto snapshot = taken ? setup_.memory.pin(step) : std::nullopt;
     if (snapshot) {
+      found->whole = std::chrono::steady_clock::now();
       ready_.emplace_back(std::move(*found), std::move(*snapshot));
     } else {
       missed = std::move(*found);
@@ -82,6 +83,8 @@ CheckpointPartInfo CheckpointWriter::write(const Wanted& wanted,
   } catch (const std::exception& error) {
     part.error = error.what();  // costs this save; the coordinator counts and says so
   }
+  part.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - wanted.whole).count();
   return part;
 }
 

@@ -4,6 +4,7 @@
 // at its end.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -48,6 +49,7 @@ class CheckpointWriter {
   struct Wanted {
     std::int64_t step = 0;
     std::string directory;
+    std::chrono::steady_clock::time_point whole{};  ///< when the snapshot was
   };
   void run(const std::stop_token& stop);
   [[nodiscard]] CheckpointPartInfo write(const Wanted& wanted,

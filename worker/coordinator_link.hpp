@@ -105,6 +105,7 @@ struct ProgressInfo {
   std::uint64_t sent_bytes = 0;      ///< payload to peers in this step
   std::int64_t snapshot = -1;        ///< the newest that is whole; -1: none yet
   double snapshot_seconds = 0.0;     ///< what taking it cost
+  std::uint64_t snapshot_bytes = 0;  ///< of one
 };
 
 /// One worker's durable file of a checkpoint, or why there is none.
@@ -114,6 +115,7 @@ struct CheckpointPartInfo {
   std::uint64_t bytes = 0;
   std::string xxh3_128;  ///< 32 hexadecimal digits, of the whole file
   std::string error;     ///< not empty: the save failed, and why
+  double seconds = 0.0;  ///< from the whole snapshot to the file on the disk
 };
 
 /// Thrown by `join` and `next_lease` when the coordinator ends the job. It has already told the

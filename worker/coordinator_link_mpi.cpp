@@ -80,6 +80,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_sent_bytes(progress.sent_bytes);
     message.set_snapshot(progress.snapshot);
     message.set_snapshot_seconds(progress.snapshot_seconds);
+    message.set_snapshot_bytes(progress.snapshot_bytes);
     message.set_unfired(progress.unfired);
     for (const PhaseExposureInfo& exposure : progress.exposures) {
       messages::PhaseExposure& entry = *message.add_exposures();
@@ -102,6 +103,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_bytes(part.bytes);
     message.set_xxh3_128(part.xxh3_128);
     message.set_error(part.error);
+    message.set_seconds(part.seconds);
     send(envelope);
   }
 

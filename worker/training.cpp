@@ -247,6 +247,7 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.snapshot = keeper_.taker().newest();
   progress.snapshot_seconds = keeper_.taker().seconds();
+  progress.snapshot_bytes = keeper_.taker().bytes();
   send_report();
   unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
   if (!device_.lags_behind()) {

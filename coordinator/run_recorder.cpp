@@ -48,10 +48,6 @@ double seconds_of_files(const CompleteCheckpoint& checkpoint) {
   return seconds;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// "Pictures/fakes" for fakes000484.png.
 std::string picture_tag(const std::string& file) {
   const std::string stem = fs::path(file).stem().string();
@@ -237,8 +233,7 @@ fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
   return folder;
 }
 
-void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int64_t epoch) {
-  const auto start = std::chrono::steady_clock::now();
+CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch) const {
   const JobSpec& spec = run_.spec;
   checkpoint::Manifest manifest;
   manifest.step = complete.step;
@@ -256,14 +251,25 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
     manifest.files.push_back(
         {.name = file.name, .worker = file.worker, .bytes = file.bytes, .xxh3_128 = file.xxh3_128});
   }
-  const fs::path path =
-      checkpoint::commit_checkpoint(saving_.at(complete.step), std::move(manifest),
-                                    [this](const std::string& line) { say("warn  " + line); });
-  last_checkpoint_ = path.string();
-  has_saved_ = true;
-  saving_.erase(complete.step);
-  show_saved(complete, path, seconds_of_files(complete) + seconds_since(start));
-  remove_old_checkpoints();
+  return {.temporary = saving_.at(complete.step),
+          .manifest = std::move(manifest),
+          .retention = {.keep = spec.checkpoint.keep,
+                        .keep_every_steps = spec.steps_of_kimg(spec.checkpoint.keep_every)}};
+}
+
+void RunRecorder::show_commit(const CompleteCheckpoint& complete, const CommitResult& result) {
+  if (result.error.empty()) {
+    last_checkpoint_ = result.path.string();
+    has_saved_ = true;
+    saving_.erase(complete.step);
+    show_saved(complete, result.path, seconds_of_files(complete) + result.seconds);
+  }
+  for (const std::string& warning : result.warnings) {
+    say("warn  " + warning);
+  }
+  for (const fs::path& removed : result.removed) {
+    log_->info("removed {}", removed.string());
+  }
 }
 
 void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path& path,
@@ -276,27 +282,14 @@ void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path&
                     seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
 }
 
-void RunRecorder::remove_old_checkpoints() {
-  try {
-    const JobSpec& spec = run_.spec;
-    for (const fs::path& removed : checkpoint::remove_old(
-             run_.directory / kCheckpointsFolder,
-             {.keep = spec.checkpoint.keep,
-              .keep_every_steps = spec.steps_of_kimg(spec.checkpoint.keep_every)})) {
-      log_->info("removed {}", removed.string());
-    }
-  } catch (const std::exception& error) {
-    // The new one is good: whoever fails here has only used more of the disk.
-    say(fmt::format("warn  old checkpoint stays: {}", error.what()));
+std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
+  const auto found = saving_.find(step);
+  if (found == saving_.end()) {
+    return std::nullopt;
   }
-}
-
-void RunRecorder::discard_checkpoint(std::int64_t step) {
-  if (const auto found = saving_.find(step); found != saving_.end()) {
-    try_writing("the end of a failed checkpoint",
-                [&] { checkpoint::discard_temporary(found->second); });
-    saving_.erase(found);
-  }
+  const fs::path folder = found->second;
+  saving_.erase(found);
+  return folder;
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {

@@ -16,6 +16,7 @@
 
 #include <spdlog/logger.h>
 
+#include "coordinator/checkpoint_commit.hpp"
 #include "coordinator/conductor.hpp"
 #include "coordinator/start.hpp"
 #include "report/progress_bar.hpp"
@@ -65,10 +66,13 @@ class RunRecorder {
 
   /// A new folder for the workers' files. @throws EnvironmentError
   [[nodiscard]] std::filesystem::path begin_checkpoint(std::int64_t step);
-  /// @throws CheckpointError, EnvironmentError: the checkpoint does not exist then.
-  void commit_checkpoint(const CompleteCheckpoint& checkpoint, std::int64_t epoch);
-  /// Never throws for a disk that fails.
-  void discard_checkpoint(std::int64_t step);
+  /// What makes it exist, for the disk's thread.
+  [[nodiscard]] CommitWork commit_work(const CompleteCheckpoint& checkpoint,
+                                       std::int64_t epoch) const;
+  /// Of one that does not exist, only the warnings: give_up_checkpoint is to follow.
+  void show_commit(const CompleteCheckpoint& checkpoint, const CommitResult& result);
+  /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
+  [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
   /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
   void finish(const Outcome& outcome, const Membership& membership);
@@ -79,7 +83,6 @@ class RunRecorder {
   /// One line, and for the next tick.
   void show_saved(const CompleteCheckpoint& checkpoint, const std::filesystem::path& path,
                   double seconds);
-  void remove_old_checkpoints();
   /// Once, when all workers have left their part, or at the end with those that are there.
   void merge_traces(bool is_end);
   /// Carries `write` out; where the disk fails, training goes on with one warning for each `what`.

@@ -17,6 +17,8 @@ using ::testing::HasSubstr;
 /// Two workers of one micro-batch each, 20 steps, a checkpoint every 10.
 class ConductorTest : public ::testing::Test {
  protected:
+  static constexpr seconds kSaveAlarm{200};
+
   static ConductorSettings settings() {
     ConductorSettings result;
     result.num_workers = 2;
@@ -26,7 +28,8 @@ class ConductorTest : public ::testing::Test {
                     .images_per_step = 10,
                     .total_steps = 20,
                     .tick_steps = 10};
-    result.limits = {.start = seconds(10), .heartbeat = seconds(1000), .closing = milliseconds(50)};
+    result.limits = {.start = seconds(10), .heartbeat = seconds(100'000), .closing = milliseconds(50)};
+    result.save_alarm = kSaveAlarm;
     return result;
   }
 
@@ -86,6 +89,33 @@ class ConductorTest : public ::testing::Test {
     return send(rank, envelope);
   }
 
+  /// The disk of `rank` takes something of the file of `step`.
+  Effects writes(int rank, std::int64_t step) {
+    messages::Envelope envelope;
+    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
+    message.set_epoch(1);
+    message.set_step(step);
+    message.set_worker(rank - 1);
+    message.set_under_way(true);
+    return send(rank, envelope);
+  }
+
+  /// All steps are done, the first checkpoint is there, the last is being written.
+  void train_to_the_last_save() {
+    begin();
+    step_to(0, 20);
+    part(1, 10);
+    part(2, 10);
+    keep(conductor_.checkpoint_committed(10, now_));
+  }
+
+  /// As clock(), whatever is said meanwhile.
+  void wait(seconds later) {
+    for (const TimePoint end = now_ + later; now_ < end && !conductor_.ended();) {
+      clock(std::chrono::duration_cast<milliseconds>(end - now_));
+    }
+  }
+
   Effects picture() {
     messages::Envelope envelope;
     envelope.mutable_picture()->set_file("fakes000001.png");
@@ -99,11 +129,15 @@ class ConductorTest : public ::testing::Test {
     return send(rank, envelope);
   }
 
-  void goodbyes() {
+  void goodbye(int rank) {
     messages::Envelope envelope;
     envelope.mutable_goodbye();
-    send(1, envelope);
-    send(2, envelope);
+    send(rank, envelope);
+  }
+
+  void goodbyes() {
+    goodbye(1);
+    goodbye(2);
   }
 
   /// The clock goes on as the event loop drives it, without gaps.
@@ -282,6 +316,73 @@ TEST_F(ConductorTest, TakesPicturesAndPartsOfCheckpointsForLife) {
   EXPECT_TRUE(clock(seconds(40)).empty());
   clock(seconds(40));
   EXPECT_EQ(outcome().exit_code, 3);
+}
+
+TEST_F(ConductorTest, TakesALongLastSaveForNoHang) {
+  train_to_the_last_save();
+  part(1, 20);
+  goodbye(1);
+  for (int i = 0; i < 30; ++i) {
+    wait(seconds(500));
+    writes(2, 20);
+  }
+  EXPECT_FALSE(conductor_.ended());
+  part(2, 20);
+  goodbye(2);
+  wait(seconds(500));
+  EXPECT_FALSE(conductor_.ended()) << "the manifest is being written";
+  keep(conductor_.checkpoint_committed(20, now_));
+  EXPECT_EQ(outcome().exit_code, 0);
+}
+
+TEST_F(ConductorTest, NamesTheRankWhoseDiskHangsAtTheEnd) {
+  train_to_the_last_save();
+  part(1, 20);
+  goodbye(1);
+  writes(2, 20);
+  wait(seconds(600));
+  EXPECT_FALSE(conductor_.ended());
+  wait(seconds(70));
+  EXPECT_EQ(outcome().exit_code, 6);
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_THAT(outcome().reason,
+              HasSubstr("has brought nothing of the last checkpoint to its disk for 660 s"));
+}
+
+TEST_F(ConductorTest, WaitsForALastManifestAndNotForEver) {
+  train_to_the_last_save();
+  part(1, 20);
+  part(2, 20);
+  goodbyes();
+  wait(seconds(599));
+  EXPECT_FALSE(conductor_.ended());
+  wait(seconds(2));
+  EXPECT_EQ(outcome().exit_code, 6);
+  EXPECT_THAT(outcome().reason, HasSubstr("the manifest of the last checkpoint"));
+}
+
+TEST_F(ConductorTest, LetsNobodyHangBecauseADiskTakesSomething) {
+  begin();
+  step_to(0, 12);
+  for (int i = 0; i < 7; ++i) {
+    wait(seconds(10));
+    writes(1, 10);
+  }
+  EXPECT_EQ(outcome().exit_code, 3) << "rank 2 makes no step, and has more to do than to write";
+  EXPECT_EQ(outcome().rank, 2);
+}
+
+TEST_F(ConductorTest, SaysAloudThatADiskHangsAndGoesOn) {
+  begin();
+  step_to(0, 12);
+  for (std::int64_t step = 13; step < 18; ++step) {
+    part(1, 10);
+    wait(seconds(50));
+    step_to(step - 1, step);
+  }
+  EXPECT_FALSE(conductor_.ended());
+  ASSERT_EQ(seen<Say>().size(), 1U);
+  EXPECT_THAT(seen<Say>()[0].line, HasSubstr("ALARM checkpoint of step 10 has waited 200 s for the file of rank 2"));
 }
 
 TEST_F(ConductorTest, EndsAJobThatDiverged) {

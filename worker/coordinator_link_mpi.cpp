@@ -103,6 +103,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_bytes(part.bytes);
     message.set_xxh3_128(part.xxh3_128);
     message.set_error(part.error);
+    message.set_under_way(part.under_way);
     message.set_seconds(part.seconds);
     send(envelope);
   }

@@ -8,6 +8,7 @@
 
 #include "checkpoint/snapshot_files.hpp"
 #include "comm/exchange_words.hpp"
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
 #include "worker/state_loader.hpp"
@@ -21,9 +22,6 @@ namespace fs = std::filesystem;
 /// One that all workers have, one that some have, one to fill; where snapshots are taken for
 /// checkpoints alone, one to write from and one to fill.
 int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
-
-/// A save at the end may find a slow disk, and it is the last chance.
-constexpr int kTimeoutsToWrite = 10;
 
 }  // namespace
 
@@ -131,11 +129,12 @@ void StateKeeper::remove_old() const {
 }
 
 void StateKeeper::finish_writing() {
-  const comm::Deadline deadline(kTimeoutsToWrite * setup_.timeout);
-  if (!writer_->wait_idle(deadline)) {
-    throw EnvironmentError(
-        fmt::format("a checkpoint could not be written within {:.0f} s: look at the disk of {}",
-                    deadline.allowed_seconds(), setup_.welcome.run_directory));
+  const std::chrono::milliseconds patience = kTimeoutsToWrite * setup_.timeout;
+  if (!writer_->wait_idle(patience)) {
+    throw EnvironmentError(fmt::format(
+        "the disk of {} has taken nothing of a checkpoint for {:.0f} s: look at it, then start the "
+        "same command again",
+        setup_.welcome.run_directory, std::chrono::duration<double>(patience).count()));
   }
 }
 

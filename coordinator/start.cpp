@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/snapshot_files.hpp"
+#include "coordinator/job_changes.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -99,7 +100,8 @@ std::optional<checkpoint::Found> choose_checkpoint(const StartOptions& options, 
 }
 
 /// @throws CheckpointError when the checkpoint is of another model.
-void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const Tell& tell) {
+void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
+  const JobSpec& spec = run.spec;
   const std::string name = found.path.filename().string();
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
     const JobSpec old = parse_job(found.manifest.job_yaml, name);
@@ -109,11 +111,9 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
         found.path.string(), describe_model(old.model), describe_model(spec.model)));
   }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
-    tell(
-        fmt::format("warn  the job has changed since {} was saved (see the run's job.yaml): from "
-                    "here on it trains to other "
-                    "numbers",
-                    name));
+    tell(fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
+                     "other numbers",
+                     name, job_changes(found.manifest.job_yaml, run.job_yaml)));
   }
 }
 
@@ -197,7 +197,7 @@ void choose_start(StartedRun& run, const StartOptions& options, int num_workers,
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
   run.resume = choose_checkpoint(options, run.directory, tell);
   if (run.resume) {
-    require_same_job(*run.resume, run.spec, tell);
+    require_same_job(*run.resume, run, tell);
     run.start_step = run.resume->step;
   }
   run.snapshot_step = choose_snapshot(run, options, tell);

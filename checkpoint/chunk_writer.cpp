@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gangway::checkpoint {
 
@@ -15,8 +16,10 @@ constexpr std::uint64_t kSmallestThreadedFile = 2 * kChunkBytes;
 
 }  // namespace
 
-ChunkWriter::ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes)
+ChunkWriter::ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes,
+                         std::function<void()> on_chunk)
     : file_(path, bytes, bytes < kSmallestDirectFile ? Caching::kPages : Caching::kDirect),
+      on_chunk_(std::move(on_chunk)),
       chunk_bytes_(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kChunkBytes))) {
   if (bytes >= kSmallestThreadedFile) {
     thread_ = std::jthread([this] { write_all(); });
@@ -55,6 +58,9 @@ void ChunkWriter::append(std::span<const std::byte> bytes) {
 void ChunkWriter::hand_over(std::span<const std::byte> chunk) {
   sums_.push_back(crc32c(chunk));
   filled_ = 0;
+  if (on_chunk_) {
+    on_chunk_();
+  }
   if (!thread_.joinable()) {
     file_.write(chunk);
     return;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <semaphore>
 #include <span>
 #include <thread>
@@ -20,8 +21,9 @@ namespace gangway::checkpoint {
 /// Holds two chunks of memory; what lies aligned in the caller's memory is not even copied there.
 class ChunkWriter {
  public:
-  /// @throws as NewFile.
-  ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes);
+  /// @param on_chunk  called as each chunk is on its way. @throws as NewFile.
+  ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes,
+              std::function<void()> on_chunk = {});
   ~ChunkWriter();
   ChunkWriter(const ChunkWriter&) = delete;
   ChunkWriter& operator=(const ChunkWriter&) = delete;
@@ -48,6 +50,7 @@ class ChunkWriter {
   void write_all();
 
   NewFile file_;
+  std::function<void()> on_chunk_;
   std::size_t chunk_bytes_;  ///< kChunkBytes, or the whole of a smaller file
   std::array<Slot, kSlots> slots_;
   std::size_t next_ = 0;    ///< slot that is being filled; ours until it is handed over

@@ -138,7 +138,6 @@ fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
                                          checkpoints_dir.string(), error.message(),
                                          remedy_for(error.value())));
     }
-    sync_directory(fs::absolute(checkpoints_dir).parent_path());
   }
   if (::mkdir(temporary.c_str(), 0755) != 0) {
     const int error_number = errno;
@@ -176,12 +175,13 @@ fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const W
                                        final_path.string(), cause_of(error)));
   }
   sync_directory(parent);
+  sync_directory(parent.parent_path());  // begin_checkpoint, which waits for no disk, may have made it
   // Of use only while temporary; readers ignore one that a crash left here.
   (void)::unlink((final_path / kOwnerName).c_str());
   return final_path;
 }
 
-void discard_temporary(const fs::path& temporary) {
+bool discard_temporary(const fs::path& temporary) {
   if (!parse_temporary_name(last_component(temporary))) {
     throw InvariantError(
         fmt::format("{}: is not a temporary folder of a checkpoint", temporary.string()));
@@ -196,7 +196,7 @@ void discard_temporary(const fs::path& temporary) {
     }
   }
   (void)::unlink((temporary / kOwnerName).c_str());
-  (void)::rmdir(temporary.c_str());
+  return ::rmdir(temporary.c_str()) == 0 || errno == ENOENT;
 }
 
 }  // namespace gangway::checkpoint

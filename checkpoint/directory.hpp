@@ -40,8 +40,8 @@ struct FileIdentity {
 };
 
 /// Makes `checkpoints_dir` where it is missing, and in it a new folder `.tmp-step-<9
-/// digits>-<nonce>` that says which process owns it. @throws EnvironmentError naming path and
-/// cause.
+/// digits>-<nonce>` that says which process owns it. Syncs nothing: it waits for no slow disk.
+/// @throws EnvironmentError naming path and cause.
 [[nodiscard]] std::filesystem::path begin_checkpoint(const std::filesystem::path& checkpoints_dir,
                                                      std::int64_t step);
 
@@ -53,9 +53,11 @@ struct FileIdentity {
 /// The same for a state in pieces: direct I/O where the file system takes it, no copy larger than a
 /// chunk. Beside the file goes a record of its pieces' hashes and chunk sums, which
 /// commit_checkpoint moves into the manifest.
+/// @param on_chunk  called as each chunk is on its way: that the disk takes something
 [[nodiscard]] FileReport write_worker_pieces(const std::filesystem::path& temporary,
                                              const FileIdentity& identity,
-                                             std::span<const PieceRecord> pieces);
+                                             std::span<const PieceRecord> pieces,
+                                             const std::function<void()>& on_chunk = {});
 
 /// Checks that every file of the manifest is there with its size, names the manifest's step and
 /// epoch, and holds tensors that no other holds; writes the manifest; gives the folder its final
@@ -69,8 +71,8 @@ std::filesystem::path commit_checkpoint(const std::filesystem::path& temporary, 
                                         const Warn& warn = {});
 
 /// Removes a folder from begin_checkpoint and our files in it; never throws for what is already
-/// gone.
-void discard_temporary(const std::filesystem::path& temporary);
+/// gone. @return whether it is gone now: a disk may refuse to remove it.
+bool discard_temporary(const std::filesystem::path& temporary);
 
 enum class CheckpointStatus {
   kComplete,  ///< manifest sound, all files there with their sizes (contents not read)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -69,7 +70,10 @@ void write_owner(const std::filesystem::path& directory, const Owner& owner) {
                                            {"pid_namespace", owner.pid_namespace},
                                            {"pid", owner.pid},
                                            {"start_ticks", owner.start_ticks}};
-  write_new_file(directory / kOwnerName, document.dump(2) + "\n");
+  const std::string text = document.dump(2) + "\n";
+  NewFile file(directory / kOwnerName, text.size());
+  file.write(std::as_bytes(std::span(text.data(), text.size())));
+  file.finish(Durability::kWhenever);  // after a power cut its process is dead, whatever it says
 }
 
 OwnerState judge(const Owner& owner, const Owner& self) {

@@ -27,7 +27,7 @@ enum class OwnerState {
 
 /// The calling process.
 [[nodiscard]] Owner this_process();
-/// Writes owner.json into `directory`. @throws EnvironmentError.
+/// Writes owner.json into `directory`, without waiting for the disk. @throws EnvironmentError.
 void write_owner(const std::filesystem::path& directory, const Owner& owner);
 /// A folder without a readable owner.json is of a process that died before it could write it:
 /// kDead.

@@ -16,6 +16,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
+bool is_gone(const fs::path& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
+}
+
 CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
   CheckpointEntry entry;
   entry.path = path;
@@ -70,8 +75,7 @@ Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::
                                                                : StoredState(path).manifest()};
       break;
     } catch (const CheckpointError& error) {
-      std::error_code ignored;
-      if (fs::symlink_status(path, ignored).type() == fs::file_type::not_found) {
+      if (is_gone(path)) {
         look.has_lost_one = true;
       } else {
         look.refused.emplace_back(error.what());
@@ -86,7 +90,11 @@ Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
   for (const auto& [step, path] : step_folders(checkpoints_dir)) {
-    entries.push_back(inspect(path, step));
+    CheckpointEntry entry = inspect(path, step);
+    // Whoever saves may remove what is being looked at: that is no damage.
+    if (entry.status == CheckpointStatus::kComplete || !is_gone(path)) {
+      entries.push_back(std::move(entry));
+    }
   }
   return entries;
 }

@@ -134,7 +134,8 @@ std::uint64_t file_bytes(std::uint64_t header_bytes, const std::vector<PlacedPie
 }
 
 FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& identity,
-                               std::span<const PieceRecord> pieces) {
+                               std::span<const PieceRecord> pieces,
+                               const std::function<void()>& on_chunk) {
   if (identity.worker < 0 || identity.worker >= identity.num_workers) {
     throw InvariantError(
         fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
@@ -151,7 +152,7 @@ FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& id
   WorkerRecord record{.file = worker_file_name(identity.worker, identity.num_workers),
                       .bytes = file_bytes(header.size(), placed),
                       .tensors = tensors};
-  ChunkWriter file(temporary / record.file, record.bytes);
+  ChunkWriter file(temporary / record.file, record.bytes, on_chunk);
   file.append(std::as_bytes(std::span(header.data(), header.size())));
   for (const std::span<const std::byte> run : runs_of(placed, bytes)) {
     file.append(run);

@@ -4,11 +4,14 @@
 // by the Conductor, which commits.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "coordinator/time.hpp"
 
 namespace gangway::coordinator {
 
@@ -19,6 +22,7 @@ struct CheckpointFile {
   std::uint64_t bytes = 0;
   std::string xxh3_128;
   std::string error;
+  double seconds = 0.0;  ///< from the whole snapshot to the file on the disk
 };
 
 /// All parts of one step have come in.
@@ -45,7 +49,18 @@ class CheckpointLedger {
   /// @return the line that a person is to read.
   [[nodiscard]] std::string failed(std::int64_t step, const std::string& reason);
 
+  /// What takes too long: a disk that is slow or hangs. Each checkpoint is named once its step has
+  /// been done by all for `patience`, and again each time that it has taken twice as long.
+  /// @param slowest_done  steps done by the worker that is furthest behind
+  /// @return the line that a person is to read
+  [[nodiscard]] std::optional<std::string> overdue(TimePoint now, std::int64_t slowest_done,
+                                                   std::chrono::milliseconds patience);
+
   [[nodiscard]] bool idle() const { return open_.empty(); }
+  /// Whether a file of this worker (0..W-1) is still to come.
+  [[nodiscard]] bool owes(int worker) const;
+  /// Whether all files of a checkpoint have come, and its manifest has not.
+  [[nodiscard]] bool is_committing() const;
   [[nodiscard]] int failures() const { return failures_; }
   [[nodiscard]] int failures_in_a_row() const { return failures_in_a_row_; }
   /// Step of the newest committed checkpoint of this run, if there is one.
@@ -55,7 +70,11 @@ class CheckpointLedger {
   struct Open {
     std::int64_t epoch = 0;
     std::map<int, CheckpointFile> files;
+    bool is_complete = false;        ///< all files have been handed out
+    std::optional<TimePoint> since;  ///< when its step was seen to be done by all
+    std::chrono::milliseconds told{0};  ///< how long it had taken when that was last said
   };
+  [[nodiscard]] std::string missing(const Open& open) const;
 
   int num_workers_;
   std::map<std::int64_t, Open> open_;

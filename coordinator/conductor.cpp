@@ -13,12 +13,6 @@
 namespace gangway::coordinator {
 namespace {
 
-// Longer than the lifeline's closing grace, short enough for «within a second».
-constexpr std::chrono::milliseconds kComplaintPatience{200};
-// The clock comes every few milliseconds. After a longer gap (a slow disk, a stopped process) what
-// the workers have sent meanwhile lies unread: their silence is not theirs.
-constexpr std::chrono::milliseconds kOwnStall{1000};
-
 void append(Effects& effects, Effects more) {
   effects.insert(effects.end(), std::make_move_iterator(more.begin()),
                  std::make_move_iterator(more.end()));
@@ -56,7 +50,7 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
       case messages::Envelope::kProgress:
         return on_progress(rank, envelope.progress(), now, unix_seconds);
       case messages::Envelope::kCheckpointPart:
-        return on_part(envelope.checkpoint_part(), now);
+        return on_part(rank, envelope.checkpoint_part(), now);
       case messages::Envelope::kPicture:
         watch_.lively(now);
         return {ShowPicture{envelope.picture().step(), envelope.picture().file()}};
@@ -221,7 +215,11 @@ Effects Conductor::grant(TimePoint now) {
   return effects;
 }
 
-Effects Conductor::on_part(const messages::CheckpointPart& part, TimePoint now) {
+Effects Conductor::on_part(int rank, const messages::CheckpointPart& part, TimePoint now) {
+  if (part.under_way()) {
+    watch_.wrote(rank, now);
+    return {};
+  }
   watch_.lively(now);
   auto complete = ledger_.add(part.step(), part.epoch(), checkpoint_file(part));
   if (!complete) {
@@ -274,7 +272,7 @@ Effects Conductor::on_goodbye(int rank) {
 }
 
 Effects Conductor::finish_if_done() {
-  if (ended_ || !membership_.all_left()) {
+  if (ended_ || !membership_.all_left() || ledger_.is_committing()) {
     return {};
   }
   Outcome outcome{
@@ -339,54 +337,6 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
   Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
   append(effects, grant(now));
   return effects;
-}
-
-void Conductor::forgive_own_stall(TimePoint now) {
-  const auto gap = now - last_clock_;
-  last_clock_ = now;
-  if (gap < kOwnStall) {
-    return;
-  }
-  membership_.forgive(gap, now);
-  watch_.forgive(gap, now);
-  if (complaint_) {
-    complaint_->since = std::min(complaint_->since + gap, now);
-  }
-}
-
-Effects Conductor::on_clock(TimePoint now) {
-  if (ended_) {
-    return {};
-  }
-  forgive_own_stall(now);
-  if (const auto fault = membership_.check(now)) {
-    return lose(*fault);
-  }
-  if (complaint_ && now - complaint_->since >= kComplaintPatience) {
-    return lose(complaint_->fault);
-  }
-  if (const auto fault = check_progress(now)) {
-    return lose(*fault);
-  }
-  if (!saves_.is_due(now)) {
-    return {};
-  }
-  leases_.request_checkpoint();
-  return grant(now);
-}
-
-std::optional<Fault> Conductor::check_progress(TimePoint now) const {
-  const auto silence = watch_.find(now, ticks_.median_step_seconds(), [this](int rank) {
-    return membership_.member(rank).state == WorkerState::kReady;
-  });
-  if (!silence) {
-    return std::nullopt;
-  }
-  return Fault{
-      ExitCode::kWorkerLost, silence->rank,
-      fmt::format(
-          "{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
-          membership_.describe(silence->rank), silence->seconds, silence->step)};
 }
 
 Effects Conductor::lose(const Fault& fault) {

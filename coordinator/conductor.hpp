@@ -98,6 +98,10 @@ struct ConductorSettings {
   /// Least silence between two steps that is a fault; ten times as long before the first.
   std::chrono::milliseconds progress_floor{60'000};
   std::chrono::milliseconds save_interval{0};  ///< between checkpoints; 0: not by time
+  /// What a checkpoint may take beside the training until it is said aloud that it does.
+  std::chrono::milliseconds save_alarm{60'000};
+  /// Least time without a byte on the disk, at the end of the run, that is a fault.
+  std::chrono::milliseconds save_floor{600'000};
 };
 
 class Conductor {
@@ -141,7 +145,7 @@ class Conductor {
   [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
   [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now,
                                     double unix_seconds);
-  [[nodiscard]] Effects on_part(const messages::CheckpointPart& part, TimePoint now);
+  [[nodiscard]] Effects on_part(int rank, const messages::CheckpointPart& part, TimePoint now);
   [[nodiscard]] Effects on_stop(int rank, const messages::Stop& stop, TimePoint now);
   [[nodiscard]] Effects on_goodbye(int rank);
   [[nodiscard]] Effects begin_if_ready(TimePoint now);
@@ -152,6 +156,9 @@ class Conductor {
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
+  /// Whether all that is left for a rank is to write its last file.
+  [[nodiscard]] bool is_writing_its_last(int rank) const;
+  [[nodiscard]] Effects check_saves(TimePoint now);
 
   ConductorSettings settings_;
   Membership membership_;
@@ -166,6 +173,7 @@ class Conductor {
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
   std::optional<Complaint> complaint_;
+  std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   ShowPlacement placement_;
   std::string begin_line_;  ///< what all have loaded, for the user
   bool has_buddies_ = false;  ///< snapshots are copied to other hosts

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::coordinator {
@@ -22,6 +23,7 @@ constexpr std::chrono::milliseconds kBusyFor{5};
 // How long workers have to leave after a failure; then those on this host are killed.
 constexpr std::chrono::milliseconds kClosingDeadline{2000};
 constexpr std::chrono::milliseconds kRefusalDeadline{5000};
+constexpr std::chrono::milliseconds kLastRemovals{2000};
 
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -94,6 +96,7 @@ void EventLoop::poll() {
   if (pump()) {
     last_message_ = steady_clock::now();
   }
+  disk_.poll();
   carry_out(conductor_.on_clock(steady_clock::now()));
   if (closing_) {
     close_if_all_gone();
@@ -130,7 +133,7 @@ void EventLoop::carry_out(Effects effects) {
           } else if constexpr (std::is_same_v<What, CommitCheckpoint>) {
             commit(what);
           } else if constexpr (std::is_same_v<What, DiscardCheckpoint>) {
-            parts_.recorder.discard_checkpoint(what.step);
+            discard(what);
           } else if constexpr (std::is_same_v<What, ShowPlacement>) {
             parts_.recorder.show_placement(conductor_.membership(), what);
           } else if constexpr (std::is_same_v<What, ShowTick>) {
@@ -186,19 +189,47 @@ void EventLoop::grant(GrantLease& grant) {
 }
 
 void EventLoop::commit(const CommitCheckpoint& commit) {
-  const std::int64_t step = commit.checkpoint.step;
-  try {
-    parts_.recorder.commit_checkpoint(commit.checkpoint, conductor_.membership().epoch());
-  } catch (const Error& error) {
-    carry_out(conductor_.checkpoint_failed(step, error.what(), steady_clock::now()));
-    return;
+  const CompleteCheckpoint& checkpoint = commit.checkpoint;
+  CommitWork work =
+      parts_.recorder.commit_work(checkpoint, conductor_.membership().epoch());
+  disk_.submit([this, checkpoint, work = std::move(work)]() -> DiskThread::Follow {
+    return [this, checkpoint, result = coordinator::carry_out(work)] {
+      parts_.recorder.show_commit(checkpoint, result);
+      if (result.error.empty()) {  // the disk takes changes, again perhaps
+        for (std::filesystem::path& temporary : std::exchange(unremoved_, {})) {
+          remove(std::move(temporary));
+        }
+      }
+      const auto now = steady_clock::now();
+      carry_out(result.error.empty()
+                    ? conductor_.checkpoint_committed(checkpoint.step, now)
+                    : conductor_.checkpoint_failed(checkpoint.step, result.error, now));
+    };
+  });
+}
+
+void EventLoop::discard(const DiscardCheckpoint& discard) {
+  if (auto folder = parts_.recorder.give_up_checkpoint(discard.step)) {
+    remove(std::move(*folder));
   }
-  carry_out(conductor_.checkpoint_committed(step, steady_clock::now()));
+}
+
+void EventLoop::remove(std::filesystem::path temporary) {
+  disk_.submit([this, temporary = std::move(temporary)]() -> DiskThread::Follow {
+    const bool is_gone = checkpoint::discard_temporary(temporary);
+    return [this, temporary, is_gone] {
+      if (!is_gone) {
+        unremoved_.push_back(temporary);
+      }
+    };
+  });
 }
 
 void EventLoop::end(const Outcome& outcome) {
   outcome_ = outcome;
-  if (!outcome.orderly) {
+  if (outcome.orderly) {
+    disk_.finish(kLastRemovals);  // what failed to be saved leaves nothing behind
+  } else {
     parts_.lifelines.abandon_all();
   }
   parts_.recorder.finish(outcome, conductor_.membership());

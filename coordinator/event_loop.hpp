@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The coordinator's one loop: feeds MPI messages, lifelines, signals and the clock to the Conductor
-// and carries its effects out. Everything in it happens on the thread that calls run().
+// and carries its effects out. Everything in it happens on the thread that calls run(), but for what
+// waits for a disk: commits, and what failed ones leave.
 #pragma once
 
 #include <chrono>
-#include <memory>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "coordinator/conductor.hpp"
+#include "coordinator/disk_thread.hpp"
 #include "coordinator/lifeline_server.hpp"
 #include "coordinator/mpi_control.hpp"
 #include "coordinator/run_recorder.hpp"
@@ -49,6 +52,9 @@ class EventLoop {
   void choose(const ChooseBeginning& question);
   void grant(GrantLease& grant);
   void commit(const CommitCheckpoint& commit);
+  void discard(const DiscardCheckpoint& discard);
+  /// Removes what a failed checkpoint left; where the disk refuses, again after the next commit.
+  void remove(std::filesystem::path temporary);
   void end(const Outcome& outcome);
   void close_if_all_gone();
   void kill_stragglers();
@@ -56,8 +62,10 @@ class EventLoop {
   LoopParts parts_;
   Conductor conductor_;
   boost::asio::steady_timer timer_;
+  DiskThread disk_;
   std::chrono::steady_clock::time_point last_message_{};
   std::chrono::steady_clock::time_point closing_since_{};
+  std::vector<std::filesystem::path> unremoved_;  ///< folders of failed checkpoints
   std::set<int> said_goodbye_;  ///< ranks that answered a Stop
   Outcome outcome_;
   bool leaving_ = false;  ///< a save-and-leave was asked for: a second SIGINT ends at once

@@ -21,6 +21,7 @@
 #include "coordinator/start.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
+#include "job/unrecorded_end.hpp"
 
 extern char** environ;
 
@@ -253,6 +254,8 @@ int coordinate(const Options& options) {
     const int code = static_cast<int>(error.code());
     if (directory) {
       try_write_status(*directory, {.exit_code = code, .reason = error.what()});
+    } else if (!options.start.run_directory.empty()) {
+      std::cerr << unrecorded_end_line(code, "the run directory is not this job's") << std::endl;
     }
     return refuse(session, mpi, code, error.what());
   }

@@ -14,7 +14,10 @@ StepProgress step_progress(int rank, const messages::Progress& message) {
                         .sent_bytes = message.sent_bytes(),
                         .exposures = {},
                         .unfired = message.unfired(),
-                        .check_seconds = message.check_seconds()};
+                        .check_seconds = message.check_seconds(),
+                        .snapshot = {.step = message.snapshot(),
+                                     .seconds = message.snapshot_seconds(),
+                                     .bytes = message.snapshot_bytes()}};
   for (const auto& loss : message.losses()) {
     progress.losses.push_back({loss.microbatch(), loss.generator(), loss.discriminator()});
   }
@@ -34,7 +37,8 @@ CheckpointFile checkpoint_file(const messages::CheckpointPart& part) {
           .name = part.file(),
           .bytes = part.bytes(),
           .xxh3_128 = part.xxh3_128(),
-          .error = part.error()};
+          .error = part.error(),
+          .seconds = part.seconds()};
 }
 
 }  // namespace gangway::coordinator

@@ -46,9 +46,11 @@ void ProgressWatch::forgive(std::chrono::steady_clock::duration gap, TimePoint n
 }
 
 std::int64_t ProgressWatch::fastest_done() const {
-  return std::max_element(done_.begin(), done_.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->second;
+  return std::ranges::max_element(done_, {}, [](const auto& entry) { return entry.second; })->second;
+}
+
+std::int64_t ProgressWatch::slowest_done() const {
+  return std::ranges::min_element(done_, {}, [](const auto& entry) { return entry.second; })->second;
 }
 
 std::chrono::milliseconds ProgressWatch::deadline(double median_step_seconds) const {

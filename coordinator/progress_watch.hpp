@@ -24,6 +24,8 @@ class ProgressWatch {
   void granted(std::int64_t begin, TimePoint now);
   /// A picture or a part of a checkpoint came: its writer was busy, and the others waited for it.
   void lively(TimePoint now);
+  /// `rank` has brought more of a checkpoint to its disk.
+  void wrote(int rank, TimePoint now) { since_[rank] = now; }
   /// The coordinator itself stood still for `gap`: that is nobody's silence.
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
@@ -34,23 +36,29 @@ class ProgressWatch {
   };
   /// The furthest behind of those whose silence lasts too long.
   /// @param median_step_seconds  0: no step is known yet, and the first may take long
-  /// @param has_work  whether a rank is expected to get on
-  template <typename HasWork>
+  /// @param extra  by rank: what it has beyond that, a disk to wait for, say; nothing: it is not
+  /// expected to get on
+  template <typename Extra>
   [[nodiscard]] std::optional<Silence> find(TimePoint now, double median_step_seconds,
-                                            HasWork has_work) const {
+                                            Extra extra) const {
     const auto limit = deadline(median_step_seconds);
     std::optional<Silence> worst;
     for (const auto& [rank, since] : since_) {
       const std::int64_t step = done_.at(rank);
-      if (has_work(rank) && now - since >= limit && (!worst || step < worst->step)) {
+      const std::optional<std::chrono::milliseconds> more = extra(rank);
+      if (more && now - since >= limit + *more && (!worst || step < worst->step)) {
         worst = Silence{rank, step, std::chrono::duration<double>(now - since).count()};
       }
     }
     return worst;
   }
 
+  /// Steps done by `rank`. @pre 1 <= rank <= num_workers
+  [[nodiscard]] std::int64_t done(int rank) const { return done_.at(rank); }
   /// Steps done by the one that is furthest ahead.
   [[nodiscard]] std::int64_t fastest_done() const;
+  /// And by the one that is furthest behind.
+  [[nodiscard]] std::int64_t slowest_done() const;
 
  private:
   [[nodiscard]] std::chrono::milliseconds deadline(double median_step_seconds) const;

@@ -2,6 +2,7 @@
 #include "coordinator/run_recorder.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <ostream>
 #include <utility>
@@ -23,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20U;
 
 double unix_seconds() {
@@ -34,7 +36,16 @@ double mebibytes(const CompleteCheckpoint& checkpoint) {
   for (const CheckpointFile& file : checkpoint.files) {
     bytes += static_cast<double>(file.bytes);
   }
-  return bytes / (1024.0 * 1024.0);
+  return bytes / kMebibyte;
+}
+
+/// From the whole snapshot to the synced file, of the slowest worker.
+double seconds_of_files(const CompleteCheckpoint& checkpoint) {
+  double seconds = 0.0;
+  for (const CheckpointFile& file : checkpoint.files) {
+    seconds = std::max(seconds, file.seconds);
+  }
+  return seconds;
 }
 
 /// "Pictures/fakes" for fakes000484.png.
@@ -175,7 +186,8 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
   }
 }
 
-void RunRecorder::show_tick(const report::Tick& tick) {
+void RunRecorder::show_tick(report::Tick tick) {
+  tick.checkpoints = std::exchange(saved_, {});
   print(report::tick_line(tick));
   try_writing("stats.jsonl", [&] { stats_->append(tick); });
   try_writing("the TensorBoard file", [&] { tensorboard_->add_tick(tick); });
@@ -221,11 +233,10 @@ void RunRecorder::show_picture(const ShowPicture& picture) {
 fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
   fs::path folder = checkpoint::begin_checkpoint(run_.directory / kCheckpointsFolder, step);
   saving_[step] = folder;
-  saving_since_[step] = std::chrono::steady_clock::now();
   return folder;
 }
 
-void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int64_t epoch) {
+CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch) const {
   const JobSpec& spec = run_.spec;
   checkpoint::Manifest manifest;
   manifest.step = complete.step;
@@ -243,44 +254,45 @@ void RunRecorder::commit_checkpoint(const CompleteCheckpoint& complete, std::int
     manifest.files.push_back(
         {.name = file.name, .worker = file.worker, .bytes = file.bytes, .xxh3_128 = file.xxh3_128});
   }
-  const fs::path path =
-      checkpoint::commit_checkpoint(saving_.at(complete.step), std::move(manifest),
-                                    [this](const std::string& line) { say("warn  " + line); });
-  last_checkpoint_ = path.string();
-  has_saved_ = true;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                                       saving_since_.at(complete.step))
-                             .count();
-  saving_.erase(complete.step);
-  saving_since_.erase(complete.step);
-  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  {:.1f} s after its lease",
+  return {.temporary = saving_.at(complete.step),
+          .manifest = std::move(manifest),
+          .retention = {.keep = spec.checkpoint.keep,
+                        .keep_every_steps = spec.steps_of_kimg(spec.checkpoint.keep_every)}};
+}
+
+void RunRecorder::show_commit(const CompleteCheckpoint& complete, const CommitResult& result) {
+  if (result.error.empty()) {
+    last_checkpoint_ = result.path.string();
+    has_saved_ = true;
+    saving_.erase(complete.step);
+    show_saved(complete, result.path, seconds_of_files(complete) + result.seconds);
+  }
+  for (const std::string& warning : result.warnings) {
+    say("warn  " + warning);
+  }
+  for (const fs::path& removed : result.removed) {
+    log_->info("removed {}", removed.string());
+  }
+}
+
+void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path& path,
+                             double seconds) {
+  const double mib = mebibytes(complete);
+  saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
+  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
                     path.filename().string(), complete.files.size(),
-                    complete.files.size() == 1 ? "" : "s", mebibytes(complete), seconds));
-  remove_old_checkpoints();
+                    complete.files.size() == 1 ? "" : "s", mib, seconds,
+                    seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
 }
 
-void RunRecorder::remove_old_checkpoints() {
-  try {
-    const JobSpec& spec = run_.spec;
-    for (const fs::path& removed : checkpoint::remove_old(
-             run_.directory / kCheckpointsFolder,
-             {.keep = spec.checkpoint.keep,
-              .keep_every_steps = spec.steps_of_kimg(spec.checkpoint.keep_every)})) {
-      log_->info("removed {}", removed.string());
-    }
-  } catch (const std::exception& error) {
-    // The new one is good: whoever fails here has only used more of the disk.
-    say(fmt::format("warn  old checkpoint stays: {}", error.what()));
+std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
+  const auto found = saving_.find(step);
+  if (found == saving_.end()) {
+    return std::nullopt;
   }
-}
-
-void RunRecorder::discard_checkpoint(std::int64_t step) {
-  if (const auto found = saving_.find(step); found != saving_.end()) {
-    try_writing("the end of a failed checkpoint",
-                [&] { checkpoint::discard_temporary(found->second); });
-    saving_.erase(found);
-    saving_since_.erase(step);
-  }
+  const fs::path folder = found->second;
+  saving_.erase(found);
+  return folder;
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {

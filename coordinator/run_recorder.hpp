@@ -3,7 +3,6 @@
 // placement, ticks, pictures, checkpoints, the end. Owned by the event loop and used on its thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,9 +12,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <spdlog/logger.h>
 
+#include "coordinator/checkpoint_commit.hpp"
 #include "coordinator/conductor.hpp"
 #include "coordinator/start.hpp"
 #include "report/progress_bar.hpp"
@@ -58,16 +59,19 @@ class RunRecorder {
   // A disk that fails costs these a warning, never the job.
   void show_header();
   void show_placement(const Membership& membership, const ShowPlacement& placement);
-  void show_tick(const report::Tick& tick);
+  void show_tick(report::Tick tick);
   void show_picture(const ShowPicture& picture);
   void say(const std::string& line);
 
   /// A new folder for the workers' files. @throws EnvironmentError
   [[nodiscard]] std::filesystem::path begin_checkpoint(std::int64_t step);
-  /// @throws CheckpointError, EnvironmentError: the checkpoint does not exist then.
-  void commit_checkpoint(const CompleteCheckpoint& checkpoint, std::int64_t epoch);
-  /// Never throws for a disk that fails.
-  void discard_checkpoint(std::int64_t step);
+  /// What makes it exist, for the disk's thread.
+  [[nodiscard]] CommitWork commit_work(const CompleteCheckpoint& checkpoint,
+                                       std::int64_t epoch) const;
+  /// Of one that does not exist, only the warnings: give_up_checkpoint is to follow.
+  void show_commit(const CompleteCheckpoint& checkpoint, const CommitResult& result);
+  /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
+  [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
   /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
   void finish(const Outcome& outcome, const Membership& membership);
@@ -75,7 +79,9 @@ class RunRecorder {
  private:
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
-  void remove_old_checkpoints();
+  /// One line, and for the next tick.
+  void show_saved(const CompleteCheckpoint& checkpoint, const std::filesystem::path& path,
+                  double seconds);
   /// Once, when all workers have left their part, or at the end with those that are there.
   void merge_traces(bool is_end);
   /// Carries `write` out; where the disk fails, training goes on with one warning for each `what`.
@@ -99,7 +105,7 @@ class RunRecorder {
   std::optional<report::ProgressBar> bar_;
   std::map<std::int64_t, std::filesystem::path>
       saving_;  ///< folders of checkpoints under way, by step
-  std::map<std::int64_t, std::chrono::steady_clock::time_point> saving_since_;
+  std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
   std::set<std::string> failed_writes_;  ///< what has been warned of
   std::string last_checkpoint_;          ///< path of the newest; empty: none
 };

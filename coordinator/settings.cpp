@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "job/control_protocol.hpp"
 #include "job/microbatch_ranges.hpp"
 
 namespace gangway::coordinator {
@@ -53,6 +54,9 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
       std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
   settings.progress_floor =
       std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(silence * 1000.0)));
+  settings.save_alarm = std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::ceil(spec.layout.timeout_seconds * 1000.0)));
+  settings.save_floor = kTimeoutsToWrite * settings.save_alarm;
   settings.save_interval = std::chrono::milliseconds(
       static_cast<std::int64_t>(std::ceil(spec.checkpoint.every_seconds * 1000.0)));
   return settings;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "coordinator/job_changes.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -105,7 +106,8 @@ void find_checkpoint(StartedRun& run, const StartOptions& options, const Tell& t
 }
 
 /// @throws CheckpointError when the checkpoint is of another model.
-void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const Tell& tell) {
+void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
+  const JobSpec& spec = run.spec;
   const std::string name = found.path.filename().string();
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
     const JobSpec old = parse_job(found.manifest.job_yaml, name);
@@ -115,11 +117,9 @@ void require_same_job(const checkpoint::Found& found, const JobSpec& spec, const
         found.path.string(), describe_model(old.model), describe_model(spec.model)));
   }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
-    tell(
-        fmt::format("warn  the job has changed since {} was saved (see the run's job.yaml): from "
-                    "here on it trains to other "
-                    "numbers",
-                    name));
+    tell(fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
+                     "other numbers",
+                     name, job_changes(found.manifest.job_yaml, run.job_yaml)));
   }
 }
 
@@ -174,7 +174,7 @@ void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) 
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
   find_checkpoint(run, options, tell);
   if (run.resume) {
-    require_same_job(*run.resume, run.spec, tell);
+    require_same_job(*run.resume, run, tell);
   }
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);

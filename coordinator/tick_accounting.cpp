@@ -45,6 +45,8 @@ void TickAccounting::WorkerSeconds::add(const WorkerSeconds& more) {
   exposed += more.exposed;
   data += more.data;
   check += more.check;
+  snapshots += more.snapshots;
+  num_snapshots += more.num_snapshots;
   for (const auto& [index, phase] : more.phases) {
     PhaseExposure& sum = phases[index];
     sum.phase = index;
@@ -82,6 +84,14 @@ std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, Ti
   for (const PhaseExposure& exposure : progress.exposures) {
     worker.phases[exposure.phase] = exposure;
   }
+  // Every step names the newest: it counts when it is new, and when it is of this run.
+  const auto newest = newest_snapshots_.try_emplace(progress.rank, plan_.start_step).first;
+  if (progress.snapshot.step > newest->second) {
+    newest->second = progress.snapshot.step;
+    worker.num_snapshots = 1;
+    worker.snapshots = progress.snapshot.seconds;
+    open.snapshot_bytes += progress.snapshot.bytes;
+  }
   open.unfired = std::max(open.unfired, progress.unfired);
   open.resident_bytes += progress.resident_bytes;
   open.sent_bytes += progress.sent_bytes;
@@ -115,6 +125,7 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
   unfired_ = std::max(unfired_, open.unfired);
   resident_bytes_ = open.resident_bytes;
   sent_bytes_ += open.sent_bytes;
+  snapshot_bytes_ += open.snapshot_bytes;
   steps_done_ = step;
   ++steps_in_tick_;
   step_seconds_.push_back(seconds(now - step_started_));
@@ -141,6 +152,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   tick.generator_loss = generator_sum_ / steps;
   tick.discriminator_loss = discriminator_sum_ / steps;
   add_exposures(tick);
+  add_snapshots(tick);
   tick.resident_gib = static_cast<double>(resident_bytes_) / kGibibyte;
   tick.sent_mib_per_step = static_cast<double>(sent_bytes_) / kMebibyte / steps;
   tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
@@ -149,6 +161,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   steps_in_tick_ = 0;
   generator_sum_ = discriminator_sum_ = 0.0;
   sent_bytes_ = 0;
+  snapshot_bytes_ = 0;
   unfired_ = 0;
   seconds_.clear();
   return tick;
@@ -183,6 +196,16 @@ void TickAccounting::add_exposures(report::Tick& tick) const {
     }
     tick.exposed.push_back(std::move(told));
   }
+}
+
+void TickAccounting::add_snapshots(report::Tick& tick) const {
+  for (const auto& [rank, worker] : seconds_) {
+    tick.snapshots = std::max(tick.snapshots, worker.num_snapshots);
+    tick.snapshot_seconds = std::max(tick.snapshot_seconds, worker.snapshots);
+  }
+  tick.snapshot_percent =
+      tick.seconds_tick > 0.0 ? 100.0 * tick.snapshot_seconds / tick.seconds_tick : 0.0;
+  tick.snapshot_mib = static_cast<double>(snapshot_bytes_) / kMebibyte;
 }
 
 double TickAccounting::median_step_seconds() const {

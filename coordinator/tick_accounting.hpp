@@ -31,6 +31,13 @@ struct PhaseExposure {
   bool agrees = false;            ///< updates waited for the gradient's norm
 };
 
+/// A worker's newest snapshot.
+struct SnapshotCost {
+  std::int64_t step = -1;  ///< -1: none yet
+  double seconds = 0.0;    ///< for which copying it held the thread that updates
+  std::uint64_t bytes = 0;
+};
+
 /// One worker's word on one step.
 struct StepProgress {
   int rank = 0;
@@ -44,6 +51,7 @@ struct StepProgress {
   std::vector<PhaseExposure> exposures = {};  ///< what exposed_seconds consist of
   std::uint64_t unfired = 0;   ///< parameters whose phase left them without a gradient
   double check_seconds = 0.0;  ///< compute thread at the checks (layout.check_steps)
+  SnapshotCost snapshot = {};
 };
 
 struct TickPlan {
@@ -86,6 +94,8 @@ class TickAccounting {
     double exposed = 0.0;
     double data = 0.0;
     double check = 0.0;
+    double snapshots = 0.0;  ///< taking them
+    std::int64_t num_snapshots = 0;
     std::map<int, PhaseExposure> phases;  ///< what `exposed` consists of
     void add(const WorkerSeconds& more);
   };
@@ -95,12 +105,14 @@ class TickAccounting {
     std::map<int, WorkerSeconds> seconds;  ///< by rank
     std::uint64_t resident_bytes = 0;
     std::uint64_t sent_bytes = 0;
-    std::uint64_t unfired = 0;  ///< the most that a worker had
+    std::uint64_t unfired = 0;         ///< the most that a worker had
+    std::uint64_t snapshot_bytes = 0;  ///< copied by all
   };
 
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
   void add_exposures(report::Tick& tick) const;
+  void add_snapshots(report::Tick& tick) const;
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;
@@ -116,6 +128,8 @@ class TickAccounting {
   std::uint64_t resident_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t unfired_ = 0;  ///< the most that a worker had in a step of this tick
+  std::uint64_t snapshot_bytes_ = 0;
+  std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank
 };
 
 }  // namespace gangway::coordinator

@@ -36,4 +36,8 @@ inline constexpr std::chrono::seconds kStartDeadline{120};
 /// at once, so this only bounds a wait that nothing else ends.
 inline constexpr std::chrono::seconds kLeaseDeadline{600};
 
+/// At the end of a run, a disk that takes nothing for as long as this many layout.timeout_seconds
+/// hangs: it is the last chance to save.
+inline constexpr int kTimeoutsToWrite = 10;
+
 }  // namespace gangway

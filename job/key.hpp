@@ -38,9 +38,8 @@ struct Key {
 /// GANGWAY_TRAINING_KIMG for training.kimg.
 [[nodiscard]] std::string environment_name(const std::string& path);
 
-/// All keys, in the order in which they are printed. Built anew at each call: tens of entries,
-/// microseconds.
-[[nodiscard]] std::vector<Key> key_table();
+/// All keys, in the order in which they are printed. Made at the first call; any thread.
+[[nodiscard]] const std::vector<Key>& key_table();
 
 /// The maps that hold keys: `training`, `training.r1` …, each once, in the table's order.
 [[nodiscard]] std::vector<std::string> sections_of(const std::vector<Key>& keys);

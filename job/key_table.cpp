@@ -351,9 +351,7 @@ void mark_speed_only(Keys& keys) {
   }
 }
 
-}  // namespace
-
-std::vector<Key> key_table() {
+Keys make_table() {
   Keys keys;
   add_model(keys);
   add_data(keys);
@@ -365,6 +363,13 @@ std::vector<Key> key_table() {
   add_output(keys);
   mark_speed_only(keys);
   return keys;
+}
+
+}  // namespace
+
+const std::vector<Key>& key_table() {
+  static const Keys table = make_table();
+  return table;
 }
 
 }  // namespace gangway

@@ -74,11 +74,12 @@ Draft apply(const std::vector<Setting>& settings, Problems& problems) {
   return draft;
 }
 
-void refuse_misplaced(const std::vector<Key>& keys, const Draft& draft, Problems& problems) {
-  for (const Key& key : keys) {
+void refuse_misplaced(const Draft& draft, Problems& problems) {
+  for (const Key& key : key_table()) {
     const auto given = draft.given.find(key.path);
-    const std::string reason = key.why_refused(draft.spec);
-    if (given != draft.given.end() && !reason.empty()) {
+    const std::string reason =
+        given == draft.given.end() ? std::string() : key.why_refused(draft.spec);
+    if (!reason.empty()) {
       problems.add(fmt::format("{}: {}", given->second.text, reason));
     }
   }
@@ -127,15 +128,9 @@ void check_rules(const Draft& draft, Problems& problems) {
   }
 }
 
-}  // namespace
-
-JobFileError::JobFileError(std::vector<std::string> problems)
-    : ConfigError(fmt::format("{}", fmt::join(problems, "\n"))), problems_(std::move(problems)) {}
-
-ResolvedJob load_job(const JobSources& sources) {
-  const std::vector<Key> keys = key_table();
+JobSpec resolve(const JobSources& sources) {
   Problems problems;
-  SettingCollector collector(keys, problems);
+  SettingCollector collector(key_index(), problems);
   if (sources.text) {
     collector.add_file(sources.file.string(), *sources.text);
   } else if (!sources.file.empty()) {
@@ -148,20 +143,30 @@ ResolvedJob load_job(const JobSources& sources) {
     collector.add_override(text);
   }
   Draft draft = apply(collector.settings(), problems);
-  refuse_misplaced(keys, draft, problems);
+  refuse_misplaced(draft, problems);
   settle(draft);
   check_rules(draft, problems);
   if (const auto lines = problems.lines(); !lines.empty()) {
     throw JobFileError(lines);
   }
-  return {.spec = draft.spec, .name = run_name_of(sources.file), .yaml = to_yaml(draft.spec)};
+  return draft.spec;
+}
+
+}  // namespace
+
+JobFileError::JobFileError(std::vector<std::string> problems)
+    : ConfigError(fmt::format("{}", fmt::join(problems, "\n"))), problems_(std::move(problems)) {}
+
+ResolvedJob load_job(const JobSources& sources) {
+  const JobSpec spec = resolve(sources);
+  return {.spec = spec, .name = run_name_of(sources.file), .yaml = to_yaml(spec)};
 }
 
 JobSpec parse_job(std::string_view text, const std::string& name) {
   JobSources sources;
   sources.file = name;
   sources.text = std::string(text);
-  return load_job(sources).spec;
+  return resolve(sources);
 }
 
 }  // namespace gangway

@@ -159,9 +159,7 @@ std::string check_step_decay(const ScheduleSpec& schedule, const char* section) 
   return is_missing ? fmt::format("decay step needs {}.schedule.step_kimg above 0", section) : "";
 }
 
-}  // namespace
-
-std::vector<Rule> job_rules() {
+std::vector<Rule> make_rules() {
   return {
       {{"data.source"}, "`data.source` is one of the forms listed.", check_source},
       {{"model.family", "data.source"},
@@ -208,6 +206,13 @@ std::vector<Rule> job_rules() {
          return check_step_decay(job.discriminator.schedule, "discriminator");
        }},
   };
+}
+
+}  // namespace
+
+const std::vector<Rule>& job_rules() {
+  static const std::vector<Rule> rules = make_rules();
+  return rules;
 }
 
 }  // namespace gangway

@@ -19,6 +19,7 @@ struct Rule {
       complaint;  ///< what is wrong and what to do; empty if it holds
 };
 
-[[nodiscard]] std::vector<Rule> job_rules();
+/// Made at the first call; any thread.
+[[nodiscard]] const std::vector<Rule>& job_rules();
 
 }  // namespace gangway

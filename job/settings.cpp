@@ -36,17 +36,24 @@ std::vector<std::string> Problems::lines() const {
   return lines;
 }
 
-SettingCollector::SettingCollector(const std::vector<Key>& keys, Problems& problems)
-    : problems_(problems), sections_(sections_of(keys)) {
-  for (const Key& key : keys) {
-    keys_.emplace(key.path, &key);
-    known_.push_back(key.path);
+KeyIndex::KeyIndex(const std::vector<Key>& table) : sections(sections_of(table)) {
+  for (const Key& key : table) {
+    keys.emplace(key.path, &key);
+    known.push_back(key.path);
     if (!key.is_variant) {
-      environment_names_.emplace(environment_name(key.path), key.path);
+      environment_names.emplace(environment_name(key.path), key.path);
     }
   }
-  known_.insert(known_.end(), sections_.begin(), sections_.end());
+  known.insert(known.end(), sections.begin(), sections.end());
 }
+
+const KeyIndex& key_index() {
+  static const KeyIndex index(key_table());
+  return index;
+}
+
+SettingCollector::SettingCollector(const KeyIndex& index, Problems& problems)
+    : index_(index), problems_(problems) {}
 
 void SettingCollector::add_file(const std::string& name, std::string_view text) {
   const Source source{.layer = Layer::kFile, .place = name, .path = {}};
@@ -67,12 +74,13 @@ void SettingCollector::add_environment(const std::string& name, const std::strin
   const Source source{.layer = Layer::kEnvironment,
                       .place = fmt::format("environment: {}={}", shown(name), shown(value)),
                       .path = {}};
-  if (const auto known = environment_names_.find(name); known != environment_names_.end()) {
+  if (const auto known = index_.environment_names.find(name);
+      known != index_.environment_names.end()) {
     add_value({source.layer, source.place, known->second}, known->second, value);
     return;
   }
   const bool names_section =
-      std::any_of(sections_.begin(), sections_.end(), [&](const std::string& section) {
+      std::any_of(index_.sections.begin(), index_.sections.end(), [&](const std::string& section) {
         const std::string start = environment_name(section) + "_";
         return section.find('.') == std::string::npos && name.compare(0, start.size(), start) == 0;
       });
@@ -80,7 +88,7 @@ void SettingCollector::add_environment(const std::string& name, const std::strin
     return;  // GANGWAY_BIN and its like belong to others
   }
   std::vector<std::string> names;
-  for (const auto& entry : environment_names_) {
+  for (const auto& entry : index_.environment_names) {
     names.push_back(entry.first);
   }
   problems_.add(fmt::format("{}: unknown key{}", source.place,
@@ -110,8 +118,8 @@ void SettingCollector::add_value(const Source& source, const std::string& path,
   }
   // A key of a variant chooses the variant too, as it does in a file.
   for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
-    const auto key = keys_.find(path.substr(0, dot));
-    if (key != keys_.end() && key->second->is_variant && keys_.contains(path)) {
+    const auto key = index_.keys.find(path.substr(0, dot));
+    if (key != index_.keys.end() && key->second->is_variant && index_.keys.contains(path)) {
       settings_.push_back({key->second, {}, {source.layer, source.place}});
     }
   }
@@ -129,13 +137,13 @@ std::string SettingCollector::place_of(const Source& source, const std::string& 
 }
 
 bool SettingCollector::is_section(const std::string& path) const {
-  return std::find(sections_.begin(), sections_.end(), path) != sections_.end();
+  return std::find(index_.sections.begin(), index_.sections.end(), path) != index_.sections.end();
 }
 
 std::string SettingCollector::children_of(const std::string& path) const {
   const std::string start = path.empty() ? "" : path + ".";
   std::vector<std::string> children;
-  for (const std::string& known : known_) {
+  for (const std::string& known : index_.known) {
     if (known.compare(0, start.size(), start) != 0) {
       continue;
     }
@@ -149,8 +157,8 @@ std::string SettingCollector::children_of(const std::string& path) const {
 
 void SettingCollector::walk(const Source& source, const std::string& path, YamlPosition at,
                             const YamlNode& node) {
-  const auto key = keys_.find(path);
-  const bool is_leaf = key != keys_.end() && !key->second->is_variant;
+  const auto key = index_.keys.find(path);
+  const bool is_leaf = key != index_.keys.end() && !key->second->is_variant;
   if (is_leaf) {
     settings_.push_back({key->second, node, {source.layer, place_of(source, path, at)}});
     return;
@@ -164,7 +172,7 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
                               children_of(path), unlike(node)));
     return;
   }
-  if (key != keys_.end()) {
+  if (key != index_.keys.end()) {
     settings_.push_back({key->second, {}, {source.layer, place_of(source, path, at)}});
   }
   walk_map(source, path, node);
@@ -179,8 +187,8 @@ void SettingCollector::walk_map(const Source& source, const std::string& path,
       return;
     }
     const std::string child = path.empty() ? entry.key : path + "." + entry.key;
-    const auto key = keys_.find(child);
-    const bool is_variant = key != keys_.end() && key->second->is_variant;
+    const auto key = index_.keys.find(child);
+    const bool is_variant = key != index_.keys.end() && key->second->is_variant;
     if (is_variant && !variant.empty()) {
       problems_.add(fmt::format("{}: '{}' is chosen already; keep one of them",
                                 place_of(source, child, entry.at), variant));
@@ -197,7 +205,7 @@ void SettingCollector::report_unknown(const Source& source, const std::string& p
                                       YamlPosition at) {
   const std::string otherwise = "; see docs/job-file.md";
   problems_.add(fmt::format("{}: unknown key{}", place_of(source, path, at),
-                            suggestion_text(nearest_path(path, known_), otherwise)));
+                            suggestion_text(nearest_path(path, index_.known), otherwise)));
 }
 
 }  // namespace gangway

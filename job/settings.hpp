@@ -44,10 +44,23 @@ struct Setting {
   Origin origin;
 };
 
+/// The keys as they are looked up: by path, by name in the environment, by section.
+struct KeyIndex {
+  /// Borrows `table` for its life.
+  explicit KeyIndex(const std::vector<Key>& table);
+  std::map<std::string, const Key*, std::less<>> keys;   ///< by path
+  std::vector<std::string> sections;                     ///< as of sections_of
+  std::vector<std::string> known;                        ///< for suggestions: keys, then sections
+  std::map<std::string, std::string> environment_names;  ///< to paths
+};
+
+/// That of key_table(). Made at the first call; any thread.
+[[nodiscard]] const KeyIndex& key_index();
+
 class SettingCollector {
  public:
   /// Borrows both for its life.
-  SettingCollector(const std::vector<Key>& keys, Problems& problems);
+  SettingCollector(const KeyIndex& index, Problems& problems);
 
   /// A job file's content; `name` stands in messages.
   void add_file(const std::string& name, std::string_view text);
@@ -76,11 +89,8 @@ class SettingCollector {
   [[nodiscard]] bool is_section(const std::string& path) const;
   [[nodiscard]] std::string children_of(const std::string& path) const;
 
+  const KeyIndex& index_;
   Problems& problems_;
-  std::map<std::string, const Key*, std::less<>> keys_;
-  std::vector<std::string> sections_;
-  std::vector<std::string> known_;                        ///< for suggestions: keys, then sections
-  std::map<std::string, std::string> environment_names_;  ///< to paths
   std::vector<Setting> settings_;
 };
 

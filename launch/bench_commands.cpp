@@ -83,17 +83,60 @@ void add_overlap(CLI::App& bench, OverlapOptions& options) {
       "docs/benchmarks.md says what is measured, and how it is fair.");
 }
 
+void add_checkpoint(CLI::App& bench, CheckpointBenchOptions& options) {
+  CLI::App* command = bench.add_subcommand(
+      "checkpoint", "What snapshots and checkpoints cost a training, and the store beside the disk");
+  command->add_option("overrides", options.overrides, "Keys of the job, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--size", options.sizes, "Sizes of the state, in MB")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("-n,--workers", options.workers, "Workers")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--outdir", options.outdir,
+                      "Folder on the disk in question, which keeps the runs; default: a temporary "
+                      "one");
+  command->add_option("--every", options.every_steps, "Steps from one checkpoint to the next")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 1'000'000));
+  command->add_option("--checkpoints", options.checkpoints, "Checkpoints of a run")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rounds", options.rounds, "Rounds in which each row has its turn")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--turns", options.turns, "Turns of memory, disk and store in a round")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rival", options.rival,
+                      "Command that is measured in turns with the same tensors, as "
+                      "'.venv/bin/python bench/torch_async_save.py'");
+  command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
+  command->footer(
+      "Examples:\n"
+      "  gangway bench checkpoint\n"
+      "  gangway bench checkpoint --size 200 -n 4 --outdir /mnt/disk/bench\n"
+      "  gangway bench checkpoint --rival '.venv/bin/python bench/torch_async_save.py'\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, BenchOptions& options) {
   CLI::App* bench =
-      app.add_subcommand("bench", "Measure this machine's or cluster's communication");
+      app.add_subcommand("bench", "Measure this machine's or cluster's communication and disk");
   bench->require_subcommand(1);
   add_allreduce(*bench, options.allreduce);
   add_overlap(*bench, options.overlap);
+  add_checkpoint(*bench, options.checkpoint);
 }
 
 int run_bench(const CLI::App& bench, const BenchOptions& options, const Environment& environment) {
+  if (bench.got_subcommand("checkpoint")) {
+    return bench_checkpoint(options.checkpoint, environment);
+  }
   return bench.got_subcommand("overlap") ? bench_overlap(options.overlap, environment)
                                          : bench_allreduce(options.allreduce, environment);
 }

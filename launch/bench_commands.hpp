@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/bench_allreduce.hpp"
+#include "launch/bench_checkpoint.hpp"
 #include "launch/bench_overlap.hpp"
 #include "launch/environment.hpp"
 
@@ -16,6 +17,7 @@ namespace gangway::launch {
 struct BenchOptions {
   AllreduceOptions allreduce;
   OverlapOptions overlap;
+  CheckpointBenchOptions checkpoint;
 };
 
 /// Adds `bench` and its commands; `options` outlives the parsing.

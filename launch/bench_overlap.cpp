@@ -2,18 +2,16 @@
 #include "launch/bench_overlap.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "job/errors.hpp"
 #include "job/line_rate.hpp"
 #include "job/parse.hpp"
-#include "launch/command_output.hpp"
 #include "launch/hostfile.hpp"
+#include "launch/measured_run.hpp"
 #include "launch/mpirun_command.hpp"
 #include "launch/overlap_figures.hpp"
 #include "launch/quiet_machine.hpp"
@@ -25,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kStepsOfATick = 3;
-constexpr std::size_t kLastWords = 2000;
 
 /// One way to run the job.
 struct Way {
@@ -114,22 +111,7 @@ class OverlapBench {
   }
 
   [[nodiscard]] StepFigures measure(const Way& way) const {
-    const std::string line = shell_line(command(way));
-    const CommandOutput output = output_of(line);
-    if (output.code != 0) {
-      const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastWords);
-      throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));
-    }
-    for (const auto& entry : fs::directory_iterator(outdir_)) {
-      if (entry.path().filename().string().ends_with("-" + way.name)) {
-        std::ifstream file(entry.path() / "stats.jsonl");
-        std::stringstream text;
-        text << file.rdbuf();
-        return step_figures(text.str(), options_.steps / 4);
-      }
-    }
-    throw EnvironmentError(
-        fmt::format("'{}' left nothing in {}: is it shared by all hosts?", line, outdir_.string()));
+    return step_figures(measured_run(command(way), outdir_, way.name).stats, options_.steps / 4);
   }
 
   /// Hosts that the workers fill one after the other.

@@ -218,8 +218,10 @@ class Supervisor {
   }
 
   int verdict() const {
+    // What was not recorded comes first: a status may then be another job's.
     const auto status = read_status(job_.run_directory);
-    if (const auto code = status ? std::optional<int>(status->exit_code) : unrecorded_) {
+    const auto recorded = status ? std::optional<int>(status->exit_code) : std::nullopt;
+    if (const auto code = unrecorded_ ? unrecorded_ : recorded) {
       // The coordinator was sent SIGUSR1 for every signal and cannot tell a Ctrl-C.
       const bool interrupted = leave_signal_ == SIGINT && *code == kEndedBySignal + SIGTERM;
       return interrupted ? kEndedBySignal + SIGINT : *code;

@@ -53,6 +53,9 @@ std::string communication(const Tick& tick) {
   if (tick.check_percent > 0.0) {
     text += fmt::format(" check {:.2g}%", tick.check_percent);
   }
+  if (tick.snapshots > 0) {
+    text += fmt::format(" snap {:.2g}%", tick.snapshot_percent);
+  }
   return text;
 }
 
@@ -64,6 +67,14 @@ nlohmann::ordered_json exposed_json(const Tick& tick) {
                            {"agree", phase.agrees}};
   }
   return object;
+}
+
+nlohmann::ordered_json checkpoints_json(const Tick& tick) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const SavedCheckpoint& saved : tick.checkpoints) {
+    list.push_back({{"step", saved.step}, {"seconds", saved.seconds}, {"mib", saved.mib}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -95,6 +106,11 @@ std::string tick_json(const Tick& tick) {
       {"check_percent", tick.check_percent},
       {"resident_gib", tick.resident_gib},
       {"sent_mib_per_step", tick.sent_mib_per_step},
+      {"snapshots", tick.snapshots},
+      {"snapshot_seconds", tick.snapshot_seconds},
+      {"snapshot_percent", tick.snapshot_percent},
+      {"snapshot_mib", tick.snapshot_mib},
+      {"checkpoints", checkpoints_json(tick)},
       {"checkpoint_age_kimg", tick.checkpoint_age_kimg},
       {"unix_seconds", tick.unix_seconds},
   };

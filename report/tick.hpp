@@ -17,6 +17,13 @@ struct ExposedPhase {
   bool agrees = false;            ///< updates wait for the gradient's norm (clip_norm)
 };
 
+/// A checkpoint that came to exist.
+struct SavedCheckpoint {
+  std::int64_t step = 0;
+  double seconds = 0;  ///< from the whole snapshot to the synced file, slowest worker, and of the commit
+  double mib = 0;      ///< all files
+};
+
 struct Tick {
   std::int64_t index = 0;              ///< ticks since the job began
   std::int64_t step = 0;               ///< steps done
@@ -36,11 +43,18 @@ struct Tick {
   std::vector<ExposedPhase> exposed{}; ///< what exposed_percent consists of, in the order of the job's phases
   double check_percent = 0;            ///< of the step time: compute at the checks (layout.check_steps), worst worker
   std::int64_t unfired = 0;            ///< parameters that a step's phases left without a gradient, the most
+  std::int64_t snapshots = 0;          ///< taken in this tick
+  double snapshot_seconds = 0;         ///< for which copying them held the thread that updates, slowest worker; compute
+                                       ///< waits for that at most, and for less where it has other work
+  double snapshot_percent = 0;         ///< the same of the tick's time
+  double snapshot_mib = 0;             ///< copied by all workers
+  std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the tick before
 };
 
 /// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one line without newline,
 /// columns aligned from tick to tick, every value directly after its name and one space. Last comes what communication
-/// costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0 MiB/step", phases by their initials.
+/// costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0 MiB/step", phases by their initials, and what snapshots cost in a
+/// tick that has some: "snap 0.21%".
 [[nodiscard]] std::string tick_line(const Tick& tick);
 
 /// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".

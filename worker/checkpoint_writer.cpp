@@ -18,7 +18,7 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::want(std::int64_t step, const std::string& directory) {
   const std::scoped_lock lock(mutex_);
-  wanted_.push_back({step, directory});
+  wanted_.push_back({.step = step, .directory = directory});
 }
 
 void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
@@ -31,6 +31,7 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
     }
     auto snapshot = taken ? setup_.memory.pin(step) : std::nullopt;
     if (snapshot) {
+      found->whole = std::chrono::steady_clock::now();
       ready_.emplace_back(std::move(*found), std::move(*snapshot));
     } else {
       missed = std::move(*found);
@@ -45,11 +46,29 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
   }
 }
 
-bool CheckpointWriter::wait_idle(const comm::Deadline& deadline) {
+bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline.end(), [this] {
-    return wanted_.empty() && ready_.empty() && !is_writing_;
-  });
+  got_on_ = std::chrono::steady_clock::now();
+  const auto is_idle = [this] { return wanted_.empty() && ready_.empty() && !is_writing_; };
+  while (!changed_.wait_until(lock, got_on_ + patience, is_idle)) {
+    if (std::chrono::steady_clock::now() >= got_on_ + patience) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void CheckpointWriter::got_on(std::int64_t step) {
+  constexpr std::chrono::seconds kBetweenReports{1};
+  {
+    const std::scoped_lock lock(mutex_);
+    got_on_ = std::chrono::steady_clock::now();
+    if (got_on_ - told_ < kBetweenReports) {
+      return;
+    }
+    told_ = got_on_;
+  }
+  setup_.report({.step = step, .under_way = true});
 }
 
 void CheckpointWriter::run(const std::stop_token& stop) {
@@ -63,25 +82,29 @@ void CheckpointWriter::run(const std::stop_token& stop) {
       setup_.report(write(wanted, snapshot));
     }  // the snapshot's memory is free again
     lock.lock();
+    got_on_ = std::chrono::steady_clock::now();
     is_writing_ = false;
     changed_.notify_all();
   }
 }
 
 CheckpointPartInfo CheckpointWriter::write(const Wanted& wanted,
-                                           const checkpoint::PinnedSnapshot& snapshot) const {
+                                           const checkpoint::PinnedSnapshot& snapshot) {
   CheckpointPartInfo part{.step = wanted.step};
   checkpoint::FileIdentity identity = setup_.identity;
   identity.step = wanted.step;
   try {
     const checkpoint::FileReport report =
-        checkpoint::write_worker_pieces(wanted.directory, identity, snapshot.records());
+        checkpoint::write_worker_pieces(wanted.directory, identity, snapshot.records(),
+                                        [this, &wanted] { got_on(wanted.step); });
     part.file = report.name;
     part.bytes = report.bytes;
     part.xxh3_128 = report.xxh3_128;
   } catch (const std::exception& error) {
     part.error = error.what();  // costs this save; the coordinator counts and says so
   }
+  part.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - wanted.whole).count();
   return part;
 }
 

@@ -4,6 +4,7 @@
 // at its end.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -16,7 +17,6 @@
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/snapshot_memory.hpp"
-#include "comm/deadline.hpp"
 #include "worker/coordinator_link.hpp"
 
 namespace gangway::worker {
@@ -26,7 +26,8 @@ class CheckpointWriter {
   struct Setup {
     checkpoint::FileIdentity identity;  ///< but for the step
     checkpoint::SnapshotMemory& memory;
-    std::function<void(const CheckpointPartInfo&)> report;  ///< writer's thread
+    /// Also that one is under way, every second in which the disk takes something. Writer's thread.
+    std::function<void(const CheckpointPartInfo&)> report;
   };
   explicit CheckpointWriter(Setup setup);
   /// Ends after the file in hand; what was not begun is dropped.
@@ -40,18 +41,22 @@ class CheckpointWriter {
   /// The snapshot of `step` is whole, or there was no room for it. The thread that took it; right
   /// then, so that no later one can overwrite it.
   void snapshot_ended(std::int64_t step, bool taken);
-  /// Waits until everything wanted is written and reported. Compute thread.
-  /// @return whether it is, within the deadline
-  [[nodiscard]] bool wait_idle(const comm::Deadline& deadline);
+  /// Waits until everything wanted is written and reported, however long that takes, unless the
+  /// disk has taken nothing for `patience`. Compute thread.
+  /// @return whether it is
+  [[nodiscard]] bool wait_idle(std::chrono::milliseconds patience);
 
  private:
   struct Wanted {
     std::int64_t step = 0;
     std::string directory;
+    std::chrono::steady_clock::time_point whole{};  ///< when the snapshot was
   };
   void run(const std::stop_token& stop);
   [[nodiscard]] CheckpointPartInfo write(const Wanted& wanted,
-                                         const checkpoint::PinnedSnapshot& snapshot) const;
+                                         const checkpoint::PinnedSnapshot& snapshot);
+  /// The disk takes something of the file of `step`.
+  void got_on(std::int64_t step);
 
   Setup setup_;
   std::mutex mutex_;  // guards all below
@@ -59,6 +64,8 @@ class CheckpointWriter {
   std::deque<Wanted> wanted_;                             // whose snapshot is not there yet
   std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_;
   bool is_writing_ = false;
+  std::chrono::steady_clock::time_point got_on_{};  // when something was last written or begun
+  std::chrono::steady_clock::time_point told_{};    // when that was last reported
   std::jthread thread_;  // last: it uses all of the above
 };
 

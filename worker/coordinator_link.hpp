@@ -105,6 +105,7 @@ struct ProgressInfo {
   std::uint64_t sent_bytes = 0;      ///< payload to peers in this step
   std::int64_t snapshot = -1;        ///< the newest that is whole; -1: none yet
   double snapshot_seconds = 0.0;     ///< what taking it cost
+  std::uint64_t snapshot_bytes = 0;  ///< of one
   std::int64_t copied_snapshot = -1;  ///< the newest that the buddy has said to hold; -1: none
   std::int64_t tried_snapshot = -1;   ///< the newest that was copied to it, or given up
 };

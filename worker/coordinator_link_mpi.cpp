@@ -112,6 +112,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_snapshot_seconds(progress.snapshot_seconds);
     message.set_copied_snapshot(progress.copied_snapshot);
     message.set_tried_snapshot(progress.tried_snapshot);
+    message.set_snapshot_bytes(progress.snapshot_bytes);
     message.set_unfired(progress.unfired);
     for (const PhaseExposureInfo& exposure : progress.exposures) {
       messages::PhaseExposure& entry = *message.add_exposures();
@@ -134,6 +135,8 @@ class ChannelLink : public CoordinatorLink {
     message.set_bytes(part.bytes);
     message.set_xxh3_128(part.xxh3_128);
     message.set_error(part.error);
+    message.set_under_way(part.under_way);
+    message.set_seconds(part.seconds);
     send(envelope);
   }
 

@@ -111,6 +111,10 @@ Lifeline::~Lifeline() {
   (void)!::write(wake_.get(), &one, sizeof(one));  // an eventfd with room: it cannot fail
 }
 
+bool Lifeline::wait_closed(std::chrono::milliseconds limit) {
+  return closed_.get_future().wait_for(limit) == std::future_status::ready;
+}
+
 bool Lifeline::listen() {
   std::array<char, 16> bytes{};
   const ssize_t size = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
@@ -145,6 +149,7 @@ void Lifeline::watch(const std::stop_token& stop) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now);
     (void)::poll(waiting.data(), waiting.size(), static_cast<int>(left.count()) + 1);
     if (waiting[0].revents != 0 && !listen()) {
+      closed_.set_value();
       return;
     }
   }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -35,6 +36,9 @@ class Lifeline {
   /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed
   /// connection is the expected end, and `on_abandoned` is not called for it.
   void expect_close() { close_expected_ = true; }
+  /// Waits until the coordinator closes the connection, as it does when all have said Goodbye.
+  /// @return whether it has, within `limit`
+  [[nodiscard]] bool wait_closed(std::chrono::milliseconds limit);
 
  private:
   void watch(const std::stop_token& stop);
@@ -45,6 +49,7 @@ class Lifeline {
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;
+  std::promise<void> closed_;
   LastWord last_word_;   ///< says on `socket_` which signal ends the process
   std::jthread thread_;  ///< last: it uses all of the above
 };

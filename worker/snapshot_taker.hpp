@@ -43,6 +43,8 @@ class SnapshotTaker {
   [[nodiscard]] std::int64_t newest() const { return newest_.load(std::memory_order_acquire); }
   /// What taking the last one cost its thread.
   [[nodiscard]] double seconds() const { return seconds_.load(std::memory_order_relaxed); }
+  /// What is copied for one.
+  [[nodiscard]] std::size_t bytes() const { return memory_.data_bytes(); }
 
  private:
   void begin(std::int64_t step);

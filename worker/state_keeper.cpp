@@ -23,9 +23,6 @@ namespace fs = std::filesystem;
 /// checkpoints alone, one to write from and one to fill.
 int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
-/// A save at the end may find a slow disk, and it is the last chance.
-constexpr int kTimeoutsToWrite = 10;
-
 std::size_t bytes_of(const std::vector<checkpoint::SnapshotPiece>& pieces) {
   std::size_t bytes = 0;
   for (const checkpoint::SnapshotPiece& piece : pieces) {
@@ -195,11 +192,12 @@ void StateKeeper::remove_old() const {
 }
 
 void StateKeeper::finish_writing() {
-  const comm::Deadline deadline(kTimeoutsToWrite * setup_.timeout);
-  if (!writer_->wait_idle(deadline)) {
-    throw EnvironmentError(
-        fmt::format("a checkpoint could not be written within {:.0f} s: look at the disk of {}",
-                    deadline.allowed_seconds(), setup_.run_directory.string()));
+  const std::chrono::milliseconds patience = kTimeoutsToWrite * setup_.timeout;
+  if (!writer_->wait_idle(patience)) {
+    throw EnvironmentError(fmt::format(
+        "the disk of {} has taken nothing of a checkpoint for {:.0f} s: look at it, then start the "
+        "same command again",
+        setup_.run_directory.string(), std::chrono::duration<double>(patience).count()));
   }
 }
 

@@ -60,7 +60,8 @@ class StateKeeper {
   void take_now(std::int64_t step);
   /// All workers have the snapshot of `step`; -1: of none yet.
   void protect(std::int64_t step);
-  /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes too long.
+  /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
+  /// for kTimeoutsToWrite timeouts.
   void finish_writing();
   /// No snapshot comes any more; all workers call it. @throws CommError
   void finish_copying();

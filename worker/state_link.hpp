@@ -52,6 +52,8 @@ struct CheckpointPartInfo {
   std::uint64_t bytes = 0;
   std::string xxh3_128;  ///< 32 hexadecimal digits, of the whole file
   std::string error;     ///< not empty: the save failed, and why
+  bool under_way = false;  ///< the disk takes it: of the rest only the step is known
+  double seconds = 0.0;  ///< from the whole snapshot to the file on the disk
 };
 
 class StateLink {

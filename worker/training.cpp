@@ -177,27 +177,35 @@ void Training::run() {
 void Training::run_lease(const LeaseInfo& lease) {
   keeper_.protect(lease.protected_snapshot);
   const bool saves = !lease.checkpoint_directory.empty();
-  if (saves && (lease.last || lease.begin == lease.end)) {
-    keeper_.finish_writing();  // there has to be room for this one
-  }
-  if (saves) {
+  // The last one is taken when all steps are done: nobody waits then while it waits for room.
+  const bool saves_on_its_way = saves && !lease.last && lease.begin < lease.end;
+  if (saves_on_its_way) {
     keeper_.write_behind(lease.end, lease.checkpoint_directory);
   }
   for (const std::int64_t step : lease.snapshots) {
     keeper_.copy_behind(step);
   }
   for (std::int64_t step = lease.begin; step < lease.end; ++step) {
-    run_step(step, (saves && step + 1 == lease.end) ||
+    run_step(step, (saves_on_its_way && step + 1 == lease.end) ||
                        std::ranges::find(lease.snapshots, step + 1) != lease.snapshots.end());
   }
-  if (saves && lease.begin == lease.end) {
-    take_snapshot_now(lease.end);
-  }
   send_report();
+  if (saves && !saves_on_its_way) {
+    save_now(lease);
+  }
   if (lease.pictures) {
     operations_.settle();
     write_pictures(lease.end);
   }
+}
+
+void Training::save_now(const LeaseInfo& lease) {
+  if (lease.last) {
+    operations_.settle();
+    keeper_.finish_writing();  // where a disk is slow, there may be no room yet
+  }
+  keeper_.write_behind(lease.end, lease.checkpoint_directory);
+  take_snapshot_now(lease.end);
 }
 
 void Training::take_snapshot_now(std::int64_t steps_done) {
@@ -265,6 +273,7 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
     progress.copied_snapshot = copies->copied();
     progress.tried_snapshot = copies->tried();
   }
+  progress.snapshot_bytes = keeper_.taker().bytes();
   send_report();
   unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
   if (!device_.lags_behind()) {

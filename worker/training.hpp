@@ -56,6 +56,8 @@ class Training {
   [[nodiscard]] std::uint64_t plan_hash() const;
   void run_lease(const LeaseInfo& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
+  /// The checkpoint of a lease that runs no step, or of the last.
+  void save_now(const LeaseInfo& lease);
   /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
   void report(std::int64_t steps_done, double step_seconds);

@@ -34,6 +34,9 @@ std::string host_name() {
   return name;
 }
 
+/// The others may have to wait for their disks; the coordinator has deadlines for them.
+constexpr std::chrono::hours kOthersDeadline{24};
+
 /// Leaves without MPI_Finalize, which may wait for a lost rank for ever.
 [[noreturn]] void leave(ExitCode code) {
   (void)std::fflush(nullptr);
@@ -102,6 +105,10 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     lane.listen_to(nullptr, comm::Lane::Core::kShared);
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
+    // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
+    if (!lifeline.wait_closed(kOthersDeadline)) {
+      log->warn("the other ranks are still saving");
+    }
   } catch (const StoppedByCoordinator& stopped) {
     leave(stopped.code());
   } catch (const Error& error) {

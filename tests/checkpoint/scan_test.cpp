@@ -188,6 +188,9 @@ TEST_F(Scan, FindsOneWhileAnotherThreadSavesAndDeletes) {
     newest = found->step;
     const std::string error = checkpoint_error_of([&] { (void)digest(found->path); });
     EXPECT_TRUE(error.empty() || !fs::exists(found->path)) << error;
+    for (const CheckpointEntry& entry : list_checkpoints(folder.path())) {
+      EXPECT_EQ(entry.damage, "") << "what is being removed is not damaged";
+    }
   }
 }
 

@@ -16,6 +16,8 @@ using std::chrono::seconds;
 /// Two workers of one micro-batch each, 20 steps, a checkpoint every 10.
 class ConductorTest : public ::testing::Test {
  protected:
+  static constexpr seconds kSaveAlarm{200};
+
   static ConductorSettings settings() {
     ConductorSettings result;
     result.num_workers = 2;
@@ -25,7 +27,8 @@ class ConductorTest : public ::testing::Test {
                     .images_per_step = 10,
                     .total_steps = 20,
                     .tick_steps = 10};
-    result.limits = {.start = seconds(10), .heartbeat = seconds(1000), .closing = milliseconds(50)};
+    result.limits = {.start = seconds(10), .heartbeat = seconds(100'000), .closing = milliseconds(50)};
+    result.save_alarm = kSaveAlarm;
     return result;
   }
 
@@ -111,6 +114,33 @@ class ConductorTest : public ::testing::Test {
     return send(rank, envelope);
   }
 
+  /// The disk of `rank` takes something of the file of `step`.
+  Effects writes(int rank, std::int64_t step) {
+    messages::Envelope envelope;
+    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
+    message.set_epoch(1);
+    message.set_step(step);
+    message.set_worker(rank - 1);
+    message.set_under_way(true);
+    return send(rank, envelope);
+  }
+
+  /// All steps are done, the first checkpoint is there, the last is being written.
+  void train_to_the_last_save() {
+    begin();
+    step_to(0, 20);
+    part(1, 10);
+    part(2, 10);
+    keep(conductor_.checkpoint_committed(10, now_));
+  }
+
+  /// As clock(), whatever is said meanwhile.
+  void wait(seconds later) {
+    for (const TimePoint end = now_ + later; now_ < end && !conductor_.ended();) {
+      clock(std::chrono::duration_cast<milliseconds>(end - now_));
+    }
+  }
+
   Effects picture() {
     messages::Envelope envelope;
     envelope.mutable_picture()->set_file("fakes000001.png");
@@ -124,11 +154,15 @@ class ConductorTest : public ::testing::Test {
     return send(rank, envelope);
   }
 
-  void goodbyes() {
+  void goodbye(int rank) {
     messages::Envelope envelope;
     envelope.mutable_goodbye();
-    send(1, envelope);
-    send(2, envelope);
+    send(rank, envelope);
+  }
+
+  void goodbyes() {
+    goodbye(1);
+    goodbye(2);
   }
 
   /// The clock goes on as the event loop drives it, without gaps.

@@ -143,6 +143,73 @@ TEST_F(ConductorTest, TakesPicturesAndPartsOfCheckpointsForLife) {
   EXPECT_EQ(outcome().exit_code, 3);
 }
 
+TEST_F(ConductorTest, TakesALongLastSaveForNoHang) {
+  train_to_the_last_save();
+  part(1, 20);
+  goodbye(1);
+  for (int i = 0; i < 30; ++i) {
+    wait(seconds(500));
+    writes(2, 20);
+  }
+  EXPECT_FALSE(conductor_.ended());
+  part(2, 20);
+  goodbye(2);
+  wait(seconds(500));
+  EXPECT_FALSE(conductor_.ended()) << "the manifest is being written";
+  keep(conductor_.checkpoint_committed(20, now_));
+  EXPECT_EQ(outcome().exit_code, 0);
+}
+
+TEST_F(ConductorTest, NamesTheRankWhoseDiskHangsAtTheEnd) {
+  train_to_the_last_save();
+  part(1, 20);
+  goodbye(1);
+  writes(2, 20);
+  wait(seconds(600));
+  EXPECT_FALSE(conductor_.ended());
+  wait(seconds(70));
+  EXPECT_EQ(outcome().exit_code, 6);
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_THAT(outcome().reason,
+              HasSubstr("has brought nothing of the last checkpoint to its disk for 660 s"));
+}
+
+TEST_F(ConductorTest, WaitsForALastManifestAndNotForEver) {
+  train_to_the_last_save();
+  part(1, 20);
+  part(2, 20);
+  goodbyes();
+  wait(seconds(599));
+  EXPECT_FALSE(conductor_.ended());
+  wait(seconds(2));
+  EXPECT_EQ(outcome().exit_code, 6);
+  EXPECT_THAT(outcome().reason, HasSubstr("the manifest of the last checkpoint"));
+}
+
+TEST_F(ConductorTest, LetsNobodyHangBecauseADiskTakesSomething) {
+  begin();
+  step_to(0, 12);
+  for (int i = 0; i < 7; ++i) {
+    wait(seconds(10));
+    writes(1, 10);
+  }
+  EXPECT_EQ(outcome().exit_code, 3) << "rank 2 makes no step, and has more to do than to write";
+  EXPECT_EQ(outcome().rank, 2);
+}
+
+TEST_F(ConductorTest, SaysAloudThatADiskHangsAndGoesOn) {
+  begin();
+  step_to(0, 12);
+  for (std::int64_t step = 13; step < 18; ++step) {
+    part(1, 10);
+    wait(seconds(50));
+    step_to(step - 1, step);
+  }
+  EXPECT_FALSE(conductor_.ended());
+  ASSERT_EQ(seen<Say>().size(), 1U);
+  EXPECT_THAT(seen<Say>()[0].line, HasSubstr("ALARM checkpoint of step 10 has waited 200 s for the file of rank 2"));
+}
+
 TEST_F(ConductorTest, EndsAJobThatDiverged) {
   begin();
   progress(2, 1, std::numeric_limits<double>::quiet_NaN());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/tick_accounting.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -186,6 +187,45 @@ TEST(TickAccounting, KnowsTheMedianStep) {
   (void)accounting.add(progress(1, 2, 0, 4), kStart + milliseconds(5100), 1.0);
   (void)accounting.add(progress(1, 3, 0, 4), kStart + milliseconds(5300), 1.0);
   EXPECT_NEAR(accounting.median_step_seconds(), 0.2, 1e-9);
+}
+
+TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
+  TickAccounting accounting(plan(2));
+  accounting.start(kStart);
+  std::vector<report::Tick> ticks;
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    for (const int rank : {1, 2}) {
+      StepProgress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      // Of the steps 1 and 2; later steps name the newest again.
+      one.snapshot = {.step = std::min<std::int64_t>(step, 2),
+                      .seconds = 0.01 * rank,
+                      .bytes = 1U << 20U};
+      if (auto tick = accounting.add(one, kStart + milliseconds(500 * step), 1.0)) {
+        ticks.push_back(*tick);
+      }
+    }
+  }
+  ASSERT_EQ(ticks.size(), 2U);
+  EXPECT_EQ(ticks[0].snapshots, 2);
+  EXPECT_DOUBLE_EQ(ticks[0].snapshot_seconds, 0.04);
+  EXPECT_DOUBLE_EQ(ticks[0].snapshot_percent, 4.0) << "of the second that the tick took";
+  EXPECT_DOUBLE_EQ(ticks[0].snapshot_mib, 4.0) << "of both workers";
+  EXPECT_EQ(ticks[1].snapshots, 0);
+  EXPECT_DOUBLE_EQ(ticks[1].snapshot_percent, 0.0);
+  EXPECT_DOUBLE_EQ(ticks[1].snapshot_mib, 0.0);
+}
+
+TEST(TickAccounting, CountsNoSnapshotOfAnEarlierStart) {
+  TickPlan resumed = plan(1);
+  resumed.start_step = 2;
+  resumed.total_steps = 3;
+  TickAccounting accounting(resumed);
+  accounting.start(kStart);
+  StepProgress one = progress(1, 3, 0, 4);
+  one.snapshot = {.step = 2, .seconds = 0.01, .bytes = 1U << 20U};
+  const auto tick = accounting.add(one, kStart + milliseconds(500), 1.0);
+  ASSERT_TRUE(tick);
+  EXPECT_EQ(tick->snapshots, 0);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The gangway command with real workers, as the tests of this folder call it."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -51,6 +53,47 @@ def snapshot_files(folder):
     return [file for file in Path("/dev/shm").glob("gangway.snap-*") if str(folder).encode() in file.read_bytes()[:65536]]
 
 
+class Running:
+    """A command that runs beside its test; what it says goes into a file (pipes would be held open by ranks that hang)."""
+
+    def __init__(self, words, folder, deadline, name, **variables):
+        self.file = folder / name
+        self.deadline = deadline
+        with open(self.file, "w") as out:
+            self.process = subprocess.Popen([str(word) for word in words], cwd=folder, stdout=out, stderr=out,
+                                            env=environment(**variables))
+
+    def said(self):
+        return self.file.read_text()
+
+    def wait_until(self, condition, what):
+        """Waits for a result of `condition` that counts as true, and returns it."""
+        end = time.monotonic() + self.deadline
+        while True:
+            is_over = self.process.poll() is not None or time.monotonic() > end
+            if result := condition():
+                return result
+            if is_over:
+                raise AssertionError(f"{what} never came:\n{self.said()}")
+            time.sleep(0.005)
+
+    def wait_for(self, pattern, after=0):
+        """Waits until the regular expression finds something, at or behind place `after`; the place behind that."""
+        expression = re.compile(pattern, re.MULTILINE)
+        return self.wait_until(lambda: expression.search(self.said(), after), f"'{pattern}'").end()
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        """The exit code."""
+        return self.process.wait(timeout=self.deadline)
+
+    def kill_all(self):
+        if self.process.poll() is None:
+            kill_all(self.process)
+
+
 class Trainings(unittest.TestCase):
     """Each test has a folder of its own, with the runs in `runs`."""
 
@@ -70,6 +113,13 @@ class Trainings(unittest.TestCase):
             out.seek(0)
             err.seek(0)
             return code, out.read(), err.read()
+
+    def start(self, *words, name="said", by=(), **variables):
+        """Starts a gangway command beside the test. `by`: a command that starts it."""
+        running = Running([*by, GANGWAY, *words], self.folder, self.deadline, name, **variables)
+        self.addCleanup(lambda: [file.unlink() for file in snapshot_files(self.folder)])
+        self.addCleanup(running.kill_all)
+        return running
 
     def train(self, job, *arguments, run, workers):
         """`gangway run` to the end; fails the test unless it ends well."""

@@ -77,6 +77,30 @@ TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
   EXPECT_EQ(object["check_percent"], 0.01234);
 }
 
+TEST(TickLine, SaysWhatSnapshotsCostWhereSomeWereTaken) {
+  Tick tick = example();
+  tick.snapshots = 2;
+  tick.snapshot_percent = 0.1234;
+  EXPECT_NE(tick_line(tick).find("comm 6.1% snap 0.12%"), std::string::npos) << tick_line(tick);
+  EXPECT_EQ(tick_line(example()).find("snap"), std::string::npos);
+}
+
+TEST(TickJson, HoldsWhatSnapshotsAndCheckpointsCost) {
+  Tick tick = example();
+  tick.snapshots = 2;
+  tick.snapshot_seconds = 0.016;
+  tick.snapshot_percent = 0.125;
+  tick.snapshot_mib = 96.0;
+  tick.checkpoints = {{.step = 350, .seconds = 0.25, .mib = 48.0}};
+  const auto object = nlohmann::json::parse(tick_json(tick));
+  EXPECT_EQ(object["snapshots"], 2);
+  EXPECT_EQ(object["snapshot_seconds"], 0.016);
+  EXPECT_EQ(object["snapshot_percent"], 0.125);
+  EXPECT_EQ(object["snapshot_mib"], 96.0);
+  EXPECT_EQ(object["checkpoints"], nlohmann::json::parse(R"([{"step": 350, "seconds": 0.25, "mib": 48.0}])"));
+  EXPECT_EQ(nlohmann::json::parse(tick_json(example()))["checkpoints"], nlohmann::json::array());
+}
+
 TEST(FormatDuration, GrowsFromSecondsToDays) {
   EXPECT_EQ(format_duration(0), "0s");
   EXPECT_EQ(format_duration(59.4), "59s");

@@ -160,7 +160,11 @@ class ScriptedLink final : public StateLink {
     }
     return next();
   }
-  void checkpoint_part(const CheckpointPartInfo& part) override { parts.push_back(part); }
+  void checkpoint_part(const CheckpointPartInfo& part) override {
+    if (!part.under_way) {
+      parts.push_back(part);
+    }
+  }
 
   Parts parts;
   std::vector<FoundPartInfo> found_parts;

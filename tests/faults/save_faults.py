@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Disks that fill up, fail, refuse, crawl and hang while a GAN is trained: training goes on to the same digest, the last good
+checkpoint stays, the user reads one line, and saving works again as soon as it can (docs/fault-matrix.md).
+
+    GANGWAY_BIN=build/release/bin DISK_FAULTS_LIBRARY=build/release/tests/libdisk_faults.so save_faults.py [unittest arguments]
+"""
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
+from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
+
+LIBRARY = str(Path(os.environ["DISK_FAULTS_LIBRARY"]).resolve())
+IMAGES_A_STEP = 96
+STEPS_A_TICK = 20
+JOB = [EXAMPLES / "ring8.yaml", "model.width=32", f"training.batch={IMAGES_A_STEP}", "output.pictures_kimg=0",
+       f"output.tick_kimg={STEPS_A_TICK * IMAGES_A_STEP / 1000}", "checkpoint.every_kimg=0", "checkpoint.every_steps=50",
+       "checkpoint.snapshot_steps=10"]
+ENDLESS = "training.kimg=100000"
+SAVED = r"^ckpt   step-(\d+)  .*\n"
+FAILED = r"^warn  checkpoint of step \d+ failed.*\n|^ALARM \d+ checkpoints in a row could not be saved.*\n"
+
+
+class SaveFaults(Trainings):
+    def setUp(self):
+        super().setUp()
+        self.faults = self.folder / "disk"
+        self.faults.mkdir()
+        self.order()
+
+    def order(self, *lines):
+        """Which calls to the disk fail from now on: (call, errno or "hang", times a process, expression for the path)."""
+        text = "".join(f"{call} {what} {times} {path}\n" for call, what, times, path in lines)
+        (self.faults / "new").write_text(text)
+        os.replace(self.faults / "new", self.faults / "faults")
+
+    def calls(self):
+        """What was done to checkpoints: (process, call, path, result)."""
+        return [line.split(" ", 3) for line in (self.faults / "calls").read_text().splitlines()]
+
+    def wait_for_call(self, running, call, result):
+        running.wait_until(lambda: any(line[1] == call and line[3] == result for line in self.calls()), f"{call} {result}")
+
+    def begin(self, *words, by=()):
+        """An endless training that has saved a checkpoint."""
+        running = self.start("run", *JOB, ENDLESS, "-n", 2, "--run", "faulty", *words, by=by, LD_PRELOAD=LIBRARY,
+                             DISK_FAULTS=str(self.faults))
+        running.wait_for(SAVED)
+        return running
+
+    def run_folder(self):
+        return self.folder / "runs" / "00000-faulty"
+
+    def require_progress(self, running, ticks=5):
+        """Training goes on: so many ticks come from here on."""
+        place = len(running.said())
+        for _ in range(ticks):
+            place = running.wait_for(r"^tick .*\n", place)
+
+    def leave(self, running, code=75):
+        running.send(signal.SIGTERM)
+        self.assertEqual(running.end(), code, running.said())
+
+    def require_undisturbed(self, running):
+        """All that is left of the faults are lines: same digest as a training on a sound disk, no temporary."""
+        self.leave(running)
+        step = int(re.findall(SAVED, running.said(), re.MULTILINE)[-1])
+        self.train(*JOB, f"training.kimg={step * IMAGES_A_STEP / 1000}", run="whole", workers=1)
+        self.assertEqual(self.digest("faulty"), self.digest("whole"))
+        left = [path.name for path in (self.run_folder() / "checkpoints").iterdir() if not path.name.startswith("step-")]
+        self.assertEqual(left, [])
+
+    def require_last_good(self):
+        """What was saved before is there and whole."""
+        code, out, err = self.call(GANGWAY, "checkpoints", "verify", "faulty")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("step-", out)
+
+
+class FullDisk(SaveFaults):
+    """Rows 19, 20 and 23 of the matrix."""
+
+    def mount(self, path, *options):
+        mounted = subprocess.run(["mount", *options, path], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", path], check=False)
+
+    def test_files_that_do_not_fit_cost_their_checkpoint_alone_and_room_brings_the_next(self):
+        runs = self.folder / "runs"
+        runs.mkdir()
+        self.mount(runs, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
+        running = self.begin()
+        with open(runs / "filler", "wb", buffering=0) as filler, self.assertRaises(OSError):
+            while True:
+                filler.write(bytes(1 << 12))
+        place = running.wait_for(r"^ALARM 3 checkpoints in a row could not be saved; what was trained since step \d+ is lost if "
+                                 r"the run dies: .*No space left on device")
+        self.require_progress(running)
+        self.require_last_good()
+        (runs / "filler").unlink()
+        running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+    def test_a_manifest_that_does_not_fit_costs_its_checkpoint_alone(self):
+        running = self.begin()
+        self.order(("posix_fallocate", errno.ENOSPC, 1, "/manifest.json.tmp"))
+        line = self.fail_once(running)
+        self.assertRegex(line, r"/manifest\.json\.tmp: cannot reserve \d+ bytes: No space left on device; free some space")
+        self.require_undisturbed(running)
+
+    def fail_once(self, running):
+        """The line of the next save that fails; one that succeeds comes behind it."""
+        place = len(running.said())
+        end = running.wait_for(FAILED, place)
+        running.wait_for(SAVED, end)
+        return running.said()[place:end].splitlines()[-1]
+
+    def test_a_quota_that_is_used_up_is_named(self):
+        running = self.begin()
+        for call, what, path in (("posix_fallocate", "cannot reserve", "/worker-0000-of"), ("write", "cannot write", "/worker-0001-of"),
+                                 ("fsync", "cannot sync to disk", "/worker-0000-of"), ("close", "cannot close", "/worker-0001-of")):
+            self.order((call, errno.EDQUOT, 1, path))
+            line = self.fail_once(running)
+            self.assertRegex(line, rf"{path}.*: {what}.*: Disk quota exceeded; free some space or keep fewer checkpoints")
+        self.require_undisturbed(running)
+
+    def test_a_disk_that_turns_read_only_is_named_and_used_again(self):
+        running = self.begin()
+        folder = self.run_folder() / "checkpoints"
+        self.mount(folder, "--bind", folder)
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        place = running.wait_for(r"/checkpoints/\.tmp-step-[^ ]*: .*Read-only file system; choose a writable run directory")
+        self.require_progress(running)
+        self.require_last_good()
+        subprocess.run(["mount", "-o", "remount,bind,rw", folder], check=True)
+        running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+    def test_a_folder_that_may_not_be_written_is_named_and_used_again(self):
+        """The owner of everything, and no more: root without the right to override modes."""
+        without = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-dac_override,-dac_read_search"]
+        if subprocess.run([*without, "true"], capture_output=True).returncode != 0:
+            self.skipTest("setpriv cannot take capabilities away here")
+        running = self.begin(by=without)
+        folder = self.run_folder() / "checkpoints"
+        folder.chmod(0o555)
+        place = running.wait_for(r"/checkpoints/\.tmp-step-[^ ]*: .*Permission denied; choose a writable run directory")
+        self.require_progress(running)
+        self.require_last_good()
+        folder.chmod(0o755)
+        running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+
+class BadDisk(SaveFaults):
+    """Row 21."""
+
+    def test_every_call_that_fails_costs_its_checkpoint_alone_and_nothing_is_synced_twice(self):
+        running = self.begin()
+        for call, path in (("mkdir", r"/\.tmp-step-\d+-\w+$"), ("write", "/worker-0000-of-0002.safetensors$"),
+                           ("fsync", "/worker-0001-of-0002.safetensors$"), ("close", "/worker-0000-of-0002.safetensors$"),
+                           ("write", "/manifest.json.tmp$"), ("fsync", "/manifest.json.tmp$"), ("rename", "/manifest.json.tmp$"),
+                           ("fsync", r"/\.tmp-step-\d+-\w+$"), ("rename", r"/\.tmp-step-\d+-\w+$"), ("fsync", "/checkpoints$")):
+            with self.subTest(call=call, path=path):
+                place = len(running.said())
+                self.order((call, errno.EIO, 1, path))
+                end = running.wait_for(r"^(warn|ALARM) .*/checkpoints.*Input/output error", place)
+                self.order()
+                running.wait_for(SAVED, end)
+        self.require_no_second_sync()
+        self.require_undisturbed(running)
+
+    def require_no_second_sync(self):
+        """After a failed sync a file is gone: its name is never synced or renamed again."""
+        failed = set()
+        for _, call, path, result in self.calls():
+            if call in ("fsync", "rename") and path.endswith((".safetensors", ".tmp")):
+                self.assertNotIn(path, failed, f"{call} of what could not be synced before")
+            if call == "fsync" and result == os.strerror(errno.EIO):
+                failed.add(path)
+        self.assertGreaterEqual(len(failed), 2)
+
+
+class SlowDisk(SaveFaults):
+    """Rows 24 and 25."""
+
+    def test_no_step_waits_for_a_file_and_checkpoints_that_find_no_room_are_counted(self):
+        running = self.begin("layout.timeout_seconds=5")
+        self.order(("fsync", "hang", 0, "/worker-0001-of-0002.safetensors$"))
+        self.wait_for_call(running, "fsync", "hangs")
+        self.require_progress(running, ticks=20)
+        place = running.wait_for(r"^warn  checkpoint of step \d+ failed \(1 so far\), tried again soon: the checkpoints before it "
+                                 r"are still being written: the disk is slower than checkpoints are wanted$")
+        self.require_last_good()
+        place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for the file of rank 2: the disk is slow or hangs; "
+                                 r"training goes on, the newest on disk is of step \d+$", place)
+        self.require_progress(running)
+        self.order()
+        running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+    def test_no_step_waits_for_a_manifest(self):
+        running = self.begin("layout.timeout_seconds=5")
+        self.order(("fsync", "hang", 0, "/manifest.json.tmp$"))
+        self.wait_for_call(running, "fsync", "hangs")
+        self.require_progress(running, ticks=20)
+        place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for its manifest: the disk is slow or hangs")
+        self.order()
+        running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+    def test_no_step_waits_for_old_ones_to_go(self):
+        running = self.begin("checkpoint.keep=1")
+        self.order(("unlink", "hang", 0, r"/\.old-step-"))
+        self.wait_for_call(running, "unlink", "hangs")
+        self.require_progress(running, ticks=20)
+        place = len(running.said())
+        self.order()
+        running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+    def test_who_leaves_waits_for_the_disk(self):
+        running = self.begin("layout.timeout_seconds=5")
+        for path in ("/worker-0000-of-0002.safetensors$", "/manifest.json.tmp$"):
+            with self.subTest(path=path):
+                self.order(("fsync", "hang", 0, path))
+                self.wait_for_call(running, "fsync", "hangs")
+                running.send(signal.SIGTERM)
+                running.wait_for(r"^ALARM checkpoint of step \d+ has waited")
+                self.assertIsNone(running.process.poll())
+                self.order()
+                self.assertEqual(running.end(), 75, running.said())
+                running = self.begin("layout.timeout_seconds=5")
+        self.require_undisturbed(running)
+
+    def test_who_leaves_does_not_wait_for_a_dead_disk_for_ever(self):
+        running = self.begin("layout.timeout_seconds=1")
+        self.order(("fsync", "hang", 0, "/worker-0000-of-0002.safetensors$"))
+        self.wait_for_call(running, "fsync", "hangs")
+        running.send(signal.SIGTERM)
+        self.assertEqual(running.end(), 6)
+        self.assertRegex(running.said(), r"gangway: rank 1 .*: the disk of .* has taken nothing of a checkpoint for 10 s: look at it, "
+                                         r"then start the same command again")
+        self.order()
+        self.require_last_good()
+        running = self.begin()
+        self.require_undisturbed(running)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <system_error>
 #include <tuple>
@@ -128,18 +129,22 @@ std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const
   return parts;
 }
 
-/// Whether nobody can go on from it any more.
-bool is_done_with(const fs::path& run_directory) {
-  std::error_code error;
-  if (!fs::is_directory(run_directory, error)) {
-    return true;
-  }
+bool has_ended_with(const fs::path& run_directory, std::initializer_list<ExitCode> codes) {
   try {
     const auto status = read_status(run_directory);
-    return status && status->exit_code == static_cast<int>(ExitCode::kDone);
+    return status && std::any_of(codes.begin(), codes.end(), [&](ExitCode code) {
+             return status->exit_code == static_cast<int>(code);
+           });
   } catch (const Error&) {
     return false;
   }
+}
+
+/// Whether nobody can go on from it any more.
+bool is_done_with(const fs::path& run_directory) {
+  std::error_code error;
+  return !fs::is_directory(run_directory, error) ||
+         has_ended_with(run_directory, {ExitCode::kDone});
 }
 
 /// Whether the file may go: it has no sound header, or its run is over.
@@ -257,6 +262,13 @@ std::size_t remove_snapshots(std::span<const fs::path> folders, const std::strin
   const std::vector<fs::path> files = slot_files(folders, key);
   return static_cast<std::size_t>(std::count_if(
       files.begin(), files.end(), [](const fs::path& file) { return remove_slot_file(file); }));
+}
+
+void remove_saved_snapshots(std::span<const fs::path> folders, const std::string& key,
+                            const fs::path& run_directory) {
+  if (has_ended_with(run_directory, {ExitCode::kDone, ExitCode::kPreempted})) {
+    (void)remove_snapshots(folders, key);
+  }
 }
 
 ReapedSnapshots reap_snapshots(const fs::path& folder) {

@@ -94,6 +94,11 @@ struct CompleteSnapshot {
 std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
                              const std::string& key);
 
+/// The same, once the run's status says that it has ended with all of its state on the disk: at its
+/// end, or stopped on request. Called by each worker as it leaves.
+void remove_saved_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
+                            const std::filesystem::path& run_directory);
+
 /// What reap_snapshots() found.
 struct ReapedSnapshots {
   std::size_t removed = 0;

@@ -42,4 +42,17 @@ std::optional<WholeSnapshot> SnapshotInventory::newest_after(std::int64_t step) 
   return std::nullopt;
 }
 
+std::optional<MissingPart> SnapshotInventory::missing_after(std::int64_t step) const {
+  if (holders_.empty() || holders_.rbegin()->first.step <= step) {
+    return std::nullopt;
+  }
+  const auto& [name, parts] = *holders_.rbegin();
+  for (int part = 0; part < name.num_workers; ++part) {
+    if (!parts.contains(part)) {
+      return MissingPart{name, part};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace gangway::coordinator

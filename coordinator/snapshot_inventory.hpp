@@ -27,6 +27,12 @@ struct WholeSnapshot {
   std::vector<std::set<int>> holders;
 };
 
+/// A part that nobody has.
+struct MissingPart {
+  SnapshotName name;
+  int part = 0;
+};
+
 class SnapshotInventory {
  public:
   /// The host of worker `holder` of this start has the part that worker `part` took. Parts that no
@@ -36,6 +42,8 @@ class SnapshotInventory {
   void remove(int holder, const SnapshotName& name, int part);
   /// The newest that is whole; nothing where none is newer than `step`.
   [[nodiscard]] std::optional<WholeSnapshot> newest_after(std::int64_t step) const;
+  /// Of the newest there is a part of, if that is newer than `step` and not whole.
+  [[nodiscard]] std::optional<MissingPart> missing_after(std::int64_t step) const;
 
  private:
   std::map<SnapshotName, std::map<int, std::set<int>>> holders_;  // by part

@@ -21,8 +21,14 @@ Beginning StartChoice::choose(const SnapshotInventory& inventory) {
     beginning.step = run_.resume->step;
     beginning.saved_step = run_.resume->step;
   }
+  const std::int64_t saved = run_.resume ? run_.resume->step : -1;
   if (is_automatic()) {
-    beginning.snapshot = inventory.newest_after(run_.resume ? run_.resume->step : -1);
+    beginning.snapshot = inventory.newest_after(saved);
+    if (const auto missing = inventory.missing_after(saved); missing && !beginning.snapshot) {
+      tell_(fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
+                        "the part of worker {} of {}",
+                        missing->name.step, missing->part, missing->name.num_workers));
+    }
   }
   if (beginning.snapshot) {
     beginning.step = beginning.snapshot->name.step;

@@ -45,6 +45,8 @@ class StateKeeper {
   /// StoppedByCoordinator
   explicit StateKeeper(Setup setup);
 
+  /// Where its snapshots lie.
+  [[nodiscard]] const SnapshotShelf& shelf() const { return shelf_; }
   /// What was loaded.
   [[nodiscard]] const BeginInfo& begin() const { return begin_; }
 

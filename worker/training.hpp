@@ -47,6 +47,7 @@ class Training {
 
   /// What the coordinator compares between workers before the first lease.
   [[nodiscard]] ReadyInfo ready_info() const;
+  [[nodiscard]] const SnapshotShelf& snapshots() const { return keeper_.shelf(); }
   /// "new weights; from step 0".
   [[nodiscard]] std::string describe_begin() const;
   /// Runs leases until the last one is done.

@@ -58,8 +58,14 @@ struct Computing {
   const DeviceMaker& make;
 };
 
-void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
-           MpiControlChannel& channel, const Computing& computing) {
+/// What a worker leaves behind.
+struct Finished {
+  std::filesystem::path run_directory;
+  SnapshotShelf snapshots;
+};
+
+Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
+               MpiControlChannel& channel, const Computing& computing) {
   const WelcomeInfo welcome =
       link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = computing.device},
                 kStartDeadline);
@@ -76,6 +82,7 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
   std::optional<Neighbours> neighbours;
   std::unique_ptr<ComputeDevice> device;
   std::optional<Training> training;
+  Finished finished;
   try {
     job = parse_job(welcome.job_yaml, "job of the coordinator");
     // Both threads that compute: the lane runs the optimiser.
@@ -100,6 +107,7 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     log->info("{}; {}", ready.plan_summary, training->describe_begin());
     link.ready(ready);
     training->run();
+    finished = {welcome.run_directory, training->snapshots()};
     training.reset();  // the lane lets go of the exchanges
     device->finish();
     lane.listen_to(nullptr, comm::Lane::Core::kShared);
@@ -117,18 +125,20 @@ void train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& l
     fail(link, *log, ExitCode::kInternal, error.what());
   }
   log->info("done");
+  return finished;
 }
 
 int run(const Computing& computing) {
   comm::MpiSession session;
   ExitCode code = ExitCode::kDone;
+  std::optional<Finished> finished;
   MpiControlChannel channel(session);
   {
     comm::Lane lane([&channel] { channel.pump(); });
     channel.on_send([&lane] { lane.wake(); });
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
     try {
-      train(*link, session, lane, channel, computing);
+      finished = train(*link, session, lane, channel, computing);
     } catch (const StoppedByCoordinator& stopped) {
       code = stopped.code();  // refused before it began: all leave in order
     } catch (const Error& error) {
@@ -138,6 +148,10 @@ int run(const Computing& computing) {
   }
   // The others may still be saving, and rank 0 committing what they saved.
   session.finalize(static_cast<int>(code), kStartDeadline);
+  if (finished) {  // by now the status says how it ended
+    checkpoint::remove_saved_snapshots(finished->snapshots.folders, finished->snapshots.key,
+                                       finished->run_directory);
+  }
   return static_cast<int>(code);
 }
 

@@ -22,16 +22,27 @@ KILL_ALL = f"pkill -KILL -x '{PROGRAMS}'; while pgrep -x '{PROGRAMS}' >/dev/null
 
 
 
+# Overwrites some of what each worker of this host has taken itself.
+DAMAGE = """
+from pathlib import Path
+for slot in Path("/dev/shm").glob("gangway.snap-*-r0-*"):
+    content = bytearray(slot.read_bytes())
+    content[-3 * 4096:-3 * 4096 + 6] = b"damage"
+    slot.write_bytes(content)
+"""
+
+
 class OnHosts(Trainings):
     def setUp(self):
         super().setUp()
+        (self.folder / "damage.py").write_text(DAMAGE)
         self.train(RING, *JOB, run="whole", workers=1)
         self.whole = self.digest("whole")
 
-    def start(self, name, workers, hosts, slots=1):
+    def start(self, name, workers, hosts, slots=1, words=()):
         """A start of the run, for a shell in the cluster; its words go to the file `name`."""
         (self.folder / f"{name}.hosts").write_text("".join(f"{host} slots={slots}\n" for host in hosts))
-        return " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *JOB,
+        return " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *JOB, *words,
                          f">{name} 2>&1"])
 
     def play(self, cluster, first, fault, second):
@@ -62,8 +73,23 @@ class Snapshots(OnHosts):
 
     def test_a_lost_host_is_made_up_for_by_the_copies_of_its_buddy(self):
         said = self.play("3", (3, ["host1", "host2", "host3"]), "crash host2; wait $job", (2, ["host1", "host3"]))
-        self.assertRegex(said["first"], r"root cause\s+rank 2 \(host host2")
         self.assert_resumed(said)
+
+    def test_a_part_that_is_damaged_in_memory_is_named_and_its_copy_taken(self):
+        two = (2, ["host1", "host2"])
+        said = self.play("2", two, f"{KILL_ALL}; on host2 {sys.executable} damage.py", two)
+        self.assertRegex(said["second"], r"warn  rank 2 \(host host2, pid \d+\): \S+-r0-s\d: damaged snapshot of step \d+: '"
+                                         r"\S+' is not what its hash says; a copy or an older state is used")
+        self.assert_resumed(said)
+
+    def test_without_a_host_and_its_buddy_the_last_checkpoint_is_taken(self):
+        saves = ("checkpoint.every_kimg=4",)
+        said = self.play("3", (3, ["host1", "host2", "host3"], 1, saves), f"crash host2; crash host3; {KILL_ALL}",
+                         (1, ["host1"], 1, saves))
+        self.assertRegex(said["second"], r"note  a newer snapshot, of step \d+, is not whole: no host of this start has the "
+                                         r"part of worker \d of 3")
+        self.assertRegex(said["second"], r"resume step-\d+")
+        self.assertEqual(self.digest("a"), self.whole, said["second"])
 
 
 if __name__ == "__main__":

@@ -16,11 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_gone(const fs::path& path) {
-  std::error_code ignored;
-  return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
-}
-
 CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
   CheckpointEntry entry;
   entry.path = path;
@@ -75,7 +70,7 @@ Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::
                                                                : StoredState(path).manifest()};
       break;
     } catch (const CheckpointError& error) {
-      if (is_gone(path)) {
+      if (is_removed(path)) {
         look.has_lost_one = true;
       } else {
         look.refused.emplace_back(error.what());
@@ -87,12 +82,17 @@ Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::
 
 }  // namespace
 
+bool is_removed(const fs::path& checkpoint) {
+  std::error_code ignored;
+  return fs::symlink_status(checkpoint, ignored).type() == fs::file_type::not_found;
+}
+
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
   for (const auto& [step, path] : step_folders(checkpoints_dir)) {
     CheckpointEntry entry = inspect(path, step);
     // Whoever saves may remove what is being looked at: that is no damage.
-    if (entry.status == CheckpointStatus::kComplete || !is_gone(path)) {
+    if (entry.status == CheckpointStatus::kComplete || !is_removed(path)) {
       entries.push_back(std::move(entry));
     }
   }

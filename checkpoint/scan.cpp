@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kMostLooks = 10;
+
 CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
   CheckpointEntry entry;
   entry.path = path;
@@ -89,11 +91,19 @@ bool is_removed(const fs::path& checkpoint) {
 
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
-  for (const auto& [step, path] : step_folders(checkpoints_dir)) {
-    CheckpointEntry entry = inspect(path, step);
-    // Whoever saves may remove what is being looked at: that is no damage.
-    if (entry.status == CheckpointStatus::kComplete || !is_removed(path)) {
-      entries.push_back(std::move(entry));
+  // Whoever saves may remove what is being looked at: that is no damage, and newer ones are there,
+  // which the listing may have missed.
+  bool is_settled = false;
+  for (int look = 0; look < kMostLooks && !is_settled; ++look) {
+    entries.clear();
+    is_settled = true;
+    for (const auto& [step, path] : step_folders(checkpoints_dir)) {
+      CheckpointEntry entry = inspect(path, step);
+      if (entry.status == CheckpointStatus::kComplete || !is_removed(path)) {
+        entries.push_back(std::move(entry));
+      } else {
+        is_settled = false;
+      }
     }
   }
   return entries;
@@ -102,7 +112,6 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
 std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
                                   std::optional<std::int64_t> before) {
   // Whoever saves may delete what is being looked at; then newer ones are there.
-  constexpr int kMostLooks = 10;
   Look look;
   for (int i = 0; i < kMostLooks; ++i) {
     look = look_once(checkpoints_dir, depth, before);

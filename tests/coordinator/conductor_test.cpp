@@ -5,7 +5,8 @@
 #include <limits>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+
+#include "tests/coordinator/conductor_fixture.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -13,179 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-
-/// Two workers of one micro-batch each, 20 steps, a checkpoint every 10.
-class ConductorTest : public ::testing::Test {
- protected:
-  static constexpr seconds kSaveAlarm{200};
-
-  static ConductorSettings settings() {
-    ConductorSettings result;
-    result.num_workers = 2;
-    result.leases = {.total_steps = 20, .tick_steps = 10, .checkpoint_steps = {10}};
-    result.ticks = {.num_workers = 2,
-                    .microbatches = 2,
-                    .images_per_step = 10,
-                    .total_steps = 20,
-                    .tick_steps = 10};
-    result.limits = {.start = seconds(10), .heartbeat = seconds(100'000), .closing = milliseconds(50)};
-    result.save_alarm = kSaveAlarm;
-    return result;
-  }
-
-  Effects send(int rank, const messages::Envelope& envelope) {
-    return keep(conductor_.on_message(rank, envelope, now_, 1.0));
-  }
-
-  Effects hello(int rank) {
-    messages::Envelope envelope;
-    envelope.mutable_hello()->set_protocol(kProtocolVersion);
-    envelope.mutable_hello()->set_host("node-a");
-    envelope.mutable_hello()->set_pid(100 + rank);
-    return send(rank, envelope);
-  }
-
-  Effects ready(int rank) {
-    messages::Envelope envelope;
-    envelope.mutable_ready()->set_plan_hash(7);
-    return send(rank, envelope);
-  }
-
-  void begin() {
-    for (const int rank : {1, 2}) {
-      hello(rank);
-      keep(conductor_.on_lifeline_opened(rank, now_));
-      ready(rank);
-    }
-  }
-
-  Effects progress(int rank, std::int64_t step, double loss = 1.0) {
-    messages::Envelope envelope;
-    messages::Progress& message = *envelope.mutable_progress();
-    message.set_epoch(1);
-    message.set_step(step);
-    messages::MicrobatchLoss& entry = *message.add_losses();
-    entry.set_microbatch(rank - 1);
-    entry.set_generator(loss);
-    entry.set_discriminator(loss);
-    return send(rank, envelope);
-  }
-
-  void step_to(std::int64_t from, std::int64_t to) {
-    for (std::int64_t step = from + 1; step <= to; ++step) {
-      now_ += milliseconds(600);
-      progress(1, step);
-      progress(2, step);
-    }
-  }
-
-  Effects part(int rank, std::int64_t step, const std::string& error = {}) {
-    messages::Envelope envelope;
-    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
-    message.set_epoch(1);
-    message.set_step(step);
-    message.set_worker(rank - 1);
-    message.set_error(error);
-    return send(rank, envelope);
-  }
-
-  /// The disk of `rank` takes something of the file of `step`.
-  Effects writes(int rank, std::int64_t step) {
-    messages::Envelope envelope;
-    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
-    message.set_epoch(1);
-    message.set_step(step);
-    message.set_worker(rank - 1);
-    message.set_under_way(true);
-    return send(rank, envelope);
-  }
-
-  /// All steps are done, the first checkpoint is there, the last is being written.
-  void train_to_the_last_save() {
-    begin();
-    step_to(0, 20);
-    part(1, 10);
-    part(2, 10);
-    keep(conductor_.checkpoint_committed(10, now_));
-  }
-
-  /// As clock(), whatever is said meanwhile.
-  void wait(seconds later) {
-    for (const TimePoint end = now_ + later; now_ < end && !conductor_.ended();) {
-      clock(std::chrono::duration_cast<milliseconds>(end - now_));
-    }
-  }
-
-  Effects picture() {
-    messages::Envelope envelope;
-    envelope.mutable_picture()->set_file("fakes000001.png");
-    return send(1, envelope);
-  }
-
-  Effects stop(int rank, ExitCode code, const std::string& reason) {
-    messages::Envelope envelope;
-    envelope.mutable_stop()->set_exit_code(static_cast<int>(code));
-    envelope.mutable_stop()->set_reason(reason);
-    return send(rank, envelope);
-  }
-
-  void goodbye(int rank) {
-    messages::Envelope envelope;
-    envelope.mutable_goodbye();
-    send(rank, envelope);
-  }
-
-  void goodbyes() {
-    goodbye(1);
-    goodbye(2);
-  }
-
-  /// The clock goes on as the event loop drives it, without gaps.
-  Effects clock(milliseconds later) {
-    constexpr milliseconds kBeat{500};
-    Effects effects;
-    for (; later > kBeat; later -= kBeat) {
-      now_ += kBeat;
-      effects = keep(conductor_.on_clock(now_));
-      if (!effects.empty()) {
-        return effects;
-      }
-    }
-    now_ += later;
-    return keep(conductor_.on_clock(now_));
-  }
-
-  Effects stall(milliseconds duration) {
-    now_ += duration;
-    return keep(conductor_.on_clock(now_));
-  }
-
-  Effects keep(Effects effects) {
-    all_.insert(all_.end(), effects.begin(), effects.end());
-    return effects;
-  }
-
-  template <typename What>
-  std::vector<What> seen() const {
-    std::vector<What> found;
-    for (const Effect& effect : all_) {
-      if (const auto* what = std::get_if<What>(&effect)) {
-        found.push_back(*what);
-      }
-    }
-    return found;
-  }
-
-  Outcome outcome() const {
-    const auto ends = seen<EndJob>();
-    EXPECT_EQ(ends.size(), 1U);
-    return ends.empty() ? Outcome{} : ends.front().outcome;
-  }
-
-  TimePoint now_{};
-  Conductor conductor_{settings(), TimePoint{}};
-  Effects all_;
-};
 
 TEST_F(ConductorTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {
   hello(1);
@@ -318,95 +146,11 @@ TEST_F(ConductorTest, TakesPicturesAndPartsOfCheckpointsForLife) {
   EXPECT_EQ(outcome().exit_code, 3);
 }
 
-TEST_F(ConductorTest, TakesALongLastSaveForNoHang) {
-  train_to_the_last_save();
-  part(1, 20);
-  goodbye(1);
-  for (int i = 0; i < 30; ++i) {
-    wait(seconds(500));
-    writes(2, 20);
-  }
-  EXPECT_FALSE(conductor_.ended());
-  part(2, 20);
-  goodbye(2);
-  wait(seconds(500));
-  EXPECT_FALSE(conductor_.ended()) << "the manifest is being written";
-  keep(conductor_.checkpoint_committed(20, now_));
-  EXPECT_EQ(outcome().exit_code, 0);
-}
-
-TEST_F(ConductorTest, NamesTheRankWhoseDiskHangsAtTheEnd) {
-  train_to_the_last_save();
-  part(1, 20);
-  goodbye(1);
-  writes(2, 20);
-  wait(seconds(600));
-  EXPECT_FALSE(conductor_.ended());
-  wait(seconds(70));
-  EXPECT_EQ(outcome().exit_code, 6);
-  EXPECT_EQ(outcome().rank, 2);
-  EXPECT_THAT(outcome().reason,
-              HasSubstr("has brought nothing of the last checkpoint to its disk for 660 s"));
-}
-
-TEST_F(ConductorTest, WaitsForALastManifestAndNotForEver) {
-  train_to_the_last_save();
-  part(1, 20);
-  part(2, 20);
-  goodbyes();
-  wait(seconds(599));
-  EXPECT_FALSE(conductor_.ended());
-  wait(seconds(2));
-  EXPECT_EQ(outcome().exit_code, 6);
-  EXPECT_THAT(outcome().reason, HasSubstr("the manifest of the last checkpoint"));
-}
-
-TEST_F(ConductorTest, LetsNobodyHangBecauseADiskTakesSomething) {
-  begin();
-  step_to(0, 12);
-  for (int i = 0; i < 7; ++i) {
-    wait(seconds(10));
-    writes(1, 10);
-  }
-  EXPECT_EQ(outcome().exit_code, 3) << "rank 2 makes no step, and has more to do than to write";
-  EXPECT_EQ(outcome().rank, 2);
-}
-
-TEST_F(ConductorTest, SaysAloudThatADiskHangsAndGoesOn) {
-  begin();
-  step_to(0, 12);
-  for (std::int64_t step = 13; step < 18; ++step) {
-    part(1, 10);
-    wait(seconds(50));
-    step_to(step - 1, step);
-  }
-  EXPECT_FALSE(conductor_.ended());
-  ASSERT_EQ(seen<Say>().size(), 1U);
-  EXPECT_THAT(seen<Say>()[0].line, HasSubstr("ALARM checkpoint of step 10 has waited 200 s for the file of rank 2"));
-}
-
 TEST_F(ConductorTest, EndsAJobThatDiverged) {
   begin();
   progress(2, 1, std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(outcome().exit_code, 4);
   EXPECT_EQ(outcome().rank, 2);
-}
-
-TEST_F(ConductorTest, SavesAndLeavesOnRequestWith75) {
-  begin();
-  step_to(0, 3);
-  keep(conductor_.on_request(Request::kSaveAndLeave, SIGUSR1, now_));
-  keep(conductor_.on_request(Request::kSaveAndLeave, SIGTERM, now_));
-  const auto last = seen<GrantLease>().back();
-  EXPECT_TRUE(last.envelope.lease().last());
-  const std::int64_t step = last.checkpoint_step;
-  step_to(3, step);
-  part(1, step);
-  part(2, step);
-  keep(conductor_.checkpoint_committed(step, now_));
-  goodbyes();
-  EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_TRUE(outcome().orderly);
 }
 
 TEST_F(ConductorTest, IsDoneAndNotPreemptedWhenTheRequestCameAtTheEnd) {
@@ -428,47 +172,11 @@ TEST_F(ConductorTest, LeavesWith75BeforeTheFirstStepWithoutASave) {
   EXPECT_EQ(outcome().exit_code, 75);
 }
 
-TEST_F(ConductorTest, LeavesWithTheSignalsCodeWhenTheSaveFailed) {
-  begin();
-  keep(conductor_.on_request(Request::kSaveAndLeave, SIGINT, now_));
-  step_to(0, 2);
-  part(1, 2, "disk full");
-  part(2, 2);
-  goodbyes();
-  EXPECT_EQ(outcome().exit_code, 130);
-  EXPECT_THAT(outcome().reason, HasSubstr("disk full"));
-}
-
 TEST_F(ConductorTest, EndsAtOnceWhenAskedTo) {
   begin();
   keep(conductor_.on_request(Request::kEndNow, SIGINT, now_));
   EXPECT_EQ(outcome().exit_code, 130);
   EXPECT_FALSE(outcome().orderly);
-}
-
-TEST_F(ConductorTest, SavesOnRequestAndGoesOn) {
-  begin();
-  keep(conductor_.on_request(Request::kSaveAndGoOn, SIGUSR2, now_));
-  const auto leases = seen<GrantLease>();
-  EXPECT_EQ(leases.back().checkpoint_step, 2);
-  EXPECT_FALSE(leases.back().envelope.lease().last());
-}
-
-TEST_F(ConductorTest, WarnsOfFailedSavesLoudlyFromTheThirdOnAndGoesOn) {
-  begin();
-  for (const std::int64_t step : {1, 2, 3}) {
-    keep(conductor_.checkpoint_failed(step, "disk full", now_));
-  }
-  EXPECT_THAT(seen<Say>().at(2).line, HasSubstr("ALARM 3 checkpoints in a row"));
-  EXPECT_FALSE(conductor_.ended());
-}
-
-TEST_F(ConductorTest, TriesAgainSoonAfterAFailedSave) {
-  begin();
-  keep(conductor_.checkpoint_failed(1, "disk full", now_));
-  EXPECT_TRUE(conductor_.on_clock(now_ + milliseconds(900)).empty());
-  keep(conductor_.on_clock(now_ + milliseconds(1100)));
-  EXPECT_GE(seen<GrantLease>().back().checkpoint_step, 0);
 }
 
 TEST_F(ConductorTest, DropsProgressOfAnotherEpochAndRefusesWhatWorkersNeverSay) {

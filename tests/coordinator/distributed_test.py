@@ -165,7 +165,7 @@ class Signals(Job):
     def test_more_signals_at_any_moment_of_the_save_tear_nothing(self):
         for _ in range(6):
             process = self.start("-n", "2", LONG, worker="--step-ms 1")
-            self.wait_for_ticks()
+            self.wait_for(self.folder / "out", "tick ")
             coordinator = self.pid_of(0)
             os.kill(coordinator, signal.SIGTERM)
             for number in random.choices((signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2), k=4):

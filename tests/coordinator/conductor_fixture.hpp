@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// A Conductor of two workers with messages and a clock to drive it, for the tests of this folder.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "coordinator/conductor.hpp"
+
+namespace gangway::coordinator {
+
+/// Two workers of one micro-batch each, 20 steps, a checkpoint every 10.
+class ConductorTest : public ::testing::Test {
+ protected:
+  static constexpr std::chrono::seconds kSaveAlarm{200};
+
+  static ConductorSettings settings() {
+    ConductorSettings result;
+    result.num_workers = 2;
+    result.leases = {.total_steps = 20, .tick_steps = 10, .checkpoint_steps = {10}};
+    result.ticks = {.num_workers = 2,
+                    .microbatches = 2,
+                    .images_per_step = 10,
+                    .total_steps = 20,
+                    .tick_steps = 10};
+    result.limits = {.start = std::chrono::seconds(10),
+                     .heartbeat = std::chrono::seconds(100'000),
+                     .closing = std::chrono::milliseconds(50)};
+    result.save_alarm = kSaveAlarm;
+    return result;
+  }
+
+  Effects send(int rank, const messages::Envelope& envelope) {
+    return keep(conductor_.on_message(rank, envelope, now_, 1.0));
+  }
+
+  Effects hello(int rank) {
+    messages::Envelope envelope;
+    envelope.mutable_hello()->set_protocol(kProtocolVersion);
+    envelope.mutable_hello()->set_host("node-a");
+    envelope.mutable_hello()->set_pid(100 + rank);
+    return send(rank, envelope);
+  }
+
+  Effects ready(int rank) {
+    messages::Envelope envelope;
+    envelope.mutable_ready()->set_plan_hash(7);
+    return send(rank, envelope);
+  }
+
+  void begin() {
+    for (const int rank : {1, 2}) {
+      hello(rank);
+      keep(conductor_.on_lifeline_opened(rank, now_));
+      ready(rank);
+    }
+  }
+
+  Effects progress(int rank, std::int64_t step, double loss = 1.0) {
+    messages::Envelope envelope;
+    messages::Progress& message = *envelope.mutable_progress();
+    message.set_epoch(1);
+    message.set_step(step);
+    messages::MicrobatchLoss& entry = *message.add_losses();
+    entry.set_microbatch(rank - 1);
+    entry.set_generator(loss);
+    entry.set_discriminator(loss);
+    return send(rank, envelope);
+  }
+
+  void step_to(std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from + 1; step <= to; ++step) {
+      now_ += std::chrono::milliseconds(600);
+      progress(1, step);
+      progress(2, step);
+    }
+  }
+
+  Effects part(int rank, std::int64_t step, const std::string& error = {}) {
+    messages::Envelope envelope;
+    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
+    message.set_epoch(1);
+    message.set_step(step);
+    message.set_worker(rank - 1);
+    message.set_error(error);
+    return send(rank, envelope);
+  }
+
+  /// The disk of `rank` takes something of the file of `step`.
+  Effects writes(int rank, std::int64_t step) {
+    messages::Envelope envelope;
+    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
+    message.set_epoch(1);
+    message.set_step(step);
+    message.set_worker(rank - 1);
+    message.set_under_way(true);
+    return send(rank, envelope);
+  }
+
+  /// All steps are done, the first checkpoint is there, the last is being written.
+  void train_to_the_last_save() {
+    begin();
+    step_to(0, 20);
+    part(1, 10);
+    part(2, 10);
+    keep(conductor_.checkpoint_committed(10, now_));
+  }
+
+  /// As clock(), whatever is said meanwhile.
+  void wait(std::chrono::seconds later) {
+    for (const TimePoint end = now_ + later; now_ < end && !conductor_.ended();) {
+      clock(std::chrono::duration_cast<std::chrono::milliseconds>(end - now_));
+    }
+  }
+
+  Effects picture() {
+    messages::Envelope envelope;
+    envelope.mutable_picture()->set_file("fakes000001.png");
+    return send(1, envelope);
+  }
+
+  Effects stop(int rank, ExitCode code, const std::string& reason) {
+    messages::Envelope envelope;
+    envelope.mutable_stop()->set_exit_code(static_cast<int>(code));
+    envelope.mutable_stop()->set_reason(reason);
+    return send(rank, envelope);
+  }
+
+  void goodbye(int rank) {
+    messages::Envelope envelope;
+    envelope.mutable_goodbye();
+    send(rank, envelope);
+  }
+
+  void goodbyes() {
+    goodbye(1);
+    goodbye(2);
+  }
+
+  /// The clock goes on as the event loop drives it, without gaps.
+  Effects clock(std::chrono::milliseconds later) {
+    constexpr std::chrono::milliseconds kBeat{500};
+    Effects effects;
+    for (; later > kBeat; later -= kBeat) {
+      now_ += kBeat;
+      effects = keep(conductor_.on_clock(now_));
+      if (!effects.empty()) {
+        return effects;
+      }
+    }
+    now_ += later;
+    return keep(conductor_.on_clock(now_));
+  }
+
+  Effects stall(std::chrono::milliseconds duration) {
+    now_ += duration;
+    return keep(conductor_.on_clock(now_));
+  }
+
+  Effects keep(Effects effects) {
+    all_.insert(all_.end(), effects.begin(), effects.end());
+    return effects;
+  }
+
+  template <typename What>
+  std::vector<What> seen() const {
+    std::vector<What> found;
+    for (const Effect& effect : all_) {
+      if (const auto* what = std::get_if<What>(&effect)) {
+        found.push_back(*what);
+      }
+    }
+    return found;
+  }
+
+  Outcome outcome() const {
+    const auto ends = seen<EndJob>();
+    EXPECT_EQ(ends.size(), 1U);
+    return ends.empty() ? Outcome{} : ends.front().outcome;
+  }
+
+  TimePoint now_{};
+  Conductor conductor_{settings(), TimePoint{}};
+  Effects all_;
+};
+
+}  // namespace gangway::coordinator

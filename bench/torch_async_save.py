@@ -192,7 +192,7 @@ def parse_options():
     parser.add_argument("--tensors", required=True, metavar="FILE")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--saves", type=int, default=2, help="of a row that count (2)")
-    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=["default", "sharded", "sharded async"])
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=["default", "sharded", "sharded async", "sharded cached"])
     parser.add_argument("--folder", default=".", help="on the disk in question")
     return parser.parse_args()
 

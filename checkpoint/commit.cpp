@@ -170,12 +170,12 @@ fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const W
     discard_temporary(temporary);
     return final_path;
   }
+  sync_directory(parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
   if (const int error = rename_to_new(temporary, final_path); error != 0) {
     throw EnvironmentError(fmt::format("{}: cannot be renamed to {}: {}", temporary.string(),
                                        final_path.string(), cause_of(error)));
   }
   sync_directory(parent);
-  sync_directory(parent.parent_path());  // begin_checkpoint, which waits for no disk, may have made it
   // Of use only while temporary; readers ignore one that a crash left here.
   (void)::unlink((final_path / kOwnerName).c_str());
   return final_path;

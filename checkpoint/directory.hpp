@@ -24,6 +24,7 @@
 #include "checkpoint/manifest.hpp"
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/stored_tensor.hpp"
+#include "job/errors.hpp"
 
 namespace gangway::checkpoint {
 
@@ -116,6 +117,27 @@ enum class Depth {
 [[nodiscard]] std::optional<Found> newest_valid(const std::filesystem::path& checkpoints_dir,
                                                 const Warn& warn, Depth depth = Depth::kContents,
                                                 std::optional<std::int64_t> before = {});
+
+/// Whether nothing has this name any more: whoever saves may remove an old checkpoint while another
+/// process reads it, and then no error in it is damage.
+[[nodiscard]] bool is_removed(const std::filesystem::path& checkpoint);
+
+/// `read` of the checkpoint that `choose` names; where that is removed meanwhile, of the one that it
+/// names then. @throws what either throws for one that is there.
+template <typename Choose, typename Read>
+auto read_chosen(Choose choose, Read read) {
+  constexpr int kMostLooks = 10;
+  for (int look = 1;; ++look) {
+    const std::filesystem::path checkpoint = choose();
+    try {
+      return read(checkpoint);
+    } catch (const CheckpointError&) {
+      if (look == kMostLooks || !is_removed(checkpoint)) {
+        throw;
+      }
+    }
+  }
+}
 
 /// Deletes all but the `keep` newest complete checkpoints. Only folders that carry a sound manifest
 /// and nothing foreign are touched; nothing newer than a kept one is. @pre keep >= 1. @return what

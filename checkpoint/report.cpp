@@ -199,14 +199,21 @@ VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t
           fmt::format("{}  ok  {} tensors in {} files, {}\n", name, manifest.tensor_count,
                       manifest.files.size(), size_text(entry.bytes));
     } catch (const CheckpointError& error) {
+      if (!step && is_removed(entry.path)) {
+        continue;
+      }
       result.all_valid = false;
       result.text += fmt::format("{}  DAMAGED  {}\n", name, error.what());
     }
   }
-  return result;
+  // All that were there have been removed meanwhile: newer ones are there.
+  return result.text.empty() ? verify_text(run_directory) : result;
 }
 
-std::string show_text(const fs::path& run_directory, std::optional<std::int64_t> step) {
+namespace {
+
+/// The checkpoint of `step`, or the newest complete one. @throws CheckpointError
+fs::path chosen_one(const fs::path& run_directory, std::optional<std::int64_t> step) {
   const std::vector<CheckpointEntry> entries =
       select(entries_of(run_directory), step, run_directory);
   const auto chosen =
@@ -216,9 +223,19 @@ std::string show_text(const fs::path& run_directory, std::optional<std::int64_t>
   if (chosen == entries.end()) {
     throw CheckpointError(fmt::format("{}: has no complete checkpoint", run_directory.string()));
   }
-  const StoredState state(chosen->path);
-  return fmt::format("{}\njob file\n{}\n{}", manifest_text(state.manifest(), chosen->path),
-                     indented(state.manifest().job_yaml), tensor_table(state));
+  return chosen->path;
+}
+
+}  // namespace
+
+std::string show_text(const fs::path& run_directory, std::optional<std::int64_t> step) {
+  return read_chosen([&] { return chosen_one(run_directory, step); },
+                     [](const fs::path& checkpoint) {
+                       const StoredState state(checkpoint);
+                       return fmt::format(
+                           "{}\njob file\n{}\n{}", manifest_text(state.manifest(), checkpoint),
+                           indented(state.manifest().job_yaml), tensor_table(state));
+                     });
 }
 
 }  // namespace gangway::checkpoint

@@ -16,10 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_gone(const fs::path& path) {
-  std::error_code ignored;
-  return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
-}
+constexpr int kMostLooks = 10;
 
 CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
   CheckpointEntry entry;
@@ -75,7 +72,7 @@ Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::
                                                                : StoredState(path).manifest()};
       break;
     } catch (const CheckpointError& error) {
-      if (is_gone(path)) {
+      if (is_removed(path)) {
         look.has_lost_one = true;
       } else {
         look.refused.emplace_back(error.what());
@@ -87,13 +84,26 @@ Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::
 
 }  // namespace
 
+bool is_removed(const fs::path& checkpoint) {
+  std::error_code ignored;
+  return fs::symlink_status(checkpoint, ignored).type() == fs::file_type::not_found;
+}
+
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
-  for (const auto& [step, path] : step_folders(checkpoints_dir)) {
-    CheckpointEntry entry = inspect(path, step);
-    // Whoever saves may remove what is being looked at: that is no damage.
-    if (entry.status == CheckpointStatus::kComplete || !is_gone(path)) {
-      entries.push_back(std::move(entry));
+  // Whoever saves may remove what is being looked at: that is no damage, and newer ones are there,
+  // which the listing may have missed.
+  bool is_settled = false;
+  for (int look = 0; look < kMostLooks && !is_settled; ++look) {
+    entries.clear();
+    is_settled = true;
+    for (const auto& [step, path] : step_folders(checkpoints_dir)) {
+      CheckpointEntry entry = inspect(path, step);
+      if (entry.status == CheckpointStatus::kComplete || !is_removed(path)) {
+        entries.push_back(std::move(entry));
+      } else {
+        is_settled = false;
+      }
     }
   }
   return entries;
@@ -102,7 +112,6 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
 std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
                                   std::optional<std::int64_t> before) {
   // Whoever saves may delete what is being looked at; then newer ones are there.
-  constexpr int kMostLooks = 10;
   Look look;
   for (int i = 0; i < kMostLooks; ++i) {
     look = look_once(checkpoints_dir, depth, before);

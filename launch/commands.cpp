@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/digest.hpp"
+#include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
 #include "job/suggestion.hpp"
 #include "launch/bench_commands.hpp"
@@ -170,7 +171,9 @@ void require_known_command(const CLI::App& app, const std::string& name) {
 int digest(const CommandLine& line) {
   const RunReference reference = parse_run_reference(line.reference);
   const auto run = find_run_directory(reference, line.outdir);
-  std::cout << checkpoint::digest(find_checkpoint(run, reference)) << std::endl;
+  std::cout << checkpoint::read_chosen([&] { return find_checkpoint(run, reference); },
+                                       checkpoint::digest)
+            << std::endl;
   return 0;
 }
 

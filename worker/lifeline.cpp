@@ -112,7 +112,7 @@ Lifeline::~Lifeline() {
 }
 
 bool Lifeline::wait_closed(std::chrono::milliseconds limit) {
-  return closed_.get_future().wait_for(limit) == std::future_status::ready;
+  return is_closed_.wait_for(limit) == std::future_status::ready;
 }
 
 bool Lifeline::listen() {

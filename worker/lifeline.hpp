@@ -50,6 +50,7 @@ class Lifeline {
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;
   std::promise<void> closed_;
+  std::future<void> is_closed_ = closed_.get_future();
   LastWord last_word_;   ///< says on `socket_` which signal ends the process
   std::jthread thread_;  ///< last: it uses all of the above
 };

@@ -114,9 +114,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
     // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
-    if (!lifeline.wait_closed(kOthersDeadline)) {
-      log->warn("the other ranks are still saving");
-    }
+    (void)lifeline.wait_closed(kOthersDeadline);
   } catch (const StoppedByCoordinator& stopped) {
     leave(stopped.code());
   } catch (const Error& error) {

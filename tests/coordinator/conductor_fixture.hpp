@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A Conductor of two workers, driven by hand.
+// A Conductor of two workers with messages and a clock to drive it, for the tests of this folder.
 #pragma once
 
+#include <chrono>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,13 +13,10 @@
 
 namespace gangway::coordinator {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 /// Two workers of one micro-batch each, 20 steps, a checkpoint every 10.
 class ConductorTest : public ::testing::Test {
  protected:
-  static constexpr seconds kSaveAlarm{200};
+  static constexpr std::chrono::seconds kSaveAlarm{200};
 
   static ConductorSettings settings() {
     ConductorSettings result;
@@ -27,7 +27,9 @@ class ConductorTest : public ::testing::Test {
                     .images_per_step = 10,
                     .total_steps = 20,
                     .tick_steps = 10};
-    result.limits = {.start = seconds(10), .heartbeat = seconds(100'000), .closing = milliseconds(50)};
+    result.limits = {.start = std::chrono::seconds(10),
+                     .heartbeat = std::chrono::seconds(100'000),
+                     .closing = std::chrono::milliseconds(50)};
     result.save_alarm = kSaveAlarm;
     return result;
   }
@@ -98,7 +100,7 @@ class ConductorTest : public ::testing::Test {
 
   void step_to(std::int64_t from, std::int64_t to) {
     for (std::int64_t step = from + 1; step <= to; ++step) {
-      now_ += milliseconds(600);
+      now_ += std::chrono::milliseconds(600);
       progress(1, step);
       progress(2, step);
     }
@@ -135,9 +137,9 @@ class ConductorTest : public ::testing::Test {
   }
 
   /// As clock(), whatever is said meanwhile.
-  void wait(seconds later) {
+  void wait(std::chrono::seconds later) {
     for (const TimePoint end = now_ + later; now_ < end && !conductor_.ended();) {
-      clock(std::chrono::duration_cast<milliseconds>(end - now_));
+      clock(std::chrono::duration_cast<std::chrono::milliseconds>(end - now_));
     }
   }
 
@@ -166,8 +168,8 @@ class ConductorTest : public ::testing::Test {
   }
 
   /// The clock goes on as the event loop drives it, without gaps.
-  Effects clock(milliseconds later) {
-    constexpr milliseconds kBeat{500};
+  Effects clock(std::chrono::milliseconds later) {
+    constexpr std::chrono::milliseconds kBeat{500};
     Effects effects;
     for (; later > kBeat; later -= kBeat) {
       now_ += kBeat;
@@ -180,7 +182,7 @@ class ConductorTest : public ::testing::Test {
     return keep(conductor_.on_clock(now_));
   }
 
-  Effects stall(milliseconds duration) {
+  Effects stall(std::chrono::milliseconds duration) {
     now_ += duration;
     return keep(conductor_.on_clock(now_));
   }

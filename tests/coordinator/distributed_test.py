@@ -4,8 +4,10 @@
 
     distributed_test.py BIN_DIR FAKE_WORKER [unittest arguments]
 """
+import contextlib
 import json
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -128,7 +130,7 @@ class Signals(Job):
         code, out, err = self.end(process)
         self.assertEqual((code, err), (75, ""), out)
         step = self.read("status.json")["reason"].split("step ")[1].split(":")[0]
-        self.assertIn(f"ckpt   step-{int(step):09d}", out)
+        self.assertRegex(out, rf"ckpt   step-{int(step):09d}  2 files  [0-9.]+ MiB  written in [0-9.]+ s, [0-9]+ MB/s")
         code, out, _ = self.run_job("-n", "2", f"training.kimg={(int(step) + 10) * 0.064:.3f}")
         self.assertEqual(code, 0)
         self.assertIn(f"resume step-{int(step):09d}", out)
@@ -159,6 +161,23 @@ class Signals(Job):
         self.wait_for_ticks()
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.end(process)[0], 75)
+
+    def test_more_signals_at_any_moment_of_the_save_tear_nothing(self):
+        for _ in range(6):
+            process = self.start("-n", "2", LONG, worker="--step-ms 1")
+            self.wait_for(self.folder / "out", "tick ")
+            coordinator = self.pid_of(0)
+            os.kill(coordinator, signal.SIGTERM)
+            for number in random.choices((signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2), k=4):
+                time.sleep(random.uniform(0.0, 0.01))  # the moment is what varies
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(coordinator, number)
+            code, out, err = self.end(process)
+            self.assertEqual((code, err), (75, ""), out)
+            step = int(self.read("status.json")["reason"].split("step ")[1].split(":")[0])
+            verified = subprocess.run([self.gangway, "checkpoints", "verify", "job"], cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(verified.returncode, 0, verified.stdout)
+            self.assertIn(f"step-{step:09d}  ok", verified.stdout)
 
     def test_sigusr2_saves_and_goes_on(self):
         process = self.start("-n", "2", LONG, "checkpoint.every_kimg=0")

@@ -20,8 +20,8 @@ from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
 LIBRARY = str(Path(os.environ["DISK_FAULTS_LIBRARY"]).resolve())
 IMAGES_A_STEP = 96
 STEPS_A_TICK = 20
-JOB = [EXAMPLES / "ring8.yaml", "model.width=32", f"training.batch={IMAGES_A_STEP}", "output.pictures_kimg=0",
-       f"output.tick_kimg={STEPS_A_TICK * IMAGES_A_STEP / 1000}", "checkpoint.every_kimg=0", "checkpoint.every_steps=50",
+JOB = [EXAMPLES / "ring8.yaml", "model.width=32", f"training.batch={IMAGES_A_STEP}", "training.microbatches=4",
+       "output.pictures_kimg=0", f"output.tick_kimg={STEPS_A_TICK * IMAGES_A_STEP / 1000}", "checkpoint.every_kimg=0", "checkpoint.every_steps=50",
        "checkpoint.snapshot_steps=10"]
 ENDLESS = "training.kimg=100000"
 SAVED = r"^ckpt   step-(\d+)  .*\n"
@@ -43,15 +43,26 @@ class SaveFaults(Trainings):
 
     def calls(self):
         """What was done to checkpoints: (process, call, path, result)."""
-        return [line.split(" ", 3) for line in (self.faults / "calls").read_text().splitlines()]
+        file = self.faults / "calls"
+        return [line.split(" ", 3) for line in file.read_text().splitlines()] if file.exists() else []
 
-    def wait_for_call(self, running, call, result):
-        running.wait_until(lambda: any(line[1] == call and line[3] == result for line in self.calls()), f"{call} {result}")
+    def hang(self, running, call, path):
+        """Orders that calls on `path` do not return, and waits for the first."""
+        before = len(self.calls())
+        self.order((call, "hang", 0, path))
+        self.wait_for_hang(running, call, path, before)
+
+    def wait_for_hang(self, running, call, path, before=0):
+        running.wait_until(lambda: any(line[1] == call and line[3] == "hangs" and re.search(path, line[2])
+                                       for line in self.calls()[before:]), f"{call} of {path}")
+
+    def run_endlessly(self, *words, workers=2, by=()):
+        return self.start("run", *JOB, ENDLESS, "-n", workers, "--run", "faulty", *words, by=by, LD_PRELOAD=LIBRARY,
+                          DISK_FAULTS=str(self.faults))
 
     def begin(self, *words, by=()):
         """An endless training that has saved a checkpoint."""
-        running = self.start("run", *JOB, ENDLESS, "-n", 2, "--run", "faulty", *words, by=by, LD_PRELOAD=LIBRARY,
-                             DISK_FAULTS=str(self.faults))
+        running = self.run_endlessly(*words, by=by)
         running.wait_for(SAVED)
         return running
 
@@ -194,8 +205,7 @@ class SlowDisk(SaveFaults):
 
     def test_no_step_waits_for_a_file_and_checkpoints_that_find_no_room_are_counted(self):
         running = self.begin("layout.timeout_seconds=5")
-        self.order(("fsync", "hang", 0, "/worker-0001-of-0002.safetensors$"))
-        self.wait_for_call(running, "fsync", "hangs")
+        self.hang(running, "fsync", "/worker-0001-of-0002.safetensors$")
         self.require_progress(running, ticks=20)
         place = running.wait_for(r"^warn  checkpoint of step \d+ failed \(1 so far\), tried again soon: the checkpoints before it "
                                  r"are still being written: the disk is slower than checkpoints are wanted$")
@@ -209,8 +219,7 @@ class SlowDisk(SaveFaults):
 
     def test_no_step_waits_for_a_manifest(self):
         running = self.begin("layout.timeout_seconds=5")
-        self.order(("fsync", "hang", 0, "/manifest.json.tmp$"))
-        self.wait_for_call(running, "fsync", "hangs")
+        self.hang(running, "fsync", "/manifest.json.tmp$")
         self.require_progress(running, ticks=20)
         place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for its manifest: the disk is slow or hangs")
         self.order()
@@ -219,8 +228,7 @@ class SlowDisk(SaveFaults):
 
     def test_no_step_waits_for_old_ones_to_go(self):
         running = self.begin("checkpoint.keep=1")
-        self.order(("unlink", "hang", 0, r"/\.old-step-"))
-        self.wait_for_call(running, "unlink", "hangs")
+        self.hang(running, "unlink", r"/\.old-step-")
         self.require_progress(running, ticks=20)
         place = len(running.said())
         self.order()
@@ -231,8 +239,7 @@ class SlowDisk(SaveFaults):
         running = self.begin("layout.timeout_seconds=5")
         for path in ("/worker-0000-of-0002.safetensors$", "/manifest.json.tmp$"):
             with self.subTest(path=path):
-                self.order(("fsync", "hang", 0, path))
-                self.wait_for_call(running, "fsync", "hangs")
+                self.hang(running, "fsync", path)
                 running.send(signal.SIGTERM)
                 running.wait_for(r"^ALARM checkpoint of step \d+ has waited")
                 self.assertIsNone(running.process.poll())
@@ -241,10 +248,13 @@ class SlowDisk(SaveFaults):
                 running = self.begin("layout.timeout_seconds=5")
         self.require_undisturbed(running)
 
+
+class DeadDisk(SaveFaults):
+    """Row 25, to the end."""
+
     def test_who_leaves_does_not_wait_for_a_dead_disk_for_ever(self):
         running = self.begin("layout.timeout_seconds=1")
-        self.order(("fsync", "hang", 0, "/worker-0000-of-0002.safetensors$"))
-        self.wait_for_call(running, "fsync", "hangs")
+        self.hang(running, "fsync", "/worker-0000-of-0002.safetensors$")
         running.send(signal.SIGTERM)
         self.assertEqual(running.end(), 6)
         self.assertRegex(running.said(), r"gangway: rank 1 .*: the disk of .* has taken nothing of a checkpoint for 10 s: look at it, "

@@ -75,6 +75,17 @@ TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
   EXPECT_THAT(bytes.data(), testing::StartsWith("gangway-lifeline secret 3\n"));
 }
 
+TEST(Lifeline, WaitsUntilTheCoordinatorHasClosedIt) {
+  const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
+  Lifeline lifeline({.hosts = "127.0.0.1", .port = port_of(coordinator), .token = "secret"}, 3,
+                    milliseconds(400), ignore);
+  FileDescriptor accepted(::accept(coordinator.get(), nullptr, nullptr));
+  lifeline.expect_close();
+  EXPECT_FALSE(lifeline.wait_closed(milliseconds(10)));
+  accepted.reset();
+  EXPECT_TRUE(lifeline.wait_closed(milliseconds(10'000)));
+}
+
 TEST(Lifeline, NamesWhatIsWrongWithEveryAddress) {
   std::uint16_t port = 0;
   {

@@ -14,6 +14,7 @@
 #include "checkpoint/snapshot_slot.hpp"
 #include "checkpoint/snapshot_slot_file.hpp"
 #include "checkpoint/strict_json.hpp"
+#include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/run_directory.hpp"
 
@@ -269,6 +270,29 @@ void remove_saved_snapshots(std::span<const fs::path> folders, const std::string
   if (has_ended_with(run_directory, {ExitCode::kDone, ExitCode::kPreempted})) {
     (void)remove_snapshots(folders, key);
   }
+}
+
+std::size_t copy_snapshots(const fs::path& shared_memory, const std::string& key,
+                           std::int64_t step, const fs::path& folder,
+                           const std::function<bool(const SnapshotEntry&)>& is_wanted) {
+  std::size_t copied = 0;
+  for (const SnapshotEntry& entry : find_snapshots(std::span(&shared_memory, 1), key)) {
+    const fs::path target = folder / entry.file.filename();
+    if (entry.moment.step != step || !is_wanted(entry) || fs::exists(target)) {
+      continue;
+    }
+    std::error_code failure;
+    if (fs::create_directories(folder, failure); failure) {
+      throw EnvironmentError(
+          fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
+    }
+    const MappedMemory memory = map_slot_file(entry.file);
+    const auto bytes = span_of(memory);
+    write_file_atomically(target, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write, failure);
+    ++copied;
+  }
+  return copied;
 }
 
 ReapedSnapshots reap_snapshots(const fs::path& folder) {

@@ -99,6 +99,13 @@ std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
 void remove_saved_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
                             const std::filesystem::path& run_directory);
 
+/// Copies slots of the run `key` with the snapshot of `step` from shared memory to `folder`, durably:
+/// what is in memory may be gone before somebody goes on from it. What is there already stays.
+/// @param is_wanted  of each slot. @return how many were copied. @throws EnvironmentError
+std::size_t copy_snapshots(const std::filesystem::path& shared_memory, const std::string& key,
+                           std::int64_t step, const std::filesystem::path& folder,
+                           const std::function<bool(const SnapshotEntry&)>& is_wanted);
+
 /// What reap_snapshots() found.
 struct ReapedSnapshots {
   std::size_t removed = 0;

@@ -96,6 +96,7 @@ Effects Conductor::begin_with(const Beginning& beginning) {
   settings_.ticks.first_index = beginning.first_tick;
   settings_.ticks.earlier_seconds = beginning.earlier_seconds;
   begin_line_ = beginning.line;
+  begin_snapshot_ = beginning.snapshot ? beginning.step : -1;
   leases_ = LeaseBook(settings_.leases);
   snapshots_ = SnapshotBook(settings_.num_workers, beginning.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
@@ -363,6 +364,12 @@ Effects Conductor::end_with(Outcome outcome) {
   Effects effects;
   ended_ = true;
   if (!outcome.orderly) {
+    const std::int64_t newest = std::max(snapshots_.complete(), begin_snapshot_);
+    const std::int64_t saved =
+        ledger_.last_committed().value_or(settings_.leases.saved_step);
+    if (newest > saved && outcome.exit_code != static_cast<int>(ExitCode::kDiverged)) {
+      outcome.unsaved_snapshot = newest;
+    }
     for (const Member& member : membership_.members()) {
       if (member.state != WorkerState::kLost && member.state != WorkerState::kLeft) {
         SendEnvelope send{.rank = member.rank, .envelope = {}};

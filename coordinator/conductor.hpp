@@ -31,6 +31,8 @@ struct Outcome {
   std::int64_t step = 0;  ///< steps done
   /// Every worker has said Goodbye: MPI_Finalize is safe.
   bool orderly = false;
+  /// Of the snapshot that all have and that is newer than any checkpoint; -1: none.
+  std::int64_t unsaved_snapshot = -1;
 };
 
 // Effects, to be carried out in the order in which they come.
@@ -176,6 +178,7 @@ class Conductor {
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   ShowPlacement placement_;
   std::string begin_line_;  ///< what all have loaded, for the user
+  std::int64_t begin_snapshot_ = -1;  ///< step of the snapshot that all began with; -1: none
   bool has_buddies_ = false;  ///< snapshots are copied to other hosts
   bool begun_ = false;  ///< the first lease is out
   bool ended_ = false;

@@ -170,6 +170,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run,
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
+  settings.welcome.set_coordinator_host(self.host);
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
@@ -181,7 +182,11 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run,
                   .choice = choice,
                   .host = self.host},
                  std::move(settings));
-  return loop.run();
+  const Outcome outcome = loop.run();
+  if (outcome.unsaved_snapshot >= 0 && options.start.memory_may_go) {
+    recorder.keep_snapshot(outcome.unsaved_snapshot);
+  }
+  return outcome;
 }
 
 /// Two ranks exchange a message: what `gangway doctor` runs under mpirun.
@@ -272,6 +277,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   options.start.environment = coordinator::gangway_environment();
   options.start.is_one_host = coordinator::all_ranks_are_here();
+  options.start.memory_may_go =
+      !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();
   int code = static_cast<int>(ExitCode::kInternal);
   try {
     code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/retention.hpp"
+#include "checkpoint/snapshot_files.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -321,6 +322,19 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
                 << std::flush;
   try_writing(std::string(kErrorFile), [&] {
     write_file_atomically(run_.directory / kErrorFile, report::failure_json(failure));
+  });
+}
+
+void RunRecorder::keep_snapshot(std::int64_t step) {
+  try_writing("the snapshot's copy", [&] {
+    const fs::path folder = run_.directory / checkpoint::kSnapshotsFolder;
+    const std::size_t copied = checkpoint::copy_snapshots(
+        kSharedMemoryFolder, checkpoint::snapshot_key(run_.directory, job_fingerprint(run_.spec)),
+        step, folder, [](const checkpoint::SnapshotEntry&) { return true; });
+    if (copied > 0) {
+      say(fmt::format("kept   the snapshot of step {}, as far as this host has it, in {}", step,
+                      folder.string()));
+    }
   });
 }
 

@@ -73,6 +73,10 @@ class RunRecorder {
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
+  /// After a failure: copies this host's parts of the snapshot of `step` to the run directory, as its
+  /// memory may be gone before somebody goes on. Never throws for a disk that fails.
+  void keep_snapshot(std::int64_t step);
+
   /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
   void finish(const Outcome& outcome, const Membership& membership);
 

@@ -32,6 +32,8 @@ struct StartOptions {
   std::string command;          ///< for command.txt, and the advice until the run has saved
   std::string resume_command;   ///< the advice from then on
   bool is_one_host = false;     ///< all ranks are on this host, and see its memory
+  /// The hosts' memory may be wiped, or others take over, when the job ends.
+  bool memory_may_go = false;
 };
 
 /// Receives one line for the user.

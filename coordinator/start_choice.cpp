@@ -32,8 +32,8 @@ Beginning StartChoice::choose(const SnapshotInventory& inventory) {
   }
   if (beginning.snapshot) {
     beginning.step = beginning.snapshot->name.step;
-    beginning.line = fmt::format("resume snapshot of step {} in {} memory: nothing since then is lost",
-                                 beginning.step, options_.is_one_host ? "this host's" : "the hosts'");
+    beginning.line = fmt::format(
+        "resume snapshot of step {} that the run left: nothing since then is lost", beginning.step);
   } else if (run_.resume) {
     beginning.checkpoint = run_.resume->path.string();
     beginning.line = fmt::format(

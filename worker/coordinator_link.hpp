@@ -49,6 +49,7 @@ struct WelcomeInfo {
   std::vector<WorkerRangeInfo> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
   LifelineAddress lifeline;
   TraceSteps trace;
+  std::string coordinator_host;  ///< whose snapshots the coordinator keeps when the run fails
 };
 
 /// What this worker has set up.

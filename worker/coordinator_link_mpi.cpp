@@ -234,7 +234,8 @@ class ChannelLink : public CoordinatorLink {
                      .lifeline = {.hosts = welcome.lifeline_host(),
                                   .port = static_cast<std::uint16_t>(welcome.lifeline_port()),
                                   .token = welcome.lifeline_token()},
-                     .trace = {.begin = welcome.trace_begin(), .end = welcome.trace_end()}};
+                     .trace = {.begin = welcome.trace_begin(), .end = welcome.trace_end()},
+                     .coordinator_host = welcome.coordinator_host()};
     for (const messages::WorkerRange& range : welcome.ranges()) {
       info.ranges.push_back({.worker = range.worker(), .begin = range.begin(), .end = range.end()});
     }

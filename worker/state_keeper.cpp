@@ -92,6 +92,7 @@ void StateKeeper::reserve() {
   std::vector<BuddyCopies::Ward> held = has_buddy ? wards() : std::vector<BuddyCopies::Ward>();
   std::size_t bytes = bytes_of(pieces) * static_cast<std::size_t>(num_slots(setup_.job));
   for (const BuddyCopies::Ward& ward : held) {
+    wards_.push_back(ward.worker);
     bytes += bytes_of(ward.pieces) * BuddyCopies::kNumSlots;
   }
   const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
@@ -170,7 +171,22 @@ void StateKeeper::copy_behind(std::int64_t step) {
   }
 }
 
+void StateKeeper::keep_on_disk() const noexcept {
+  try {
+    (void)checkpoint::copy_snapshots(
+        setup_.shared_memory, shelf_.key, protected_.load(),
+        setup_.run_directory / checkpoint::kSnapshotsFolder,
+        [this](const checkpoint::SnapshotEntry& entry) {
+          return entry.replica == 0 ? entry.worker == setup_.transport.worker()
+                                    : std::ranges::find(wards_, entry.worker) != wards_.end();
+        });
+  } catch (const std::exception& error) {
+    setup_.say(error.what());  // others may have what is needed, or a checkpoint
+  }
+}
+
 void StateKeeper::protect_all(std::int64_t step) {
+  protected_ = step;
   memory_->protect(step);
   if (copies_) {
     copies_->protect(step);

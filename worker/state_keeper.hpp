@@ -4,6 +4,7 @@
 // and the writer's thread do inside.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -65,6 +66,9 @@ class StateKeeper {
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
   /// for kTimeoutsToWrite timeouts.
   void finish_writing();
+  /// The run fails, and this host's memory may be gone before somebody goes on: copies what all have,
+  /// of this worker and of those that it is the buddy of, to the run directory. Any thread.
+  void keep_on_disk() const noexcept;
   /// No snapshot comes any more; all workers call it. @throws CommError
   void finish_copying();
   [[nodiscard]] const BuddyCopies* copies() const { return copies_ ? &*copies_ : nullptr; }
@@ -88,6 +92,8 @@ class StateKeeper {
   std::optional<SnapshotTaker> taker_;
   std::optional<CheckpointWriter> writer_;
   std::optional<BuddyCopies> copies_;
+  std::vector<int> wards_;  // whose copies it holds
+  std::atomic<std::int64_t> protected_ = -1;
   bool has_old_ = false;  // dead slots of an earlier start may still lie about
 };
 

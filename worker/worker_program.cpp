@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <optional>
 
 #include <ATen/Parallel.h>
@@ -58,6 +59,30 @@ struct Computing {
   const DeviceMaker& make;
 };
 
+/// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
+/// the coordinator, on the same host, sees to that. Any thread; a second one waits for the first.
+class Rescue {
+ public:
+  explicit Rescue(bool is_mine) : is_mine_(is_mine) {}
+  /// @param training  that has something to lose; null: none any more
+  void begin(const Training* training) {
+    const std::scoped_lock lock(mutex_);
+    training_ = training;
+  }
+  void carry_out() {
+    const std::scoped_lock lock(mutex_);
+    if (is_mine_ && training_ != nullptr) {
+      training_->keep_snapshots();
+    }
+    training_ = nullptr;
+  }
+
+ private:
+  bool is_mine_;
+  std::mutex mutex_;
+  const Training* training_ = nullptr;
+};
+
 /// What a worker leaves behind.
 struct Finished {
   std::filesystem::path run_directory;
@@ -72,9 +97,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
   log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), getpid());
+  Rescue rescue(welcome.coordinator_host != host_name());
   Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
                     [&](const std::string& reason) {
                       log->error("{}", reason);
+                      rescue.carry_out();
                       leave(ExitCode::kWorkerLost);
                     });
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
@@ -106,7 +133,9 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     }
     log->info("{}; {}", ready.plan_summary, training->describe_begin());
     link.ready(ready);
+    rescue.begin(&*training);
     training->run();
+    rescue.begin(nullptr);
     finished = {welcome.run_directory, training->snapshots()};
     training.reset();  // the lane lets go of the exchanges
     device->finish();
@@ -116,7 +145,13 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
     (void)lifeline.wait_closed(kOthersDeadline);
   } catch (const StoppedByCoordinator& stopped) {
+    rescue.carry_out();
     leave(stopped.code());
+  } catch (const CommError& error) {
+    log->error("{}", error.what());
+    link.stop(error.code(), error.what());
+    rescue.carry_out();
+    leave(error.code());
   } catch (const Error& error) {
     fail(link, *log, error.code(), error.what());
   } catch (const std::exception& error) {

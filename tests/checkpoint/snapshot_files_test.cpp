@@ -275,6 +275,55 @@ TEST(RemoveSnapshots, RemovesThoseOfTheRunAlone) {
   EXPECT_THAT(folder.names(), SizeIs(3));
 }
 
+TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
+  const SharedFolder folder;
+  fs::create_directory(folder.path() / "run");
+  leave(folder.path(), {3, 5});
+  const std::vector folders{folder.path()};
+  const fs::path run = folder.path() / "run";
+  for (const int code : {3, 6}) {
+    write_status(run, {.exit_code = code, .reason = "failed"});
+    remove_saved_snapshots(folders, sample_key(folder.path()), run);
+    EXPECT_THAT(folder.names(), SizeIs(3)) << code;
+  }
+  write_status(run, {.exit_code = 75, .reason = "saved on request"});
+  remove_saved_snapshots(folders, sample_key(folder.path()), run);
+  EXPECT_THAT(folder.names(), ElementsAre("run"));
+}
+
+TEST(CopySnapshots, TakesThoseOfOneStepToAnotherFolderWhereTheyAreFound) {
+  const SharedFolder folder;
+  const fs::path disk = folder.path() / "run" / "snapshots";
+  leave(folder.path(), {3, 5}, 0, 2);
+  leave(folder.path(), {3, 5}, 1, 2);
+  const auto all = [](const SnapshotEntry&) { return true; };
+  const std::string key = sample_key(folder.path());
+  EXPECT_EQ(copy_snapshots(folder.path(), key, 5, disk,
+                           [](const SnapshotEntry& entry) { return entry.worker == 1; }),
+            1U);
+  EXPECT_EQ(copy_snapshots(folder.path(), key, 5, disk, all), 1U) << "the other is there already";
+  EXPECT_EQ(remove_snapshots(std::vector{folder.path()}, key), 4U);
+  const auto found = newest_complete(std::vector{disk}, key, [](const std::string& line) {
+    ADD_FAILURE() << line;
+  });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->moment.step, 5);
+  EXPECT_EQ(fs::status(found->parts[0].entry().file).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(CopySnapshots, NamesTheFolderThatCannotBeMade) {
+  const SharedFolder folder;
+  leave(folder.path(), {5});
+  try {
+    (void)copy_snapshots(folder.path(), sample_key(folder.path()), 5, "/proc/none/snapshots",
+                         [](const SnapshotEntry&) { return true; });
+    FAIL() << "nothing can be made there";
+  } catch (const EnvironmentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/proc/none/snapshots"));
+  }
+}
+
 TEST(ReapSnapshots, KeepsTheLivingAndWhatCanGoOn) {
   const SharedFolder folder;
   fs::create_directory(folder.path() / "run");

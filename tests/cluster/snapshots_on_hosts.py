@@ -22,6 +22,7 @@ KILL_ALL = f"pkill -KILL -x '{PROGRAMS}'; while pgrep -x '{PROGRAMS}' >/dev/null
 
 
 
+WIPE = "on host{} sh -c 'rm /dev/shm/gangway.snap-*'; "
 # Overwrites some of what each worker of this host has taken itself.
 DAMAGE = """
 from pathlib import Path
@@ -58,7 +59,7 @@ class OnHosts(Trainings):
         return said
 
     def assert_resumed(self, said):
-        self.assertRegex(said["second"], r"resume snapshot of step \d+ in the hosts' memory", said["first"])
+        self.assertRegex(said["second"], r"resume snapshot of step \d+ that the run left", said["first"])
         self.assertEqual(self.digest("a"), self.whole, said["second"])
 
 
@@ -80,6 +81,13 @@ class Snapshots(OnHosts):
         said = self.play("2", two, f"{KILL_ALL}; on host2 {sys.executable} damage.py", two)
         self.assertRegex(said["second"], r"warn  rank 2 \(host host2, pid \d+\): \S+-r0-s\d: damaged snapshot of step \d+: '"
                                          r"\S+' is not what its hash says; a copy or an older state is used")
+        self.assert_resumed(said)
+
+    def test_a_run_that_fails_leaves_its_snapshots_on_the_disk_for_other_hosts(self):
+        hosts = ["host1", "host2"]
+        fault = "on host2 pkill -KILL -x -n gangway-worker; wait $job; " + WIPE.format(1) + WIPE.format(2)
+        said = self.play("2x2", (3, hosts, 2), fault, (2, hosts, 2))
+        self.assertRegex(said["first"], r"kept   the snapshot of step \d+, as far as this host has it, in \S+/snapshots")
         self.assert_resumed(said)
 
     def test_without_a_host_and_its_buddy_the_last_checkpoint_is_taken(self):

@@ -78,7 +78,7 @@ class Requests(LeaveAndReturn):
         self.order()
         self.require_last_good()
         again = self.begin_unasked()
-        again.wait_for(r"^resume snapshot of step \d+ in this host's memory")
+        again.wait_for(r"^resume snapshot of step \d+ that the run left")
         self.require_undisturbed(again)
 
 
@@ -91,7 +91,7 @@ class Losses(LeaveAndReturn):
         self.assertRegex(said, r"gangway: rank 2 .* was killed \(SIGKILL")
         steps = [int(tick) * 20 for tick in re.findall(r"^tick (\d+) ", said, re.MULTILINE)]
         again = self.begin_unasked()
-        place = again.wait_for(r"^resume snapshot of step \d+ in this host's memory: nothing since then is lost")
+        place = again.wait_for(r"^resume snapshot of step \d+ that the run left: nothing since then is lost")
         step = int(re.findall(r"resume snapshot of step (\d+)", again.said()[:place])[-1])
         self.assertGreater(step, steps[-1] - 20, "snapshots every 10 steps")
         self.require_undisturbed(again)

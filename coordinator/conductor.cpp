@@ -43,6 +43,11 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
         return on_hello(rank, envelope.hello());
       case messages::Envelope::kInventory:
         return on_inventory(rank, envelope.inventory());
+      case messages::Envelope::kLoading: {
+        membership_.loads(now);
+        const auto line = start_.loading(rank - 1, envelope.loading(), now);
+        return line ? Effects{Say{*line}} : Effects{};
+      }
       case messages::Envelope::kUnloadable:
         return on_unloadable(rank, envelope.unloadable());
       case messages::Envelope::kReady:

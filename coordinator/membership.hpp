@@ -3,6 +3,7 @@
 // is lost. A pure state machine, driven by the Conductor on the coordinator's event loop.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -64,6 +65,8 @@ class Membership {
   /// A Ready. A fault: this worker made another plan than the others, or is not due to say this.
   [[nodiscard]] std::optional<Fault> ready(int rank, std::uint64_t plan_hash);
   void leave(int rank);
+  /// Somebody gets on with loading: the deadline of the start runs from here.
+  void loads(TimePoint now) { start_ = std::max(start_, now); }
 
   void lifeline_opened(int rank, TimePoint now);
   void heartbeat(int rank, TimePoint now);

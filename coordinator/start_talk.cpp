@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/start_talk.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 namespace gangway::coordinator {
 
 bool StartTalk::add(int worker, const messages::Inventory& inventory) {
@@ -43,6 +47,28 @@ bool StartTalk::refuse(const messages::Unloadable& unloadable, const std::vector
     }
   }
   return unloadable.attempt() == attempt_;
+}
+
+std::optional<std::string> StartTalk::loading(int worker, const messages::Loading& loading,
+                                              TimePoint now) {
+  constexpr std::chrono::seconds kBetweenLines{2};
+  loading_[worker] = loading;
+  if (!loading_since_) {
+    loading_since_ = told_loading_ = now;
+  }
+  if (now - told_loading_ < kBetweenLines) {
+    return std::nullopt;
+  }
+  told_loading_ = now;
+  double bytes = 0.0;
+  double total = 0.0;
+  for (const auto& [index, entry] : loading_) {
+    bytes += static_cast<double>(entry.bytes());
+    total += static_cast<double>(entry.total());
+  }
+  constexpr double kGigabyte = 1e9;
+  return fmt::format("load   {:.0f} % of {:.1f} GB", 100.0 * bytes / std::max(total, 1.0),
+                     total / kGigabyte);
 }
 
 }  // namespace gangway::coordinator

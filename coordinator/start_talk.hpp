@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "coordinator/snapshot_inventory.hpp"
+#include "coordinator/time.hpp"
 #include "job/proto/messages.pb.h"
 
 namespace gangway::coordinator {
@@ -39,6 +41,10 @@ class StartTalk {
   /// @return whether another is to be chosen: false, where that has happened already.
   [[nodiscard]] bool refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates);
 
+  /// @return a line for the user, every two seconds.
+  [[nodiscard]] std::optional<std::string> loading(int worker, const messages::Loading& loading,
+                                                   TimePoint now);
+
   [[nodiscard]] const SnapshotInventory& inventory() const { return inventory_; }
 
  private:
@@ -47,6 +53,9 @@ class StartTalk {
   SnapshotInventory inventory_;
   std::int64_t attempt_ = 0;
   std::vector<std::optional<SnapshotName>> proposed_;  // by attempt, from 1
+  std::map<int, messages::Loading> loading_;           // by worker
+  std::optional<TimePoint> loading_since_;
+  TimePoint told_loading_{};
 };
 
 }  // namespace gangway::coordinator

@@ -65,6 +65,15 @@ class ChannelLink : public CoordinatorLink {
     return next_begin(limit);
   }
 
+  void loading(std::uint64_t bytes, std::uint64_t total) override {
+    messages::Envelope envelope;
+    messages::Loading& message = *envelope.mutable_loading();
+    message.set_epoch(epoch_);
+    message.set_bytes(bytes);
+    message.set_total(total);
+    send(envelope);
+  }
+
   void ready(const ReadyInfo& ready) override {
     messages::Envelope envelope;
     messages::Ready& message = *envelope.mutable_ready();

@@ -120,7 +120,8 @@ void StateKeeper::reserve() {
 }
 
 StateLoad StateKeeper::load_setup() {
-  return {setup_.networks, setup_.transport, setup_.lane, setup_.timeout};
+  return {setup_.networks, setup_.transport, setup_.lane, setup_.timeout,
+          [this](std::uint64_t bytes, std::uint64_t total) { setup_.link.loading(bytes, total); }};
 }
 
 void StateKeeper::load() {

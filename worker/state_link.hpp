@@ -72,6 +72,9 @@ class StateLink {
   [[nodiscard]] virtual BeginInfo ask_another(const std::optional<LoadFailure>& failure,
                                               std::chrono::milliseconds limit) = 0;
 
+  /// So much of what this worker has to read is there. Never waits. Compute thread.
+  virtual void loading(std::uint64_t bytes, std::uint64_t total) = 0;
+
   /// This worker's file of a checkpoint is durable, or failed. Never waits. Any thread.
   virtual void checkpoint_part(const CheckpointPartInfo& part) = 0;
 };

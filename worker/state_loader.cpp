@@ -10,6 +10,7 @@
 #include "checkpoint/weights_file.hpp"
 #include "comm/exchange_words.hpp"
 #include "comm/range_gather.hpp"
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "worker/owned_state.hpp"
 
@@ -61,6 +62,30 @@ void load_own(checkpoint::StoredState& source, NetworkState& network, const Owne
   read_in_order(source, require(source, name, stored.type, stored.shape), stored, piece.values());
 }
 
+/// Tells now and then how far a load has got.
+class LoadProgress {
+ public:
+  LoadProgress(std::span<const OwnedPiece> pieces, const StateLoad& load) : load_(load) {
+    for (const OwnedPiece& piece : pieces) {
+      total_ += piece.stored.bytes();
+    }
+  }
+  void add(std::size_t bytes) {
+    bytes_ += bytes;
+    const auto now = std::chrono::steady_clock::now();
+    if (load_.progress && now - told_ >= std::chrono::seconds(1)) {
+      told_ = now;
+      load_.progress(bytes_, total_);
+    }
+  }
+
+ private:
+  const StateLoad& load_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t total_ = 0;
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 void load_initial_weights(const std::string& key, const std::filesystem::path& file,
@@ -88,7 +113,9 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
 std::vector<std::uint64_t> agree_on_load(std::uint64_t word, const StateLoad& load) {
   std::vector<std::uint64_t> words;
   load.lane.wait(load.lane.submit([&] {
-    words = comm::exchange_words(load.transport, word, "the start of loading", load.timeout);
+    // Some have more to read than others; whoever dies is missed on the lifeline.
+    words = comm::exchange_words(load.transport, word, "the start of loading",
+                                 kTimeoutsToWrite * load.timeout);
   }));
   return words;
 }
@@ -99,8 +126,10 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
     std::vector<OwnedPiece> pieces = owned_pieces(load.networks, load.transport.worker());
     // As files have them, so that no chunk is read twice.
     std::ranges::stable_sort(pieces, {}, [](const OwnedPiece& one) { return one.stored.name; });
+    LoadProgress progress(pieces, load);
     for (const OwnedPiece& piece : pieces) {
       load_own(source, *load.networks[piece.network], piece);
+      progress.add(piece.stored.bytes());
     }
     for (NetworkState* network : load.networks) {
       const checkpoint::SnapshotPiece piece = updates_piece(*network);

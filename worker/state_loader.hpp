@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@ struct StateLoad {
   comm::Transport& transport;
   comm::Lane& lane;
   std::chrono::milliseconds timeout;
+  /// Bytes read of all that this worker has to read; about every second.
+  std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};
 };
 
 /// How a worker's own slices were filled.

@@ -7,6 +7,7 @@
 namespace gangway::coordinator {
 namespace {
 
+using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -105,6 +106,23 @@ TEST_F(ConductorStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
   EXPECT_EQ(seen<ChooseBeginning>()[0].refused_checkpoint, "damaged");
   keep(conductor_.begin_with({.step = 5, .saved_step = 5, .checkpoint = "/runs/a/step-000000005"}));
   EXPECT_EQ(begins().back().attempt(), 2);
+}
+
+TEST_F(ConductorStart, ShowsHowFarALongLoadIsAndWaitsForIt) {
+  greet();
+  messages::Envelope envelope;
+  envelope.mutable_loading()->set_total(2'000'000'000);
+  for (std::uint64_t second = 0; second < 30; ++second) {  // three times the start's deadline
+    envelope.mutable_loading()->set_bytes(second * 50'000'000);
+    send(1, envelope);
+    send(2, envelope);
+    clock(seconds(1));
+  }
+  EXPECT_FALSE(conductor_.ended());
+  ASSERT_THAT(seen<Say>(), SizeIs(14));
+  EXPECT_EQ(seen<Say>()[0].line, "load   4 % of 4.0 GB");
+  wait(seconds(11));
+  EXPECT_TRUE(conductor_.ended()) << "nobody loads any more";
 }
 
 TEST_F(ConductorStart, EndsTheJobWhereNothingIsLeftToBeginWith) {

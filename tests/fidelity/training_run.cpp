@@ -51,6 +51,7 @@ class ScriptedLink final : public worker::CoordinatorLink {
                                 std::chrono::milliseconds) override {
     throw CheckpointError(failure ? failure->reason : "another worker could not load its state");
   }
+  void loading(std::uint64_t, std::uint64_t) override {}
   void ready(const worker::ReadyInfo&) override {}
   worker::LeaseInfo next_lease(std::chrono::milliseconds) override {
     worker::LeaseInfo lease = leases_.front();

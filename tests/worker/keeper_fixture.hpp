@@ -160,6 +160,7 @@ class ScriptedLink final : public StateLink {
     }
     return next();
   }
+  void loading(std::uint64_t, std::uint64_t) override {}
   void checkpoint_part(const CheckpointPartInfo& part) override {
     if (!part.under_way) {
       parts.push_back(part);

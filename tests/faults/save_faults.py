@@ -212,7 +212,8 @@ class SlowDisk(SaveFaults):
         self.require_last_good()
         place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for the file of rank 2: the disk is slow or hangs; "
                                  r"training goes on, the newest on disk is of step \d+$", place)
-        self.require_progress(running)
+        running.send(signal.SIGUSR2)  # one that is asked for does not wait either
+        self.require_progress(running, ticks=20)
         self.order()
         running.wait_for(SAVED, place)
         self.require_undisturbed(running)

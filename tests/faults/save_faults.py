@@ -204,7 +204,7 @@ class SlowDisk(SaveFaults):
     """Rows 24 and 25."""
 
     def test_no_step_waits_for_a_file_and_checkpoints_that_find_no_room_are_counted(self):
-        running = self.begin("layout.timeout_seconds=5")
+        running = self.begin("layout.timeout_seconds=3")
         self.hang(running, "fsync", "/worker-0001-of-0002.safetensors$")
         self.require_progress(running, ticks=20)
         place = running.wait_for(r"^warn  checkpoint of step \d+ failed \(1 so far\), tried again soon: the checkpoints before it "
@@ -219,7 +219,7 @@ class SlowDisk(SaveFaults):
         self.require_undisturbed(running)
 
     def test_no_step_waits_for_a_manifest(self):
-        running = self.begin("layout.timeout_seconds=5")
+        running = self.begin("layout.timeout_seconds=3")
         self.hang(running, "fsync", "/manifest.json.tmp$")
         self.require_progress(running, ticks=20)
         place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for its manifest: the disk is slow or hangs")
@@ -237,7 +237,7 @@ class SlowDisk(SaveFaults):
         self.require_undisturbed(running)
 
     def test_who_leaves_waits_for_the_disk(self):
-        running = self.begin("layout.timeout_seconds=5")
+        running = self.begin("layout.timeout_seconds=3")
         for path in ("/worker-0000-of-0002.safetensors$", "/manifest.json.tmp$"):
             with self.subTest(path=path):
                 self.hang(running, "fsync", path)
@@ -246,7 +246,7 @@ class SlowDisk(SaveFaults):
                 self.assertIsNone(running.process.poll())
                 self.order()
                 self.assertEqual(running.end(), 75, running.said())
-                running = self.begin("layout.timeout_seconds=5")
+                running = self.begin("layout.timeout_seconds=3")
         self.require_undisturbed(running)
 
 

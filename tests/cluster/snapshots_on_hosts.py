@@ -74,6 +74,7 @@ class Snapshots(OnHosts):
 
     def test_a_lost_host_is_made_up_for_by_the_copies_of_its_buddy(self):
         said = self.play("3", (3, ["host1", "host2", "host3"]), "crash host2; wait $job", (2, ["host1", "host3"]))
+        self.assertRegex(said["first"], r"root cause\s+rank 2 \(host host2")
         self.assert_resumed(said)
 
     def test_a_part_that_is_damaged_in_memory_is_named_and_its_copy_taken(self):

@@ -50,7 +50,14 @@ def kill_all(process):
 
 def snapshot_files(folder):
     """Files in shared memory with snapshots of runs in `folder`."""
-    return [file for file in Path("/dev/shm").glob("gangway.snap-*") if str(folder).encode() in file.read_bytes()[:65536]]
+    def head(file):
+        try:
+            with open(file, "rb") as content:
+                return content.read(65536)
+        except FileNotFoundError:
+            return b""  # another run's, which has ended meanwhile
+
+    return [file for file in Path("/dev/shm").glob("gangway.snap-*") if str(folder).encode() in head(file)]
 
 
 class Running:
@@ -117,7 +124,7 @@ class Trainings(unittest.TestCase):
     def start(self, *words, name="said", by=(), **variables):
         """Starts a gangway command beside the test. `by`: a command that starts it."""
         running = Running([*by, GANGWAY, *words], self.folder, self.deadline, name, **variables)
-        self.addCleanup(lambda: [file.unlink() for file in snapshot_files(self.folder)])
+        self.addCleanup(lambda: [file.unlink(missing_ok=True) for file in snapshot_files(self.folder)])
         self.addCleanup(running.kill_all)
         return running
 

@@ -204,7 +204,7 @@ class SlowDisk(SaveFaults):
     """Rows 24 and 25."""
 
     def test_no_step_waits_for_a_file_and_checkpoints_that_find_no_room_are_counted(self):
-        running = self.begin("layout.timeout_seconds=5")
+        running = self.begin("layout.timeout_seconds=3")
         self.hang(running, "fsync", "/worker-0001-of-0002.safetensors$")
         self.require_progress(running, ticks=20)
         place = running.wait_for(r"^warn  checkpoint of step \d+ failed \(1 so far\), tried again soon: the checkpoints before it "
@@ -212,13 +212,14 @@ class SlowDisk(SaveFaults):
         self.require_last_good()
         place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for the file of rank 2: the disk is slow or hangs; "
                                  r"training goes on, the newest on disk is of step \d+$", place)
-        self.require_progress(running)
+        running.send(signal.SIGUSR2)  # one that is asked for does not wait either
+        self.require_progress(running, ticks=20)
         self.order()
         running.wait_for(SAVED, place)
         self.require_undisturbed(running)
 
     def test_no_step_waits_for_a_manifest(self):
-        running = self.begin("layout.timeout_seconds=5")
+        running = self.begin("layout.timeout_seconds=3")
         self.hang(running, "fsync", "/manifest.json.tmp$")
         self.require_progress(running, ticks=20)
         place = running.wait_for(r"^ALARM checkpoint of step \d+ has waited \d+ s for its manifest: the disk is slow or hangs")
@@ -236,7 +237,7 @@ class SlowDisk(SaveFaults):
         self.require_undisturbed(running)
 
     def test_who_leaves_waits_for_the_disk(self):
-        running = self.begin("layout.timeout_seconds=5")
+        running = self.begin("layout.timeout_seconds=3")
         for path in ("/worker-0000-of-0002.safetensors$", "/manifest.json.tmp$"):
             with self.subTest(path=path):
                 self.hang(running, "fsync", path)
@@ -245,7 +246,7 @@ class SlowDisk(SaveFaults):
                 self.assertIsNone(running.process.poll())
                 self.order()
                 self.assertEqual(running.end(), 75, running.said())
-                running = self.begin("layout.timeout_seconds=5")
+                running = self.begin("layout.timeout_seconds=3")
         self.require_undisturbed(running)
 
 

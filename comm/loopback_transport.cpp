@@ -26,7 +26,7 @@ RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
   if (hub_.dead_[static_cast<std::size_t>(worker_)]) {
     throw CommError(fmt::format("worker {} is dead", worker_));
   }
-  count_sent(bytes.size());
+  count_sent(tag, bytes.size());
   const LoopbackHub::Fate fate =
       hub_.injector_ ? hub_.injector_(worker_, peer, tag) : LoopbackHub::Fate{};
   if (!fate.lost) {

@@ -70,7 +70,7 @@ RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std
                     session_.communicator(), &segments_[segment].request),
           "MPI_Isend", peer);
   }
-  count_sent(bytes.size());
+  count_sent(tag, bytes.size());
   return start(operation);
 }
 

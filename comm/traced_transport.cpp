@@ -25,7 +25,7 @@ void TracedTransport::opened(RequestId request, const MessageEvent& event) {
 RequestId TracedTransport::start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) {
   const auto begin = TraceClock::now();
   const RequestId request = inner_.start_send(peer, tag, bytes);
-  count_sent(bytes.size());
+  count_sent(tag, bytes.size());
   opened(request, {begin, {}, tag, peer, bytes.size(), /*is_send=*/true});
   return request;
 }

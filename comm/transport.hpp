@@ -37,13 +37,16 @@ class Transport {
   /// Called between polls that found nothing done: gives up the core, pumps what shares the thread.
   virtual void idle() = 0;
 
-  /// Payload of all sends so far. Any thread: the compute thread reports it while the lane sends.
+  /// Payload of all sends so far, but for state (MessageKind::kState): that moves behind the steps. Any thread: the compute thread reports it while the lane sends.
   [[nodiscard]] std::uint64_t bytes_sent() const {
     return bytes_sent_.load(std::memory_order_relaxed);
   }
 
  protected:
-  void count_sent(std::size_t bytes) {
+  void count_sent(MessageTag tag, std::size_t bytes) {
+    if (tag.kind == MessageKind::kState) {
+      return;
+    }
     // Only the lane's thread writes, so that no locked addition is needed.
     bytes_sent_.store(bytes_sent() + bytes, std::memory_order_relaxed);
   }

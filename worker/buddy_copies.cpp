@@ -64,7 +64,6 @@ void BuddyCopies::protect(std::int64_t step) {
 }
 
 bool BuddyCopies::advance(bool is_quiet) {
-  const std::uint64_t sent_before = setup_.transport.bytes_sent();
   sender_.release(protected_.load(std::memory_order_relaxed));
   bool moved = sender_.advance(is_quiet);
   copied_.store(sender_.copied(), std::memory_order_relaxed);
@@ -72,7 +71,6 @@ bool BuddyCopies::advance(bool is_quiet) {
   for (const auto& held : held_) {
     moved = held->receiver.advance() || moved;
   }
-  bytes_sent_.fetch_add(setup_.transport.bytes_sent() - sent_before, std::memory_order_relaxed);
   return moved;
 }
 

@@ -59,11 +59,6 @@ class BuddyCopies final : public comm::Background {
   [[nodiscard]] std::int64_t copied() const { return copied_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t tried() const { return tried_.load(std::memory_order_relaxed); }
 
-  /// Payload of the copies, which is part of what the transport counts. Any thread.
-  [[nodiscard]] std::uint64_t bytes_sent() const {
-    return bytes_sent_.load(std::memory_order_relaxed);
-  }
-
   bool advance(bool is_quiet) override;
 
  private:
@@ -83,7 +78,6 @@ class BuddyCopies final : public comm::Background {
   std::atomic<std::int64_t> protected_ = -1;
   std::atomic<std::int64_t> copied_ = -1;
   std::atomic<std::int64_t> tried_ = -1;
-  std::atomic<std::uint64_t> bytes_sent_ = 0;
 };
 
 }  // namespace gangway::worker

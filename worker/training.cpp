@@ -154,7 +154,7 @@ std::string Training::describe_begin() const {
 
 void Training::run() {
   LeaseInfo lease = link_.next_lease(kLeaseDeadline);
-  told_bytes_ = bytes_sent();  // what came before belongs to no step
+  told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   // Only now: a lease says that all are there, and the picture is made by all.
   if (keeper_.begin().step == 0) {
     write_pictures(0);
@@ -265,7 +265,7 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
                                                progress.data_seconds - progress.check_seconds);
   progress.resident_bytes = resident_bytes();
   // What a wait between two steps sent counts for the next.
-  const std::uint64_t sent = bytes_sent();
+  const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.snapshot = keeper_.taker().newest();
   progress.snapshot_seconds = keeper_.taker().seconds();
@@ -279,13 +279,6 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
   if (!device_.lags_behind()) {
     send_report();
   }
-}
-
-std::uint64_t Training::bytes_sent() const {
-  const BuddyCopies* const copies = keeper_.copies();
-  // Copies first: what is sent between the two readings counts for the next step.
-  const std::uint64_t of_copies = copies != nullptr ? copies->bytes_sent() : 0;
-  return transport_.bytes_sent() - of_copies;
 }
 
 void Training::send_report() {
@@ -319,7 +312,7 @@ std::vector<PhaseExposureInfo> Training::exposures() {
 }
 
 void Training::write_pictures(std::int64_t steps_done) {
-  const std::uint64_t sent_before = bytes_sent();
+  const std::uint64_t sent_before = transport_.bytes_sent();
   if (steps_done == 0 && transport_.worker() == 0) {
     pictures_.write_reals();
   }
@@ -327,7 +320,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (pictures_.write_fakes(file)) {
     link_.picture(steps_done, file);
   }
-  told_bytes_ += bytes_sent() - sent_before;  // of no step either
+  told_bytes_ += transport_.bytes_sent() - sent_before;  // of no step either
 }
 
 }  // namespace gangway::worker

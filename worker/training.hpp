@@ -64,8 +64,6 @@ class Training {
   /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
   void report(std::int64_t steps_done, double step_seconds);
-  /// Payload of what steps send: without the copies of snapshots.
-  [[nodiscard]] std::uint64_t bytes_sent() const;
   /// Sends the report that waits for its losses, if one does.
   void send_report();
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).

@@ -52,7 +52,7 @@ class RendezvousTransport final : public Transport {
 
   [[nodiscard]] RequestId start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) override {
     const std::scoped_lock lock(hub_.mutex_);
-    count_sent(bytes.size());
+    count_sent(tag, bytes.size());
     const auto post = std::ranges::find(hub_.posts_, false, &RendezvousHub::Post::used);
     if (post == hub_.posts_.end()) {
       throw std::length_error("too many sends at once for this test");

@@ -88,7 +88,8 @@ class WireBytes(OnHosts):
     def check(self, cluster, microbatches, transport):
         few, many = STEPS
         job = [f"training.batch={BATCH}", f"training.microbatches={microbatches}", f"model.width={WIDTH}",
-               "output.tick_kimg=1000", "layout.check_steps=0"]
+               "output.tick_kimg=1000", "layout.check_steps=0",
+               "checkpoint.snapshot_steps=0"]  # copies for buddies would be on the link, too
         # No calibration, whose messages are many; and no overlap, which ends after the last tick.
         layout = [f"layout.transport={transport}", "layout.overlap=none"]
         kimg_few, kimg_many = (f"training.kimg={steps * BATCH / 1000}" for steps in STEPS)

@@ -80,6 +80,11 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
     error_code ignored;  // a connection that is gone already needs no farewell
     boost::asio::write(socket_, boost::asio::buffer(&kAbandon, 1), ignored);
   }
+  /// The worker sees the end of its lifeline at once; the socket itself stays with what reads it.
+  void close() {
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_both, ignored);
+  }
 
  private:
   /// "gangway-lifeline TOKEN RANK\n"
@@ -176,6 +181,12 @@ void LifelineServer::accept() {
     }
     accept();
   });
+}
+
+void LifelineServer::close_all() {
+  for (const auto& [rank, session] : sessions_) {
+    session->close();
+  }
 }
 
 void LifelineServer::abandon_all() {

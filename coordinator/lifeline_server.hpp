@@ -40,6 +40,8 @@ class LifelineServer {
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] const std::string& token() const { return token_; }
 
+  /// All have done their part: lets the workers, who wait for it, go on to MPI_Finalize.
+  void close_all();
   /// Tells every connected worker to end at once.
   void abandon_all();
   [[nodiscard]] bool is_open(int rank) const { return sessions_.contains(rank); }

@@ -183,6 +183,9 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run,
                   .host = self.host},
                  std::move(settings));
   const Outcome outcome = loop.run();
+  if (outcome.orderly) {
+    lifelines.close_all();
+  }
   if (outcome.unsaved_snapshot >= 0 && options.start.memory_may_go) {
     recorder.keep_snapshot(outcome.unsaved_snapshot);
   }

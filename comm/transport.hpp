@@ -37,7 +37,7 @@ class Transport {
   /// Called between polls that found nothing done: gives up the core, pumps what shares the thread.
   virtual void idle() = 0;
 
-  /// Payload of all sends so far, but for state (MessageKind::kState): that moves behind the steps. Any thread: the compute thread reports it while the lane sends.
+  /// Payload of all sends so far but kState, which goes behind the steps. Any thread.
   [[nodiscard]] std::uint64_t bytes_sent() const {
     return bytes_sent_.load(std::memory_order_relaxed);
   }

@@ -229,19 +229,13 @@ BenchModel bench_model(int megabytes) {
 
 int bench_checkpoint(const CheckpointBenchOptions& options, const Environment& environment) {
   require_programs(DeviceKind::kCpu);
-  std::optional<TemporaryFolder> folder;
-  if (options.outdir.empty()) {
-    folder.emplace();
-  } else {
-    fs::create_directories(options.outdir);
-  }
-  const fs::path outdir = folder ? folder->path() : fs::absolute(options.outdir);
+  const BenchFolder folder(options.outdir);
   std::vector<CheckpointBench> benches;
   for (const int megabytes : options.sizes) {
-    benches.emplace_back(options, environment, megabytes, outdir);
+    benches.emplace_back(options, environment, megabytes, folder.path());
   }
   require_quiet_machine(options.anyway);
-  std::cout << fmt::format("load before: {}; disk of {}", load_average(), outdir.string())
+  std::cout << fmt::format("load before: {}; disk of {}", load_average(), folder.path().string())
             << std::endl;
   for (CheckpointBench& bench : benches) {
     bench.run();

@@ -159,13 +159,8 @@ class OverlapBench {
 
 int bench_overlap(const OverlapOptions& options, const Environment& environment) {
   require_programs(DeviceKind::kCpu);
-  std::optional<TemporaryFolder> folder;
-  if (options.outdir.empty()) {
-    folder.emplace();
-  } else {
-    fs::create_directories(options.outdir);
-  }
-  OverlapBench bench(options, environment, folder ? folder->path() : fs::absolute(options.outdir));
+  const BenchFolder folder(options.outdir);
+  OverlapBench bench(options, environment, folder.path());
   require_quiet_machine(options.anyway);
   bench.run();
   return 0;

@@ -27,4 +27,13 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+BenchFolder::BenchFolder(const std::string& named) {
+  if (named.empty()) {
+    path_ = temporary_.emplace().path();
+  } else {
+    path_ = std::filesystem::absolute(named);
+    std::filesystem::create_directories(path_);
+  }
+}
+
 }  // namespace gangway::launch

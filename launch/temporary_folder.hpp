@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A folder that is gone with its owner. Called by `gangway bench`, main thread.
+// Folders for what a benchmark leaves, gone with their owner unless the user named them. Called by `gangway bench`, main thread.
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 namespace gangway::launch {
 
@@ -17,6 +19,18 @@ class TemporaryFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::filesystem::path path_;
+};
+
+/// The folder that the user named, made if missing, which stays; or a temporary one.
+class BenchFolder {
+ public:
+  /// @param named  empty: none. @throws EnvironmentError
+  explicit BenchFolder(const std::string& named);
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }  ///< absolute
+
+ private:
+  std::optional<TemporaryFolder> temporary_;
   std::filesystem::path path_;
 };
 

@@ -111,7 +111,7 @@ struct ProgressInfo {
   std::int64_t tried_snapshot = -1;   ///< the newest that was copied to it, or given up
 };
 
-/// Thrown by whatever waits for the coordinator when the coordinator ends the job. It has already told the
+/// Thrown by what waits for the coordinator when that ends the job. It has already told the
 /// user why: the worker leaves quietly (its message and exit code are for the log).
 class StoppedByCoordinator : public Error {
  public:

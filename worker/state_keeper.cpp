@@ -70,30 +70,22 @@ StateKeeper::StateKeeper(Setup setup)
                  *memory_);
 }
 
-std::vector<BuddyCopies::Ward> StateKeeper::wards() const {
-  std::vector<BuddyCopies::Ward> wards;
-  const std::vector<int> buddies = buddies_of(setup_.hosts);
-  for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
-    if (buddies[static_cast<std::size_t>(owner)] == setup_.transport.worker()) {
-      wards.push_back({owner, snapshot_pieces(setup_.networks, owner,
-                                              setup_.transport.num_workers())});
-    }
-  }
-  return wards;
-}
-
 void StateKeeper::reserve() {
   const int worker = setup_.transport.worker();
-  const std::vector<int> buddies = buddies_of(setup_.hosts);
-  const bool has_buddy = setup_.job.checkpoint.snapshot_steps != 0 && !buddies.empty() &&
-                         buddies[static_cast<std::size_t>(worker)] >= 0;
+  const int num_workers = setup_.transport.num_workers();
+  const std::vector<int> buddies = setup_.job.checkpoint.snapshot_steps == 0
+                                       ? std::vector<int>()
+                                       : buddies_of(setup_.hosts);
   std::vector<checkpoint::SnapshotPiece> pieces =
-      snapshot_pieces(setup_.networks, worker, setup_.transport.num_workers());
-  std::vector<BuddyCopies::Ward> held = has_buddy ? wards() : std::vector<BuddyCopies::Ward>();
+      snapshot_pieces(setup_.networks, worker, num_workers);
   std::size_t bytes = bytes_of(pieces) * static_cast<std::size_t>(num_slots(setup_.job));
-  for (const BuddyCopies::Ward& ward : held) {
-    wards_.push_back(ward.worker);
-    bytes += bytes_of(ward.pieces) * BuddyCopies::kNumSlots;
+  std::vector<BuddyCopies::Ward> held;
+  for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
+    if (buddies[static_cast<std::size_t>(owner)] == worker) {
+      wards_.push_back(owner);
+      held.push_back({owner, snapshot_pieces(setup_.networks, owner, num_workers)});
+      bytes += bytes_of(held.back().pieces) * BuddyCopies::kNumSlots;
+    }
   }
   const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
       bytes * static_cast<std::size_t>(setup_.workers_on_machine), setup_.shared_memory,
@@ -105,14 +97,15 @@ void StateKeeper::reserve() {
                                         .run_directory = setup_.run_directory,
                                         .job_fingerprint = job_fingerprint(setup_.job),
                                         .worker = worker,
-                                        .num_workers = setup_.transport.num_workers()};
+                                        .num_workers = num_workers};
   memory_.emplace(place, std::move(pieces), num_slots(setup_.job));
-  if (has_buddy) {
+  const int buddy = buddies.empty() ? -1 : buddies[static_cast<std::size_t>(worker)];
+  if (buddy >= 0) {
     copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
                                        .lane = setup_.lane,
                                        .memory = *memory_,
                                        .place = place,
-                                       .buddy = buddies[static_cast<std::size_t>(worker)],
+                                       .buddy = buddy,
                                        .wards = std::move(held),
                                        .say = setup_.say,
                                        .timeout = setup_.timeout});
@@ -145,15 +138,15 @@ void StateKeeper::load() {
     }
     (void)agree_on_load(0, load);
   }
-  load_initial(load);
+  load_initial();
 }
 
-void StateKeeper::load_initial(const StateLoad& load) const {
+void StateKeeper::load_initial() const {
   const std::array<const NetworkSpec*, 2> specs{&setup_.job.generator, &setup_.job.discriminator};
   for (std::size_t i = 0; i < setup_.networks.size(); ++i) {
     if (!specs.at(i)->weights.empty()) {
       load_initial_weights(setup_.networks[i]->network().name() + ".weights", specs.at(i)->weights,
-                           *setup_.networks[i], load);
+                           *setup_.networks[i]);
     }
   }
 }

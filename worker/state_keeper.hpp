@@ -79,8 +79,7 @@ class StateKeeper {
   [[nodiscard]] StateLoad load_setup();
   /// Memory for the own snapshots, and for copies of those of others.
   void reserve();
-  [[nodiscard]] std::vector<BuddyCopies::Ward> wards() const;
-  void load_initial(const StateLoad& load) const;
+  void load_initial() const;
   void protect_all(std::int64_t step);
   /// Removes the run's snapshots whose processes are gone.
   void remove_old() const;

@@ -89,14 +89,13 @@ class LoadProgress {
 }  // namespace
 
 void load_initial_weights(const std::string& key, const std::filesystem::path& file,
-                          NetworkState& network, const StateLoad& load) {
+                          NetworkState& network) {
   const checkpoint::InitialWeights weights(key, file);
   std::vector<checkpoint::WantedTensor> wanted;
   for (const NetworkState::Place& place : network.places()) {
     wanted.push_back({place.name, place.sizes});
   }
   weights.require(wanted);
-  (void)agree_on_load(0, load);
   const at::NoGradGuard no_grad;
   for (const NetworkState::Place& place : network.places()) {
     const at::Tensor values = at::empty(place.sizes, at::kFloat);

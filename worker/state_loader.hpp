@@ -45,10 +45,10 @@ void share_weights(const StateLoad& load);
 /// nobody may still be putting initial values there. @return each worker's `word`.
 [[nodiscard]] std::vector<std::uint64_t> agree_on_load(std::uint64_t word, const StateLoad& load);
 
-/// Fills one network of all workers with weights from a file, which its average begins with too. All
-/// workers call it, for networks without a history.
+/// Fills one network with weights from a file, which its average begins with too. All workers call
+/// it, for networks without a history. @pre they have met in agree_on_load
 /// @param key  of the job, for messages. @throws ConfigError naming key, file and tensor.
 void load_initial_weights(const std::string& key, const std::filesystem::path& file,
-                          NetworkState& network, const StateLoad& load);
+                          NetworkState& network);
 
 }  // namespace gangway::worker

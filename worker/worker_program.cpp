@@ -89,15 +89,53 @@ struct Finished {
   SnapshotShelf snapshots;
 };
 
+/// All that trains. Nothing of it is destroyed before a failure was told.
+struct Workplace {
+  std::optional<JobSpec> job;
+  std::optional<Neighbours> neighbours;
+  std::unique_ptr<ComputeDevice> device;
+  std::optional<Training> training;
+};
+
+/// Until the coordinator may grant leases.
+void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
+            comm::Transport& transport, comm::Lane& lane, const Computing& computing,
+            spdlog::logger& log) {
+  place.job = parse_job(welcome.job_yaml, "job of the coordinator");
+  // Both threads that compute: the lane runs the optimiser.
+  const int threads = place.job->numerics.threads;
+  at::set_num_threads(threads);
+  lane.wait(lane.submit([threads] { at::set_num_threads(threads); }));
+  (void)reap_segments();  // of workers that were killed before all had mapped their memory
+  (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
+  Neighbours& neighbours = place.neighbours.emplace(find_neighbours(
+      *place.job, welcome.lifeline.token, welcome.run_directory, transport, lane));
+  log.info("{}", neighbours.summary);
+  lane.listen_to(&neighbours.group, neighbours.core);
+  place.device = computing.make(*place.job, neighbours, transport.worker());
+  log.info("computes on {}", place.device->kind());
+  const Training& training = place.training.emplace(Training::Setup{
+      *place.job, welcome, link, transport, lane, neighbours.group, neighbours.hosts, *place.device,
+      [&log](const std::string& stall) { log.warn("{}", stall); }, neighbours.workers_on_machine});
+  ReadyInfo ready = training.ready_info();
+  if (!neighbours.choice.empty()) {
+    ready.plan_summary += "; " + neighbours.choice;
+  }
+  log.info("{}; {}", ready.plan_summary, training.describe_begin());
+  link.ready(ready);
+}
+
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
                MpiControlChannel& channel, const Computing& computing) {
-  const WelcomeInfo welcome =
-      link.join({.rank = session.rank(), .host = host_name(), .pid = getpid(), .device = computing.device},
-                kStartDeadline);
+  const HelloInfo hello{.rank = session.rank(),
+                        .host = host_name(),
+                        .pid = getpid(),
+                        .device = computing.device};
+  const WelcomeInfo welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
-  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), getpid());
-  Rescue rescue(welcome.coordinator_host != host_name());
+  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), hello.pid);
+  Rescue rescue(welcome.coordinator_host != hello.host);
   Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
                     [&](const std::string& reason) {
                       log->error("{}", reason);
@@ -105,40 +143,16 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
                       leave(ExitCode::kWorkerLost);
                     });
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
-  std::optional<JobSpec> job;
-  std::optional<Neighbours> neighbours;
-  std::unique_ptr<ComputeDevice> device;
-  std::optional<Training> training;
+  Workplace place;
   Finished finished;
   try {
-    job = parse_job(welcome.job_yaml, "job of the coordinator");
-    // Both threads that compute: the lane runs the optimiser.
-    at::set_num_threads(job->numerics.threads);
-    lane.wait(lane.submit([&job] { at::set_num_threads(job->numerics.threads); }));
-    (void)reap_segments();  // of workers that were killed before all had mapped their memory
-    (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
-    neighbours.emplace(find_neighbours(*job, welcome.lifeline.token, welcome.run_directory,
-                                       transport, lane));
-    log->info("{}", neighbours->summary);
-    lane.listen_to(&neighbours->group, neighbours->core);
-    device = computing.make(*job, *neighbours, transport.worker());
-    log->info("computes on {}", device->kind());
-    training.emplace(Training::Setup{
-        *job, welcome, link, transport, lane, neighbours->group, neighbours->hosts, *device,
-        [&log](const std::string& stall) { log->warn("{}", stall); },
-        neighbours->workers_on_machine});
-    ReadyInfo ready = training->ready_info();
-    if (!neighbours->choice.empty()) {
-      ready.plan_summary += "; " + neighbours->choice;
-    }
-    log->info("{}; {}", ready.plan_summary, training->describe_begin());
-    link.ready(ready);
-    rescue.begin(&*training);
-    training->run();
+    set_up(place, welcome, link, transport, lane, computing, *log);
+    rescue.begin(&*place.training);
+    place.training->run();
     rescue.begin(nullptr);
-    finished = {welcome.run_directory, training->snapshots()};
-    training.reset();  // the lane lets go of the exchanges
-    device->finish();
+    finished = {welcome.run_directory, place.training->snapshots()};
+    place.training.reset();  // the lane lets go of the exchanges
+    place.device->finish();
     lane.listen_to(nullptr, comm::Lane::Core::kShared);
     lifeline.expect_close();
     link.goodbye(kStartDeadline);

@@ -38,12 +38,6 @@ std::span<std::byte> ChunkWriter::room() {
 
 void ChunkWriter::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % kDirectAlignment == 0;
-    if (filled_ == 0 && is_aligned && bytes.size() >= kChunkBytes) {
-      hand_over(bytes.first(kChunkBytes));
-      bytes = bytes.subspan(kChunkBytes);
-      continue;
-    }
     const std::span<std::byte> target = room();
     const std::size_t part = std::min(bytes.size(), target.size());
     std::memcpy(target.data(), bytes.data(), part);

@@ -13,12 +13,14 @@
 #include <thread>
 #include <vector>
 
+#include "checkpoint/aligned_buffer.hpp"
 #include "checkpoint/crc32c.hpp"
 #include "checkpoint/durable_file.hpp"
 
 namespace gangway::checkpoint {
 
-/// Holds two chunks of memory; what lies aligned in the caller's memory is not even copied there.
+/// Holds two chunks of memory, and copies all that it is given: into pages that the disk takes
+/// faster than those of a snapshot (checkpoint/aligned_buffer.hpp).
 class ChunkWriter {
  public:
   /// @param on_chunk  called as each chunk is on its way. @throws as NewFile.
@@ -28,7 +30,7 @@ class ChunkWriter {
   ChunkWriter(const ChunkWriter&) = delete;
   ChunkWriter& operator=(const ChunkWriter&) = delete;
 
-  /// `bytes` must stay as they are until finish(). @throws as NewFile::write, perhaps a call later.
+  /// @throws as NewFile::write, perhaps a call later.
   void append(std::span<const std::byte> bytes);
   /// Syncs and closes. @return CRC32C of every chunk. @throws as NewFile::write and finish.
   [[nodiscard]] std::vector<std::uint32_t> finish();

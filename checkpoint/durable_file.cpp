@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "checkpoint/aligned_buffer.hpp"
 #include "checkpoint/hash.hpp"
 #include "job/errors.hpp"
 
@@ -48,17 +49,6 @@ bool is_direct(const OpenFile& file) {
 }
 
 }  // namespace
-
-AlignedBuffer::AlignedBuffer(std::size_t bytes)
-    : memory_(static_cast<std::byte*>(std::aligned_alloc(
-          kDirectAlignment, (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment))),
-      size_(bytes) {
-  if (memory_ == nullptr) {
-    throw std::bad_alloc();
-  }
-}
-
-void AlignedBuffer::Free::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
 std::string cause_of(int error_number) { return std::generic_category().message(error_number); }
 

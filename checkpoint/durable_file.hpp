@@ -21,10 +21,6 @@ namespace gangway::checkpoint {
 /// What a person can do about it, to end a message with: "; free some space …", or nothing.
 [[nodiscard]] std::string remedy_for(int error_number);
 
-/// Addresses, sizes and offsets of direct I/O are multiples of this (of the block, on every disk
-/// that we know of).
-inline constexpr std::size_t kDirectAlignment = 4096;
-
 /// Whether the kernel keeps a copy of what is read or written.
 enum class Caching {
   kPages,
@@ -35,22 +31,6 @@ enum class Caching {
 enum class Durability {
   kNow,
   kWhenever,  ///< nothing is lost with it
-};
-
-/// Memory for direct I/O.
-class AlignedBuffer {
- public:
-  AlignedBuffer() = default;
-  /// @throws std::bad_alloc.
-  explicit AlignedBuffer(std::size_t bytes);
-  [[nodiscard]] std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::size_t size_ = 0;
 };
 
 /// A file that did not exist before. Removed again unless finish() succeeded.

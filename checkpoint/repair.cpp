@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "checkpoint/aligned_buffer.hpp"
 #include "checkpoint/chunk_reader.hpp"
 #include "checkpoint/crc32c.hpp"
 #include "checkpoint/durable_file.hpp"

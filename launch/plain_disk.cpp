@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <span>
 #include <utility>
 
 #include <fcntl.h>
@@ -21,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kBlock = std::size_t{4} << 20U;
 constexpr mode_t kMode = 0600;
 
@@ -33,13 +31,13 @@ constexpr mode_t kMode = 0600;
 }
 
 /// Bytes that no disk can guess.
-void fill(std::byte* block) {
+void fill(std::span<std::byte> block) {
   std::uint64_t state = 0x9E3779B97F4A7C15U;  // xorshift64 (Marsaglia, 2003)
-  for (std::size_t i = 0; i < kBlock; i += sizeof state) {
+  for (std::size_t i = 0; i < block.size(); i += sizeof state) {
     state ^= state << 13U;
     state ^= state >> 7U;
     state ^= state << 17U;
-    std::memcpy(block + i, &state, sizeof state);
+    std::memcpy(&block[i], &state, sizeof state);
   }
 }
 
@@ -53,16 +51,12 @@ FileDescriptor open_direct(const fs::path& path, int flags) {
 
 }  // namespace
 
-void PlainFile::Free::operator()(std::byte* memory) const noexcept { std::free(memory); }
-
 PlainFile::PlainFile(fs::path path, std::size_t bytes)
     : path_(std::move(path)),
-      bytes_((bytes + kPage - 1) / kPage * kPage),
-      block_(static_cast<std::byte*>(std::aligned_alloc(kPage, kBlock))) {
-  if (!block_) {
-    throw std::bad_alloc();
-  }
-  fill(block_.get());
+      bytes_((bytes + checkpoint::kDirectAlignment - 1) / checkpoint::kDirectAlignment *
+             checkpoint::kDirectAlignment),
+      block_(kBlock) {
+  fill(block_.bytes());
 }
 
 void PlainFile::write() {
@@ -73,7 +67,8 @@ void PlainFile::write() {
     fail(path_, "space cannot be reserved", error);
   }
   for (std::size_t done = 0; done < bytes_;) {
-    const ssize_t written = ::write(file.get(), block_.get(), std::min(kBlock, bytes_ - done));
+    const ssize_t written =
+        ::write(file.get(), block_.bytes().data(), std::min(kBlock, bytes_ - done));
     if (written <= 0 && errno != EINTR) {
       fail(path_, "cannot be written", errno);
     }
@@ -87,7 +82,7 @@ void PlainFile::write() {
 void PlainFile::read() {
   const FileDescriptor file = open_direct(path_, O_RDONLY);
   while (true) {
-    const ssize_t got = ::read(file.get(), block_.get(), kBlock);
+    const ssize_t got = ::read(file.get(), block_.bytes().data(), kBlock);
     if (got == 0) {
       return;
     }

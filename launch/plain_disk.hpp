@@ -5,7 +5,8 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <memory>
+
+#include "checkpoint/aligned_buffer.hpp"
 
 namespace gangway::launch {
 
@@ -23,12 +24,9 @@ class PlainFile {
   void read();
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept;
-  };
   std::filesystem::path path_;
   std::size_t bytes_;
-  std::unique_ptr<std::byte, Free> block_;
+  checkpoint::AlignedBuffer block_;
 };
 
 }  // namespace gangway::launch

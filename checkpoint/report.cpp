@@ -9,6 +9,7 @@
 
 #include "checkpoint/directory.hpp"
 #include "checkpoint/retention.hpp"
+#include "checkpoint/scores.hpp"
 #include "checkpoint/stored_state.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "job/errors.hpp"
@@ -164,6 +165,8 @@ std::string list_text(const fs::path& run_directory, std::chrono::system_clock::
     return no_checkpoints(run_directory);
   }
   const std::set<std::int64_t> pinned = pinned_steps(checkpoints_folder(run_directory));
+  const auto scores = read_scores(checkpoints_folder(run_directory), entries);
+  const std::set<std::int64_t> best = best_steps(scores, 1);
   std::vector<Row> rows = {{"step", "kimg", "age", "size", "files", "status"}};
   for (const CheckpointEntry& entry : entries) {
     Row row = {fmt::format("{}", entry.step), "-", "-", "-", "-", "complete"};
@@ -178,6 +181,10 @@ std::string list_text(const fs::path& run_directory, std::chrono::system_clock::
     }
     if (pinned.contains(entry.step)) {
       row[5] = "pinned, " + row[5];
+    }
+    if (const auto score = scores.find(entry.step); score != scores.end()) {
+      row[5] += fmt::format(", {} {:.4f}{}", printable(score->second.metric), score->second.value,
+                            best.contains(entry.step) ? ", best" : "");
     }
     rows.push_back(std::move(row));
   }
@@ -232,9 +239,9 @@ std::string show_text(const fs::path& run_directory, std::optional<std::int64_t>
   return read_chosen([&] { return chosen_one(run_directory, step); },
                      [](const fs::path& checkpoint) {
                        const StoredState state(checkpoint);
-                       return fmt::format(
-                           "{}\njob file\n{}\n{}", manifest_text(state.manifest(), checkpoint),
-                           indented(state.manifest().job_yaml), tensor_table(state));
+                       return fmt::format("{}\njob file\n{}\n{}",
+                                          manifest_text(state.manifest(), checkpoint),
+                                          indented(state.manifest().job_yaml), tensor_table(state));
                      });
 }
 

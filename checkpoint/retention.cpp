@@ -17,6 +17,7 @@
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/owner.hpp"
+#include "checkpoint/scores.hpp"
 #include "job/errors.hpp"
 #include "job/file_descriptor.hpp"
 
@@ -63,6 +64,7 @@ bool remove_entry(const CheckpointEntry& entry) {
     throw EnvironmentError(fmt::format("{}: old checkpoint cannot be deleted: {}",
                                        entry.path.string(), cause_of(errno)));
   }
+  remove_score(entry.path.parent_path(), entry.step);
   return remove_own_folder(doomed);
 }
 
@@ -94,7 +96,7 @@ fs::path pin_path(const fs::path& checkpoints_dir, std::int64_t step) {
 }  // namespace
 
 std::vector<const CheckpointEntry*> surplus_of(std::span<const CheckpointEntry> entries,
-                                               const std::set<std::int64_t>& pinned,
+                                               const std::set<std::int64_t>& held,
                                                const RetentionPolicy& policy) {
   if (policy.keep < 1) {
     throw InvariantError(fmt::format("checkpoints to keep: {}, at least 1 is needed", policy.keep));
@@ -105,7 +107,7 @@ std::vector<const CheckpointEntry*> surplus_of(std::span<const CheckpointEntry> 
   for (const CheckpointEntry& entry : entries) {
     if (newest < policy.keep) {
       newest += is_complete(entry) ? 1 : 0;
-    } else if (!for_good.contains(entry.step) && !pinned.contains(entry.step)) {
+    } else if (!for_good.contains(entry.step) && !held.contains(entry.step)) {
       surplus.push_back(&entry);
     }
   }
@@ -116,8 +118,11 @@ std::vector<const CheckpointEntry*> surplus_of(std::span<const CheckpointEntry> 
 
 std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, const RetentionPolicy& policy) {
   const std::vector<CheckpointEntry> entries = list_checkpoints(checkpoints_dir);
+  std::set<std::int64_t> held = pinned_steps(checkpoints_dir);
+  held.insert(policy.in_use.begin(), policy.in_use.end());
+  held.merge(best_steps(read_scores(checkpoints_dir, entries), policy.keep_best));
   std::vector<fs::path> removed;
-  for (const CheckpointEntry* entry : surplus_of(entries, pinned_steps(checkpoints_dir), policy)) {
+  for (const CheckpointEntry* entry : surplus_of(entries, held, policy)) {
     if (entry->manifest && holds_only_own_files(entry->path) && remove_entry(*entry)) {
       removed.push_back(entry->path);
     }

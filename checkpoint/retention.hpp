@@ -19,21 +19,24 @@ namespace gangway::checkpoint {
 struct RetentionPolicy {
   int keep = 3;                       ///< newest complete ones that stay; at least 1
   std::int64_t keep_every_steps = 0;  ///< the first one of each stretch so long stays; 0: none
+  int keep_best = 0;                  ///< those with the best scores stay, so many; 0: none
+  std::set<std::int64_t> in_use;      ///< steps that somebody is reading
 };
 
 /// Of `entries` (newest first), those that the policy lets go, oldest first. Pure.
-/// @pre policy.keep >= 1
+/// @param held  steps that stay in any case. @pre policy.keep >= 1
 [[nodiscard]] std::vector<const CheckpointEntry*> surplus_of(
-    std::span<const CheckpointEntry> entries, const std::set<std::int64_t>& pinned,
+    std::span<const CheckpointEntry> entries, const std::set<std::int64_t>& held,
     const RetentionPolicy& policy);
 
-/// Deletes them, but for those that carry no sound manifest or hold something foreign. @return what
-/// was deleted. @throws EnvironmentError naming what cannot be deleted.
+/// Deletes them, but for those that are pinned, in use or among the best, carry no sound manifest
+/// or hold something foreign. @return what was deleted. @throws EnvironmentError naming what cannot
+/// be deleted.
 std::vector<std::filesystem::path> remove_old(const std::filesystem::path& checkpoints_dir,
                                               const RetentionPolicy& policy);
 
-/// Deletes one, and its pin. @throws CheckpointError where nothing proves that it is ours;
-/// EnvironmentError where the disk refuses.
+/// Deletes one, its pin and its score. @throws CheckpointError where nothing proves that it is
+/// ours; EnvironmentError where the disk refuses.
 void remove_checkpoint(const CheckpointEntry& entry);
 
 /// Steps that are pinned, whether there is a checkpoint of them or not.

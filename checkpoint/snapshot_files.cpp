@@ -272,13 +272,16 @@ void remove_saved_snapshots(std::span<const fs::path> folders, const std::string
   }
 }
 
-std::size_t copy_snapshots(const fs::path& shared_memory, const std::string& key,
-                           std::int64_t step, const fs::path& folder,
-                           const std::function<bool(const SnapshotEntry&)>& is_wanted) {
+std::size_t copy_snapshots(const fs::path& shared_memory, const std::string& key, std::int64_t step,
+                           const fs::path& folder, int begin_with) {
+  std::vector<SnapshotEntry> entries = find_snapshots(std::span(&shared_memory, 1), key);
+  std::stable_partition(entries.begin(), entries.end(), [&](const SnapshotEntry& entry) {
+    return entry.worker == begin_with && entry.replica == 0;
+  });
   std::size_t copied = 0;
-  for (const SnapshotEntry& entry : find_snapshots(std::span(&shared_memory, 1), key)) {
+  for (const SnapshotEntry& entry : entries) {
     const fs::path target = folder / entry.file.filename();
-    if (entry.moment.step != step || !is_wanted(entry) || fs::exists(target)) {
+    if (entry.moment.step != step || fs::exists(target)) {
       continue;
     }
     std::error_code failure;
@@ -288,8 +291,15 @@ std::size_t copy_snapshots(const fs::path& shared_memory, const std::string& key
     }
     const MappedMemory memory = map_slot_file(entry.file);
     const auto bytes = span_of(memory);
-    write_file_atomically(target, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write, failure);
+    // Another process of this host may be at the same slot.
+    const fs::path own = fmt::format("{}.{}", target.string(), ::getpid());
+    write_file_atomically(own, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    fs::permissions(own, fs::perms::owner_read | fs::perms::owner_write, failure);
+    fs::rename(own, target, failure);
+    if (failure) {
+      throw EnvironmentError(
+          fmt::format("{}: cannot be made: {}", target.string(), failure.message()));
+    }
     ++copied;
   }
   return copied;

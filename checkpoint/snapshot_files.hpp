@@ -99,12 +99,14 @@ std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
 void remove_saved_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
                             const std::filesystem::path& run_directory);
 
-/// Copies slots of the run `key` with the snapshot of `step` from shared memory to `folder`, durably:
-/// what is in memory may be gone before somebody goes on from it. What is there already stays.
-/// @param is_wanted  of each slot. @return how many were copied. @throws EnvironmentError
+/// Copies slots of the run `key` with the snapshot of `step` from shared memory to `folder`,
+/// durably: what is in memory may be gone before somebody goes on from it. What is there already
+/// stays, so the processes of a host share the work. @param begin_with  this worker's slots; those
+/// of others, and of earlier starts with other workers, follow. @return how many were copied.
+/// @throws EnvironmentError
 std::size_t copy_snapshots(const std::filesystem::path& shared_memory, const std::string& key,
                            std::int64_t step, const std::filesystem::path& folder,
-                           const std::function<bool(const SnapshotEntry&)>& is_wanted);
+                           int begin_with = 0);
 
 /// What reap_snapshots() found.
 struct ReapedSnapshots {

@@ -43,12 +43,12 @@ void Lane::detach(Exchange& exchange) noexcept {
 }
 
 void Lane::attach(Background& background) {
-  wait(submit([this, &background] { background_ = &background; }));
+  wait(submit([this, &background] { backgrounds_.push_back(&background); }));
 }
 
-void Lane::detach(Background& /*background*/) noexcept {
+void Lane::detach(Background& background) noexcept {
   try {
-    wait(submit([this] { background_ = nullptr; }));
+    wait(submit([this, &background] { std::erase(backgrounds_, &background); }));
   } catch (...) {  // NOLINT(bugprone-empty-catch): as above
   }
 }
@@ -142,11 +142,11 @@ bool Lane::advance_exchanges() {
     for (Exchange* exchange : exchanges_) {
       moved = exchange->advance() || moved;
     }
-    if (background_ != nullptr) {
-      const bool is_quiet = std::ranges::none_of(exchanges_, [](const Exchange* exchange) {
-        return exchange->needs() > Exchange::Need::kCompute;
-      });
-      moved = background_->advance(is_quiet) || moved;
+    const bool is_quiet = std::ranges::none_of(exchanges_, [](const Exchange* exchange) {
+      return exchange->needs() > Exchange::Need::kCompute;
+    });
+    for (Background* background : backgrounds_) {
+      moved = background->advance(is_quiet) || moved;
     }
   });
   return moved;
@@ -168,7 +168,8 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell) {
     if (is_called()) {
       return;
     }
-    hears_ = host_;  // who calls from now on rings: the bell is then no longer the one that was read
+    hears_ =
+        host_;  // who calls from now on rings: the bell is then no longer the one that was read
     lock.unlock();
     host_->wait_for_bell(bell, kBellPatience);
     lock.lock();
@@ -188,7 +189,7 @@ void Lane::attempt(const Body& body) {
       failure_ = std::current_exception();
     }
     exchanges_.clear();
-    background_ = nullptr;
+    backgrounds_.clear();
     finished_changed_.notify_all();
   }
 }

@@ -68,7 +68,7 @@ class Lane {
   void attach(Exchange& exchange);
   /// Returns when the lane has let go of `exchange`.
   void detach(Exchange& exchange) noexcept;
-  /// The same for what goes on behind the exchanges. There is one at most.
+  /// The same for what goes on behind the exchanges.
   void attach(Background& background);
   void detach(Background& background) noexcept;
   /// From now on the bell of `host` wakes the lane where an exchange needs its workers. `host`
@@ -102,7 +102,7 @@ class Lane {
   std::chrono::microseconds idle_period_;
   std::atomic<bool> compute_waits_ = false;
   std::vector<Exchange*> exchanges_;  // lane thread only, as are the three below
-  Background* background_ = nullptr;
+  std::vector<Background*> backgrounds_;
   const HostGroup* host_ = nullptr;
   Core core_ = Core::kShared;
   std::mutex mutex_;  // guards the seven below

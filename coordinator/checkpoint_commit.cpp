@@ -9,25 +9,46 @@
 #include "checkpoint/directory.hpp"
 
 namespace gangway::coordinator {
+namespace {
+
+template <typename Result>
+void remove_surplus(const std::filesystem::path& checkpoints,
+                    const checkpoint::RetentionPolicy& retention, Result& result) {
+  try {
+    result.removed = checkpoint::remove_old(checkpoints, retention);
+  } catch (const std::exception& error) {
+    // What is new is good: whoever fails here has only used more of the disk.
+    result.warnings.push_back(fmt::format("old checkpoint stays: {}", error.what()));
+  }
+}
+
+}  // namespace
 
 CommitResult carry_out(CommitWork work) {
   CommitResult result;
   const auto start = std::chrono::steady_clock::now();
   try {
-    result.path =
-        checkpoint::commit_checkpoint(work.temporary, std::move(work.manifest),
-                                      [&](std::string line) { result.warnings.push_back(std::move(line)); });
+    result.path = checkpoint::commit_checkpoint(
+        work.temporary, std::move(work.manifest),
+        [&](std::string line) { result.warnings.push_back(std::move(line)); });
   } catch (const std::exception& error) {
     result.error = error.what();
     return result;
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  try {
-    result.removed = checkpoint::remove_old(result.path.parent_path(), work.retention);
-  } catch (const std::exception& error) {
-    // The new one is good: whoever fails here has only used more of the disk.
-    result.warnings.push_back(fmt::format("old checkpoint stays: {}", error.what()));
+  remove_surplus(result.path.parent_path(), work.retention, result);
+  return result;
+}
+
+ScoreResult carry_out(const ScoreWork& work) {
+  ScoreResult result;
+  const auto scores =
+      checkpoint::read_scores(work.checkpoints, checkpoint::list_checkpoints(work.checkpoints));
+  if (const auto found = scores.find(work.step); found != scores.end()) {
+    result.score = found->second;
+    result.is_best = checkpoint::best_steps(scores, 1).contains(work.step);
   }
+  remove_surplus(work.checkpoints, work.retention, result);
   return result;
 }
 

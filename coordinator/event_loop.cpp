@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "checkpoint/directory.hpp"
 #include "job/errors.hpp"
 
@@ -24,6 +26,8 @@ constexpr std::chrono::milliseconds kBusyFor{5};
 constexpr std::chrono::milliseconds kClosingDeadline{2000};
 constexpr std::chrono::milliseconds kRefusalDeadline{5000};
 constexpr std::chrono::milliseconds kLastRemovals{2000};
+// How long a finished job waits for the score of its last checkpoint.
+constexpr std::chrono::seconds kLastScore{300};
 
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -73,6 +77,9 @@ void EventLoop::wait_for_signal() {
     if (error) {
       return;
     }
+    if (scoring_ends_) {  // all is trained and saved: whoever is impatient goes without a score
+      scoring_ends_ = steady_clock::now();
+    }
     const bool again = signal == SIGINT && leaving_;
     const Request request = signal == SIGUSR2 ? Request::kSaveAndGoOn
                                               : (again ? Request::kEndNow : Request::kSaveAndLeave);
@@ -97,7 +104,12 @@ void EventLoop::poll() {
     last_message_ = steady_clock::now();
   }
   disk_.poll();
+  poll_scorer();
   carry_out(conductor_.on_clock(steady_clock::now()));
+  if (scoring_ends_ && has_last_score()) {
+    scoring_ends_.reset();
+    end();
+  }
   if (closing_) {
     close_if_all_gone();
   }
@@ -144,7 +156,12 @@ void EventLoop::carry_out(Effects effects) {
             parts_.recorder.say(what.line);
           } else {
             static_assert(std::is_same_v<What, EndJob>);
-            end(what.outcome);
+            outcome_ = what.outcome;
+            if (outcome_.exit_code == static_cast<int>(ExitCode::kDone)) {
+              scoring_ends_ = steady_clock::now() + kLastScore;
+            } else {
+              end();
+            }
           }
         },
         effect);
@@ -190,12 +207,14 @@ void EventLoop::grant(GrantLease& grant) {
 
 void EventLoop::commit(const CommitCheckpoint& commit) {
   const CompleteCheckpoint& checkpoint = commit.checkpoint;
-  CommitWork work =
-      parts_.recorder.commit_work(checkpoint, conductor_.membership().epoch());
+  CommitWork work = parts_.recorder.commit_work(
+      checkpoint, conductor_.membership().epoch(),
+      parts_.scorer ? parts_.scorer->steps() : std::set<std::int64_t>());
   disk_.submit([this, checkpoint, work = std::move(work)]() -> DiskThread::Follow {
     return [this, checkpoint, result = coordinator::carry_out(work)] {
       parts_.recorder.show_commit(checkpoint, result);
       if (result.error.empty()) {  // the disk takes changes, again perhaps
+        score(checkpoint.step);
         for (std::filesystem::path& temporary : std::exchange(unremoved_, {})) {
           remove(std::move(temporary));
         }
@@ -225,14 +244,52 @@ void EventLoop::remove(std::filesystem::path temporary) {
   });
 }
 
-void EventLoop::end(const Outcome& outcome) {
-  outcome_ = outcome;
-  if (outcome.orderly) {
+void EventLoop::score(std::int64_t step) {
+  if (parts_.scorer == nullptr) {
+    return;
+  }
+  if (const auto passed_over = parts_.scorer->want(step)) {
+    parts_.recorder.say(fmt::format(
+        "note   the checkpoint of step {} is not scored: checkpoints come faster than scores",
+        *passed_over));
+  }
+}
+
+void EventLoop::poll_scorer() {
+  if (parts_.scorer == nullptr) {
+    return;
+  }
+  const auto ended = parts_.scorer->poll(steady_clock::now());
+  if (!ended) {
+    return;
+  }
+  if (!ended->error.empty()) {
+    parts_.recorder.say(fmt::format("warn  the checkpoint of step {} has got no score: {}",
+                                    ended->step, ended->error));
+    return;
+  }
+  ++scores_to_show_;
+  disk_.submit([this, work = parts_.recorder.score_work(
+                          ended->step, parts_.scorer->steps())]() -> DiskThread::Follow {
+    return [this, step = work.step, result = coordinator::carry_out(work)] {
+      --scores_to_show_;
+      parts_.recorder.show_score(step, result);
+    };
+  });
+}
+
+bool EventLoop::has_last_score() const {
+  return steady_clock::now() >= *scoring_ends_ ||
+         (scores_to_show_ == 0 && (parts_.scorer == nullptr || !parts_.scorer->is_busy()));
+}
+
+void EventLoop::end() {
+  if (outcome_.orderly) {
     disk_.finish(kLastRemovals);  // what failed to be saved leaves nothing behind
   } else {
     parts_.lifelines.abandon_all();
   }
-  parts_.recorder.finish(outcome, conductor_.membership());
+  parts_.recorder.finish(outcome_, conductor_.membership());
   closing_ = true;
   closing_since_ = steady_clock::now();
   close_if_all_gone();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The coordinator's one loop: feeds MPI messages, lifelines, signals and the clock to the Conductor
-// and carries its effects out. Everything in it happens on the thread that calls run(), but for what
-// waits for a disk: commits, and what failed ones leave.
+// and carries its effects out. Everything in it happens on the thread that calls run(), but for
+// what waits for a disk: commits, and what failed ones leave.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "coordinator/checkpoint_scorer.hpp"
 #include "coordinator/conductor.hpp"
 #include "coordinator/disk_thread.hpp"
 #include "coordinator/lifeline_server.hpp"
@@ -31,7 +33,8 @@ struct LoopParts {
   LifelineServer& lifelines;
   RunRecorder& recorder;
   StartChoice& choice;
-  std::string host;  ///< of this process: workers on it can be killed by pid
+  CheckpointScorer* scorer;  ///< null: nothing is scored
+  std::string host;          ///< of this process: workers on it can be killed by pid
 };
 
 class EventLoop {
@@ -55,7 +58,12 @@ class EventLoop {
   void discard(const DiscardCheckpoint& discard);
   /// Removes what a failed checkpoint left; where the disk refuses, again after the next commit.
   void remove(std::filesystem::path temporary);
-  void end(const Outcome& outcome);
+  /// Has the checkpoint scored, if the job wants that.
+  void score(std::int64_t step);
+  void poll_scorer();
+  /// Nothing is being scored any more, or nobody waits for it.
+  [[nodiscard]] bool has_last_score() const;
+  void end();
   void close_if_all_gone();
   void kill_stragglers();
 
@@ -66,7 +74,10 @@ class EventLoop {
   std::chrono::steady_clock::time_point last_message_{};
   std::chrono::steady_clock::time_point closing_since_{};
   std::vector<std::filesystem::path> unremoved_;  ///< folders of failed checkpoints
-  std::set<int> said_goodbye_;  ///< ranks that answered a Stop
+  std::set<int> said_goodbye_;                    ///< ranks that answered a Stop
+  /// Set from the job's end to the last checkpoint's score.
+  std::optional<std::chrono::steady_clock::time_point> scoring_ends_;
+  int scores_to_show_ = 0;  ///< on the disk's thread
   Outcome outcome_;
   bool leaving_ = false;  ///< a save-and-leave was asked for: a second SIGINT ends at once
   bool closing_ = false;

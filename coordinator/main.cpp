@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "comm/mpi_session.hpp"
+#include "coordinator/checkpoint_scorer.hpp"
 #include "coordinator/event_loop.hpp"
 #include "coordinator/settings.hpp"
 #include "coordinator/start.hpp"
@@ -158,14 +159,14 @@ bool all_ranks_are_here() {
   return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 
-Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run,
-                const Identity& self) {
+Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
   LifelineServer lifelines(parts.io, options.lifeline_port,
                            options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost);
   RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
-  StartChoice choice(run, options.start, [&recorder](const std::string& line) { recorder.say(line); });
+  StartChoice choice(run, options.start,
+                     [&recorder](const std::string& line) { recorder.say(line); });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
@@ -174,12 +175,20 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run,
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
+  std::optional<CheckpointScorer> scorer;
+  if (run.spec.checkpoint.keep_best > 0) {
+    scorer.emplace(ScorerSettings{
+        .program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
+        .run_directory = run.directory,
+        .samples = run.spec.checkpoint.score_samples});
+  }
   EventLoop loop({.io = parts.io,
                   .signals = parts.signals,
                   .mpi = parts.mpi,
                   .lifelines = lifelines,
                   .recorder = recorder,
                   .choice = choice,
+                  .scorer = scorer ? &*scorer : nullptr,
                   .host = self.host},
                  std::move(settings));
   const Outcome outcome = loop.run();
@@ -241,8 +250,7 @@ int coordinate(const Options& options) {
   try {
     StartedRun run = open_job(options.start, num_workers);
     directory = run.directory;
-    find_start(run, options.start,
-               [](const std::string& line) { std::cout << line << std::endl; });
+    find_start(run, options.start, [](const std::string& line) { std::cout << line << std::endl; });
     if (run.is_finished()) {
       const std::string line =
           fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",

@@ -17,17 +17,18 @@ StepProgress step_progress(int rank, const messages::Progress& message) {
                         .check_seconds = message.check_seconds(),
                         .snapshot = {.step = message.snapshot(),
                                      .seconds = message.snapshot_seconds(),
+                                     .wait_seconds = message.snapshot_wait_seconds(),
                                      .bytes = message.snapshot_bytes()}};
   for (const auto& loss : message.losses()) {
     progress.losses.push_back({loss.microbatch(), loss.generator(), loss.discriminator()});
   }
   for (const auto& exposure : message.exposures()) {
-    progress.exposures.push_back({.phase = exposure.phase(),
-                                  .name = exposure.name(),
-                                  .seconds = exposure.seconds(),
-                                  .by_bucket = {exposure.by_bucket().begin(),
-                                                exposure.by_bucket().end()},
-                                  .agrees = exposure.agrees()});
+    progress.exposures.push_back(
+        {.phase = exposure.phase(),
+         .name = exposure.name(),
+         .seconds = exposure.seconds(),
+         .by_bucket = {exposure.by_bucket().begin(), exposure.by_bucket().end()},
+         .agrees = exposure.agrees()});
   }
   return progress;
 }

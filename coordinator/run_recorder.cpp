@@ -81,8 +81,8 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
   stats_.emplace(run_.directory / "stats.jsonl", step);
   tensorboard_ = std::make_unique<report::TensorboardWriter>(
-      run_.directory, report::EventFileId{.host = self_.host, .pid = self_.pid},
-      unix_seconds, step);
+      run_.directory, report::EventFileId{.host = self_.host, .pid = self_.pid}, unix_seconds,
+      step);
   return stats_->last_kept();
 }
 
@@ -237,7 +237,8 @@ fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
   return folder;
 }
 
-CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch) const {
+CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch,
+                                    std::set<std::int64_t> in_use) const {
   const JobSpec& spec = run_.spec;
   checkpoint::Manifest manifest;
   manifest.step = complete.step;
@@ -257,8 +258,15 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
   }
   return {.temporary = saving_.at(complete.step),
           .manifest = std::move(manifest),
-          .retention = {.keep = spec.checkpoint.keep,
-                        .keep_every_steps = spec.steps_of_kimg(spec.checkpoint.keep_every)}};
+          .retention = retention(std::move(in_use))};
+}
+
+checkpoint::RetentionPolicy RunRecorder::retention(std::set<std::int64_t> in_use) const {
+  const CheckpointSpec& spec = run_.spec.checkpoint;
+  return {.keep = spec.keep,
+          .keep_every_steps = run_.spec.steps_of_kimg(spec.keep_every),
+          .keep_best = spec.keep_best,
+          .in_use = std::move(in_use)};
 }
 
 void RunRecorder::show_commit(const CompleteCheckpoint& complete, const CommitResult& result) {
@@ -268,12 +276,34 @@ void RunRecorder::show_commit(const CompleteCheckpoint& complete, const CommitRe
     saving_.erase(complete.step);
     show_saved(complete, result.path, seconds_of_files(complete) + result.seconds);
   }
-  for (const std::string& warning : result.warnings) {
+  show_removals(result.warnings, result.removed);
+}
+
+void RunRecorder::show_removals(const std::vector<std::string>& warnings,
+                                const std::vector<fs::path>& removed) {
+  for (const std::string& warning : warnings) {
     say("warn  " + warning);
   }
-  for (const fs::path& removed : result.removed) {
-    log_->info("removed {}", removed.string());
+  for (const fs::path& path : removed) {
+    log_->info("removed {}", path.string());
   }
+}
+
+ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
+  return {.checkpoints = run_.directory / kCheckpointsFolder,
+          .step = step,
+          .retention = retention(std::move(in_use))};
+}
+
+void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
+  if (result.score) {
+    const checkpoint::CheckpointScore& score = *result.score;
+    print(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
+                      result.is_best ? "  best" : ""));
+    try_writing("the TensorBoard file",
+                [&] { tensorboard_->add_scalar("Metrics/" + score.metric, score.value, step); });
+  }
+  show_removals(result.warnings, result.removed);
 }
 
 void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path& path,
@@ -330,7 +360,7 @@ void RunRecorder::keep_snapshot(std::int64_t step) {
     const fs::path folder = run_.directory / checkpoint::kSnapshotsFolder;
     const std::size_t copied = checkpoint::copy_snapshots(
         kSharedMemoryFolder, checkpoint::snapshot_key(run_.directory, job_fingerprint(run_.spec)),
-        step, folder, [](const checkpoint::SnapshotEntry&) { return true; });
+        step, folder);
     if (copied > 0) {
       say(fmt::format("kept   the snapshot of step {}, as far as this host has it, in {}", step,
                       folder.string()));

@@ -52,8 +52,8 @@ class RunRecorder {
               Terminal terminal);
   ~RunRecorder();
 
-  /// The steps that come after `step` are recorded from here on; what was recorded of them before is
-  /// dropped. @return the last tick that still counts. @throws EnvironmentError
+  /// The steps that come after `step` are recorded from here on; what was recorded of them before
+  /// is dropped. @return the last tick that still counts. @throws EnvironmentError
   std::optional<report::StatsPosition> begin_at(std::int64_t step);
 
   // A disk that fails costs these a warning, never the job.
@@ -65,16 +65,18 @@ class RunRecorder {
 
   /// A new folder for the workers' files. @throws EnvironmentError
   [[nodiscard]] std::filesystem::path begin_checkpoint(std::int64_t step);
-  /// What makes it exist, for the disk's thread.
-  [[nodiscard]] CommitWork commit_work(const CompleteCheckpoint& checkpoint,
-                                       std::int64_t epoch) const;
+  /// What makes it exist, for the disk's thread. @param in_use  steps that must not be removed
+  [[nodiscard]] CommitWork commit_work(const CompleteCheckpoint& checkpoint, std::int64_t epoch,
+                                       std::set<std::int64_t> in_use) const;
   /// Of one that does not exist, only the warnings: give_up_checkpoint is to follow.
   void show_commit(const CompleteCheckpoint& checkpoint, const CommitResult& result);
+  [[nodiscard]] ScoreWork score_work(std::int64_t step, std::set<std::int64_t> in_use) const;
+  void show_score(std::int64_t step, const ScoreResult& result);
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
-  /// After a failure: copies this host's parts of the snapshot of `step` to the run directory, as its
-  /// memory may be gone before somebody goes on. Never throws for a disk that fails.
+  /// After a failure: copies this host's parts of the snapshot of `step` to the run directory, as
+  /// its memory may be gone before somebody goes on. Never throws for a disk that fails.
   void keep_snapshot(std::int64_t step);
 
   /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
@@ -83,6 +85,10 @@ class RunRecorder {
  private:
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
+  /// Which checkpoints stay. @param in_use  steps that must not be removed
+  [[nodiscard]] checkpoint::RetentionPolicy retention(std::set<std::int64_t> in_use) const;
+  void show_removals(const std::vector<std::string>& warnings,
+                     const std::vector<std::filesystem::path>& removed);
   /// One line, and for the next tick.
   void show_saved(const CompleteCheckpoint& checkpoint, const std::filesystem::path& path,
                   double seconds);
@@ -108,10 +114,10 @@ class RunRecorder {
   std::unique_ptr<spdlog::logger> log_;
   std::optional<report::ProgressBar> bar_;
   std::map<std::int64_t, std::filesystem::path>
-      saving_;  ///< folders of checkpoints under way, by step
+      saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
-  std::set<std::string> failed_writes_;  ///< what has been warned of
-  std::string last_checkpoint_;          ///< path of the newest; empty: none
+  std::set<std::string> failed_writes_;         ///< what has been warned of
+  std::string last_checkpoint_;                 ///< path of the newest; empty: none
 };
 
 }  // namespace gangway::coordinator

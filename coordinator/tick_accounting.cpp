@@ -46,6 +46,7 @@ void TickAccounting::WorkerSeconds::add(const WorkerSeconds& more) {
   data += more.data;
   check += more.check;
   snapshots += more.snapshots;
+  snapshot_waits += more.snapshot_waits;
   num_snapshots += more.num_snapshots;
   for (const auto& [index, phase] : more.phases) {
     PhaseExposure& sum = phases[index];
@@ -90,6 +91,7 @@ std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, Ti
     newest->second = progress.snapshot.step;
     worker.num_snapshots = 1;
     worker.snapshots = progress.snapshot.seconds;
+    worker.snapshot_waits = progress.snapshot.wait_seconds;
     open.snapshot_bytes += progress.snapshot.bytes;
   }
   open.unfired = std::max(open.unfired, progress.unfired);
@@ -202,6 +204,7 @@ void TickAccounting::add_snapshots(report::Tick& tick) const {
   for (const auto& [rank, worker] : seconds_) {
     tick.snapshots = std::max(tick.snapshots, worker.num_snapshots);
     tick.snapshot_seconds = std::max(tick.snapshot_seconds, worker.snapshots);
+    tick.snapshot_wait_seconds = std::max(tick.snapshot_wait_seconds, worker.snapshot_waits);
   }
   tick.snapshot_percent =
       tick.seconds_tick > 0.0 ? 100.0 * tick.snapshot_seconds / tick.seconds_tick : 0.0;

@@ -33,8 +33,9 @@ struct PhaseExposure {
 
 /// A worker's newest snapshot.
 struct SnapshotCost {
-  std::int64_t step = -1;  ///< -1: none yet
-  double seconds = 0.0;    ///< for which copying it held the thread that updates
+  std::int64_t step = -1;     ///< -1: none yet
+  double seconds = 0.0;       ///< for which the lane copied it
+  double wait_seconds = 0.0;  ///< for which of these an update waited
   std::uint64_t bytes = 0;
 };
 
@@ -94,7 +95,8 @@ class TickAccounting {
     double exposed = 0.0;
     double data = 0.0;
     double check = 0.0;
-    double snapshots = 0.0;  ///< taking them
+    double snapshots = 0.0;       ///< copying them
+    double snapshot_waits = 0.0;  ///< for that
     std::int64_t num_snapshots = 0;
     std::map<int, PhaseExposure> phases;  ///< what `exposed` consists of
     void add(const WorkerSeconds& more);

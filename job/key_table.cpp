@@ -329,6 +329,13 @@ void add_checkpoint(Keys& keys) {
       {"checkpoint.keep_every", kKimg,
        "The first checkpoint of each stretch so long is kept for good; 0: none is"},
       [](auto& job) -> auto& { return job.checkpoint.keep_every; }, kZeroOrMore));
+  keys.push_back(
+      whole_key({"checkpoint.keep_best", "",
+                 "Checkpoints with the best scores that are kept as well; 0: none is scored"},
+                [](auto& job) -> auto& { return job.checkpoint.keep_best; }, {0, 1'000'000}));
+  keys.push_back(whole_key({"checkpoint.score_samples", "", "Generated examples of a score"},
+                           [](auto& job) -> auto& { return job.checkpoint.score_samples; },
+                           {100, 1'000'000}));
 }
 
 void add_output(Keys& keys) {

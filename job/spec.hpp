@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is to be trained and by whom: the resolved job file as plain values. No parsing here (job/parse.hpp), no LibTorch.
+// What is to be trained and by whom: the resolved job file as plain values. No parsing here
+// (job/parse.hpp), no LibTorch.
 //
 // Everything outside `layout`, `checkpoint` and `output` can change a weight; those three never do.
 #pragma once
@@ -11,8 +12,12 @@
 namespace gangway {
 
 enum class ModelFamily { kDcgan, kInfogan, kMlp };
-enum class Normalization { kAuto, kBatch, kNone };  ///< kAuto: none when the job has a penalty, else batch
-enum class Activation { kLeakyRelu, kSoftplus };     ///< of the discriminator
+enum class Normalization {
+  kAuto,
+  kBatch,
+  kNone
+};  ///< kAuto: none when the job has a penalty, else batch
+enum class Activation { kLeakyRelu, kSoftplus };  ///< of the discriminator
 enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
 enum class OptimizerKind { kAdam, kAdamW };
 enum class DecayKind { kNone, kCosine, kStep };
@@ -30,7 +35,7 @@ struct ModelSpec {
   int width = 64;       ///< channels of the widest-resolution layer (dcgan), hidden units (mlp)
   int latent = 100;     ///< elements of the noise vector
   int channels = 1;     ///< 1 or 3 image channels; 2 coordinates for mlp are fixed
-  int classes = 0;      ///< 0: unconditional; else the number of labels the networks are conditioned on
+  int classes = 0;  ///< 0: unconditional; else the number of labels the networks are conditioned on
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;
   double dropout = 0.0;  ///< of the discriminator's features, keyed
@@ -38,23 +43,25 @@ struct ModelSpec {
 };
 
 struct DataSpec {
-  std::string source = "fashion-mnist";  ///< fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25
-  bool mirror = false;                   ///< horizontal flips, keyed by sample
-  int prefetch = 4;                      ///< micro-batches prepared ahead
+  std::string source =
+      "fashion-mnist";  ///< fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25
+  bool mirror = false;  ///< horizontal flips, keyed by sample
+  int prefetch = 4;     ///< micro-batches prepared ahead
   bool operator==(const DataSpec&) const = default;
 };
 
 struct PenaltySpec {
   double gradient_penalty = 0.0;  ///< lambda of WGAN-GP (Gulrajani et al., 2017, eq. 3); 0: none
   double r1_gamma = 0.0;          ///< gamma of R1 (Mescheder et al., 2018, eq. 9); 0: none
-  int r1_interval = 1;            ///< every so many steps; above 1 as its own lazy phase (StyleGAN2, appendix B)
+  int r1_interval =
+      1;  ///< every so many steps; above 1 as its own lazy phase (StyleGAN2, appendix B)
   bool operator==(const PenaltySpec&) const = default;
 };
 
 struct TrainingSpec {
-  double kimg = 40;       ///< thousand real images shown to the discriminator
-  int batch = 128;        ///< images a phase, over all workers
-  int microbatches = 2;   ///< M: pieces the batch is cut into; the unit of arithmetic
+  double kimg = 40;      ///< thousand real images shown to the discriminator
+  int batch = 128;       ///< images a phase, over all workers
+  int microbatches = 2;  ///< M: pieces the batch is cut into; the unit of arithmetic
   std::uint64_t seed = 0;
   LossKind loss = LossKind::kNonsaturating;
   PenaltySpec penalty;
@@ -74,9 +81,9 @@ struct OptimizerSpec {
 struct ScheduleSpec {
   double warmup_kimg = 0.0;  ///< linear from 0
   DecayKind decay = DecayKind::kNone;
-  double step_kimg = 0.0;    ///< kStep: multiply by `step_factor` every so many kimg
+  double step_kimg = 0.0;  ///< kStep: multiply by `step_factor` every so many kimg
   double step_factor = 0.1;
-  double final_factor = 0.0; ///< kCosine: factor at training.kimg
+  double final_factor = 0.0;  ///< kCosine: factor at training.kimg
   bool operator==(const ScheduleSpec&) const = default;
 };
 
@@ -127,7 +134,7 @@ struct NumericsSpec {
 };
 
 struct LayoutSpec {
-  int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
+  int data = 0;  ///< workers on the data axis; 0: auto, as many as mpirun started
   int stages = 1;
   int tensor = 1;
   TransportKind transport = TransportKind::kAuto;
@@ -138,8 +145,8 @@ struct LayoutSpec {
   bool operator==(const LayoutSpec&) const = default;
 };
 
-/// Checkpoints are taken at whichever comes first of the three intervals; 0: not by this one. One is
-/// always taken at the end.
+/// Checkpoints are taken at whichever comes first of the three intervals; 0: not by this one. One
+/// is always taken at the end.
 struct CheckpointSpec {
   static constexpr std::int64_t kAutoSnapshots = -1;
 
@@ -148,6 +155,8 @@ struct CheckpointSpec {
   std::int64_t every_steps = 0;
   int keep = 3;             ///< newest that stay
   double keep_every = 0.0;  ///< kimg; the first of each such stretch stays for good; 0: none
+  int keep_best = 0;        ///< those with the best scores stay, so many; 0: none is scored
+  std::int64_t score_samples = 10'000;  ///< generated examples of a score
   /// From one snapshot in memory to the next; 0: none are taken.
   std::int64_t snapshot_steps = kAutoSnapshots;
   bool operator==(const CheckpointSpec&) const = default;
@@ -156,7 +165,7 @@ struct CheckpointSpec {
 struct OutputSpec {
   double tick_kimg = 1.0;
   double pictures_kimg = 4.0;
-  int grid = 8;             ///< pictures a side of a grid
+  int grid = 8;  ///< pictures a side of a grid
   bool operator==(const OutputSpec&) const = default;
 };
 

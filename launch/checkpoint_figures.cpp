@@ -24,6 +24,7 @@ struct StepTick {
   double waited = 0.0;
   std::int64_t snapshots = 0;
   double held = 0.0;
+  double copied = 0.0;
   std::vector<SaveFigures> saves;
 };
 
@@ -41,7 +42,8 @@ StepTick tick_of(std::string_view line) {
                 .seconds = number(json, "seconds_tick")};
   tick.waited = tick.seconds * number(json, "exposed_percent") / 100.0;
   tick.snapshots = static_cast<std::int64_t>(number(json, "snapshots"));
-  tick.held = number(json, "snapshot_seconds");
+  tick.held = number(json, "snapshot_wait_seconds");
+  tick.copied = number(json, "snapshot_seconds");
   if (json.contains("checkpoints")) {
     for (const auto& saved : json["checkpoints"]) {
       tick.saves.push_back(
@@ -165,6 +167,7 @@ CheckpointRun checkpoint_run(std::string_view stats, std::int64_t warmup_steps) 
     }
     const StepTick& before = ticks[i - 1];
     run.stalls.held.push_back(tick.held);
+    run.stalls.copied.push_back(tick.copied);
     run.stalls.waited.push_back(std::max(0.0, before.waited + tick.waited - 2.0 * usual.waited));
     run.stalls.longer.push_back(std::max(0.0, before.seconds + tick.seconds - 2.0 * usual.seconds));
   }
@@ -180,9 +183,10 @@ std::string stall_table(const CheckpointRounds& rounds) {
                        {"max ms", Align::kRight},
                        {"of the time", Align::kRight}});
   const double wall = sum(all(rounds.with, &CheckpointRun::seconds));
-  table.add_row(stall_row("lane held by the copy", all(rounds.with, &Stalls::held), wall));
+  table.add_row(stall_row("updates waited for the copy", all(rounds.with, &Stalls::held), wall));
   table.add_row(stall_row("compute waited more", all(rounds.with, &Stalls::waited), wall));
   table.add_row(stall_row("steps took longer", all(rounds.with, &Stalls::longer), wall));
+  table.add_row(stall_row("lane copied, beside", all(rounds.with, &Stalls::copied), wall));
   table.add_row(stall_row("memcpy, no training", all(rounds.copies, &CopyTimes::plain), 0.0));
   table.add_row(
       stall_row("copy and hash, no training", all(rounds.copies, &CopyTimes::snapshot), 0.0));

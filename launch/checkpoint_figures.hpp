@@ -12,7 +12,8 @@ namespace gangway::launch {
 
 /// Seconds, one for each checkpoint.
 struct Stalls {
-  std::vector<double> held;    ///< copying held the lane, slowest worker: the most that can be felt
+  std::vector<double> held;    ///< updates waited for the copy, the worker that waited most
+  std::vector<double> copied;  ///< the lane of the slowest worker copied, beside the training
   std::vector<double> waited;  ///< compute waited more for the lane than in other steps
   std::vector<double> longer;  ///< the steps around it took longer than others, for any reason
 };

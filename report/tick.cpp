@@ -108,6 +108,7 @@ std::string tick_json(const Tick& tick) {
       {"sent_mib_per_step", tick.sent_mib_per_step},
       {"snapshots", tick.snapshots},
       {"snapshot_seconds", tick.snapshot_seconds},
+      {"snapshot_wait_seconds", tick.snapshot_wait_seconds},
       {"snapshot_percent", tick.snapshot_percent},
       {"snapshot_mib", tick.snapshot_mib},
       {"checkpoints", checkpoints_json(tick)},

@@ -44,9 +44,9 @@ struct Tick {
   double check_percent = 0;            ///< of the step time: compute at the checks (layout.check_steps), worst worker
   std::int64_t unfired = 0;            ///< parameters that a step's phases left without a gradient, the most
   std::int64_t snapshots = 0;          ///< taken in this tick
-  double snapshot_seconds = 0;         ///< for which copying them held the thread that updates, slowest worker; compute
-                                       ///< waits for that at most, and for less where it has other work
-  double snapshot_percent = 0;         ///< the same of the tick's time
+  double snapshot_seconds = 0;         ///< for which the lane copied them beside the training, slowest worker
+  double snapshot_wait_seconds = 0;    ///< for which of these an update waited, worker that waited most
+  double snapshot_percent = 0;         ///< snapshot_seconds of the tick's time
   double snapshot_mib = 0;             ///< copied by all workers
   std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the tick before
 };

@@ -4,8 +4,8 @@
 // own; a fake serves in tests.
 //
 // Order of a life: join, connect the lifeline (worker/lifeline.hpp), ask_begin (and again, where
-// what it names cannot be loaded), ready, then next_lease until one says `last`, then goodbye. After
-// the steps of a lease come, in this order, its pictures and its checkpoint.
+// what it names cannot be loaded), ready, then next_lease until one says `last`, then goodbye.
+// After the steps of a lease come, in this order, its pictures and its checkpoint.
 #pragma once
 
 #include <chrono>
@@ -73,7 +73,8 @@ struct LeaseInfo {
   bool last = false;  ///< no lease follows: say goodbye once every part has been reported
   /// Steps done, in (begin, end], after which one is taken, and copied to buddies.
   std::vector<std::int64_t> snapshots;
-  std::int64_t protected_snapshot = -1;  ///< all have it, buddies too: it stays until there is another
+  std::int64_t protected_snapshot =
+      -1;  ///< all have it, buddies too: it stays until there is another
 };
 
 struct MicrobatchLossInfo {
@@ -97,18 +98,19 @@ struct ProgressInfo {
   std::int64_t step = 0;  ///< steps done
   std::vector<MicrobatchLossInfo> losses;
   double compute_seconds = 0.0;
-  double exposed_seconds = 0.0;      ///< compute thread waiting for the lane
+  double exposed_seconds = 0.0;              ///< compute thread waiting for the lane
   std::vector<PhaseExposureInfo> exposures;  ///< what they consist of, by phase
-  std::uint64_t unfired = 0;  ///< parameters whose phase left them without a gradient
-  double data_seconds = 0.0;         ///< compute thread waiting for the loader
-  double check_seconds = 0.0;        ///< compute thread at the checks (layout.check_steps)
-  std::uint64_t resident_bytes = 0;  ///< resident memory of the process
-  std::uint64_t sent_bytes = 0;      ///< payload to peers in this step
-  std::int64_t snapshot = -1;        ///< the newest that is whole; -1: none yet
-  double snapshot_seconds = 0.0;     ///< what taking it cost
-  std::uint64_t snapshot_bytes = 0;  ///< of one
-  std::int64_t copied_snapshot = -1;  ///< the newest that the buddy has said to hold; -1: none
-  std::int64_t tried_snapshot = -1;   ///< the newest that was copied to it, or given up
+  std::uint64_t unfired = 0;           ///< parameters whose phase left them without a gradient
+  double data_seconds = 0.0;           ///< compute thread waiting for the loader
+  double check_seconds = 0.0;          ///< compute thread at the checks (layout.check_steps)
+  std::uint64_t resident_bytes = 0;    ///< resident memory of the process
+  std::uint64_t sent_bytes = 0;        ///< payload to peers in this step
+  std::int64_t snapshot = -1;          ///< the newest that is whole; -1: none yet
+  double snapshot_seconds = 0.0;       ///< for how long it was copied
+  double snapshot_wait_seconds = 0.0;  ///< for how long of these an update waited
+  std::uint64_t snapshot_bytes = 0;    ///< of one
+  std::int64_t copied_snapshot = -1;   ///< the newest that the buddy has said to hold; -1: none
+  std::int64_t tried_snapshot = -1;    ///< the newest that was copied to it, or given up
 };
 
 /// Thrown by what waits for the coordinator when that ends the job. It has already told the

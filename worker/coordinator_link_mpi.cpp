@@ -119,6 +119,7 @@ class ChannelLink : public CoordinatorLink {
     message.set_sent_bytes(progress.sent_bytes);
     message.set_snapshot(progress.snapshot);
     message.set_snapshot_seconds(progress.snapshot_seconds);
+    message.set_snapshot_wait_seconds(progress.snapshot_wait_seconds);
     message.set_copied_snapshot(progress.copied_snapshot);
     message.set_tried_snapshot(progress.tried_snapshot);
     message.set_snapshot_bytes(progress.snapshot_bytes);

@@ -43,6 +43,9 @@ void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
 }
 
 void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
+  if (snapshots_ != nullptr) {
+    snapshots_->before_update(network_, range);
+  }
   if (watcher_ != nullptr) {
     watcher_->before_update(range, mean);
   }
@@ -58,7 +61,7 @@ void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mea
     watcher_->after_update(range);
   }
   if (snapshots_ != nullptr && plan_.snapshot_step >= 0) {
-    snapshots_->copy(network_, range, plan_.snapshot_step, plan_.update);
+    snapshots_->put_off(network_, range, plan_.snapshot_step, plan_.update);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/snapshot_taker.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 
@@ -12,6 +13,14 @@ namespace gangway::worker {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Elements of a network, each a weight, its moments and its average, that are copied between two
+/// looks at the exchanges: some 50 us.
+constexpr std::size_t kElementsAtOnce = std::size_t{1} << 14U;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// An infinity or a NaN has all bits of its exponent set.
 bool all_finite(std::span<const float> values) {
@@ -53,29 +62,79 @@ void SnapshotTaker::begin(std::int64_t step) {
   step_ = step;
   copied_ = 0;
   spent_ = 0.0;
+  waited_ = 0.0;
   has_room_ = memory_.begin({.step = step, .epoch = setup_.epoch});
   if (!has_room_ && setup_.on_end) {
     setup_.on_end(step, false);
   }
 }
 
-void SnapshotTaker::copy(std::size_t network, comm::ElementRange range, std::int64_t step,
-                         std::int64_t updates) {
-  const auto start = Clock::now();
+void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
+                            std::int64_t updates) {
   if (step != step_) {
+    copy_rest();  // of the snapshot before
     begin(step);
   }
   if (!has_room_) {
     return;
   }
   updates_[network] = updates;
+  const bool goes_on = !put_off_.empty() && put_off_.back().network == network &&
+                       put_off_.back().range.end == range.begin;
+  if (goes_on) {
+    put_off_.back().range.end = range.end;
+  } else {
+    put_off_.push_back({network, range});
+  }
+}
+
+void SnapshotTaker::before_update(std::size_t network, comm::ElementRange range) {
+  const auto is_hit = [&](const PutOff& one) {
+    return one.network == network && !comm::intersect(one.range, range).empty();
+  };
+  while (std::ranges::any_of(put_off_, is_hit)) {
+    waited_ += copy_next(put_off_.front().range.size());
+    finish_if_whole();
+  }
+}
+
+bool SnapshotTaker::advance(bool /*is_quiet*/) {
+  if (put_off_.empty()) {
+    return false;
+  }
+  (void)copy_next(kElementsAtOnce);
+  finish_if_whole();
+  return true;
+}
+
+void SnapshotTaker::copy_rest() {
+  while (!put_off_.empty()) {
+    (void)copy_next(put_off_.front().range.size());
+  }
+  finish_if_whole();
+}
+
+double SnapshotTaker::copy_next(std::size_t most) {
+  const auto start = Clock::now();
+  PutOff& first = put_off_.front();
+  const comm::ElementRange part{first.range.begin,
+                                first.range.begin + std::min(most, first.range.size())};
+  copy_range(first.network, part);
+  first.range.begin = part.end;
+  if (first.range.empty()) {
+    put_off_.erase(put_off_.begin());
+  }
+  const double seconds = seconds_since(start);
+  spent_ += seconds;
+  return seconds;
+}
+
+void SnapshotTaker::copy_range(std::size_t network, comm::ElementRange range) {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (pieces_[i].network == network) {
       copy_piece(i, comm::intersect(pieces_[i].range, range));
     }
   }
-  spent_ += std::chrono::duration<double>(Clock::now() - start).count();
-  finish_if_whole();
 }
 
 void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
@@ -95,7 +154,7 @@ void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
 }
 
 void SnapshotTaker::finish_if_whole() {
-  if (copied_ != total_) {
+  if (!has_room_ || copied_ != total_) {
     return;
   }
   if (setup_.worker == setup_.num_workers - 1) {
@@ -106,6 +165,7 @@ void SnapshotTaker::finish_if_whole() {
   memory_.complete();
   has_room_ = false;  // until the next begins
   seconds_.store(spent_, std::memory_order_relaxed);
+  wait_seconds_.store(waited_, std::memory_order_relaxed);
   newest_.store(step_, std::memory_order_release);
   if (setup_.on_end) {
     setup_.on_end(step_, true);
@@ -113,6 +173,7 @@ void SnapshotTaker::finish_if_whole() {
 }
 
 void SnapshotTaker::copy_all(std::int64_t step) {
+  copy_rest();
   const auto start = Clock::now();
   begin(step);
   if (!has_room_) {
@@ -124,7 +185,8 @@ void SnapshotTaker::copy_all(std::int64_t step) {
   for (std::size_t i = 0; i < updates_.size(); ++i) {
     updates_[i] = setup_.networks[i]->updates;
   }
-  spent_ = std::chrono::duration<double>(Clock::now() - start).count();
+  spent_ = seconds_since(start);
+  waited_ = spent_;
   finish_if_whole();
 }
 

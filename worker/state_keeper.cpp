@@ -68,21 +68,26 @@ StateKeeper::StateKeeper(Setup setup)
                                             }
                                           }},
                  *memory_);
+  setup_.lane.attach(*taker_);
+}
+
+StateKeeper::~StateKeeper() {
+  if (taker_) {
+    setup_.lane.detach(*taker_);
+  }
 }
 
 void StateKeeper::reserve() {
   const int worker = setup_.transport.worker();
   const int num_workers = setup_.transport.num_workers();
-  const std::vector<int> buddies = setup_.job.checkpoint.snapshot_steps == 0
-                                       ? std::vector<int>()
-                                       : buddies_of(setup_.hosts);
+  const std::vector<int> buddies =
+      setup_.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup_.hosts);
   std::vector<checkpoint::SnapshotPiece> pieces =
       snapshot_pieces(setup_.networks, worker, num_workers);
   std::size_t bytes = bytes_of(pieces) * static_cast<std::size_t>(num_slots(setup_.job));
   std::vector<BuddyCopies::Ward> held;
   for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
     if (buddies[static_cast<std::size_t>(owner)] == worker) {
-      wards_.push_back(owner);
       held.push_back({owner, snapshot_pieces(setup_.networks, owner, num_workers)});
       bytes += bytes_of(held.back().pieces) * BuddyCopies::kNumSlots;
     }
@@ -122,9 +127,8 @@ void StateKeeper::load() {
   (void)agree_on_load(0, load);  // all have put their initial values into memory that they share
   begin_ = setup_.link.ask_begin(found_parts(shelf_), kStartDeadline);
   while (!begin_.is_new()) {
-    const LoadOutcome outcome =
-        begin_.snapshot ? load_snapshot(shelf_, begin_, load)
-                        : load_checkpoint(begin_.checkpoint, load);
+    const LoadOutcome outcome = begin_.snapshot ? load_snapshot(shelf_, begin_, load)
+                                                : load_checkpoint(begin_.checkpoint, load);
     const std::vector<std::uint64_t> words = agree_on_load(outcome.is_whole ? 1 : 0, load);
     if (std::ranges::find(words, 0U) == words.end()) {
       share_weights(load);
@@ -167,13 +171,9 @@ void StateKeeper::copy_behind(std::int64_t step) {
 
 void StateKeeper::keep_on_disk() const noexcept {
   try {
-    (void)checkpoint::copy_snapshots(
-        setup_.shared_memory, shelf_.key, protected_.load(),
-        setup_.run_directory / checkpoint::kSnapshotsFolder,
-        [this](const checkpoint::SnapshotEntry& entry) {
-          return entry.replica == 0 ? entry.worker == setup_.transport.worker()
-                                    : std::ranges::find(wards_, entry.worker) != wards_.end();
-        });
+    (void)checkpoint::copy_snapshots(setup_.shared_memory, shelf_.key, protected_.load(),
+                                     setup_.run_directory / checkpoint::kSnapshotsFolder,
+                                     setup_.transport.worker());
   } catch (const std::exception& error) {
     setup_.say(error.what());  // others may have what is needed, or a checkpoint
   }
@@ -201,7 +201,12 @@ void StateKeeper::remove_old() const {
   (void)checkpoint::remove_snapshots(shelf_.folders, shelf_.key);
 }
 
+void StateKeeper::finish_taking() {
+  setup_.lane.wait(setup_.lane.submit([this] { taker_->copy_rest(); }));
+}
+
 void StateKeeper::finish_writing() {
+  finish_taking();
   const std::chrono::milliseconds patience = kTimeoutsToWrite * setup_.timeout;
   if (!writer_->wait_idle(patience)) {
     throw EnvironmentError(fmt::format(
@@ -213,6 +218,7 @@ void StateKeeper::finish_writing() {
 
 void StateKeeper::finish_copying() {
   if (copies_) {
+    finish_taking();
     copies_->finish();
   }
 }

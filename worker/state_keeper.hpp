@@ -45,6 +45,9 @@ class StateKeeper {
   /// @throws CheckpointError; EnvironmentError where there is no room; CommError;
   /// StoppedByCoordinator
   explicit StateKeeper(Setup setup);
+  ~StateKeeper();
+  StateKeeper(const StateKeeper&) = delete;
+  StateKeeper& operator=(const StateKeeper&) = delete;
 
   /// Where its snapshots lie.
   [[nodiscard]] const SnapshotShelf& shelf() const { return shelf_; }
@@ -66,8 +69,8 @@ class StateKeeper {
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
   /// for kTimeoutsToWrite timeouts.
   void finish_writing();
-  /// The run fails, and this host's memory may be gone before somebody goes on: copies what all have,
-  /// of this worker and of those that it is the buddy of, to the run directory. Any thread.
+  /// The run fails, and this host's memory may be gone before somebody goes on: copies what all
+  /// have to the run directory, as far as it lies on this host. Any thread.
   void keep_on_disk() const noexcept;
   /// No snapshot comes any more; all workers call it. @throws CommError
   void finish_copying();
@@ -80,6 +83,8 @@ class StateKeeper {
   /// Memory for the own snapshots, and for copies of those of others.
   void reserve();
   void load_initial() const;
+  /// Waits until the lane has copied what it has put off.
+  void finish_taking();
   void protect_all(std::int64_t step);
   /// Removes the run's snapshots whose processes are gone.
   void remove_old() const;
@@ -91,7 +96,6 @@ class StateKeeper {
   std::optional<SnapshotTaker> taker_;
   std::optional<CheckpointWriter> writer_;
   std::optional<BuddyCopies> copies_;
-  std::vector<int> wards_;  // whose copies it holds
   std::atomic<std::int64_t> protected_ = -1;
   bool has_old_ = false;  // dead slots of an earlier start may still lie about
 };

@@ -269,6 +269,7 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.snapshot = keeper_.taker().newest();
   progress.snapshot_seconds = keeper_.taker().seconds();
+  progress.snapshot_wait_seconds = keeper_.taker().wait_seconds();
   if (const BuddyCopies* copies = keeper_.copies()) {
     progress.copied_snapshot = copies->copied();
     progress.tried_snapshot = copies->tried();

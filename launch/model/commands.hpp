@@ -14,7 +14,11 @@
 
 namespace gangway::launch {
 
-enum class OutputFormat { kText, kJson };
+enum class OutputFormat {
+  kText,
+  kJson,
+  kRecord,  ///< one line, and the score alone is kept beside the checkpoint
+};
 
 struct EvaluateOptions {
   RunChoice run;

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/scores.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/toy_modes.hpp"
 #include "job/errors.hpp"
+#include "job/run_directory.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_weights.hpp"
 #include "launch/model/reference_data.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kNoiseSeed = 0;  // of the evaluation's noise: the same for every job
 constexpr std::string_view kToyPrefix = "toy:";
+constexpr const char* kImageMetric = "FD-LeNet";
 
 nlohmann::ordered_json describe(const TrainedRun& run) {
   return {{"run", run.directory.string()},
@@ -29,29 +32,57 @@ void print_heading(const TrainedRun& run) {
              run.weights == WeightVersion::kAverage ? "averaged generator" : "generator");
 }
 
-gan::FdLenetScore score(TrainedRun& run, const ReferenceData& data,
-                        const EvaluateOptions& options) {
-  gan::LeNet lenet;
-  load_feature_weights(lenet, options.features);
-  gan::NetworkPair untrained = gan::build_networks(run.job);
-  untrained.generator.initialise(run.job.training.seed);
-  const auto statistics_of = [&](gan::Network& generator) {
-    return gan::lenet_statistics(
-        lenet, gan::evaluation_samples(generator, run.job.model, kNoiseSeed), options.samples);
-  };
-  const gan::FeatureStatistics reference = gan::lenet_statistics(lenet, data.reference, data.count);
-  return {.score = gan::frechet_distance(statistics_of(run.generator), reference),
-          .floor = gan::frechet_distance(gan::lenet_statistics(lenet, data.held_back, data.count),
-                                         reference),
-          .ceiling = gan::frechet_distance(statistics_of(untrained.generator), reference)};
+/// Keeps it beside the checkpoint.
+void record(const TrainedRun& run, const EvaluateOptions& options,
+            checkpoint::CheckpointScore score) {
+  score.checkpoint_id = run.checkpoint_id;
+  score.samples = options.samples;
+  checkpoint::write_score(run.directory / kCheckpointsFolder, run.step, score);
+  fmt::print("{} {:.4f} of step {}\n", score.metric, score.value, run.step);
+}
+
+/// The distance of other images from the real ones.
+class FdLenet {
+ public:
+  FdLenet(const ReferenceData& data, const EvaluateOptions& options) : samples_(options.samples) {
+    load_feature_weights(lenet_, options.features);
+    reference_ = gan::lenet_statistics(lenet_, data.reference, data.count);
+  }
+
+  [[nodiscard]] double of_generator(gan::Network& generator, const ModelSpec& model) {
+    return of_images(gan::evaluation_samples(generator, model, kNoiseSeed), samples_);
+  }
+  [[nodiscard]] double of_images(const gan::ImageSource& images, std::int64_t count) {
+    return gan::frechet_distance(gan::lenet_statistics(lenet_, images, count), reference_);
+  }
+
+ private:
+  std::int64_t samples_;
+  gan::LeNet lenet_;
+  gan::FeatureStatistics reference_;
+};
+
+double ceiling_of(FdLenet& distance, const JobSpec& job) {
+  gan::NetworkPair untrained = gan::build_networks(job);
+  untrained.generator.initialise(job.training.seed);
+  return distance.of_generator(untrained.generator, job.model);
 }
 
 void evaluate_images(TrainedRun& run, const EvaluateOptions& options) {
   const ReferenceData data = open_reference_data(run.job);
-  const gan::FdLenetScore result = score(run, data, options);
+  FdLenet distance(data, options);
+  const double score = distance.of_generator(run.generator, run.job.model);
+  if (options.format == OutputFormat::kRecord) {
+    record(run, options,
+           {.metric = kImageMetric, .value = score, .better = checkpoint::Better::kLower});
+    return;
+  }
+  const gan::FdLenetScore result{.score = score,
+                                 .floor = distance.of_images(data.held_back, data.count),
+                                 .ceiling = ceiling_of(distance, run.job)};
   if (options.format == OutputFormat::kJson) {
     nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "FD-LeNet"},
+    report.update({{"metric", kImageMetric},
                    {"score", result.score},
                    {"floor", result.floor},
                    {"ceiling", result.ceiling},
@@ -78,6 +109,13 @@ void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
   const at::Tensor points = toy_points(run, options.samples);
   const gan::ToyModes modes = gan::count_toy_modes(
       mixture, {points.const_data_ptr<float>(), static_cast<std::size_t>(points.numel())});
+  if (options.format == OutputFormat::kRecord) {
+    record(run, options,
+           {.metric = "mode-score",
+            .value = modes.good_share * modes.covered / modes.modes,
+            .better = checkpoint::Better::kHigher});
+    return;
+  }
   if (options.format == OutputFormat::kJson) {
     nlohmann::ordered_json report = describe(run);
     report.update({{"metric", "modes"},

@@ -46,6 +46,9 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
   command->add_flag_callback(
       "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
       "One line of JSON instead of text");
+  command->add_flag_callback(
+      "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
+      "The score alone, kept beside the checkpoint for checkpoint.keep_best");
   command->callback([&] {
     at::set_num_threads(threads);
     gangway::launch::evaluate(options);

@@ -90,6 +90,7 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
   load_values(network, reader, weights, checkpoint.string());
   return {.job = job,
           .job_yaml = manifest.job_yaml,
+          .checkpoint_id = manifest.checkpoint_id,
           .step = manifest.step,
           .images = manifest.images,
           .weights = weights,
@@ -102,6 +103,7 @@ TrainedRun open_trained_run(const RunChoice& choice) {
       load_network(find_checkpoint(directory / kCheckpointsFolder, choice.step), {});
   return {.directory = directory,
           .job = trained.job,
+          .checkpoint_id = trained.checkpoint_id,
           .step = trained.step,
           .images = trained.images,
           .weights = trained.weights,

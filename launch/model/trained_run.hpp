@@ -33,6 +33,7 @@ struct NetworkChoice {
 struct TrainedNetwork {
   JobSpec job;  ///< the checkpoint's own: these weights belong to that model
   std::string job_yaml;
+  std::string checkpoint_id;
   std::int64_t step = 0;
   std::int64_t images = 0;
   WeightVersion weights = WeightVersion::kLast;
@@ -46,6 +47,7 @@ struct TrainedNetwork {
 struct TrainedRun {
   std::filesystem::path directory;
   JobSpec job;
+  std::string checkpoint_id;
   std::int64_t step = 0;
   std::int64_t images = 0;
   WeightVersion weights = WeightVersion::kLast;

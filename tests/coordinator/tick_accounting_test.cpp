@@ -199,6 +199,7 @@ TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
       // Of the steps 1 and 2; later steps name the newest again.
       one.snapshot = {.step = std::min<std::int64_t>(step, 2),
                       .seconds = 0.01 * rank,
+                      .wait_seconds = 0.001 * rank,
                       .bytes = 1U << 20U};
       if (auto tick = accounting.add(one, kStart + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
@@ -208,6 +209,7 @@ TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
   ASSERT_EQ(ticks.size(), 2U);
   EXPECT_EQ(ticks[0].snapshots, 2);
   EXPECT_DOUBLE_EQ(ticks[0].snapshot_seconds, 0.04);
+  EXPECT_DOUBLE_EQ(ticks[0].snapshot_wait_seconds, 0.004);
   EXPECT_DOUBLE_EQ(ticks[0].snapshot_percent, 4.0) << "of the second that the tick took";
   EXPECT_DOUBLE_EQ(ticks[0].snapshot_mib, 4.0) << "of both workers";
   EXPECT_EQ(ticks[1].snapshots, 0);

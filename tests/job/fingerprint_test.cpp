@@ -31,11 +31,12 @@ TEST(Fingerprint, OfTheDefaultJobIsThatOfEarlierReleases) {
 
 TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* same : {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
-                           "checkpoint.every_kimg=1", "checkpoint.keep=9",
-                           "checkpoint.every_steps=5", "checkpoint.every_seconds=5",
-                           "checkpoint.keep_every=5", "checkpoint.snapshot_steps=5", "output.tick_kimg=3",
-                           "output.grid=2", "training.kimg=99", "data.prefetch=9"}) {
+  for (const char* same :
+       {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
+        "checkpoint.every_kimg=1", "checkpoint.keep=9", "checkpoint.every_steps=5",
+        "checkpoint.every_seconds=5", "checkpoint.keep_every=5", "checkpoint.keep_best=5",
+        "checkpoint.score_samples=500", "checkpoint.snapshot_steps=5", "output.tick_kimg=3",
+        "output.grid=2", "training.kimg=99", "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
 }
@@ -47,8 +48,9 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
         "training.microbatches=4", "training.batch=64", "training.loss=hinge",
         "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1", "discriminator.steps=2",
         "generator.clip_norm=1", "generator.weights=old.safetensors",
-        "discriminator.weights=old.safetensors", "numerics.threads=2", "numerics.memory_format=contiguous",
-        "numerics.wire=bf16", "numerics.wire={generator: fp16}"}) {
+        "discriminator.weights=old.safetensors", "numerics.threads=2",
+        "numerics.memory_format=contiguous", "numerics.wire=bf16",
+        "numerics.wire={generator: fp16}"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
 }

@@ -21,9 +21,9 @@ constexpr double kNear = 1e-9;
 std::string tick(int step, double seconds, double waited, double held = 0.0,
                  const std::string& saved = "") {
   return fmt::format(
-      R"({{"step": {}, "seconds_tick": {}, "exposed_percent": {}, "snapshots": {}, "snapshot_seconds": {}, "checkpoints": [{}]}})"
+      R"({{"step": {}, "seconds_tick": {}, "exposed_percent": {}, "snapshots": {}, "snapshot_seconds": {}, "snapshot_wait_seconds": {}, "checkpoints": [{}]}})"
       "\n",
-      step, seconds, 100.0 * waited / seconds, held > 0.0 ? 1 : 0, held, saved);
+      step, seconds, 100.0 * waited / seconds, held > 0.0 ? 1 : 0, 2.0 * held, held, saved);
 }
 
 /// A step of 100 ms waits 10 ms; the snapshot of step 4 is reported with step 5.
@@ -39,6 +39,7 @@ TEST(CheckpointRun, SetsTheStepsAroundASnapshotAgainstTheOthers) {
   EXPECT_NEAR(run.seconds, 0.606, kNear) << "the warm-up left out";
   EXPECT_NEAR(run.step_seconds, 0.1, kNear);
   EXPECT_THAT(run.stalls.held, ElementsAre(DoubleEq(0.008)));
+  EXPECT_THAT(run.stalls.copied, ElementsAre(DoubleEq(0.016)));
   EXPECT_THAT(run.stalls.waited, ElementsAre(DoubleNear(0.004, kNear)));
   EXPECT_THAT(run.stalls.longer, ElementsAre(DoubleNear(0.006, kNear)));
   ASSERT_EQ(run.saves.size(), 1U);
@@ -61,7 +62,8 @@ TEST(Percentile, IsTheNearestRank) {
 
 CheckpointRounds rounds() {
   CheckpointRun with{.steps = 100, .seconds = 10.0};
-  with.stalls = {.held = {0.01, 0.03}, .waited = {0.0, 0.005}, .longer = {0.02, 0.02}};
+  with.stalls = {
+      .held = {0.01, 0.03}, .copied = {0.02, 0.04}, .waited = {0.0, 0.005}, .longer = {0.02, 0.02}};
   with.saves = {{.seconds = 0.1, .bytes = 50e6}};
   return {.state_bytes = 50e6,
           .with = {with, with},
@@ -73,7 +75,8 @@ CheckpointRounds rounds() {
 
 TEST(StallTable, HasPercentilesAndTheShareOfTheTime) {
   const std::string text = stall_table(rounds());
-  EXPECT_THAT(text, ContainsRegex("lane held by the copy +4 +10.00 +30.00 +30.00 +0.400 %"));
+  EXPECT_THAT(text, ContainsRegex("updates waited for the copy +4 +10.00 +30.00 +30.00 +0.400 %"));
+  EXPECT_THAT(text, ContainsRegex("lane copied, beside +4 +20.00 +40.00"));
   EXPECT_THAT(text, ContainsRegex("compute waited more +4 +0.00 +5.00 +5.00 +0.050 %"));
   EXPECT_THAT(text, ContainsRegex("memcpy, no training +1 +4.00 +4.00 +4.00 +-"));
   EXPECT_THAT(text, ContainsRegex("copy and hash, no training +1 +6.00"));
@@ -83,7 +86,7 @@ TEST(StallTable, HasPercentilesAndTheShareOfTheTime) {
 TEST(StallTable, StandsWithoutAnyCheckpoint) {
   CheckpointRounds none = rounds();
   none.with = {{.steps = 1, .seconds = 1.0}};
-  EXPECT_THAT(stall_table(none), ContainsRegex("lane held by the copy +0 +- +- +- +-"));
+  EXPECT_THAT(stall_table(none), ContainsRegex("updates waited for the copy +0 +- +- +- +-"));
 }
 
 TEST(SpeedLine, ComparesTheTurnsOfOneRound) {

@@ -89,12 +89,14 @@ TEST(TickJson, HoldsWhatSnapshotsAndCheckpointsCost) {
   Tick tick = example();
   tick.snapshots = 2;
   tick.snapshot_seconds = 0.016;
+  tick.snapshot_wait_seconds = 0.004;
   tick.snapshot_percent = 0.125;
   tick.snapshot_mib = 96.0;
   tick.checkpoints = {{.step = 350, .seconds = 0.25, .mib = 48.0}};
   const auto object = nlohmann::json::parse(tick_json(tick));
   EXPECT_EQ(object["snapshots"], 2);
   EXPECT_EQ(object["snapshot_seconds"], 0.016);
+  EXPECT_EQ(object["snapshot_wait_seconds"], 0.004);
   EXPECT_EQ(object["snapshot_percent"], 0.125);
   EXPECT_EQ(object["snapshot_mib"], 96.0);
   EXPECT_EQ(object["checkpoints"], nlohmann::json::parse(R"([{"step": 350, "seconds": 0.25, "mib": 48.0}])"));

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Trainings that score their checkpoints and keep the best ones.
+
+    GANGWAY_BIN=build/release/bin scores.py [unittest arguments]
+"""
+import json
+import re
+import unittest
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+JOB = [EXAMPLES / "ring8.yaml", "-n", 2, "training.kimg=60", "output.pictures_kimg=0", "model.width=64",
+       "checkpoint.every_kimg=10", "checkpoint.keep=1", "checkpoint.score_samples=1000"]
+
+
+class Scores(Trainings):
+    def finished(self, *words):
+        code, out, err = self.call(GANGWAY, "run", *JOB, "--run", "scored", *words)
+        self.assertEqual(code, 0, out + err)
+        return out
+
+    def kept(self):
+        """Steps of the checkpoints that are there, and the scores of those that have one."""
+        [folder] = (self.folder / "runs").glob("*scored/checkpoints")
+        steps = {int(path.name[5:]) for path in folder.glob("step-?????????")}
+        scores = {int(path.name[5:14]): json.loads(path.read_text())["score"] for path in folder.glob("*.score.json")}
+        return steps, scores
+
+    def test_the_best_one_stays_and_the_last_one_is_scored_before_the_end(self):
+        out = self.finished("checkpoint.keep_best=1")
+        said = {int(step): float(value) for step, value in re.findall(r"^score  step (\d+) .* (-?[\d.]+)", out, re.M)}
+        steps, scores = self.kept()
+        last = max(steps)
+        self.assertIn(last, said, out)
+        best = max(said, key=lambda step: (said[step], step))
+        self.assertEqual(steps, {last, best}, out)
+        self.assertEqual({step: round(score, 4) for step, score in scores.items()},
+                         {step: said[step] for step in steps}, out)
+        code, listed, err = self.call(GANGWAY, "checkpoints", "ls", "scored")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(listed, rf"(?m)^ *{best} .*mode-score {said[best]:.4f}, best")
+
+    def test_scoring_changes_no_bit(self):
+        self.finished("checkpoint.keep_best=1")
+        self.train(*JOB[:1], *JOB[3:], run="unscored", workers=2)
+        self.assertEqual(self.digest("scored"), self.digest("unscored"))
+
+    def test_nothing_is_scored_unless_asked_for(self):
+        self.assertNotIn("\nscore ", self.finished())
+        self.assertEqual(self.kept()[1], {})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "worker/snapshot_taker.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "job/errors.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/worker/keeper_fixture.hpp"
+#include "worker/network_updater.hpp"
+
+namespace gangway::worker {
+namespace {
+
+/// One worker that owns all of two networks, and updates them.
+class Taker : public ::testing::Test {
+ protected:
+  Taker() {
+    fill(worker_);
+    for (comm::Arena* mean : {&generator_mean_, &discriminator_mean_}) {
+      std::fill(mean->data(), mean->data() + mean->size(), 0.5F);
+    }
+  }
+  /// @param snapshot_step  that the update is the last one in front of; -1: of none
+  void update(std::size_t network, std::int64_t snapshot_step) {
+    NetworkState& state = *worker_.states()[network];
+    NetworkUpdater updater(state, network, &taker_);
+    updater.prepare({.settings = {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.9},
+                     .update = ++state.updates,
+                     .average_decay = 0.75,
+                     .snapshot_step = snapshot_step});
+    const comm::Arena& mean = network == 0 ? generator_mean_ : discriminator_mean_;
+    for (std::size_t bucket = 0; bucket < state.plan().num_buckets(); ++bucket) {
+      const comm::ElementRange slice = state.plan().slice(bucket, 0);
+      updater.update(slice, mean.range(slice));
+    }
+  }
+  /// All that a snapshot is to hold now, piece after piece.
+  std::vector<std::byte> state() {
+    std::vector<std::byte> bytes;
+    for (const OwnedPiece& piece : owned_pieces(networks_, 0)) {
+      const auto values = std::as_bytes(piece.values());
+      bytes.insert(bytes.end(), values.begin(), values.end());
+    }
+    for (const NetworkState* network : networks_) {
+      const auto updates = std::as_bytes(std::span(&network->updates, 1));
+      bytes.insert(bytes.end(), updates.begin(), updates.end());
+    }
+    return bytes;
+  }
+  std::vector<std::byte> snapshot(std::int64_t step) {
+    std::vector<std::byte> bytes;
+    if (const auto pinned = memory_.pin(step)) {
+      EXPECT_EQ(pinned->find_damage(), std::nullopt);
+      for (std::size_t i = 0; i < memory_.pieces().size(); ++i) {
+        const auto piece = pinned->bytes(i);
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+      }
+    }
+    return bytes;
+  }
+
+  testing::ScratchFolder folder_;
+  Worker worker_{1};
+  std::vector<NetworkState*> networks_ = worker_.states();
+  comm::Arena generator_mean_{networks_[0]->layout().size()};
+  comm::Arena discriminator_mean_{networks_[1]->layout().size()};
+  checkpoint::SnapshotMemory memory_{{.folder = folder_.path(),
+                                      .run_directory = folder_.path(),
+                                      .job_fingerprint = "f",
+                                      .worker = 0,
+                                      .num_workers = 1},
+                                     snapshot_pieces(networks_, 0, 1),
+                                     3};
+  SnapshotTaker taker_{{.networks = networks_}, memory_};
+};
+
+TEST_F(Taker, CopiesBehindTheUpdatesAndKeepsNobodyWaiting) {
+  update(1, 5);
+  update(0, 5);
+  EXPECT_EQ(taker_.newest(), -1) << "the updates copied nothing themselves";
+  while (taker_.advance(/*is_quiet=*/false)) {
+  }
+  EXPECT_EQ(taker_.newest(), 5);
+  EXPECT_EQ(snapshot(5), state());
+  EXPECT_GT(taker_.seconds(), 0.0);
+  EXPECT_EQ(taker_.wait_seconds(), 0.0);
+}
+
+TEST_F(Taker, CopiesWhatIsLeftBeforeTheNextUpdateChangesIt) {
+  update(1, 5);
+  update(0, 5);
+  const std::vector<std::byte> expected = state();
+  (void)taker_.advance(/*is_quiet=*/true);
+  update(1, -1);
+  update(0, -1);
+  EXPECT_EQ(taker_.newest(), 5);
+  EXPECT_EQ(snapshot(5), expected);
+  EXPECT_NE(snapshot(5), state());
+  EXPECT_GT(taker_.wait_seconds(), 0.0);
+}
+
+TEST_F(Taker, FinishesASnapshotBeforeTheNextOneBegins) {
+  update(0, 5);
+  update(1, 5);
+  const std::vector<std::byte> fifth = state();
+  update(0, 6);
+  EXPECT_EQ(taker_.newest(), 5);
+  update(1, 6);
+  taker_.copy_rest();
+  EXPECT_EQ(taker_.newest(), 6);
+  EXPECT_EQ(snapshot(5), fifth);
+  EXPECT_EQ(snapshot(6), state());
+}
+
+TEST_F(Taker, FinishesWhatItPutOffBeforeItTakesAllAtOnce) {
+  update(0, 5);
+  update(1, 5);
+  taker_.copy_all(6);
+  EXPECT_EQ(snapshot(5), state());
+  EXPECT_EQ(snapshot(6), state());
+}
+
+TEST_F(Taker, RefusesWhatIsNotFinite) {
+  generator_mean_.data()[3] = std::numeric_limits<float>::quiet_NaN();
+  update(1, 5);
+  update(0, 5);
+  EXPECT_THROW(taker_.copy_rest(), DivergedError);
+  EXPECT_EQ(taker_.newest(), -1);
+}
+
+}  // namespace
+}  // namespace gangway::worker

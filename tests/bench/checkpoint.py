@@ -37,7 +37,7 @@ class BenchCheckpoint(unittest.TestCase):
             self.assertEqual(code, 0, out + err)
             self.assertEqual(glob.glob(f"{folder}/**/*.safetensors", recursive=True), [])
         self.assertEqual(snapshots() - before, set())
-        for row in ("lane held by the copy", "compute waited more", "steps took longer"):
+        for row in ("updates waited for the copy", "compute waited more", "steps took longer"):
             self.assertRegex(out, rf"(?m)^{row} +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ %$")
         for row, count in (("memcpy, no training", 1), ("copy and hash, no training", 1), ("the rival", 2)):
             self.assertRegex(out, rf"(?m)^{row} +{count} +[0-9.]+ +[0-9.]+ +[0-9.]+ ")

@@ -168,8 +168,7 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell) {
     if (is_called()) {
       return;
     }
-    hears_ =
-        host_;  // who calls from now on rings: the bell is then no longer the one that was read
+    hears_ = host_;  // who calls from now on rings, and the bell is no longer the one just read
     lock.unlock();
     host_->wait_for_bell(bell, kBellPatience);
     lock.lock();

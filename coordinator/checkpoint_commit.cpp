@@ -42,11 +42,16 @@ CommitResult carry_out(CommitWork work) {
 
 ScoreResult carry_out(const ScoreWork& work) {
   ScoreResult result;
-  const auto scores =
-      checkpoint::read_scores(work.checkpoints, checkpoint::list_checkpoints(work.checkpoints));
-  if (const auto found = scores.find(work.step); found != scores.end()) {
-    result.score = found->second;
-    result.is_best = checkpoint::best_steps(scores, 1).contains(work.step);
+  try {
+    const auto scores =
+        checkpoint::read_scores(work.checkpoints, checkpoint::list_checkpoints(work.checkpoints));
+    if (const auto found = scores.find(work.step); found != scores.end()) {
+      result.score = found->second;
+      result.is_best = checkpoint::best_steps(scores, 1).contains(work.step);
+    }
+  } catch (const std::exception& error) {
+    result.warnings.push_back(
+        fmt::format("the score of step {} cannot be read: {}", work.step, error.what()));
   }
   remove_surplus(work.checkpoints, work.retention, result);
   return result;

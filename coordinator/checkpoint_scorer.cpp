@@ -71,10 +71,12 @@ std::string failure_of(int status, const FileDescriptor& words) {
 
 CheckpointScorer::CheckpointScorer(ScorerSettings settings) : settings_(std::move(settings)) {}
 
-CheckpointScorer::~CheckpointScorer() {
+CheckpointScorer::~CheckpointScorer() { end_child(); }
+
+void CheckpointScorer::end_child() {
   if (child_ > 0) {
     (void)::kill(child_, SIGKILL);
-    (void)::waitpid(child_, nullptr, 0);
+    (void)::waitpid(child_, nullptr, WNOHANG);  // a dead disk may hold it: nobody waits for that
   }
 }
 
@@ -100,8 +102,7 @@ std::optional<ScoringEnd> CheckpointScorer::poll(Time now) {
       return ended(failure_of(status, words_));
     }
     if (now >= deadline_) {
-      (void)::kill(child_, SIGKILL);
-      (void)::waitpid(child_, &status, 0);
+      end_child();
       return ended(fmt::format("it took more than {} s", settings_.limit.count()));
     }
     return std::nullopt;

@@ -55,6 +55,7 @@ class CheckpointScorer {
   /// @return why it could not be started; empty: it was
   std::string start(std::int64_t step, Time now);
   ScoringEnd ended(std::string error);
+  void end_child();
 
   ScorerSettings settings_;
   std::optional<std::int64_t> waiting_;

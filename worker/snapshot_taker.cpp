@@ -14,9 +14,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Elements of a network, each a weight, its moments and its average, that are copied between two
-/// looks at the exchanges: some 50 us.
+/// Elements of a network, each a weight, its moments and its average, that are copied at once: some
+/// 50 us.
 constexpr std::size_t kElementsAtOnce = std::size_t{1} << 14U;
+/// Between two looks at exchanges that wait for nobody. Each look may give the core up for a whole
+/// time slice: MPI yields where it shares its cores.
+constexpr double kQuietSeconds = 1e-3;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -98,11 +101,14 @@ void SnapshotTaker::before_update(std::size_t network, comm::ElementRange range)
   }
 }
 
-bool SnapshotTaker::advance(bool /*is_quiet*/) {
+bool SnapshotTaker::advance(bool is_quiet) {
   if (put_off_.empty()) {
     return false;
   }
-  (void)copy_next(kElementsAtOnce);
+  double seconds = copy_next(kElementsAtOnce);
+  while (is_quiet && seconds < kQuietSeconds && !put_off_.empty()) {
+    seconds += copy_next(kElementsAtOnce);
+  }
   finish_if_whole();
   return true;
 }

@@ -93,7 +93,7 @@ TEST_F(Taker, CopiesWhatIsLeftBeforeTheNextUpdateChangesIt) {
   update(1, 5);
   update(0, 5);
   const std::vector<std::byte> expected = state();
-  (void)taker_.advance(/*is_quiet=*/true);
+  (void)taker_.advance(/*is_quiet=*/false);
   update(1, -1);
   update(0, -1);
   EXPECT_EQ(taker_.newest(), 5);

@@ -56,7 +56,7 @@ class Lane {
   /// Whether a core is left for the lane beside the compute threads of its host.
   enum class Core { kShared, kOwn };
 
-  /// @param pump  called after every round, on the lane's thread, and every `idle_period` where
+  /// @param pump  called now and then on the lane's thread, at least every `idle_period` where
   /// there is nothing to do
   explicit Lane(Task pump, std::chrono::microseconds idle_period = std::chrono::microseconds(500));
   /// Ends after the round in hand; tasks not begun are dropped.

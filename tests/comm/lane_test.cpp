@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -280,6 +281,27 @@ TEST(LaneExchange, GoesOnBesideTasks) {
   exchange.begin(1'000'000'000);
   lane.wait(lane.submit([] {}));
   EXPECT_NE(exchange.needs(), Exchange::Need::kNothing);
+}
+
+TEST(LaneExchange, DoesNotSilenceThePumpWhereItNeverStandsStill) {
+  std::promise<void> pumped;
+  std::atomic<int> calls = 0;
+  std::atomic<bool> moves = false;
+  Lane lane(
+      [&] {
+        if (moves && ++calls == 3) {
+          pumped.set_value();
+        }
+      },
+      kNever);
+  Countdown exchange;
+  lane.attach(exchange);
+  exchange.begin(std::numeric_limits<int>::max());
+  moves = true;
+  lane.wake();
+  EXPECT_EQ(pumped.get_future().wait_for(kPatience), std::future_status::ready);
+  exchange.begin(0);
+  lane.detach(exchange);
 }
 
 TEST(LaneExchange, IsLeftAloneOnceDetached) {

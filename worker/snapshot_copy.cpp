@@ -49,11 +49,13 @@ std::size_t PieceCursor::take(
 }
 
 CopySender::CopySender(comm::Transport& transport, int buddy, checkpoint::SnapshotMemory& memory,
-                       std::function<void(const std::string&)> say)
+                       std::function<void(const std::string&)> say,
+                       std::function<Clock::time_point()> now)
     : transport_(transport),
       buddy_(buddy),
       memory_(memory),
       say_(std::move(say)),
+      now_(std::move(now)),
       cursor_(memory.pieces()) {
   buffer_.reserve(std::max(kCopyChunk, memory.pieces().size() * sizeof(PieceHash)));
 }
@@ -102,7 +104,8 @@ bool CopySender::advance(bool is_quiet) {
     has_said_bye_ = true;
     return true;
   }
-  const bool may_send = is_quiet || Clock::now() - last_sent_ >= kCopyPatience;
+  const bool may_send =
+      !is_amid_data() || now_() - last_data_ >= (is_quiet ? kCopyPace : kCopyPatience);
   if (!current_ || is_copied_ || !may_send) {
     return false;
   }
@@ -145,16 +148,19 @@ void CopySender::send(CopyHeader::Kind kind, std::size_t bytes) {
   if (bytes > 0) {
     open_.push_back(transport_.start_send(buddy_, tag_of(transport_, kBytesPart), buffer_));
   }
-  last_sent_ = Clock::now();
+  if (kind == CopyHeader::kData) {
+    last_data_ = now_();
+  }
 }
 
 bool CopySender::take_answer() {
   answering_.reset();
   const std::int64_t step = current_->moment().step;
   if (answer_.kind == CopyAnswer::kDamaged && ++tries_ < kMostTries) {
-    say_(fmt::format("the copy of the snapshot of step {} arrived damaged at worker {}: refused, "
-                     "and sent again",
-                     step, buddy_));
+    say_(
+        fmt::format("the copy of the snapshot of step {} arrived damaged at worker {}: refused, "
+                    "and sent again",
+                    step, buddy_));
     restart();
     return true;
   }
@@ -220,14 +226,16 @@ void CopyReceiver::take_header() {
     case CopyHeader::kHashes:
       break;
     default:
-      throw CommError(fmt::format("worker {} sent no part of a snapshot: start all ranks from one "
-                                  "build",
-                                  owner_));
+      throw CommError(
+          fmt::format("worker {} sent no part of a snapshot: start all ranks from one "
+                      "build",
+                      owner_));
   }
   if (header_.bytes > buffer_.size()) {
-    throw CommError(fmt::format("worker {} announced {} bytes of a snapshot at once: start all "
-                                "ranks from one build",
-                                owner_, header_.bytes));
+    throw CommError(
+        fmt::format("worker {} announced {} bytes of a snapshot at once: start all "
+                    "ranks from one build",
+                    owner_, header_.bytes));
   }
   if (header_.bytes == 0) {
     take_bytes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A snapshot on its way to its buddy on another host: what the two ends say, and each end as a state
-// machine that never waits. Lane thread.
+// A snapshot on its way to its buddy on another host: what the two ends say, and each end as a
+// state machine that never waits. Lane thread.
 //
 //   owner → buddy   Begin, Data…, Hashes; then the owner awaits the answer.   Bye, once, at the end
 //   buddy → owner   the answer: held, no room, or damaged (it is not what the owner's hashes say)
@@ -24,8 +24,11 @@ namespace gangway::worker {
 
 /// Bytes of data in a message: a gradient that comes just then waits for 2 ms at 1 Gbit/s.
 inline constexpr std::size_t kCopyChunk = std::size_t{256} << 10U;
-/// How long a copy waits for a quiet moment: at worst it takes a tenth of 1 Gbit/s from gradients.
-inline constexpr std::chrono::milliseconds kCopyPatience{20};
+/// From one message of data to the next: at 1 Gbit/s none waits in the socket, in front of the next
+/// gradient, for the one before.
+inline constexpr std::chrono::milliseconds kCopyPace{4};
+/// How long data wait for a quiet moment: at worst a copy takes 0.5 % of 1 Gbit/s from gradients.
+inline constexpr std::chrono::milliseconds kCopyPatience{400};
 
 struct CopyHeader {
   enum Kind : std::uint64_t { kBegin = 1, kData, kHashes, kBye };
@@ -46,6 +49,7 @@ class PieceCursor {
  public:
   explicit PieceCursor(const std::vector<checkpoint::SnapshotPiece>& pieces) : pieces_(&pieces) {}
   void reset() { piece_ = offset_ = 0; }
+  [[nodiscard]] bool is_at_end() const { return piece_ == pieces_->size(); }
   /// Gives the next `bytes` as stretches of pieces to `use(piece, offset, bytes)`, as many as there
   /// are. @return how many that was.
   std::size_t take(std::size_t bytes,
@@ -60,9 +64,12 @@ class PieceCursor {
 /// The owner's end.
 class CopySender {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// Both outlive this. @param say  receives a line about what went wrong
   CopySender(comm::Transport& transport, int buddy, checkpoint::SnapshotMemory& memory,
-             std::function<void(const std::string&)> say);
+             std::function<void(const std::string&)> say,
+             std::function<Clock::time_point()> now = Clock::now);
 
   /// The snapshot of `step` is whole: it is pinned at once, and copied when the one before is.
   void want(std::int64_t step);
@@ -79,9 +86,10 @@ class CopySender {
   [[nodiscard]] std::int64_t tried() const { return tried_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   [[nodiscard]] bool poll_open();
   bool take_answer();
+  /// Whether what send_next() would send is data.
+  [[nodiscard]] bool is_amid_data() const { return has_begun_ && !cursor_.is_at_end(); }
   void send_next();
   void send(CopyHeader::Kind kind, std::size_t bytes);
   void restart();
@@ -90,6 +98,7 @@ class CopySender {
   int buddy_;
   checkpoint::SnapshotMemory& memory_;
   std::function<void(const std::string&)> say_;
+  std::function<Clock::time_point()> now_;
   PieceCursor cursor_;
   std::vector<std::byte> buffer_;
   std::optional<checkpoint::PinnedSnapshot> current_;  ///< being copied, or copied and kept
@@ -101,7 +110,7 @@ class CopySender {
   CopyAnswer answer_;
   std::vector<comm::RequestId> open_;
   std::optional<comm::RequestId> answering_;
-  Clock::time_point last_sent_{};
+  Clock::time_point last_data_{};
   std::int64_t copied_ = -1;
   std::int64_t tried_ = -1;
   bool is_closing_ = false;

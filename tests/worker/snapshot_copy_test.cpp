@@ -93,11 +93,12 @@ class SnapshotCopyTest : public ::testing::Test {
     own_.complete();
   }
 
-  /// Lets both ends go on until neither can.
-  void run(bool is_quiet = true) {
+  /// Lets both ends go on until neither can, with time that passes.
+  void run() {
     int still = 0;
     while (still < 3) {
-      const bool moved = sender_.advance(is_quiet);
+      now_ += kCopyPace;
+      const bool moved = sender_.advance(/*is_quiet=*/true);
       still = receiver_.advance() || moved ? 0 : still + 1;
     }
   }
@@ -110,7 +111,9 @@ class SnapshotCopyTest : public ::testing::Test {
   comm::LoopbackTransport theirs_{hub_, 1};
   Meddler meddled_{theirs_};
   std::vector<std::string> said_;
-  CopySender sender_{ours_, 1, own_, [this](const std::string& line) { said_.push_back(line); }};
+  CopySender::Clock::time_point now_{std::chrono::hours(1)};
+  CopySender sender_{ours_, 1, own_, [this](const std::string& line) { said_.push_back(line); },
+                     [this] { return now_; }};
   CopyReceiver receiver_{meddled_, 0, copy_};
 };
 
@@ -127,8 +130,8 @@ TEST_F(SnapshotCopyTest, LiesOnTheOtherHostByteForByte) {
   ASSERT_EQ(copied->data().size(), original->data().size());
   EXPECT_EQ(std::memcmp(copied->data().data(), original->data().data(), copied->data().size()), 0);
   const std::vector<fs::path> host{scratch_.path() / "b"};
-  const auto found = checkpoint::find_snapshots(
-      host, checkpoint::snapshot_key(scratch_.path(), "job"));
+  const auto found =
+      checkpoint::find_snapshots(host, checkpoint::snapshot_key(scratch_.path(), "job"));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].replica, 1);
   EXPECT_EQ(found[0].moment.step, 7);
@@ -197,9 +200,24 @@ TEST_F(SnapshotCopyTest, WaitsForAQuietMomentButNotForEver) {
   EXPECT_TRUE(sender_.advance(/*is_quiet=*/false)) << "nothing was sent for long";
   while (sender_.advance(/*is_quiet=*/false) || receiver_.advance()) {
   }
+  now_ += kCopyPatience - std::chrono::milliseconds(1);
+  EXPECT_FALSE(sender_.advance(/*is_quiet=*/false));
+  now_ += std::chrono::milliseconds(1);
+  EXPECT_TRUE(sender_.advance(/*is_quiet=*/false));
   EXPECT_EQ(sender_.copied(), -1);
   run();
   EXPECT_EQ(sender_.copied(), 7);
+}
+
+TEST_F(SnapshotCopyTest, LeavesTheLinkTimeForEachChunk) {
+  take(7);
+  sender_.want(7);
+  while (sender_.advance(/*is_quiet=*/true) || receiver_.advance()) {
+  }
+  now_ += kCopyPace - std::chrono::milliseconds(1);
+  EXPECT_FALSE(sender_.advance(/*is_quiet=*/true));
+  now_ += std::chrono::milliseconds(1);
+  EXPECT_TRUE(sender_.advance(/*is_quiet=*/true));
 }
 
 TEST_F(SnapshotCopyTest, EndsInTheMiddleOfACopy) {

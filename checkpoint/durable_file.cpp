@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <new>
 #include <system_error>
 #include <vector>
 

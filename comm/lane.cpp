@@ -15,8 +15,8 @@ constexpr std::chrono::microseconds kBetweenPolls{100};
 // The same while compute waits. Polling without sleep was slower: the kernel's half of TCP, and the
 // workers that still compute, need the core (two hosts on two cores: 755 against 950 Mbit/s).
 constexpr std::chrono::microseconds kBetweenEagerPolls{25};
-// Between two pumps of a lane whose exchanges move: where cores are shared, MPI gives them up each time that it
-// finds nothing, and has them back a time slice later.
+// Between two pumps of a lane whose exchanges move: where cores are shared, MPI gives them up each
+// time that it finds nothing, and has them back a time slice later.
 constexpr std::chrono::microseconds kBetweenPumps{500};
 // The bell wakes at once; this is for what rings no bell (control messages, a deadline).
 constexpr std::chrono::microseconds kBellPatience{500};

@@ -207,9 +207,8 @@ void EventLoop::grant(GrantLease& grant) {
 
 void EventLoop::commit(const CommitCheckpoint& commit) {
   const CompleteCheckpoint& checkpoint = commit.checkpoint;
-  CommitWork work = parts_.recorder.commit_work(
-      checkpoint, conductor_.membership().epoch(),
-      parts_.scorer ? parts_.scorer->steps() : std::set<std::int64_t>());
+  CommitWork work = parts_.recorder.commit_work(checkpoint, conductor_.membership().epoch(),
+                                                parts_.scorer.steps());
   disk_.submit([this, checkpoint, work = std::move(work)]() -> DiskThread::Follow {
     return [this, checkpoint, result = coordinator::carry_out(work)] {
       parts_.recorder.show_commit(checkpoint, result);
@@ -245,10 +244,10 @@ void EventLoop::remove(std::filesystem::path temporary) {
 }
 
 void EventLoop::score(std::int64_t step) {
-  if (parts_.scorer == nullptr) {
+  if (!parts_.recorder.keeps_best()) {
     return;
   }
-  if (const auto passed_over = parts_.scorer->want(step)) {
+  if (const auto passed_over = parts_.scorer.want(step)) {
     parts_.recorder.say(fmt::format(
         "note   the checkpoint of step {} is not scored: checkpoints come faster than scores",
         *passed_over));
@@ -256,10 +255,7 @@ void EventLoop::score(std::int64_t step) {
 }
 
 void EventLoop::poll_scorer() {
-  if (parts_.scorer == nullptr) {
-    return;
-  }
-  const auto ended = parts_.scorer->poll(steady_clock::now());
+  const auto ended = parts_.scorer.poll(steady_clock::now());
   if (!ended) {
     return;
   }
@@ -270,7 +266,7 @@ void EventLoop::poll_scorer() {
   }
   ++scores_to_show_;
   disk_.submit([this, work = parts_.recorder.score_work(
-                          ended->step, parts_.scorer->steps())]() -> DiskThread::Follow {
+                          ended->step, parts_.scorer.steps())]() -> DiskThread::Follow {
     return [this, step = work.step, result = coordinator::carry_out(work)] {
       --scores_to_show_;
       parts_.recorder.show_score(step, result);
@@ -280,7 +276,7 @@ void EventLoop::poll_scorer() {
 
 bool EventLoop::has_last_score() const {
   return steady_clock::now() >= *scoring_ends_ ||
-         (scores_to_show_ == 0 && (parts_.scorer == nullptr || !parts_.scorer->is_busy()));
+         (scores_to_show_ == 0 && !parts_.scorer.is_busy());
 }
 
 void EventLoop::end() {

@@ -33,8 +33,8 @@ struct LoopParts {
   LifelineServer& lifelines;
   RunRecorder& recorder;
   StartChoice& choice;
-  CheckpointScorer* scorer;  ///< null: nothing is scored
-  std::string host;          ///< of this process: workers on it can be killed by pid
+  CheckpointScorer& scorer;
+  std::string host;  ///< of this process: workers on it can be killed by pid
 };
 
 class EventLoop {

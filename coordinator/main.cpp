@@ -175,20 +175,17 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
-  std::optional<CheckpointScorer> scorer;
-  if (run.spec.checkpoint.keep_best > 0) {
-    scorer.emplace(ScorerSettings{
-        .program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
-        .run_directory = run.directory,
-        .samples = run.spec.checkpoint.score_samples});
-  }
+  CheckpointScorer scorer(
+      {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
+       .run_directory = run.directory,
+       .samples = run.spec.checkpoint.score_samples});
   EventLoop loop({.io = parts.io,
                   .signals = parts.signals,
                   .mpi = parts.mpi,
                   .lifelines = lifelines,
                   .recorder = recorder,
                   .choice = choice,
-                  .scorer = scorer ? &*scorer : nullptr,
+                  .scorer = scorer,
                   .host = self.host},
                  std::move(settings));
   const Outcome outcome = loop.run();

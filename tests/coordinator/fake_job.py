@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Whole jobs under mpirun with a worker that trains nothing (fake_worker.cpp), as distributed_test.py calls them."""
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -10,6 +9,10 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
+
+from clean_environment import environment  # noqa: E402
 
 PROGRAMS, FAKE_WORKER = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
 JOB = """
@@ -21,12 +24,6 @@ output: {tick_kimg: 0.64, pictures_kimg: 0}
 """  # 40 steps, a tick and a checkpoint every 10
 LONG = "training.kimg=640"  # 10,000 steps: longer than any test
 DEADLINE = 15  # seconds; a hang is a failure
-
-
-def environment(**more):
-    """Without what an outer mpirun or Slurm may have set."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_", "GANGWAY_"))}
-    return clean | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
 
 
 class Job(unittest.TestCase):

@@ -10,17 +10,12 @@ import time
 import unittest
 from pathlib import Path
 
+from clean_environment import environment
+
 PROGRAMS = Path(os.environ["GANGWAY_BIN"]).resolve()
 GANGWAY = str(PROGRAMS / "gangway")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEADLINE = 120  # seconds; a hang is a failure
-
-
-def environment(**more):
-    """Without what an outer mpirun or Slurm may have set."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_", "GANGWAY_"))}
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return clean | allowed | {"OMP_NUM_THREADS": "1"} | more
 
 
 def descendants(pid):

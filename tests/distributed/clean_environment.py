@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""The environment in which tests start commands."""
+import os
+
+
+def environment(**more):
+    """Without what an outer mpirun or Slurm may have set."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_", "GANGWAY_"))}
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return clean | allowed | {"OMP_NUM_THREADS": "1"} | more

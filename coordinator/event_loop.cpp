@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/directory.hpp"
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::coordinator {
@@ -67,8 +68,11 @@ Outcome EventLoop::run() {
              conductor_.on_lifeline_closed(rank, steady_clock::now());
            }});
   wait_for_signal();
+  parts_.tether.settle();
+  parts_.tether.begin_beats();
   poll();
   parts_.io.run();
+  parts_.tether.end_beats();  // what follows may take its time
   return outcome_;
 }
 
@@ -99,7 +103,17 @@ void EventLoop::schedule_poll() {
   });
 }
 
+void EventLoop::beat() {
+  const auto now = steady_clock::now();
+  parts_.tether.beat();
+  if (now >= next_beat_) {
+    next_beat_ = now + kHeartbeatPeriod;
+    parts_.lifelines.beat();
+  }
+}
+
 void EventLoop::poll() {
+  beat();
   if (pump()) {
     last_message_ = steady_clock::now();
   }
@@ -173,6 +187,7 @@ void EventLoop::send(int rank, const messages::Envelope& envelope) {
 }
 
 void EventLoop::choose(const ChooseBeginning& question) {
+  parts_.tether.end_beats();  // large checkpoints take a while to verify
   try {
     if (!question.refused_checkpoint.empty()) {
       parts_.choice.refuse_checkpoint(question.refused_checkpoint);
@@ -186,6 +201,7 @@ void EventLoop::choose(const ChooseBeginning& question) {
   } catch (const Error& error) {
     carry_out(conductor_.cannot_begin(error.code(), error.what()));
   }
+  parts_.tether.begin_beats();
 }
 
 void EventLoop::grant(GrantLease& grant) {

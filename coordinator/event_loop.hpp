@@ -22,6 +22,7 @@
 #include "coordinator/mpi_control.hpp"
 #include "coordinator/run_recorder.hpp"
 #include "coordinator/start_choice.hpp"
+#include "job/tether.hpp"
 
 namespace gangway::coordinator {
 
@@ -34,6 +35,7 @@ struct LoopParts {
   RunRecorder& recorder;
   StartChoice& choice;
   CheckpointScorer& scorer;
+  Tether& tether;
   std::string host;  ///< of this process: workers on it can be killed by pid
 };
 
@@ -48,6 +50,8 @@ class EventLoop {
   void wait_for_signal();
   void schedule_poll();
   void poll();
+  /// Shows workers and supervisor that this loop turns.
+  void beat();
   /// Takes in all messages that have arrived. @return whether there were any.
   bool pump();
   void carry_out(Effects effects);
@@ -72,6 +76,7 @@ class EventLoop {
   boost::asio::steady_timer timer_;
   DiskThread disk_;
   std::chrono::steady_clock::time_point last_message_{};
+  std::chrono::steady_clock::time_point next_beat_{};
   std::chrono::steady_clock::time_point closing_since_{};
   std::vector<std::filesystem::path> unremoved_;  ///< folders of failed checkpoints
   std::set<int> said_goodbye_;                    ///< ranks that answered a Stop

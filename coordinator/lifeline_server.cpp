@@ -76,6 +76,10 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
         });
   }
 
+  void beat() {
+    // A full buffer means that the worker does not read: its own silence tells.
+    (void)!::send(socket_.native_handle(), &kHeartbeat, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
   void abandon() {
     error_code ignored;  // a connection that is gone already needs no farewell
     boost::asio::write(socket_, boost::asio::buffer(&kAbandon, 1), ignored);
@@ -186,6 +190,12 @@ void LifelineServer::accept() {
 void LifelineServer::close_all() {
   for (const auto& [rank, session] : sessions_) {
     session->close();
+  }
+}
+
+void LifelineServer::beat() {
+  for (const auto& [rank, session] : sessions_) {
+    session->beat();
   }
 }
 

@@ -42,6 +42,8 @@ class LifelineServer {
 
   /// All have done their part: lets the workers, who wait for it, go on to MPI_Finalize.
   void close_all();
+  /// Tells every connected worker that the event loop turns. Never waits.
+  void beat();
   /// Tells every connected worker to end at once.
   void abandon_all();
   [[nodiscard]] bool is_open(int rank) const { return sessions_.contains(rank); }

@@ -22,6 +22,7 @@
 #include "coordinator/start.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
+#include "job/tether.hpp"
 #include "job/unrecorded_end.hpp"
 
 extern char** environ;
@@ -36,7 +37,15 @@ struct Options {
   int bar_columns = 0;
   std::string device;
   double start_deadline_seconds = std::chrono::duration<double>(kStartDeadline).count();
+  InheritedTether tether;
+
+  [[nodiscard]] std::chrono::milliseconds start_deadline() const {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(start_deadline_seconds * 1000.0));
+  }
 };
+
+// The StartWatch says why it ends the process; this is for the case that it does not.
+constexpr std::chrono::seconds kAfterStartWatch{10};
 
 std::map<std::string, std::string> gangway_environment() {
   std::map<std::string, std::string> variables;
@@ -58,10 +67,27 @@ std::string environment(const char* name) {
 sigset_t signals_of_interest() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGCONT}) {
     sigaddset(&set, signal);
   }
   return set;
+}
+
+void save_and_leave() { ::kill(::getpid(), SIGTERM); }
+
+/// mpirun was told to end (SIGTERM). It sends SIGCONT at once, and only 10 s later SIGTERM: this is
+/// the time to save. Anybody else's SIGCONT means what it always means.
+extern "C" void on_continue(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (info->si_code == SI_USER && info->si_pid == ::getppid()) {
+    save_and_leave();
+  }
+}
+
+void heed_mpirun() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_continue;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  (void)::sigaction(SIGCONT, &action, nullptr);
 }
 
 void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
@@ -94,6 +120,7 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--start-deadline", options.start_deadline_seconds,
                  "Seconds until the last worker is ready")
       ->capture_default_str();
+  app.add_option("--tether", "What ties this rank to gangway run: socket and launcher");
 }
 
 /// MPI_Init waits for every rank for ever: this ends the process when one never comes, or when a
@@ -102,15 +129,9 @@ class StartWatch {
  public:
   StartWatch(boost::asio::io_context& io, boost::asio::signal_set& signals, const Options& options)
       : io_(io), signals_(signals), options_(options) {
-    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
-      if (!error && signal != SIGUSR2) {
-        leave(ExitCode::kPreempted,
-              "stopped on request before the ranks had met: the same command goes on");
-      }
-    });
+    wait_for_signal();
     thread_ = std::thread([this] {
-      io_.run_for(std::chrono::milliseconds(
-          static_cast<std::int64_t>(options_.start_deadline_seconds * 1000.0)));
+      io_.run_for(options_.start_deadline());
       if (!met_) {
         leave(ExitCode::kWorkerLost,
               "not every rank came to MPI_Init in time: did a worker fail to start, or is a host "
@@ -131,6 +152,19 @@ class StartWatch {
   }
 
  private:
+  void wait_for_signal() {
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (error) {
+        return;
+      }
+      if (signal != SIGUSR2) {
+        leave(ExitCode::kPreempted,
+              "stopped on request before the ranks had met: the same command goes on");
+      }
+      wait_for_signal();  // there is nothing to save yet
+    });
+  }
+
   void leave(ExitCode code, const std::string& reason) {
     std::cerr << "gangway: " << reason << std::endl;
     if (!options_.start.run_directory.empty()) {
@@ -153,6 +187,7 @@ struct ProcessParts {
   boost::asio::signal_set& signals;
   const comm::MpiSession& session;
   MpiControl& mpi;
+  Tether& tether;
 };
 
 bool all_ranks_are_here() {
@@ -173,8 +208,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   settings.welcome.set_lifeline_token(lifelines.token());
   settings.welcome.set_coordinator_host(self.host);
   settings.go_on = go_on_advice(options.start, run.directory);
-  settings.limits.start =
-      std::chrono::milliseconds(static_cast<std::int64_t>(options.start_deadline_seconds * 1000.0));
+  settings.limits.start = options.start_deadline();
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
        .run_directory = run.directory,
@@ -186,6 +220,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                   .recorder = recorder,
                   .choice = choice,
                   .scorer = scorer,
+                  .tether = parts.tether,
                   .host = self.host},
                  std::move(settings));
   const Outcome outcome = loop.run();
@@ -231,10 +266,15 @@ int coordinate(const Options& options) {
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2,
                                   SIGTERM);  // before MPI: a signal then waits for the loop
   signals.add(SIGINT);
+  heed_mpirun();
   unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
+  Tether tether({.inherited = options.tether,
+                 .meeting = options.start_deadline() + kAfterStartWatch,
+                 .on_orphaned = save_and_leave});
   StartWatch watch(io, signals, options);
   comm::MpiSession session;
   MpiControl mpi(session);
+  tether.met();
   watch.end();
   const int num_workers = session.size() - 1;
   if (num_workers < 1) {
@@ -257,7 +297,9 @@ int coordinate(const Options& options) {
       return refuse(session, mpi, 0, line);
     }
     const Outcome outcome =
-        run_job(options, {.io = io, .signals = signals, .session = session, .mpi = mpi}, run, self);
+        run_job(options,
+                {.io = io, .signals = signals, .session = session, .mpi = mpi, .tether = tether},
+                run, self);
     if (outcome.orderly) {
       session.finalize(outcome.exit_code);
     }
@@ -284,6 +326,7 @@ int main(int argc, char** argv) {
   coordinator::describe(app, options);
   CLI11_PARSE(app, argc, argv);
   options.start.environment = coordinator::gangway_environment();
+  options.tether = inherited_tether({argv, argv + argc});
   options.start.is_one_host = coordinator::all_ranks_are_here();
   options.start.memory_may_go =
       !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();

@@ -10,9 +10,9 @@
 // Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
 // worker: "gangway-lifeline TOKEN RANK\n". Then the worker sends one byte kHeartbeat every
 // kHeartbeatPeriod, and, when a crash ends it, one byte with the number of the signal. The kernel
-// closes it when the process dies, whatever killed it. The coordinator sends nothing on it, but one
-// byte kAbandon when the job ends without this worker's consent; EOF or kAbandon: the worker ends
-// at once with exit code 3.
+// closes it when the process dies, whatever killed it. The coordinator sends a kHeartbeat as often
+// while its event loop turns, and one byte kAbandon when the job ends without this worker's consent;
+// EOF, kAbandon or silence: the worker ends with exit code 3.
 #pragma once
 
 #include <chrono>

@@ -29,12 +29,6 @@ constexpr int kLimitSeconds = 60;  // a host behind a firewall never answers
 constexpr std::chrono::seconds kMarkerPatience{5};
 constexpr std::chrono::milliseconds kMarkerRetry{100};
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 /// There for as long as the hosts are asked.
 class Marker {
  public:
@@ -70,6 +64,12 @@ std::string first_complaint(const std::string& text) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
 
 void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
   const Marker marker(run);

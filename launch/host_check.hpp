@@ -11,6 +11,9 @@
 
 namespace gangway::launch {
 
+/// This host's, as its processes call it.
+[[nodiscard]] std::string host_name();
+
 /// Starts `gangway check-host` as mpirun would start the job's ranks, and waits for them: some 0.3
 /// s.
 /// @param job whose `program` and `hostfile` are set. @param run its directory.

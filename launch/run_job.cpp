@@ -18,8 +18,10 @@
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
+#include "job/message_segments.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "job/tether_protocol.hpp"
 #include "job/trace_steps.hpp"
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
@@ -35,6 +37,13 @@ namespace fs = std::filesystem;
 // A run that was killed a moment ago holds its lock until its last process is gone, about a second.
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
+// A machine that is busy with something else is no silence.
+constexpr std::chrono::milliseconds kLeastSilence{3'000};
+
+/// Beside the coordinator's, which may be on the same host.
+std::uint16_t tether_port(std::uint16_t lifeline_port) {
+  return static_cast<std::uint16_t>(lifeline_port == 0 ? 0 : lifeline_port + 1);
+}
 
 fs::path choose_run(const RunOptions& options, const std::string& default_name) {
   const std::string name = options.run_name.empty() ? default_name : options.run_name;
@@ -147,6 +156,16 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
   return words;
 }
 
+/// For ranks on other hosts; on this one they inherit all.
+std::vector<std::string> variables_for_ranks(const RunOptions& options,
+                                             const Environment& environment) {
+  std::vector<std::string> names = exported_variables(environment);
+  if (!options.hostfile.empty()) {
+    names.emplace_back(kTetherVariable);  // `supervise` sets it
+  }
+  return names;
+}
+
 fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
   if (options.hostfile.empty()) {
     return {};
@@ -213,30 +232,35 @@ int run_job(const RunOptions& options, const Environment& environment,
   clear_status(run);
   fs::remove(run / kPlacementFile);
   const ResumeLines lines = resume_lines(options, run, typed);
-  const MpirunRequest request{.workers = workers,
-                              .threads = job.spec.numerics.threads,
-                              .program = program_folder() / "gangway",
-                              .hostfile = coordinator_hostfile(options, run),
-                              .exported_variables = exported_variables(environment),
-                              .train_arguments = train_arguments(options, run, lines,
-                                                                 job.spec.numerics.device)};
+  const MpirunRequest request{
+      .workers = workers,
+      .threads = job.spec.numerics.threads,
+      .program = program_folder() / "gangway",
+      .hostfile = coordinator_hostfile(options, run),
+      .exported_variables = variables_for_ranks(options, environment),
+      .train_arguments = train_arguments(options, run, lines, job.spec.numerics.device)};
   let_root_use_mpirun();
   if (!request.hostfile.empty()) {
     require_ready_hosts(request, run);
   }
-  SupervisedJob supervised{.command = mpirun_command(request),
-                           .run_directory = run,
-                           .resume_command = [run, lines, before = newest_step(run)] {
-                             return newest_step(run) > before ? lines.after_save
-                                                              : lines.before_save;
-                           }};
+  (void)reap_message_segments();
+  const std::chrono::duration<double> timeout(job.spec.layout.timeout_seconds);
+  SupervisedJob supervised{
+      .command = mpirun_command(request),
+      .run_directory = run,
+      .ranks = workers + 1,
+      .silence = std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastSilence),
+      .reach = request.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
+      .tether_port = tether_port(options.lifeline_port),
+      .resume_command = [run, lines, before = newest_step(run)] {
+        return newest_step(run) > before ? lines.after_save : lines.before_save;
+      }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
   const int code = supervise(supervised);
   if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
     // All is on the disk.
-    (void)checkpoint::remove_snapshots(
-        checkpoint::snapshot_folders(run),
-        checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
+    (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
+                                       checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
   }
   return code;
 }

@@ -3,17 +3,15 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <optional>
-#include <string_view>
+#include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -22,8 +20,12 @@
 
 #include "job/errors.hpp"
 #include "job/file_descriptor.hpp"
+#include "job/message_segments.hpp"
 #include "job/run_directory.hpp"
-#include "job/unrecorded_end.hpp"
+#include "launch/job_end.hpp"
+#include "launch/job_watch.hpp"
+#include "launch/mpirun_errors.hpp"
+#include "launch/process_tree.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -31,18 +33,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kLook{500};  // how often the status file is looked for
-constexpr milliseconds kAfterStatus{
-    15'000};  // mpirun still there so long after the job ended: a rank hangs
-// mpirun waits for the daemon of a host that is gone. The other ranks have left long before.
-constexpr milliseconds kAfterLoss{3'000};
-constexpr milliseconds kAfterForce{5'000};  // from the second SIGINT to SIGKILL
+// How often what nobody tells of is looked at: the status file, stopped processes, deadlines.
+constexpr milliseconds kLook{500};
+constexpr milliseconds kLookWhileStarting{100};
+constexpr milliseconds kLookWhileEnding{20};
+constexpr milliseconds kAfterForce{1'500};  // from the second SIGINT to the supervisor's own end
 constexpr int kEndedBySignal = 128;
-
-// Harmless words of Open MPI 4.1 about a lost rank or a signal, of which the coordinator says what
-// there is to say.
-constexpr std::array<std::string_view, 3> kNoise = {
-    "PMIX ERROR: BAD-PARAM", "PMIX ERROR: UNREACHABLE", "mpirun: Forwarding signal"};
+constexpr int kNotFound = 127;
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -68,42 +65,33 @@ sigset_t handled_signals() {
   }
   words.push_back(nullptr);
   ::execvp(words.front(), words.data());
-  constexpr int kNotFound = 127;
   ::_exit(kNotFound);
 }
 
-/// The coordinator's pid, when it runs on this host.
-std::optional<pid_t> local_coordinator(const std::filesystem::path& run) {
-  std::ifstream file(run / kPlacementFile);
-  const auto placement = nlohmann::json::parse(file, nullptr, false);
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const auto* ranks =
-      placement.is_object() && placement.contains("ranks") ? &placement["ranks"] : &placement;
-  if (!ranks->is_array()) {
+/// Of a run directory that cannot be read at this moment, the next look tells.
+std::optional<RunStatus> try_read_status(const std::filesystem::path& run) {
+  try {
+    return read_status(run);
+  } catch (const Error&) {
     return std::nullopt;
   }
-  for (const auto& rank : *ranks) {
-    if (rank.is_object() && rank.value("rank", -1) == 0 && rank.value("host", "") == host.data()) {
-      return static_cast<pid_t>(rank.value("pid", 0));
-    }
-  }
-  return std::nullopt;
 }
 
 class Supervisor {
  public:
-  explicit Supervisor(const SupervisedJob& job) : job_(job) {}
+  explicit Supervisor(const SupervisedJob& job)
+      : job_(job),
+        tethers_(job.reach, job.tether_port, job.ranks),
+        watch_(job.ranks, steady_clock::now(), {.silence = job.silence}) {}
 
   int run() {
+    adopt_orphans();
     start();
     while (!ended_) {
       wait_for_something();
-      enforce_deadlines();
+      look();
     }
-    forward_errors();
-    std::cerr << rest_ << std::flush;
-    return verdict();
+    return finish();
   }
 
  private:
@@ -116,9 +104,11 @@ class Supervisor {
       throw EnvironmentError(fmt::format("no descriptors for a child process: {}: raise ulimit -n",
                                          std::strerror(errno)));
     }
-    errors_ = FileDescriptor(ends[0]);
+    FileDescriptor read_end(ends[0]);
     const FileDescriptor write_end(ends[1]);
-    ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+    errors_.emplace(std::move(read_end));
+    ::setenv(kTetherVariable, tether_text(tethers_.address()).c_str(), /*overwrite=*/1);
     child_ = ::fork();
     if (child_ < 0) {
       throw EnvironmentError(
@@ -127,104 +117,200 @@ class Supervisor {
     if (child_ == 0) {
       become_mpirun(job_.command, write_end.get(), old_mask_);
     }
+    ::unsetenv(kTetherVariable);
+  }
+
+  [[nodiscard]] milliseconds look_interval() const {
+    return end_ ? kLookWhileEnding : watch_.is_starting() ? kLookWhileStarting : kLook;
   }
 
   void wait_for_something() {
-    std::array<pollfd, 2> waiting{pollfd{.fd = signals_.get(), .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = errors_.get(), .events = POLLIN, .revents = 0}};
-    (void)::poll(waiting.data(), waiting.size(), static_cast<int>(kLook.count()));
-    forward_errors();
+    std::array<pollfd, 3> waiting{
+        pollfd{.fd = signals_.get(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = errors_->descriptor(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = tethers_.descriptor(), .events = POLLIN, .revents = 0}};
+    (void)::poll(waiting.data(), waiting.size(), static_cast<int>(look_interval().count()));
+    errors_->forward();
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
       on_signal(static_cast<int>(info.ssi_signo));
     }
-  }
-
-  void forward_errors() {
-    std::array<char, 4096> bytes{};
-    for (;;) {
-      const ssize_t size = ::read(errors_.get(), bytes.data(), bytes.size());
-      if (size == 0) {
-        errors_.reset();  // closed by everybody: poll() would report it for ever
-      }
-      if (size <= 0) {
-        return;
-      }
-      rest_.append(bytes.data(), static_cast<std::size_t>(size));
-      for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n')) {
-        forward_line(std::string_view(rest_).substr(0, end + 1));
-        rest_.erase(0, end + 1);
-      }
-    }
-  }
-
-  void forward_line(std::string_view line) {
-    if (const auto code = unrecorded_exit_code(line)) {
-      unrecorded_ = code;
-    }
-    for (const std::string_view noise : kNoise) {
-      if (line.find(noise) != std::string_view::npos) {
-        return;
-      }
-    }
-    std::cerr << line << std::flush;
+    const auto now = steady_clock::now();
+    tethers_.serve({.greeted =
+                        [&](const TetheredRank& rank) {
+                          numbers_.insert(rank.said.job);
+                          watch_.greeted(rank.said, now);
+                        },
+                    .heard = [&](int rank) { watch_.heard(rank, now); },
+                    .settled = [&](int rank) { watch_.settled(rank); },
+                    .gone = [&](int rank) { watch_.gone(rank, now); }},
+                   now);
   }
 
   void on_signal(int signal) {
     if (signal == SIGCHLD) {
       reap();
     } else if (signal == SIGUSR2) {
-      ::kill(child_, SIGUSR2);
+      pass_on(SIGUSR2);
     } else if (signal == SIGINT && leave_signal_) {
       force();
     } else if (!leave_signal_) {
       leave_signal_ = signal;
-      if (signal == SIGINT) {
+      if (signal == SIGINT && watch_.is_led()) {
         std::cerr << "\ngangway: saves and leaves; Ctrl-C again ends at once, without a save"
                   << std::endl;
       }
-      ::kill(child_, SIGUSR1);
+      watch_.asked_to_leave();
+      pass_on(SIGUSR1);
+    }
+  }
+
+  /// Earlier it might kill mpirun or a rank, which do not listen yet, and there is nothing to save.
+  void pass_on(int signal) const {
+    if (watch_.is_led()) {
+      ::kill(child_, signal);
     }
   }
 
   void force() {
     forced_at_ = forced_at_.value_or(steady_clock::now());
-    const auto coordinator = local_coordinator(job_.run_directory);
-    if (!coordinator || *coordinator <= 0 || ::kill(*coordinator, SIGINT) != 0) {
-      ::kill(child_, SIGKILL);
+    if (const auto coordinator = local_coordinator()) {
+      ::kill(*coordinator, SIGINT);
     }
   }
 
+  [[nodiscard]] std::optional<pid_t> local_coordinator() const {
+    const auto found = tethers_.present().find(0);
+    if (found == tethers_.present().end() || !found->second.is_local) {
+      return std::nullopt;
+    }
+    return static_cast<pid_t>(found->second.said.pid);
+  }
+
+  /// mpirun, and what lost its parent.
   void reap() {
     int status = 0;
-    if (::waitpid(child_, &status, WNOHANG) == child_) {
-      ended_ = true;
-      child_status_ = status;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
+         pid = ::waitpid(-1, &status, WNOHANG)) {
+      if (pid == child_) {
+        ended_ = true;
+        child_status_ = status;
+      }
     }
   }
 
-  void enforce_deadlines() {
+  void look() {
     const auto now = steady_clock::now();
-    if (const auto status = read_status(job_.run_directory); status && !status_since_) {
-      status_since_ = now;
-      const bool lost = status->exit_code == static_cast<int>(ExitCode::kWorkerLost);
-      after_status_ = lost ? kAfterLoss : kAfterStatus;
+    if (ended_) {
+      return;
     }
-    const bool hangs = status_since_ && now - *status_since_ > after_status_;
-    const bool ignores = forced_at_ && now - *forced_at_ > kAfterForce;
-    if (!ended_ && (hangs || ignores)) {
-      ::kill(child_, SIGKILL);  // its ranks follow within a second
+    if (end_) {
+      end_->push(now);
+      return;
+    }
+    if (now >= next_look_) {
+      next_look_ = now + kLook;
+      look_around(now);
+    }
+    if (forced_at_ && now - *forced_at_ > kAfterForce) {
+      end_.emplace(tethers_, child_, now);
+    } else if (watch_.check(now)) {
+      look_for_end(now);  // the job's own word comes first
+      if (const auto verdict = watch_.check(now)) {
+        end_job(*verdict, now);
+      }
     }
   }
 
-  int verdict() const {
-    // What was not recorded comes first: a status may then be another job's.
-    const auto status = read_status(job_.run_directory);
-    const auto recorded = status ? std::optional<int>(status->exit_code) : std::nullopt;
-    if (const auto code = unrecorded_ ? unrecorded_ : recorded) {
+  void look_for_end(steady_clock::time_point now) {
+    if (const auto code = recorded_code()) {
+      watch_.ended(*code, now);
+    }
+  }
+
+  void look_around(steady_clock::time_point now) {
+    look_for_end(now);
+    watch_.stopped(find_stopped(), now);
+    if (const auto coordinator = local_coordinator();
+        coordinator && process_state(*coordinator) == 'D') {
+      watch_.waits_for_disk(now);
+    }
+  }
+
+  /// Once all ranks are settled, only mpirun: the coordinator finds stopped workers.
+  [[nodiscard]] std::vector<StoppedProcess> find_stopped() const {
+    std::vector<StoppedProcess> found;
+    if (!watch_.is_starting()) {
+      if (process_state(child_) == 'T') {
+        found.push_back({.pid = child_, .program = "mpirun"});
+      }
+      return found;
+    }
+    for (const Descendant& process : descendants()) {
+      if (process.state == 'T') {
+        found.push_back({.pid = process.pid, .program = process.program});
+      }
+    }
+    return found;
+  }
+
+  void end_job(const Verdict& verdict, steady_clock::time_point now) {
+    if (!verdict.reason.empty()) {
+      verdict_ = verdict;
+      errors_->forward();
+      errors_->hush();  // what follows is Open MPI's view of the same
+      say(verdict);
+    }
+    end_.emplace(tethers_, child_, now);
+  }
+
+  void say(const Verdict& verdict) const {
+    if (verdict.code == ExitCode::kPreempted) {
+      std::cerr << "gangway: " << verdict.reason << std::endl;
+    } else {
+      say_how_to_go_on(verdict.reason);
+    }
+  }
+
+  void say_how_to_go_on(const std::string& reason) const {
+    std::cerr << "gangway: " << reason << ": logs in "
+              << (job_.run_directory / kLogsFolder).string()
+              << "; to go on: " << job_.resume_command() << std::endl;
+  }
+
+  int finish() {
+    errors_->finish();
+    tethers_.order_end();
+    if (!end_descendants()) {
+      std::cerr << "warn  processes of the job hang in the kernel and cannot be killed: look at "
+                   "the disks and devices that they use"
+                << std::endl;
+    }
+    for (const std::uint32_t number : numbers_) {
+      (void)remove_message_segments(number);  // a mpirun that was killed has left them
+    }
+    const int code = exit_code();
+    record(code);
+    return code;
+  }
+
+  /// What was not recorded comes first: a status may then be another job's.
+  [[nodiscard]] std::optional<int> recorded_code() const {
+    if (const auto code = errors_->unrecorded_code()) {
+      return code;
+    }
+    const auto status = try_read_status(job_.run_directory);
+    return status ? std::optional(status->exit_code) : std::nullopt;
+  }
+
+  int exit_code() {
+    if (const auto code = recorded_code()) {
       // The coordinator was sent SIGUSR1 for every signal and cannot tell a Ctrl-C.
       const bool interrupted = leave_signal_ == SIGINT && *code == kEndedBySignal + SIGTERM;
       return interrupted ? kEndedBySignal + SIGINT : *code;
+    }
+    if (verdict_) {
+      return static_cast<int>(verdict_->code);
     }
     if (leave_signal_) {
       const int signal = *leave_signal_ == SIGINT ? SIGINT : SIGTERM;
@@ -232,34 +318,52 @@ class Supervisor {
                 << std::endl;
       return kEndedBySignal + signal;
     }
-    constexpr int kNotFound = 127;
     if (WIFEXITED(child_status_) && WEXITSTATUS(child_status_) == kNotFound) {
       throw EnvironmentError(
           "mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");
     }
-    const std::string how =
-        WIFSIGNALED(child_status_)
-            ? fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_))
-            : fmt::format("mpirun ended with code {} and the coordinator left no status",
-                          WEXITSTATUS(child_status_));
-    std::cerr << "gangway: " << how << ": logs in " << (job_.run_directory / kLogsFolder).string()
-              << "; to go on: " << job_.resume_command() << std::endl;
+    verdict_ = Verdict{ExitCode::kWorkerLost, how_mpirun_ended()};
+    say(*verdict_);
     return static_cast<int>(ExitCode::kWorkerLost);
+  }
+
+  [[nodiscard]] std::string how_mpirun_ended() const {
+    return WIFSIGNALED(child_status_)
+               ? fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_))
+               : fmt::format("mpirun ended with code {} and the coordinator left no status",
+                             WEXITSTATUS(child_status_));
+  }
+
+  /// Where the coordinator could not, unless the run has become another job's.
+  void record(int code) const {
+    if (!verdict_) {
+      return;
+    }
+    try {
+      const RunLock lock(job_.run_directory);
+      if (!read_status(job_.run_directory)) {
+        write_status(job_.run_directory, {.exit_code = code, .reason = verdict_->reason});
+      }
+    } catch (const Error& error) {
+      std::cerr << "warn  the job's end could not be recorded: " << error.what() << std::endl;
+    }
   }
 
   const SupervisedJob& job_;
   sigset_t old_mask_{};
   FileDescriptor signals_;
-  FileDescriptor errors_;  ///< mpirun's standard error
-  std::string rest_;       ///< of a line that is not complete yet
+  std::optional<MpirunErrors> errors_;
+  TetherServer tethers_;
+  JobWatch watch_;
+  std::set<std::uint32_t> numbers_;  ///< Open MPI's, of this job
   pid_t child_ = -1;
   int child_status_ = 0;
-  bool ended_ = false;
+  bool ended_ = false;  ///< mpirun
   std::optional<int> leave_signal_;
-  std::optional<int> unrecorded_;  ///< the coordinator's exit code, where its disk took no status
   std::optional<steady_clock::time_point> forced_at_;
-  std::optional<steady_clock::time_point> status_since_;
-  milliseconds after_status_ = kAfterStatus;
+  std::optional<Verdict> verdict_;  ///< the supervisor's own
+  std::optional<JobEnd> end_;
+  steady_clock::time_point next_look_{};
 };
 
 }  // namespace

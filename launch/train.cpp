@@ -2,17 +2,25 @@
 #include "launch/train.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "job/choices.hpp"
 #include "job/errors.hpp"
 #include "job/parse.hpp"
+#include "job/tether.hpp"
+#include "job/tether_connection.hpp"
+#include "launch/host_check.hpp"
 
 namespace gangway::launch {
 namespace {
+
+// Ample for a supervisor that is there, also over a network that swallows some addresses.
+constexpr std::chrono::seconds kTetherPatience{30};
 
 int number(const std::string& name, const std::string& text) {
   int value = -1;
@@ -34,6 +42,8 @@ void hold_signals(int rank) {
       std::signal(signal, SIG_IGN);  // the coordinator answers, for all
     }
   }
+  sigaddset(&set,
+            SIGCONT);  // what mpirun sends first when it ends a job; it continues all the same
   if (rank == 0) {
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
   }
@@ -47,8 +57,34 @@ void choose_message_paths() {
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
 }
 
-/// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for, where
-/// it can read it.
+/// Open MPI's number of this job; 0: another launcher's.
+std::uint32_t job_number(const Environment& environment) {
+  std::uint32_t number = 0;
+  if (const auto text = find_variable(environment, "PMIX_NAMESPACE")) {
+    std::from_chars(text->data(), text->data() + text->size(), number);
+  }
+  return number;
+}
+
+/// From here on the supervisor, where there is one, sees the end of this process at once.
+InheritedTether tie(const Environment& environment, int rank) {
+  InheritedTether tether{.socket = -1, .launcher = ::getppid()};
+  const auto text = find_variable(environment, kTetherVariable);
+  const auto address = text ? parse_tether(*text) : std::nullopt;
+  if (address) {
+    ::unsetenv(kTetherVariable);
+    tether.socket =
+        connect_tether(
+            *address,
+            {.rank = rank, .pid = ::getpid(), .job = job_number(environment), .host = host_name()},
+            kTetherPatience)
+            .release();
+  }
+  return tether;
+}
+
+/// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for,
+/// where it can read it.
 bool wants_gpu(const Environment& environment, const WorkerOptions& worker) {
   if (!worker.device.empty()) {
     return worker.device == name_of(DeviceKind::kCuda);
@@ -89,19 +125,23 @@ void train(const Environment& environment, const std::vector<std::string>& argum
            const WorkerOptions& worker) {
   const int rank = launched_rank(environment);
   hold_signals(rank);
+  const std::string tether = tether_argument(tie(environment, rank));
   choose_message_paths();
   if (rank == 0) {
-    become("gangway-coordinator", arguments);
+    std::vector<std::string> words = arguments;
+    words.push_back(tether);
+    become("gangway-coordinator", words);
   }
-  // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is silence.
+  // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is
+  // silence.
   ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
   if (wants_gpu(environment, worker)) {
     // Without it cuBLAS may add in another order from run to run (its documentation, "Results
     // reproducibility"), and LibTorch refuses to be deterministic.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
-    become("gangway-worker-cuda", {});
+    become("gangway-worker-cuda", {tether});
   }
-  become("gangway-worker", {});
+  become("gangway-worker", {tether});
 }
 
 }  // namespace gangway::launch

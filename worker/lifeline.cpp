@@ -135,10 +135,16 @@ bool Lifeline::listen() {
   return false;
 }
 
+bool Lifeline::is_silent(std::chrono::steady_clock::time_point heard) const {
+  const std::chrono::milliseconds limit(silence_);
+  return limit.count() > 0 && std::chrono::steady_clock::now() - heard >= limit;
+}
+
 void Lifeline::watch(const std::stop_token& stop) {
   std::array<pollfd, 2> waiting{pollfd{.fd = socket_.get(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
   auto next = std::chrono::steady_clock::now();
+  auto heard = next;
   while (!stop.stop_requested()) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= next) {
@@ -148,7 +154,16 @@ void Lifeline::watch(const std::stop_token& stop) {
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now);
     (void)::poll(waiting.data(), waiting.size(), static_cast<int>(left.count()) + 1);
-    if (waiting[0].revents != 0 && !listen()) {
+    if (waiting[0].revents != 0) {
+      if (!listen()) {
+        closed_.set_value();
+        return;
+      }
+      heard = std::chrono::steady_clock::now();
+    } else if (is_silent(heard)) {
+      on_abandoned_(fmt::format("the coordinator has been silent for {} ms: its process is stopped, "
+                                "or its host cut off",
+                                silence_.load()));
       closed_.set_value();
       return;
     }

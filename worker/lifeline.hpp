@@ -33,6 +33,9 @@ class Lifeline {
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
+  /// From now on a coordinator that is silent for `limit` counts as gone: it is stopped, or its host
+  /// cut off. Until then it may be reading checkpoints.
+  void expect_heartbeats(std::chrono::milliseconds limit) { silence_ = limit.count(); }
   /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed
   /// connection is the expected end, and `on_abandoned` is not called for it.
   void expect_close() { close_expected_ = true; }
@@ -44,11 +47,13 @@ class Lifeline {
   void watch(const std::stop_token& stop);
   /// @return false when the connection is over.
   bool listen();
+  [[nodiscard]] bool is_silent(std::chrono::steady_clock::time_point heard) const;
 
   OnAbandoned on_abandoned_;
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;
+  std::atomic<std::chrono::milliseconds::rep> silence_ = 0;  ///< 0: whatever it is
   std::promise<void> closed_;
   std::future<void> is_closed_ = closed_.get_future();
   LastWord last_word_;   ///< says on `socket_` which signal ends the process

@@ -3,9 +3,9 @@
 #include "job/errors.hpp"
 #include "worker/worker_program.hpp"
 
-int main() {
+int main(int argc, char** argv) {
   using namespace gangway::worker;
-  return worker_program("gangway-worker", "cpu",
+  return worker_program({argv, argv + argc}, "cpu",
                         [](const gangway::JobSpec& job, const Neighbours&, int) {
                           if (job.numerics.device != gangway::DeviceKind::kCpu) {
                             throw gangway::EnvironmentError(

@@ -18,8 +18,10 @@
 #include "comm/mpi_transport.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/message_segments.hpp"
 #include "job/parse.hpp"
 #include "job/shared_segment.hpp"
+#include "job/tether.hpp"
 #include "report/log_file.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
@@ -38,6 +40,13 @@ std::string host_name() {
 
 /// The others may have to wait for their disks; the coordinator has deadlines for them.
 constexpr std::chrono::hours kOthersDeadline{24};
+
+/// Everybody else has a deadline of kStartDeadline, and says why.
+constexpr std::chrono::milliseconds kMeetingDeadline = kStartDeadline + std::chrono::seconds(5);
+/// How long a worker that was told to leave may still copy its snapshots to the disk.
+constexpr std::chrono::seconds kLastWords{10};
+/// The supervisor, where there is one, is to find a coordinator that hangs before the workers do.
+constexpr std::chrono::seconds kAfterSupervisor{5};
 
 /// What a step frees the next one needs again. Given back to the kernel, as malloc does with blocks
 /// of more than 32 MiB, it comes back zeroed page by page: a tenth to a fifth of the time of a
@@ -116,6 +125,7 @@ void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
   at::set_num_threads(threads);
   lane.wait(lane.submit([threads] { at::set_num_threads(threads); }));
   (void)reap_segments();  // of workers that were killed before all had mapped their memory
+  (void)reap_message_segments();
   (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
   Neighbours& neighbours = place.neighbours.emplace(
       find_neighbours(*place.job, welcome.lifeline.token, welcome.run_directory, transport, lane));
@@ -134,8 +144,13 @@ void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
   link.ready(ready);
 }
 
+std::chrono::milliseconds silence_limit(const JobSpec& job) {
+  const std::chrono::duration<double> timeout(job.layout.timeout_seconds);
+  return std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAfterSupervisor;
+}
+
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
-               MpiControlChannel& channel, const Computing& computing) {
+               MpiControlChannel& channel, Tether& tether, const Computing& computing) {
   const HelloInfo hello{
       .rank = session.rank(), .host = host_name(), .pid = getpid(), .device = computing.device};
   const WelcomeInfo welcome = link.join(hello, kStartDeadline);
@@ -149,12 +164,14 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
                       rescue.carry_out();
                       leave(ExitCode::kWorkerLost);
                     });
+  tether.settle();
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   Workplace place;
   Finished finished;
   try {
     set_up(place, welcome, link, transport, lane, computing, *log);
     rescue.begin(&*place.training);
+    lifeline.expect_heartbeats(silence_limit(*place.job));
     place.training->run();
     rescue.begin(nullptr);
     finished = {welcome.run_directory, place.training->snapshots()};
@@ -182,9 +199,12 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   return finished;
 }
 
-int run(const Computing& computing) {
+int run(const InheritedTether& inherited, const Computing& computing) {
   keep_freed_memory();
+  Tether tether(
+      {.inherited = inherited, .meeting = kMeetingDeadline, .last_words = kLastWords});
   comm::MpiSession session;
+  tether.met();
   ExitCode code = ExitCode::kDone;
   std::optional<Finished> finished;
   MpiControlChannel channel(session);
@@ -193,7 +213,7 @@ int run(const Computing& computing) {
     channel.on_send([&lane] { lane.wake(); });
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
     try {
-      finished = train(*link, session, lane, channel, computing);
+      finished = train(*link, session, lane, channel, tether, computing);
     } catch (const StoppedByCoordinator& stopped) {
       code = stopped.code();  // refused before it began: all leave in order
     } catch (const Error& error) {
@@ -212,11 +232,11 @@ int run(const Computing& computing) {
 
 }  // namespace
 
-int worker_program(const char* name, const char* device, const DeviceMaker& make) {
+int worker_program(std::span<char* const> arguments, const char* device, const DeviceMaker& make) {
   try {
-    return run({device, make});
+    return run(inherited_tether({arguments.begin(), arguments.end()}), {device, make});
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", name, error.what());
+    fmt::print(stderr, "gangway-worker: {}\n", error.what());
     return static_cast<int>(ExitCode::kEnvironment);
   }
 }

@@ -3,14 +3,17 @@
 // mpirun or srun.
 #pragma once
 
+#include <span>
+
 #include "worker/compute_device.hpp"
 
 namespace gangway::worker {
 
 /// The body of a worker's main().
-/// @param name    of the program, for messages
-/// @param device  what it says to the coordinator: "cpu", "cuda"
-/// @param make    called once, when the job and the neighbours are known
-[[nodiscard]] int worker_program(const char* name, const char* device, const DeviceMaker& make);
+/// @param arguments  the program's, its name first: what ties it to `gangway run`
+/// @param device     what it says to the coordinator: "cpu", "cuda"
+/// @param make       called once, when the job and the neighbours are known
+[[nodiscard]] int worker_program(std::span<char* const> arguments, const char* device,
+                                 const DeviceMaker& make);
 
 }  // namespace gangway::worker

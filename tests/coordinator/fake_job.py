@@ -36,7 +36,7 @@ class Job(unittest.TestCase):
         for name in ("gangway", "gangway-coordinator"):
             shutil.copy(PROGRAMS / name, programs / name)
         worker = programs / "gangway-worker"
-        worker.write_text(f"#!/bin/sh\nexec '{FAKE_WORKER}' $FAKE_WORKER_OPTIONS\n")
+        worker.write_text(f"#!/bin/sh\nexec '{FAKE_WORKER}' \"$@\" $FAKE_WORKER_OPTIONS\n")
         worker.chmod(0o755)
         self.gangway = str(programs / "gangway")
 

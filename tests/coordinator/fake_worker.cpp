@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A worker that speaks the whole protocol and trains nothing: for tests of the coordinator under
 // mpirun. Options: --step-ms N, --never-ready, --diverge-at STEP, --hang-at STEP, --fail-saves,
-// --stop-at STEP, each for all ranks, or for one with --only RANK.
+// --stop-at STEP, each for all ranks, or for one with --only RANK; --meeting-ms and --silence-ms set
+// the deadlines of MPI_Init and of the coordinator's heartbeats.
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include "comm/mpi_session.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/tether.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
 
@@ -110,7 +112,11 @@ struct Behaviour {
   std::int64_t diverge_at = -1;
   std::int64_t hang_at = -1;
   std::int64_t stop_at = -1;
+  int meeting_ms = 120'000;
+  int silence_ms = 65'000;
 
+  [[nodiscard]] milliseconds meeting() const { return milliseconds(meeting_ms); }
+  [[nodiscard]] milliseconds silence() const { return milliseconds(silence_ms); }
   [[nodiscard]] bool concerns(int rank) const { return only == 0 || only == rank; }
 };
 
@@ -183,8 +189,10 @@ bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& b
   }
 }
 
-int work(const Behaviour& behaviour) {
+int work(const Behaviour& behaviour, const InheritedTether& inherited) {
+  Tether tether({.inherited = inherited, .meeting = behaviour.meeting()});
   comm::MpiSession mpi;
+  tether.met();
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
     std::signal(signal, SIG_IGN);  // the coordinator answers signals, for all
   }
@@ -198,10 +206,12 @@ int work(const Behaviour& behaviour) {
         link->join({.rank = mpi.rank(), .host = host, .pid = ::getpid(), .device = "cpu"}, kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
                                           [](const std::string&) { ::_exit(3); });
+    tether.settle();
     if (behaviour.never_ready && behaviour.concerns(mpi.rank())) {
       nap(kLimit);
     }
     (void)link->ask_begin({}, kLimit);
+    lifeline->expect_heartbeats(behaviour.silence());
     link->ready({.plan_hash = 7,
                  .plan_summary = "1 bucket",
                  .generator_parameters = 10,
@@ -233,10 +243,13 @@ int main(int argc, char** argv) {
   app.add_option("--diverge-at", behaviour.diverge_at);
   app.add_option("--hang-at", behaviour.hang_at);
   app.add_option("--stop-at", behaviour.stop_at);
+  app.add_option("--meeting-ms", behaviour.meeting_ms);
+  app.add_option("--silence-ms", behaviour.silence_ms);
+  app.add_option("--tether");
   CLI11_PARSE(app, argc, argv);
   int code = 1;
   try {
-    code = gangway::worker::work(behaviour);
+    code = gangway::worker::work(behaviour, gangway::inherited_tether({argv, argv + argc}));
   } catch (const std::exception& error) {
     std::cerr << "fake_worker: " << error.what() << std::endl;
   }

@@ -22,10 +22,10 @@ void pretend_hosts_where_devices_are_shared(const Neighbours& neighbours, int wo
 }  // namespace
 }  // namespace gangway::worker
 
-int main() {
+int main(int argc, char** argv) {
   using namespace gangway::worker;
   return worker_program(
-      "gangway-worker-cuda", "cuda",
+      {argv, argv + argc}, "cuda",
       [](const gangway::JobSpec& job, const Neighbours& neighbours, int worker) {
         pretend_hosts_where_devices_are_shared(neighbours, worker);
         return make_cuda_device(job, neighbours);

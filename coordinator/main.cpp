@@ -67,28 +67,13 @@ std::string environment(const char* name) {
 sigset_t signals_of_interest() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGCONT}) {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
     sigaddset(&set, signal);
   }
   return set;
 }
 
 void save_and_leave() { ::kill(::getpid(), SIGTERM); }
-
-/// mpirun was told to end (SIGTERM). It sends SIGCONT at once, and only 10 s later SIGTERM: this is
-/// the time to save. Anybody else's SIGCONT means what it always means.
-extern "C" void on_continue(int /*signal*/, siginfo_t* info, void* /*context*/) {
-  if (info->si_code == SI_USER && info->si_pid == ::getppid()) {
-    save_and_leave();
-  }
-}
-
-void heed_mpirun() {
-  struct sigaction action = {};
-  action.sa_sigaction = on_continue;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  (void)::sigaction(SIGCONT, &action, nullptr);
-}
 
 void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
 
@@ -266,7 +251,6 @@ int coordinate(const Options& options) {
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2,
                                   SIGTERM);  // before MPI: a signal then waits for the loop
   signals.add(SIGINT);
-  heed_mpirun();
   unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
   Tether tether({.inherited = options.tether,
                  .meeting = options.start_deadline() + kAfterStartWatch,

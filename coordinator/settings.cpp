@@ -57,6 +57,8 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.save_alarm = std::chrono::milliseconds(
       static_cast<std::int64_t>(std::ceil(spec.layout.timeout_seconds * 1000.0)));
   settings.save_floor = kTimeoutsToWrite * settings.save_alarm;
+  settings.limits.heartbeat =
+      std::clamp(settings.save_alarm, kLeastHeartbeatDeadline, kHeartbeatDeadline);
   settings.save_interval = std::chrono::milliseconds(
       static_cast<std::int64_t>(std::ceil(spec.checkpoint.every_seconds * 1000.0)));
   return settings;

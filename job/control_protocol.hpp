@@ -27,8 +27,10 @@ inline constexpr char kHeartbeat = '.';
 inline constexpr char kEndOfSignals = ' ';
 inline constexpr char kAbandon = '!';
 inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
-/// A worker silent for so long is hung: ten missed heartbeats.
+/// A worker silent for so long is hung: twenty missed heartbeats.
 inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};
+/// With a shorter layout.timeout_seconds that counts, but no less: a busy machine is no silence.
+inline constexpr std::chrono::milliseconds kLeastHeartbeatDeadline{3'000};
 /// From mpirun's start to the last worker's Ready.
 inline constexpr std::chrono::seconds kStartDeadline{120};
 

@@ -31,6 +31,29 @@ constexpr std::string_view kArgument = "--tether=";
 // The launcher's end is seen so late: nobody tells of it.
 constexpr milliseconds kLook{200};
 
+// A signal handler gets nothing passed.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<bool> g_launcher_ends = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait");
+
+extern "C" void on_continue(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (info->si_code == SI_USER && info->si_pid == ::getppid()) {
+    g_launcher_ends = true;
+  }
+}
+
+/// `gangway train` keeps the signal back until here.
+void heed_launcher() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_continue;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  (void)::sigaction(SIGCONT, &action, nullptr);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCONT);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
 /// A launcher's daemon that was stopped would outlive the job: awake, it sees that all is over.
 [[noreturn]] void leave() {
   ::kill(::getppid(), SIGCONT);
@@ -64,6 +87,7 @@ Tether::Tether(TetherSettings settings)
   if (socket_) {
     ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // not for children of this process
   }
+  heed_launcher();
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
@@ -128,7 +152,7 @@ void Tether::look(TimePoint now) {
   if (socket_) {
     listen(now);
   }
-  if (::getppid() != settings_.inherited.launcher) {
+  if (g_launcher_ends || ::getppid() != settings_.inherited.launcher) {
     orphan(now);
   }
   if (!met_ && now >= meeting_ends_) {

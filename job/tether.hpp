@@ -3,7 +3,11 @@
 // thread that ends this process when nobody else would. It sees the end of its supervisor, of its
 // launcher (mpirun or its daemon on this host), and of the time in which all ranks must have met;
 // MPI_Init waits for a dead rank for ever. Made by the mains of coordinator and workers before
-// MPI_Init; under a bare mpirun there is no supervisor, and the rest holds.
+// MPI_Init, one a process; under a bare mpirun there is no supervisor, and the rest holds.
+//
+// A launcher that is told to end (SIGTERM) sends its ranks SIGCONT at once, and sleeps before it
+// sends more. So a SIGCONT from the launcher means its end; anybody else's means what it always
+// does.
 #pragma once
 
 #include <atomic>

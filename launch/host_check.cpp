@@ -4,15 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <random>
+#include <sstream>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
+#include "job/shared_segment.hpp"
 #include "launch/command_output.hpp"
 #include "launch/environment.hpp"
 
@@ -24,7 +31,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMarker = ".host-check";
 constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complaints so
 constexpr std::size_t kMaxMarkerBytes = 256;
-constexpr int kLimitSeconds = 60;  // a host behind a firewall never answers
+constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
+constexpr int kLimitSeconds = 60;                       // a host behind a firewall never answers
+constexpr int kKillSeconds = 3;                         // after that
 // A network file system may show a new file so much later.
 constexpr std::chrono::seconds kMarkerPatience{5};
 constexpr std::chrono::milliseconds kMarkerRetry{100};
@@ -53,6 +62,40 @@ class Marker {
   std::string content_;
 };
 
+/// What the ranks of the check have said of their hosts.
+std::vector<CheckedHost> checked_hosts(const std::string& text) {
+  std::vector<CheckedHost> hosts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first;
+    CheckedHost host;
+    if (words >> first >> host.daemon >> host.memory >> host.name && first == kHostLine) {
+      hosts.push_back(std::move(host));
+    }
+  }
+  return hosts;
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+CheckedHost this_host() {
+  std::error_code ignored;
+  struct stat memory {};
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  const bool has_memory = ::stat(kSharedMemoryFolder, &memory) == 0;
+  return {
+      .daemon = fmt::format("{}/{}/{}", boot,
+                            fs::read_symlink("/proc/self/ns/pid", ignored).string(), ::getppid()),
+      .memory = has_memory ? fmt::format("{}/{}", boot, memory.st_dev) : std::string("none"),
+      .name = host_name()};
+}
+
 /// The complaint of the first host that had one; empty: none got so far.
 std::string first_complaint(const std::string& text) {
   const std::size_t begin = text.find(kOwnLine);
@@ -74,8 +117,13 @@ std::string host_name() {
 void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
   const Marker marker(run);
   const std::string line = shell_line(check_command(job, marker.arguments()));
-  const CommandOutput output = output_of(fmt::format("timeout {} {}", kLimitSeconds, line));
+  // Nothing of it outlives this process, whatever ends it.
+  const CommandOutput output = output_of(fmt::format(
+      "exec setpriv --pdeathsig TERM timeout -k {} {} {}", kKillSeconds, kLimitSeconds, line));
   if (output.code == 0) {
+    if (const auto twins = find_twins(checked_hosts(output.text))) {
+      throw EnvironmentError(*twins);
+    }
     return;
   }
   if (const std::string complaint = first_complaint(output.text); !complaint.empty()) {
@@ -86,6 +134,29 @@ void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
       "mpirun does not start ranks on all hosts of {}: each needs Open MPI, ssh without a password "
       "and {}, and none a firewall between them",
       job.hostfile.string(), job.program.string()));
+}
+
+std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {
+  for (auto one = hosts.begin(); one != hosts.end(); ++one) {
+    for (auto other = std::next(one); other != hosts.end(); ++other) {
+      if (one->daemon == other->daemon) {
+        continue;  // two ranks of one host
+      }
+      if (one->name == other->name) {
+        return fmt::format(
+            "two hosts of the hostfile are both called {}: give each a name of its own (hostname), "
+            "or, if they are one, name it once; Open MPI would take them for one host and crash",
+            one->name);
+      }
+      if (one->memory == other->memory && one->memory != "none") {
+        return fmt::format(
+            "hosts {} and {} share one {}: name the host once in the hostfile, or give each "
+            "container a /dev/shm of its own; Open MPI would mix up their messages",
+            one->name, other->name, kSharedMemoryFolder);
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 void check_host(const fs::path& marker, const std::string& content) {
@@ -107,6 +178,9 @@ void check_host(const fs::path& marker, const std::string& content) {
     }
     std::this_thread::sleep_for(kMarkerRetry);
   }
+  const CheckedHost self = this_host();
+  std::cout << fmt::format("{} {} {} {}", kHostLine, self.daemon, self.memory, self.name)
+            << std::endl;
 }
 
 }  // namespace gangway::launch

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/mpirun_command.hpp"
 
@@ -13,6 +15,17 @@ namespace gangway::launch {
 
 /// This host's, as its processes call it.
 [[nodiscard]] std::string host_name();
+
+/// A host as a rank on it sees it.
+struct CheckedHost {
+  std::string daemon;  ///< of Open MPI: one an entry of the hostfile
+  std::string memory;  ///< the shared memory of the host: kernel and device; "none"
+  std::string name;
+};
+
+/// Two entries of a hostfile that are one host to Open MPI, or share its memory: its transport
+/// within a host then crashes. Says which, and the remedy.
+[[nodiscard]] std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts);
 
 /// Starts `gangway check-host` as mpirun would start the job's ranks, and waits for them: some 0.3
 /// s.

@@ -53,6 +53,7 @@ void reap_all() {
 JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, TimePoint now)
     : tethers_(tethers), mpirun_(mpirun), since_(now), patience_(patience_with_mpirun(tethers)) {
   tethers_.order_end();
+  ::kill(mpirun_, SIGCONT);  // stopped it could not follow its ranks
 }
 
 void JobEnd::push(TimePoint now) {
@@ -78,7 +79,6 @@ void JobEnd::kill_local_ranks() {
 
 void JobEnd::ask_mpirun() {
   is_asked_ = true;
-  ::kill(mpirun_, SIGCONT);
   ::kill(mpirun_, SIGTERM);
 }
 

@@ -59,7 +59,7 @@ class JobWatch {
   void heard(int rank, TimePoint now);
   void settled(int rank);
   void gone(int rank, TimePoint now);
-  /// The coordinator waits for a disk, which is no silence of its own, for a while.
+  /// The coordinator waits for a disk, or for mpirun that does: no silence of its own, for a while.
   void waits_for_disk(TimePoint now);
   /// The job has recorded its end.
   void ended(int exit_code, TimePoint now);

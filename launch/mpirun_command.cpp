@@ -9,10 +9,10 @@
 namespace gangway::launch {
 namespace {
 
-// For whoever sends mpirun SIGTERM: it passes the signal on after so long, and kills after as long
-// again. Its own is one second, too short to save a checkpoint. (Measured with Open MPI 4.1.4.
-// SIGUSR1 is passed on at once.)
-constexpr int kSecondsFromTermToKill = 10;
+// For whoever sends mpirun SIGTERM: it sends SIGCONT at once, at which the job saves and leaves
+// (job/tether.hpp), SIGTERM after so long, and kills after as long again. It sleeps meanwhile, even
+// when all ranks have left. (Measured with Open MPI 4.1.4. SIGUSR1 is passed on at once.)
+constexpr int kSecondsFromTermToKill = 2;
 
 bool is_plain(char character) {
   constexpr std::string_view kHarmless = "%+,-./:=@_";

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "checkpoint/snapshot_files.hpp"
 #include "job/atomic_file.hpp"
 #include "job/choices.hpp"
+#include "job/control_protocol.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -37,8 +40,6 @@ namespace fs = std::filesystem;
 // A run that was killed a moment ago holds its lock until its last process is gone, about a second.
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
-// A machine that is busy with something else is no silence.
-constexpr std::chrono::milliseconds kLeastSilence{3'000};
 
 /// Beside the coordinator's, which may be on the same host.
 std::uint16_t tether_port(std::uint16_t lifeline_port) {
@@ -176,6 +177,23 @@ fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
   return path;
 }
 
+/// There is nothing to save, and nothing to end but this process: what it has started ends with it.
+extern "C" void leave_before_the_start(int /*signal*/) {
+  constexpr std::string_view kLine =
+      "gangway: stopped on request before the job had begun: the same command goes on\n";
+  (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
+  ::_exit(static_cast<int>(ExitCode::kPreempted));
+}
+extern "C" void go_on(int /*signal*/) {}
+
+/// Until `supervise` takes the signals over. Handlers, which no child inherits.
+void heed_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+    (void)std::signal(signal, leave_before_the_start);
+  }
+  (void)std::signal(SIGUSR2, go_on);  // saves and goes on, once there is something
+}
+
 }  // namespace
 
 int default_workers(const JobSpec& spec, int slots) {
@@ -223,6 +241,7 @@ int run_job(const RunOptions& options, const Environment& environment,
     std::cout << describe_dry_run(job.spec, workers) << std::flush;
     return static_cast<int>(ExitCode::kDone);
   }
+  heed_signals();
   require_programs(job.spec.numerics.device);
   if (!goes_on(options, job.name)) {
     require_initial_weights(job.spec);  // later the checkpoints count
@@ -249,7 +268,8 @@ int run_job(const RunOptions& options, const Environment& environment,
       .command = mpirun_command(request),
       .run_directory = run,
       .ranks = workers + 1,
-      .silence = std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastSilence),
+      .silence =
+          std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
       .reach = request.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
       .tether_port = tether_port(options.lifeline_port),
       .resume_command = [run, lines, before = newest_step(run)] {

@@ -231,8 +231,9 @@ class Supervisor {
   void look_around(steady_clock::time_point now) {
     look_for_end(now);
     watch_.stopped(find_stopped(), now);
-    if (const auto coordinator = local_coordinator();
-        coordinator && process_state(*coordinator) == 'D') {
+    // What the coordinator says goes through mpirun, which may wait for the disk below it.
+    const auto coordinator = local_coordinator();
+    if (process_state(child_) == 'D' || (coordinator && process_state(*coordinator) == 'D')) {
       watch_.waits_for_disk(now);
     }
   }

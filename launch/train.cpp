@@ -36,17 +36,15 @@ int number(const std::string& name, const std::string& text) {
 void hold_signals(int rank) {
   sigset_t set;
   sigemptyset(&set);
+  sigaddset(&set, SIGCONT);  // for the tether; a stopped process continues all the same
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
-    sigaddset(&set, signal);
     if (rank > 0) {
       std::signal(signal, SIG_IGN);  // the coordinator answers, for all
+    } else {
+      sigaddset(&set, signal);
     }
   }
-  sigaddset(&set,
-            SIGCONT);  // what mpirun sends first when it ends a job; it continues all the same
-  if (rank == 0) {
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  }
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
 /// How Open MPI is to carry messages, unless the user says otherwise. Set in every rank, so that a

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
@@ -44,10 +45,17 @@ class NcclSession::State {
   void note_end();
   [[nodiscard]] std::string who() const;
 
-  /// Takes `calls`, or gives up after `patience`. By the wall clock: the thread sanitizer of GCC 12
-  /// does not see a lock with a steady deadline.
-  [[nodiscard]] std::unique_lock<std::timed_mutex> lock_calls(std::chrono::milliseconds patience) {
-    return {calls, std::chrono::system_clock::now() + patience};
+  /// Takes `calls`, or gives up after `patience`. By trying: the thread sanitizer of GCC 12 does
+  /// not see a lock with a steady deadline, and a wall clock may be set meanwhile.
+  [[nodiscard]] std::unique_lock<std::mutex> lock_calls(std::chrono::milliseconds patience) {
+    constexpr std::chrono::microseconds kPause{200};
+    const auto end = std::chrono::steady_clock::now() + patience;
+    std::unique_lock<std::mutex> lock(calls, std::try_to_lock);
+    while (!lock && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kPause);
+      (void)lock.try_lock();
+    }
+    return lock;
   }
 
   /// Bodies of the two threads.
@@ -62,7 +70,7 @@ class NcclSession::State {
 
   const Setup setup;
   CudaStream stream;
-  std::timed_mutex calls;  // guards the handle and every call on it
+  std::mutex calls;  // guards the handle and every call on it
   NcclComm communicator;
   std::atomic<bool> failed = false;
 

@@ -16,7 +16,7 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
                                      .train_arguments = {"job.yaml", "a=b"}});
   EXPECT_EQ(shell_line(words),
             "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca pml ob1 "
-            "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 10 -x OMP_NUM_THREADS=3 -x "
+            "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 -x OMP_NUM_THREADS=3 -x "
             "NCCL_DEBUG "
             "/opt/bin/gangway train job.yaml a=b");
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "launch/tether_server.hpp"
+
+#include <future>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "job/errors.hpp"
+#include "job/tether_connection.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kLimit{20'000};
+
+/// A server of two ranks that is served until something has come about.
+class TetherServerTest : public ::testing::Test {
+ protected:
+  void serve_until(const std::function<bool()>& condition) {
+    const auto end = steady_clock::now() + kLimit;
+    while (!condition() && steady_clock::now() < end) {
+      pollfd waiting{.fd = server_.descriptor(), .events = POLLIN, .revents = 0};
+      (void)::poll(&waiting, 1, 10);
+      serve(steady_clock::now());
+    }
+    EXPECT_TRUE(condition());
+  }
+  void serve(steady_clock::time_point now) {
+    server_.serve({.greeted = [this](const TetheredRank& rank) { greeted_[rank.said.rank] = rank; },
+                   .heard = [this](int rank) { ++heard_[rank]; },
+                   .settled = [this](int rank) { settled_.insert(rank); },
+                   .gone = [this](int rank) { gone_.insert(rank); }},
+                  now);
+  }
+  FileDescriptor connect(int rank) {
+    auto socket = std::async(std::launch::async, [this, rank] {
+      return connect_tether(server_.address(), {.rank = rank, .pid = ::getpid(), .host = "here"},
+                            kLimit);
+    });
+    serve_until([this, rank] { return greeted_.contains(rank); });
+    return socket.get();
+  }
+
+  TetherServer server_{TetherReach::kThisHost, 0, 2};
+  std::map<int, TetheredRank> greeted_;
+  std::map<int, int> heard_;
+  std::set<int> settled_;
+  std::set<int> gone_;
+};
+
+TEST_F(TetherServerTest, HearsOfARankFromItsGreetingToItsEnd) {
+  FileDescriptor rank = connect(1);
+  EXPECT_EQ(greeted_[1].said.host, "here");
+  EXPECT_TRUE(greeted_[1].is_local);
+  ASSERT_EQ(::send(rank.get(), ".s", 2, MSG_NOSIGNAL), 2);
+  serve_until([this] { return heard_[1] > 0 && settled_.contains(1); });
+  rank.reset();
+  serve_until([this] { return gone_.contains(1); });
+  EXPECT_TRUE(server_.present().empty());
+}
+
+TEST_F(TetherServerTest, TellsRanksToLeave) {
+  const FileDescriptor rank = connect(0);
+  server_.order_end();
+  pollfd waiting{.fd = rank.get(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&waiting, 1, static_cast<int>(kLimit.count())), 1);
+  char byte = 0;
+  EXPECT_EQ(::recv(rank.get(), &byte, 1, 0), 1);
+  EXPECT_EQ(byte, kTetherEnd);
+}
+
+TEST_F(TetherServerTest, DropsWhoeverDoesNotKnowTheToken) {
+  TetherAddress address = server_.address();
+  address.token = "guessed";
+  auto refused = std::async(std::launch::async, [&address] {
+    EXPECT_THROW((void)connect_tether(address, {.rank = 0, .pid = 1, .host = "elsewhere"}, kLimit),
+                 EnvironmentError);
+  });
+  serve_until(
+      [&refused] { return refused.wait_for(milliseconds(0)) == std::future_status::ready; });
+  EXPECT_TRUE(greeted_.empty());
+}
+
+TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
+  const FileDescriptor first = connect(1);
+  auto second = std::async(std::launch::async, [this] {
+    EXPECT_THROW(
+        (void)connect_tether(server_.address(), {.rank = 1, .pid = 1, .host = "here"}, kLimit),
+        EnvironmentError);
+  });
+  serve_until([&second] { return second.wait_for(milliseconds(0)) == std::future_status::ready; });
+  EXPECT_EQ(server_.present().size(), 1U);
+  EXPECT_TRUE(gone_.empty());
+}
+
+TEST_F(TetherServerTest, ListensNoLongerThanItMust) {
+  const FileDescriptor first = connect(0);
+  const FileDescriptor second = connect(1);
+  EXPECT_THROW(
+      (void)connect_tether(server_.address(), {.rank = 1, .pid = 1, .host = "here"}, kLimit),
+      EnvironmentError);
+}
+
+}  // namespace
+}  // namespace gangway::launch

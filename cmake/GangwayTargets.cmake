@@ -51,7 +51,7 @@ function(gangway_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${arg_LABEL}.${name} COMMAND ${name})
   set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
-    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    FIXTURES_REQUIRED shared_memory WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endfunction()
 
 # gangway_script_test(name LABEL faults COMMAND … [TIMEOUT seconds])
@@ -62,5 +62,5 @@ function(gangway_script_test name)
   endif()
   add_test(NAME ${arg_LABEL}.${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT "GANGWAY_BIN=${CMAKE_BINARY_DIR}/bin" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    FIXTURES_REQUIRED shared_memory ENVIRONMENT "GANGWAY_BIN=${CMAKE_BINARY_DIR}/bin" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endfunction()

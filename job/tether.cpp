@@ -42,12 +42,15 @@ extern "C" void on_continue(int /*signal*/, siginfo_t* info, void* /*context*/) 
   }
 }
 
-/// `gangway train` keeps the signal back until here.
 void heed_launcher() {
   struct sigaction action = {};
   action.sa_sigaction = on_continue;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   (void)::sigaction(SIGCONT, &action, nullptr);
+}
+
+/// `gangway train` keeps the signal back until here.
+void let_continue() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCONT);
@@ -87,7 +90,10 @@ Tether::Tether(TetherSettings settings)
   if (socket_) {
     ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // not for children of this process
   }
-  heed_launcher();
+  if (socket_) {  // started by mpirun; Slurm sends SIGCONT to go on after a pause
+    heed_launcher();
+  }
+  let_continue();
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 

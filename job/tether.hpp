@@ -5,7 +5,7 @@
 // MPI_Init waits for a dead rank for ever. Made by the mains of coordinator and workers before
 // MPI_Init, one a process; under a bare mpirun there is no supervisor, and the rest holds.
 //
-// A launcher that is told to end (SIGTERM) sends its ranks SIGCONT at once, and sleeps before it
+// An mpirun that is told to end (SIGTERM) sends its ranks SIGCONT at once, and sleeps before it
 // sends more. So a SIGCONT from the launcher means its end; anybody else's means what it always
 // does.
 #pragma once

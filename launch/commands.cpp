@@ -68,7 +68,8 @@ CLI::App* add_run(CLI::App& app, CommandLine& line) {
   add_resume(*run, line.run.resume);
   run->add_option("--hostfile", line.run.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
   run->add_option("--lifeline-port", line.run.lifeline_port,
-                  "TCP port on which workers keep in touch; default: any free one");
+                  "TCP port on which workers keep in touch, and the next one on which all ranks do "
+                  "with this command; default: any free ones");
   run->add_option("--trace", line.run.trace, kTraceHelp)->type_name("FIRST:END");
   run->add_option("--progress", line.run.progress,
                   "auto: a progress bar on a terminal only; lines; bar")

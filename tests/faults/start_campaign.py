@@ -107,6 +107,8 @@ class Attempt:
             target, _, name = arguments.only.partition(":")
             self.target, self.signal = target, signal.Signals[name]
         self.moment = self.random.uniform(0.0, MOMENTS)
+        # With several hosts `gangway run` asks them first; most moments are to be in the job itself.
+        self.counts_from_the_job = arguments.hosts == 2 and self.random.random() < 0.75
         self.mark = uuid.uuid4().hex
         self.problems = []
         self.how = ""
@@ -128,7 +130,11 @@ class Attempt:
         self.begun = time.monotonic()
         with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
             self.process = subprocess.Popen([str(gangway), "run", str(job), "-n", str(WORKERS), f"layout.timeout_seconds={TIMEOUT}", *words],
-                                            cwd=folder, stdout=out, stderr=err, env=environment(**{MARK: self.mark}))
+                                            cwd=folder, stdout=out, stderr=err, env=self.variables())
+
+    def variables(self):
+        """A cluster's hold what mpirun needs to reach its hosts."""
+        return (dict(os.environ) if self.arguments.hosts == 2 else environment()) | {MARK: self.mark}
 
     def make_programs(self, folder):
         programs = folder / "bin"
@@ -163,7 +169,12 @@ class Attempt:
 
     def strike(self):
         """At the moment, or as soon as there is somebody to hit. @return False: it never came to that."""
-        while time.monotonic() - self.begun < self.moment or (self.signal == signal.SIGSTOP and not self.has_begun()):
+        end = time.monotonic() + PATIENCE * self.arguments.slack
+        if self.counts_from_the_job or self.signal == signal.SIGSTOP:
+            while not self.has_begun() and self.process.poll() is None and time.monotonic() < end:
+                time.sleep(0.001)
+        zero = time.monotonic() if self.counts_from_the_job else self.begun
+        while time.monotonic() - zero < self.moment:
             time.sleep(0.001)
         end = time.monotonic() + PATIENCE * self.arguments.slack
         while self.process.poll() is None and time.monotonic() < end:
@@ -175,21 +186,22 @@ class Attempt:
                 except ProcessLookupError:
                     continue
                 self.struck = time.monotonic()
-                self.moment = self.struck - self.begun
+                self.moment = self.struck - zero
                 return True
             time.sleep(0.001)
         return False
 
     def may_go_on(self):
         """Whom a job can do without: workers leave SIGTERM to the coordinator; a launcher that sleeps, or a supervisor, hinders
-        no training."""
-        return (self.target, self.signal) in {("worker", signal.SIGTERM), ("orted", signal.SIGSTOP), ("supervisor", signal.SIGSTOP)}
+        no training; and a check that is over, no job."""
+        harmless = {("worker", signal.SIGTERM), ("orted", signal.SIGSTOP), ("supervisor", signal.SIGSTOP)}
+        return (self.target, self.signal) in harmless or (self.was_asked and self.target != "supervisor")
 
     def codes(self):
-        if self.target == "supervisor":
+        if self.target == "supervisor" and self.signal != signal.SIGSTOP:
             return {signal.SIGKILL: {-9}, signal.SIGTERM: {SAVED}}[self.signal]
-        if self.was_asked:
-            return {ENVIRONMENT}
+        if self.may_go_on():
+            return {WORKER_LOST, ENVIRONMENT}  # it mattered at that moment
         if self.signal == signal.SIGTERM and self.target in ("coordinator", "mpirun"):
             return {SAVED} if self.was_led else {SAVED, WORKER_LOST}
         return {WORKER_LOST}
@@ -206,7 +218,7 @@ class Attempt:
             time.sleep(TIMEOUT + 0.5)
             self.process.send_signal(signal.SIGCONT)
         code = self.wait(limit if self.may_go_on() else PATIENCE * self.arguments.slack)
-        expected = self.codes() if not (code is None and self.may_go_on()) and self.signal != signal.SIGSTOP or not self.may_go_on() else {SAVED, WORKER_LOST}
+        expected = self.codes()
         if code is None and self.may_go_on():
             self.how = "went on; "
             self.struck = time.monotonic()

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""That tests leave nothing in the memory that processes share: a list before the first of them, and a look after the last.
+
+    shared_memory.py before|after LIST
+
+Only what Gangway and Open MPI make there counts, and only what no living process holds or maps: other jobs may run beside.
+"""
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+FOLDER = Path("/dev/shm")
+OURS = ("gangway-", "gangway.", "vader_segment.")
+
+
+def present():
+    return {path.name for path in FOLDER.glob("*") if path.name.startswith(OURS) and path.lstat().st_uid == os.geteuid()}
+
+
+def is_claimed(path):
+    """Gangway's own files are locked by the processes that use them."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return True  # it is gone now
+
+
+def mapped():
+    found = set()
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            found |= {line.split()[4] for line in maps.read_text().splitlines() if "/dev/shm/" in line}
+        except OSError:
+            pass  # it has ended, or is another user's
+    return found
+
+
+def left_behind(before):
+    inodes = mapped()
+    return sorted(name for name in present() - before
+                  if (FOLDER / name).exists() and not is_claimed(FOLDER / name) and str((FOLDER / name).stat().st_ino) not in inodes)
+
+
+def main(when, record):
+    if when == "before":
+        Path(record).write_text("\n".join(sorted(present())))
+        return 0
+    left = left_behind(set(Path(record).read_text().split("\n")))
+    for name in left:
+        print(f"{FOLDER / name}: a test has left it")
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

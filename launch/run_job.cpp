@@ -20,11 +20,13 @@
 #include "job/fingerprint.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "job/shared_segment.hpp"
 #include "job/trace_steps.hpp"
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
 #include "launch/initial_weights.hpp"
 #include "launch/mpirun_command.hpp"
+#include "launch/snapshot_commands.hpp"
 #include "launch/supervise.hpp"
 
 namespace gangway::launch {
@@ -237,6 +239,9 @@ int run_job(const RunOptions& options, const Environment& environment,
     (void)checkpoint::remove_snapshots(
         checkpoint::snapshot_folders(run),
         checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
+  } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
+             !note.empty()) {
+    std::cout << note << std::endl;
   }
   return code;
 }

@@ -26,6 +26,7 @@
 #include "launch/hostfile.hpp"
 #include "launch/initial_weights.hpp"
 #include "launch/mpirun_command.hpp"
+#include "launch/network_check.hpp"
 #include "launch/snapshot_commands.hpp"
 #include "launch/supervise.hpp"
 
@@ -207,6 +208,7 @@ int run_job(const RunOptions& options, const Environment& environment,
     return static_cast<int>(ExitCode::kDone);
   }
   require_programs(job.spec.numerics.device);
+  require_network_interface();
   if (!goes_on(options, job.name)) {
     require_initial_weights(job.spec);  // later the checkpoints count
   }

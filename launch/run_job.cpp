@@ -25,8 +25,8 @@
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
 #include "launch/initial_weights.hpp"
+#include "launch/message_paths.hpp"
 #include "launch/mpirun_command.hpp"
-#include "launch/network_check.hpp"
 #include "launch/snapshot_commands.hpp"
 #include "launch/supervise.hpp"
 
@@ -160,6 +160,18 @@ fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
   return path;
 }
 
+/// Told where it is not as usual.
+HostMessages host_messages(int workers) {
+  const HostMessages chosen = choose_host_messages(workers + 1, kSharedMemoryFolder);
+  if (chosen == HostMessages::kTcp) {
+    std::cout << "note   " << kSharedMemoryFolder
+              << " is nearly full or small: messages within this host go over TCP; make it larger "
+                 "(docker run --shm-size, or mount -o remount,size=), or free some (gangway doctor)"
+              << std::endl;
+  }
+  return chosen;
+}
+
 }  // namespace
 
 int default_workers(const JobSpec& spec, int slots) {
@@ -221,6 +233,7 @@ int run_job(const RunOptions& options, const Environment& environment,
                               .threads = job.spec.numerics.threads,
                               .program = program_folder() / "gangway",
                               .hostfile = coordinator_hostfile(options, run),
+                              .host_messages = host_messages(workers),
                               .exported_variables = exported_variables(environment),
                               .train_arguments = train_arguments(options, run, lines,
                                                                  job.spec.numerics.device)};

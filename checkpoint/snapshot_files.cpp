@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/snapshot_runs.hpp"
 #include "checkpoint/snapshot_slot.hpp"
 #include "checkpoint/snapshot_slot_file.hpp"
 #include "checkpoint/strict_json.hpp"
@@ -27,23 +28,6 @@ using Warn = std::function<void(std::string)>;
 
 std::span<const std::byte> span_of(const MappedMemory& memory) {
   return {static_cast<const std::byte*>(memory.get().data), memory.get().bytes};
-}
-
-/// Files whose names are ours, of one run or (key empty) of all.
-std::vector<fs::path> slot_files(std::span<const fs::path> folders, const std::string& key) {
-  std::vector<fs::path> files;
-  for (const fs::path& folder : folders) {
-    std::error_code failure;
-    for (auto entry = fs::directory_iterator(folder, failure);
-         !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-      const auto found = key_in_slot_name(entry->path().filename().string());
-      if (found && (key.empty() || *found == key)) {
-        files.push_back(entry->path());
-      }
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 SnapshotEntry entry_of(const ParsedSlot& slot, const fs::path& file) {
@@ -148,8 +132,9 @@ bool is_done_with(const fs::path& run_directory) {
          has_ended_with(run_directory, {ExitCode::kDone});
 }
 
-/// Whether the file may go: it has no sound header, or its run is over.
-bool is_reapable(const fs::path& file) {
+/// Whether the file may go: it has no sound header, its run is over, or nobody has come back for
+/// it.
+bool is_reapable(const fs::path& file, fs::file_time_type now) {
   try {
     const MappedMemory memory = map_slot_file(file);
     const auto bytes = span_of(memory);
@@ -163,7 +148,8 @@ bool is_reapable(const fs::path& file) {
         return false;
       }
     }
-    return is_done_with(parse_slot(bytes, file.string()).run_directory);
+    const fs::path run = parse_slot(bytes, file.string()).run_directory;
+    return is_done_with(run) || now - last_sign_of_life(run, file) > kSnapshotsKept;
   } catch (const CheckpointError&) {
     return true;
   }
@@ -305,7 +291,7 @@ std::size_t copy_snapshots(const fs::path& shared_memory, const std::string& key
   return copied;
 }
 
-ReapedSnapshots reap_snapshots(const fs::path& folder) {
+ReapedSnapshots reap_snapshots(const fs::path& folder, fs::file_time_type now) {
   ReapedSnapshots reaped;
   for (const fs::path& file : slot_files(std::span(&folder, 1), {})) {
     std::error_code error;
@@ -317,7 +303,7 @@ ReapedSnapshots reap_snapshots(const fs::path& folder) {
     // It is examined without being claimed, then claimed and removed: a run that takes it over in
     // between has the claim, and keeps it.
     const bool is_removed =
-        owner == SlotOwner::kDead && is_reapable(file) && remove_slot_file(file);
+        owner == SlotOwner::kDead && is_reapable(file, now) && remove_slot_file(file);
     (is_removed ? reaped.removed : reaped.kept) += 1;
     (is_removed ? reaped.removed_bytes : reaped.kept_bytes) += bytes;
   }

@@ -116,8 +116,12 @@ struct ReapedSnapshots {
   std::size_t kept_bytes = 0;
 };
 
-/// Removes slots of dead processes whose run directory is gone or whose run has ended well, and
-/// those that never got a header. All others stay: a run may be resumed from them.
-ReapedSnapshots reap_snapshots(const std::filesystem::path& folder);
+/// Removes slots of dead processes whose run directory is gone, whose run has ended well or has
+/// been left alone for kSnapshotsKept, and those that never got a header. All others stay: a run
+/// may be resumed from them. A run that starts has shown its sign of life before its workers call
+/// this: the coordinator has written its job.yaml.
+ReapedSnapshots reap_snapshots(
+    const std::filesystem::path& folder,
+    std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());
 
 }  // namespace gangway::checkpoint

@@ -234,6 +234,22 @@ SlotOwner owner_of_slot(const fs::path& path) {
   return is_claimed(file) ? SlotOwner::kLiving : SlotOwner::kDead;
 }
 
+std::vector<fs::path> slot_files(std::span<const fs::path> folders, const std::string& key) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders) {
+    std::error_code failure;
+    for (auto entry = fs::directory_iterator(folder, failure);
+         !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+      const auto found = key_in_slot_name(entry->path().filename().string());
+      if (found && (key.empty() || *found == key)) {
+        files.push_back(entry->path());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 bool remove_slot_file(const fs::path& path) noexcept {
   const FileDescriptor file = open_existing(path, O_RDWR);
   return file && claim(file) && is_ours(file) && ::unlink(path.c_str()) == 0;

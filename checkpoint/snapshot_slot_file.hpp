@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "checkpoint/snapshot_slot.hpp"
 #include "job/file_descriptor.hpp"
@@ -48,6 +50,9 @@ class SlotFile {
 /// user.
 enum class SlotOwner { kLiving, kDead, kGone };
 [[nodiscard]] SlotOwner owner_of_slot(const std::filesystem::path& path);
+/// Files in `folders` whose names are those of slots, of one run or (key empty) of all, sorted.
+[[nodiscard]] std::vector<std::filesystem::path> slot_files(
+    std::span<const std::filesystem::path> folders, const std::string& key);
 /// Removes it unless a living process has it. Whether it did.
 bool remove_slot_file(const std::filesystem::path& path) noexcept;
 

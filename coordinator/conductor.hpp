@@ -161,6 +161,8 @@ class Conductor {
   /// Whether all that is left for a rank is to write its last file.
   [[nodiscard]] bool is_writing_its_last(int rank) const;
   [[nodiscard]] Effects check_saves(TimePoint now);
+  /// How long the steps that are left take; nothing: no step is known yet.
+  [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
 
   ConductorSettings settings_;
   Membership membership_;

@@ -50,6 +50,15 @@ Effects Conductor::on_clock(TimePoint now) {
   return check_saves(now);
 }
 
+std::optional<std::chrono::duration<double>> Conductor::until_end() const {
+  const double step_seconds = ticks_.median_step_seconds();
+  if (step_seconds <= 0.0) {
+    return std::nullopt;
+  }
+  const auto left = static_cast<double>(settings_.leases.total_steps - watch_.slowest_done());
+  return std::chrono::duration<double>(left * step_seconds);
+}
+
 Effects Conductor::check_saves(TimePoint now) {
   Effects effects;
   if (auto line = ledger_.overdue(now, watch_.slowest_done(), settings_.save_alarm)) {
@@ -63,7 +72,7 @@ Effects Conductor::check_saves(TimePoint now) {
                "the manifest of the last checkpoint does not get onto the disk: look at the disk of "
                "the run directory, then start the same command again");
   }
-  if (saves_.is_due(now)) {
+  if (saves_.is_due(now, until_end())) {
     leases_.request_checkpoint();
     Effects granted = grant(now);
     std::ranges::move(granted, std::back_inserter(effects));

@@ -56,33 +56,39 @@ std::vector<Lease> LeaseBook::grant(std::int64_t fastest_done) {
   return leases;
 }
 
-Lease LeaseBook::stop_lease() {
+Lease LeaseBook::stop_lease() const {
   Lease lease{.begin = end_, .end = end_};
   lease.checkpoint = saved_step_ != end_;
   lease.last = true;
   return lease;
 }
 
+bool LeaseBook::is_marked(std::int64_t step) const {
+  const auto left = static_cast<double>(plan_.total_steps - step);
+  return std::ranges::any_of(plan_.checkpoint_steps, [&](std::int64_t interval) {
+    return is_multiple(step, interval) &&
+           left >= kShareLeftToTheEnd * static_cast<double>(interval);
+  });
+}
+
+Lease LeaseBook::training_lease() const {
+  Lease lease{.begin = end_, .end = std::min(plan_.total_steps, end_ + steps_per_lease_)};
+  lease.end = next_multiple(end_, plan_.tick_steps, lease.end);
+  lease.end = next_multiple(end_, plan_.picture_steps, lease.end);
+  for (const std::int64_t interval : plan_.checkpoint_steps) {
+    lease.end = next_multiple(end_, interval, lease.end);
+  }
+  lease.last = lease.end == plan_.total_steps;
+  lease.pictures = is_multiple(lease.end, plan_.picture_steps) || lease.last;
+  lease.checkpoint = lease.last || is_marked(lease.end);
+  return lease;
+}
+
 Lease LeaseBook::next() {
-  Lease lease;
-  if (stop_requested_) {
-    lease = stop_lease();
-  } else if (checkpoint_requested_) {
+  Lease lease = stop_requested_ ? stop_lease() : training_lease();
+  if (checkpoint_requested_ && !lease.last) {
     lease = Lease{.begin = end_, .end = end_, .checkpoint = true};
-  } else {
-    lease.begin = end_;
-    lease.end = std::min(plan_.total_steps, end_ + steps_per_lease_);
-    lease.end = next_multiple(end_, plan_.tick_steps, lease.end);
-    lease.end = next_multiple(end_, plan_.picture_steps, lease.end);
-    for (const std::int64_t interval : plan_.checkpoint_steps) {
-      lease.end = next_multiple(end_, interval, lease.end);
-    }
-    lease.last = lease.end == plan_.total_steps;
-    lease.pictures = is_multiple(lease.end, plan_.picture_steps) || lease.last;
-    lease.checkpoint =
-        lease.last || std::ranges::any_of(plan_.checkpoint_steps, [&](auto interval) {
-          return is_multiple(lease.end, interval);
-        });
+  } else if (!stop_requested_) {
     previous_length_ = lease.end - lease.begin;
   }
   end_ = lease.end;

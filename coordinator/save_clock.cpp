@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "coordinator/lease_book.hpp"
+
 namespace gangway::coordinator {
 
 void SaveClock::granted(TimePoint now) {
@@ -18,8 +20,11 @@ void SaveClock::failed(int failures_in_a_row, TimePoint now) {
   retry_ = now + std::min(pause, kLongestPause);
 }
 
-bool SaveClock::is_due(TimePoint now) const {
-  const bool is_time = interval_.count() > 0 && granted_ && now - *granted_ >= interval_;
+bool SaveClock::is_due(TimePoint now,
+                       std::optional<std::chrono::duration<double>> until_end) const {
+  const bool ends_soon = until_end && *until_end < kShareLeftToTheEnd * interval_;
+  const bool is_time =
+      interval_.count() > 0 && granted_ && now - *granted_ >= interval_ && !ends_soon;
   return is_time || (retry_ && now >= *retry_);
 }
 

@@ -23,7 +23,10 @@ class SaveClock {
   /// A save has failed: the next try comes after a pause that doubles with each failure in a row.
   void failed(int failures_in_a_row, TimePoint now);
   /// Whether one is to be asked for, until it is granted.
-  [[nodiscard]] bool is_due(TimePoint now) const;
+  /// @param until_end  until the job ends, which saves by itself: what the interval asks for
+  /// shortly before (kShareLeftToTheEnd) is left to that; nothing: unknown
+  [[nodiscard]] bool is_due(TimePoint now,
+                            std::optional<std::chrono::duration<double>> until_end = {}) const;
 
  private:
   std::chrono::milliseconds interval_;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/snapshot_files.hpp"
+#include "checkpoint/snapshot_memory.hpp"
 #include "coordinator/job_changes.hpp"
 #include "job/dry_run.hpp"
 #include "job/errors.hpp"
@@ -105,21 +107,64 @@ void find_checkpoint(StartedRun& run, const StartOptions& options, const Tell& t
   }
 }
 
+/// The keys that differ from those of the job that `name` keeps, with both values.
+std::string changes_since(const std::string& old_yaml, const std::string& name, const JobSpec& now,
+                          std::string_view section = {}) {
+  std::string changes;
+  try {
+    changes = job_changes(parse_job(old_yaml, name), now, section);
+  } catch (const JobFileError& error) {
+    return fmt::format("this version does not know that job: {}", error.problems().front());
+  }
+  return changes.empty() ? "by the version of gangway" : changes;
+}
+
 /// @throws CheckpointError when the checkpoint is of another model.
 void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
   const JobSpec& spec = run.spec;
   const std::string name = found.path.filename().string();
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
-    const JobSpec old = parse_job(found.manifest.job_yaml, name);
     throw CheckpointError(fmt::format(
-        "checkpoint {} holds {}, but the job describes {}: give the run another name (--run), or "
+        "checkpoint {} holds another model ({}): give the run another name (--run), or "
         "start afresh (--resume never)",
-        found.path.string(), describe_model(old.model), describe_model(spec.model)));
+        found.path.string(), changes_since(found.manifest.job_yaml, name, spec, "model.")));
   }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
-    tell(fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
-                     "other numbers",
-                     name, job_changes(found.manifest.job_yaml, run.job_yaml)));
+    tell(
+        fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
+                    "other numbers; end it, and give the old values again or another --run, to "
+                    "keep those",
+                    name, changes_since(found.manifest.job_yaml, name, spec)));
+  }
+}
+
+/// The snapshots of the job that ran here before are of no use to another one: said, where they are
+/// newer than what is begun with.
+void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
+  JobSpec old;
+  try {
+    old = load_job({.file = run.directory / kJobFile,
+                    .text = std::nullopt,
+                    .overrides = {},
+                    .environment = {}})
+              .spec;
+  } catch (const JobFileError&) {
+    return;  // it has not run yet, or in another version
+  }
+  const std::string fingerprint = job_fingerprint(old);
+  if (fingerprint == job_fingerprint(run.spec)) {
+    return;
+  }
+  const auto found =
+      checkpoint::find_snapshots(checkpoint::snapshot_folders(run.directory),
+                                 checkpoint::snapshot_key(run.directory, fingerprint));
+  const std::int64_t begin = run.resume ? run.resume->step : 0;
+  if (!found.empty() && found.front().moment.step > begin) {
+    tell(
+        fmt::format("warn  the job has changed since it left a snapshot of step {} in memory ({}): "
+                    "it begins at step {}; end it, and give the old values again, to go on from "
+                    "the snapshot",
+                    found.front().moment.step, job_changes(old, run.spec), begin));
   }
 }
 
@@ -175,6 +220,9 @@ void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) 
   find_checkpoint(run, options, tell);
   if (run.resume) {
     require_same_job(*run.resume, run, tell);
+  }
+  if (options.resume != "never") {
+    tell_of_lost_snapshots(run, tell);
   }
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);

@@ -7,7 +7,6 @@
 #include <xxhash.h>
 
 #include "job/errors.hpp"
-#include "job/key.hpp"
 
 namespace gangway {
 namespace {
@@ -31,12 +30,14 @@ std::string xxh3_128(const std::string& text) {
 
 }  // namespace
 
-std::string job_fingerprint(const JobSpec& spec) {
+bool decides_weights(const Key& key, const JobSpec& spec) {
   const bool ends_at_kimg = spec.generator.schedule.decay == DecayKind::kCosine ||
                             spec.discriminator.schedule.decay == DecayKind::kCosine;
-  return xxh3_128(canonical_text(spec, [&](const Key& key) {
-    return key.changes_weights || (ends_at_kimg && key.path == "training.kimg");
-  }));
+  return key.changes_weights || (ends_at_kimg && key.path == "training.kimg");
+}
+
+std::string job_fingerprint(const JobSpec& spec) {
+  return xxh3_128(canonical_text(spec, [&](const Key& key) { return decides_weights(key, spec); }));
 }
 
 std::string model_fingerprint(const JobSpec& spec) {

@@ -4,9 +4,13 @@
 
 #include <string>
 
+#include "job/key.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {
+
+/// Whether the value of `key` decides about a weight of this job: of job_fingerprint()'s keys.
+[[nodiscard]] bool decides_weights(const Key& key, const JobSpec& spec);
 
 /// 32 hexadecimal digits (XXH3-128) of every key that can change a weight: all but layout,
 /// checkpoint, output, data.prefetch and training.kimg; the last counts where a cosine schedule

@@ -18,6 +18,7 @@
 #include "launch/host_check.hpp"
 #include "launch/run_job.hpp"
 #include "launch/run_lookup.hpp"
+#include "launch/snapshot_commands.hpp"
 #include "launch/train.hpp"
 
 namespace gangway::launch {
@@ -29,6 +30,7 @@ struct CommandLine {
   RunOptions train;
   BenchOptions bench;
   CheckpointOptions checkpoints;
+  SnapshotOptions snapshots;
   std::string start_deadline;
   std::string train_device;  ///< what `gangway run` has read in the job
   std::string reference;
@@ -137,6 +139,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
           "Examples:\n  gangway digest fashion-mnist\n  gangway digest "
           "runs/00000-fashion-mnist@1563");
   add_checkpoint_commands(app, line.checkpoints);
+  add_snapshot_commands(app, line.snapshots);
   app.add_subcommand("sample", "Draw pictures from a trained generator")
       ->footer("gangway sample --help says more");
   app.add_subcommand("evaluate", "Score a trained generator")
@@ -211,6 +214,9 @@ int carry_out(const CLI::App& app, const CommandLine& line,
   }
   if (name == "checkpoints") {
     return run_checkpoint_command(command->get_subcommands().front()->get_name(), line.checkpoints);
+  }
+  if (name == "snapshots") {
+    return run_snapshot_command(command->get_subcommands().front()->get_name(), line.snapshots);
   }
   return diagnose(line, environment);
 }

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <regex>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,9 +18,12 @@
 #include <unistd.h>
 
 #include "checkpoint/snapshot_files.hpp"
+#include "checkpoint/snapshot_runs.hpp"
 #include "job/shared_segment.hpp"
 #include "launch/command_output.hpp"
+#include "launch/foreign_segments.hpp"
 #include "launch/mpirun_command.hpp"
+#include "launch/snapshot_commands.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {
@@ -157,22 +163,25 @@ std::string health_name(Health health) {
 }  // namespace
 
 std::vector<Finding> examine(const Environment& environment) {
-  return {{"gangway", Health::kGood, GANGWAY_VERSION},
-          find_programs(),
-          find_libtorch(),
-          find_mpi(),
-          run_two_ranks(),
-          {"CUDA toolkit", Health::kGood, GANGWAY_CUDA_VERSION " (at build time)"},
-          {"Protobuf", Health::kGood, GANGWAY_PROTOBUF_VERSION " (at build time)"},
-          {"gRPC", Health::kGood, GANGWAY_GRPC_VERSION " (at build time)"},
-          find_cores(),
-          find_memory(),
-          clean_shared_memory(kSharedMemoryFolder),
-          clean_snapshots(kSharedMemoryFolder),
-          find_space("/dev/shm", kSharedMemoryFolder, kLeastSharedMemoryGib),
-          find_space("disk", fs::current_path(), kLeastDiskGib),
-          find_fashion_mnist(),
-          find_user(environment)};
+  std::vector<Finding> findings{
+      {"gangway", Health::kGood, GANGWAY_VERSION},
+      find_programs(),
+      find_libtorch(),
+      find_mpi(),
+      run_two_ranks(),
+      {"CUDA toolkit", Health::kGood, GANGWAY_CUDA_VERSION " (at build time)"},
+      {"Protobuf", Health::kGood, GANGWAY_PROTOBUF_VERSION " (at build time)"},
+      {"gRPC", Health::kGood, GANGWAY_GRPC_VERSION " (at build time)"},
+      find_cores(),
+      find_memory(),
+      clean_shared_memory(kSharedMemoryFolder)};
+  std::ranges::move(find_others_memory(kSharedMemoryFolder), std::back_inserter(findings));
+  std::ranges::move(clean_snapshots(kSharedMemoryFolder), std::back_inserter(findings));
+  findings.push_back(find_space("/dev/shm", kSharedMemoryFolder, kLeastSharedMemoryGib));
+  findings.push_back(find_space("disk", fs::current_path(), kLeastDiskGib));
+  findings.push_back(find_fashion_mnist());
+  findings.push_back(find_user(environment));
+  return findings;
 }
 
 Finding clean_shared_memory(const fs::path& folder) {
@@ -185,21 +194,50 @@ Finding clean_shared_memory(const fs::path& folder) {
   return {"shared memory", Health::kGood, "no killed worker left any"};
 }
 
-Finding clean_snapshots(const fs::path& folder) {
+std::vector<Finding> clean_snapshots(const fs::path& folder) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
+  const std::string item = "snapshots";
   const checkpoint::ReapedSnapshots reaped = checkpoint::reap_snapshots(folder);
-  std::string text;
+  const checkpoint::SnapshotSurvey survey = checkpoint::survey_snapshots(folder);
+  std::vector<Finding> findings;
   if (reaped.removed > 0) {
-    text = fmt::format("removed {} of runs that are over ({:.1f} MiB)", reaped.removed,
-                       static_cast<double>(reaped.removed_bytes) / kMebibyte);
+    findings.push_back(
+        {item, Health::kNote,
+         fmt::format("removed {} of runs that are over or were left for {} ({:.1f} MiB)",
+                     reaped.removed, checkpoint::duration_text(checkpoint::kSnapshotsKept),
+                     static_cast<double>(reaped.removed_bytes) / kMebibyte)});
   }
-  if (reaped.kept > 0) {
-    text += fmt::format("{}kept {} in use, or of runs that can go on from them ({:.1f} MiB) in {}",
-                        text.empty() ? "" : "; ", reaped.kept,
-                        static_cast<double>(reaped.kept_bytes) / kMebibyte, folder.string());
+  for (const checkpoint::RunSnapshots& run : survey.runs) {
+    findings.push_back(
+        {item, Health::kNote,
+         fmt::format("{}: {}", run.run_directory.string(),
+                     describe_snapshots(run, folder, fs::file_time_type::clock::now()))});
   }
-  return text.empty() ? Finding{"snapshots", Health::kGood, "none were left"}
-                      : Finding{"snapshots", Health::kNote, text};
+  for (const checkpoint::ForeignSnapshots& others : survey.foreign) {
+    findings.push_back({item, Health::kNote,
+                        fmt::format("{} of {} ({:.1f} MiB)", others.files, user_name(others.user),
+                                    static_cast<double>(others.bytes) / kMebibyte)});
+  }
+  if (findings.empty()) {
+    findings.push_back({item, Health::kGood, "none were left"});
+  }
+  return findings;
+}
+
+std::vector<Finding> find_others_memory(const fs::path& folder) {
+  std::map<std::string, std::vector<ForeignSegment>> libraries;
+  for (ForeignSegment& segment : find_foreign_segments(folder)) {
+    libraries[segment.library].push_back(std::move(segment));
+  }
+  std::vector<Finding> findings;
+  for (const auto& [library, segments] : libraries) {
+    const bool is_left = std::ranges::any_of(segments, [](const ForeignSegment& segment) {
+      return segment.use == SegmentUse::kUnmapped;
+    });
+    findings.push_back({"shared memory", is_left ? Health::kNote : Health::kGood,
+                        fmt::format("{}: {}", library, describe_segments(segments))});
+  }
+  return findings;
 }
 
 std::string findings_text(const std::vector<Finding>& findings) {

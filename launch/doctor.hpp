@@ -25,9 +25,13 @@ struct Finding {
 /// Removes from `folder` the segments whose worker no longer lives; runs in progress keep theirs.
 [[nodiscard]] Finding clean_shared_memory(const std::filesystem::path& folder);
 
-/// Removes from `folder` the snapshots of runs that ended well or are gone; those that a run can go
-/// on from stay, and are counted.
-[[nodiscard]] Finding clean_snapshots(const std::filesystem::path& folder);
+/// Removes from `folder` the snapshots of runs that ended well, are gone or were left alone for long.
+/// Those that a run can go on from stay: a finding a run, with its memory and the command that frees
+/// it.
+[[nodiscard]] std::vector<Finding> clean_snapshots(const std::filesystem::path& folder);
+
+/// What other libraries have in `folder`, by library; changes nothing.
+[[nodiscard]] std::vector<Finding> find_others_memory(const std::filesystem::path& folder);
 
 [[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
 /// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}],

@@ -43,7 +43,8 @@ std::vector<std::string> placement(const MpirunRequest& request) {
   // and that allows 2^23 - 1 only.
   add({"--mca", "pml", "ob1"});
   if (request.hostfile.empty()) {
-    add({"--mca", "btl", "self,vader,tcp"});
+    const bool shares = request.host_messages == HostMessages::kSharedMemory;
+    add({"--mca", "btl", shares ? "self,vader,tcp" : "self,tcp"});
   } else {
     // By slot, the workers of a host hold adjacent micro-batches, whose sums stay within the host.
     // Connections that are made only when first used are the weak point of a recovery.

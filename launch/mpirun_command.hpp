@@ -8,12 +8,16 @@
 
 namespace gangway::launch {
 
+/// What carries messages between the ranks of a host, where it is the only one.
+enum class HostMessages { kSharedMemory, kTcp };
+
 /// What the command line depends on.
 struct MpirunRequest {
   int workers = 1;
   int threads = 1;                 ///< numerics.threads
   std::filesystem::path program;   ///< this program, absolute
   std::filesystem::path hostfile;  ///< of hostfile_with_coordinator(); empty: this host alone
+  HostMessages host_messages = HostMessages::kSharedMemory;
   std::vector<std::string>
       exported_variables;  ///< names of environment variables that workers elsewhere need too
   std::vector<std::string> train_arguments;  ///< what follows `gangway train`

@@ -24,12 +24,15 @@
 #include "job/message_segments.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "job/shared_segment.hpp"
 #include "job/tether_protocol.hpp"
 #include "job/trace_steps.hpp"
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
 #include "launch/initial_weights.hpp"
+#include "launch/message_paths.hpp"
 #include "launch/mpirun_command.hpp"
+#include "launch/snapshot_commands.hpp"
 #include "launch/supervise.hpp"
 
 namespace gangway::launch {
@@ -194,6 +197,18 @@ void heed_signals() {
   (void)std::signal(SIGUSR2, go_on);  // saves and goes on, once there is something
 }
 
+/// Told where it is not as usual.
+HostMessages host_messages(int workers) {
+  const HostMessages chosen = choose_host_messages(workers + 1, kSharedMemoryFolder);
+  if (chosen == HostMessages::kTcp) {
+    std::cout << "note   " << kSharedMemoryFolder
+              << " is nearly full or small: messages within this host go over TCP; make it larger "
+                 "(docker run --shm-size, or mount -o remount,size=), or free some (gangway doctor)"
+              << std::endl;
+  }
+  return chosen;
+}
+
 }  // namespace
 
 int default_workers(const JobSpec& spec, int slots) {
@@ -243,6 +258,7 @@ int run_job(const RunOptions& options, const Environment& environment,
   }
   heed_signals();
   require_programs(job.spec.numerics.device);
+  require_network_interface();
   if (!goes_on(options, job.name)) {
     require_initial_weights(job.spec);  // later the checkpoints count
   }
@@ -256,6 +272,7 @@ int run_job(const RunOptions& options, const Environment& environment,
       .threads = job.spec.numerics.threads,
       .program = program_folder() / "gangway",
       .hostfile = coordinator_hostfile(options, run),
+      .host_messages = host_messages(workers),
       .exported_variables = variables_for_ranks(options, environment),
       .train_arguments = train_arguments(options, run, lines, job.spec.numerics.device)};
   let_root_use_mpirun();
@@ -281,6 +298,9 @@ int run_job(const RunOptions& options, const Environment& environment,
     // All is on the disk.
     (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
                                        checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
+  } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
+             !note.empty()) {
+    std::cout << note << std::endl;
   }
   return code;
 }

@@ -96,8 +96,9 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->callback([&] { gangway::launch::export_script(options); });
 }
 
+/// In the name of the command that was typed.
 int report(const std::string& message, gangway::ExitCode code) {
-  fmt::print(stderr, "gangway-model: {}\n", message.substr(0, message.find('\n')));
+  fmt::print(stderr, "gangway: {}\n", message.substr(0, message.find('\n')));
   return static_cast<int>(code);
 }
 

@@ -98,6 +98,21 @@ TEST_F(ConductorTest, TriesAgainSoonAfterAFailedSave) {
   EXPECT_GE(seen<GrantLease>().back().checkpoint_step, 0);
 }
 
+TEST_F(ConductorTest, LeavesASaveByTheClockShortlyBeforeTheEndToTheEnd) {
+  ConductorSettings by_time = settings();
+  by_time.leases.checkpoint_steps = {};
+  by_time.save_interval = seconds(20);
+  conductor_ = Conductor(by_time, now_);
+  begin();
+  step_to(0, 16);
+  now_ += seconds(11);
+  step_to(16, 17);  // of 20: the end is 1.8 s away
+  EXPECT_TRUE(keep(conductor_.on_clock(now_)).empty());
+  for (const GrantLease& lease : seen<GrantLease>()) {
+    EXPECT_EQ(lease.checkpoint_step, -1) << "until the end";
+  }
+}
+
 TEST_F(ConductorTest, SavesAndLeavesOnRequestWith75) {
   begin();
   step_to(0, 3);

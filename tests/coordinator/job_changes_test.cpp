@@ -1,31 +1,124 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/job_changes.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "job/fingerprint.hpp"
+#include "job/key.hpp"
+#include "tests/job/job_problems.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
+using gangway::testing::spec_of;
+using ::testing::HasSubstr;
+
+/// Of the default job with these keys to it with those.
+std::string changes(const std::vector<std::string>& before, const std::vector<std::string>& now) {
+  return job_changes(spec_of("", before), spec_of("", now));
+}
+
 TEST(JobChanges, NamesWhatCanChangeAWeightWithBothValues) {
-  EXPECT_EQ(job_changes("training: {batch: 64, kimg: 1}\ngenerator: {adam: {betas: [0, 0.9]}}\n",
-                        "training: {batch: 128, kimg: 2}\ngenerator: {adam: {betas: [0.5, 0.9]}}\n"),
-            "training.batch 128, was 64; generator.adam.betas [0.5, 0.9], was [0, 0.9]");
+  EXPECT_EQ(
+      changes({"generator.optimizer.adam.betas=[0, 0.9]"}, {"training.batch=256"}),
+      "training.batch 256, was 128; generator.optimizer.adam.betas [0.5, 0.999], was [0, 0.9]");
 }
 
 TEST(JobChanges, NamesWhatOnlyOneHas) {
-  EXPECT_EQ(job_changes("a: 1\nb: 2\n", "b: 2\nc: 3\n"), "c 3, was not there; a is gone, was 1");
+  const std::string text = changes({}, {"numerics.device=cuda"});
+  EXPECT_THAT(text, HasSubstr("numerics.order tree, was not there"));
+  EXPECT_THAT(changes({"numerics.device=cuda"}, {}), HasSubstr("numerics.order is gone, was tree"));
 }
 
 TEST(JobChanges, SaysNothingOfTheLayoutAndOfNothing) {
-  EXPECT_EQ(job_changes("layout: {data: 1}\ncheckpoint: {keep: 3}\na: 1\n",
-                        "layout: {data: 2}\ncheckpoint: {keep: 4}\na: 1\n"),
-            "");
+  EXPECT_EQ(changes({}, {}), "");
+  EXPECT_EQ(changes({}, {"layout.data=2", "checkpoint.keep=4", "training.kimg=99"}), "");
+}
+
+TEST(JobChanges, NamesTheLengthWhereACosineEndsAtIt) {
+  const std::string cosine = "generator.schedule.decay=cosine";
+  EXPECT_EQ(changes({cosine}, {cosine, "training.kimg=80"}),
+            "training.kimg 80, was 40, where a schedule's cosine ends");
 }
 
 TEST(JobChanges, IsOneLineHoweverManyThereAre) {
-  EXPECT_EQ(job_changes("a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1\n",
-                        "a: 2\nb: 2\nc: 2\nd: 2\ne: 2\nf: 2\ng: 2\n"),
-            "a 2, was 1; b 2, was 1; c 2, was 1; d 2, was 1; e 2, was 1; and 2 more");
+  EXPECT_EQ(
+      changes({}, {"model.width=32", "model.latent=64", "model.channels=3", "model.dropout=0.1",
+                   "training.seed=1", "training.loss=hinge", "training.batch=256"}),
+      "model.width 32, was 64; model.latent 64, was 100; model.channels 3, was 1; "
+      "model.dropout 0.1, was 0; training.batch 256, was 128; and 2 more");
+}
+
+TEST(JobChanges, OfASectionAreThoseOfItsKeys) {
+  const JobSpec now = spec_of("", {"model.dropout=0.1", "training.seed=1"});
+  EXPECT_EQ(job_changes(spec_of(""), now, "model."), "model.dropout 0.1, was 0");
+}
+
+/// Values of which at least one is right for the key, and not its default.
+std::vector<std::string> values_for(const Key& key) {
+  std::vector<std::string> values{"true", "7",  "2",          "0.25",      "1",     "0.5",
+                                  "64",   "10", "[0.1, 0.2]", "toy:ring8", "/tmp/x"};
+  std::string word;
+  for (const char character : key.allowed + ",") {  // of a choice
+    if (character == ',' || character == ' ') {
+      values.push_back(std::exchange(word, {}));
+    } else {
+      word += character;
+    }
+  }
+  return values;
+}
+
+/// `before` with `key` alone changed to `now`: where that makes it another job, the key is named.
+void expect_named(const Key& key, const JobSpec& before, const JobSpec& now) {
+  const std::string named = job_changes(before, now);
+  const bool is_another = job_fingerprint(now) != job_fingerprint(before);
+  EXPECT_EQ(is_another, !named.empty());
+  if (is_another) {
+    EXPECT_THAT(named, HasSubstr(key.path + " "));
+  }
+  if (model_fingerprint(now) != model_fingerprint(before)) {
+    EXPECT_THAT(job_changes(before, now, "model."), HasSubstr("model."));
+  }
+}
+
+TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
+  const std::vector<std::vector<std::string>> jobs{
+      {},
+      {"model.family=mlp", "data.source=toy:ring8"},
+      {"numerics.device=cuda"},
+      {"generator.schedule.decay=cosine"},
+      {"generator.schedule.decay=step", "generator.schedule.step_kimg=5"},
+      {"training.loss=wasserstein"},
+      {"discriminator.optimizer.adamw.lr=1e-3"}};
+  std::vector<std::string> never_changed;
+  for (const Key& key : key_table()) {
+    bool is_changed = key.is_variant;
+    for (const auto& job : jobs) {
+      const JobSpec before = spec_of("", job);
+      for (const std::string& value : values_for(key)) {
+        std::vector<std::string> words = job;
+        words.push_back(key.path + "=" + value);
+        if (key.is_variant || !gangway::testing::problems_of("", words).empty()) {
+          continue;
+        }
+        const JobSpec now = spec_of("", words);
+        is_changed = is_changed || !(now == before);
+        SCOPED_TRACE(words.back());
+        expect_named(key, before, now);
+      }
+    }
+    if (!is_changed) {
+      never_changed.push_back(key.path);
+    }
+  }
+  EXPECT_THAT(never_changed, ::testing::ElementsAre("layout.stages", "layout.tensor"))
+      << "which can only be 1";
 }
 
 }  // namespace

@@ -29,6 +29,19 @@ std::vector<Lease> run_through(LeaseBook& book) {
   return leases;
 }
 
+/// Of a whole job.
+std::vector<std::int64_t> saved_steps(const LeasePlan& plan) {
+  LeaseBook book(plan);
+  book.set_step_seconds(0.001);
+  std::vector<std::int64_t> saved;
+  for (const Lease& lease : run_through(book)) {
+    if (lease.checkpoint) {
+      saved.push_back(lease.end);
+    }
+  }
+  return saved;
+}
+
 TEST(LeaseBook, GrantsTwoStepsAheadBeforeItKnowsHowLongAStepTakes) {
   LeaseBook book(kPlan);
   EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 0, .end = 1}, Lease{.begin = 1, .end = 2}));
@@ -114,15 +127,28 @@ TEST(LeaseBook, AnswersACheckpointRequestOnceAndGoesOn) {
 }
 
 TEST(LeaseBook, SavesByImagesAndBySteps) {
-  LeaseBook book({.start_step = 0, .total_steps = 50, .checkpoint_steps = {20, 15}});
-  book.set_step_seconds(0.001);
-  std::vector<std::int64_t> saved;
-  for (const Lease& lease : run_through(book)) {
-    if (lease.checkpoint) {
-      saved.push_back(lease.end);
-    }
-  }
-  EXPECT_THAT(saved, ElementsAre(15, 20, 30, 40, 45, 50));
+  EXPECT_THAT(saved_steps({.total_steps = 50, .checkpoint_steps = {20, 15}}),
+              ElementsAre(15, 20, 30, 40, 45, 50));
+}
+
+TEST(LeaseBook, LeavesASaveShortlyBeforeTheEndToTheEnd) {
+  EXPECT_THAT(saved_steps({.total_steps = 625, .checkpoint_steps = {156}}),
+              ElementsAre(156, 312, 468, 625));
+  EXPECT_THAT(saved_steps({.total_steps = 625, .checkpoint_steps = {0, 208}}),
+              ElementsAre(208, 416, 625));
+  EXPECT_THAT(saved_steps({.total_steps = 110, .checkpoint_steps = {50}}),
+              ElementsAre(50, 100, 110))
+      << "a fifth of the interval would be lost with the end";
+  EXPECT_THAT(saved_steps({.total_steps = 3, .checkpoint_steps = {1}}), ElementsAre(1, 2, 3));
+}
+
+TEST(LeaseBook, AnswersACheckpointRequestWithTheLastLeaseWhereThatIsNext) {
+  LeaseBook book({.start_step = 97, .saved_step = 97, .total_steps = 100});
+  EXPECT_EQ(book.grant(97).size(), 2U);
+  book.request_checkpoint();
+  EXPECT_THAT(book.grant(97),
+              ElementsAre(Lease{
+                  .begin = 99, .end = 100, .pictures = true, .checkpoint = true, .last = true}));
 }
 
 TEST(LeaseBook, SavesWhatBeganAsASnapshotAlthoughNoStepWasRun) {

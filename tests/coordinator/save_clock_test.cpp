@@ -28,6 +28,16 @@ TEST(SaveClock, AsksAfterItsIntervalUntilItIsGranted) {
   EXPECT_FALSE(clock.is_due(kStart + seconds(21)));
 }
 
+TEST(SaveClock, LeavesASaveShortlyBeforeTheEndToTheEnd) {
+  SaveClock clock(seconds(100));
+  clock.granted(kStart);
+  EXPECT_TRUE(clock.is_due(kStart + seconds(100)));
+  EXPECT_TRUE(clock.is_due(kStart + seconds(100), seconds(10)));
+  EXPECT_FALSE(clock.is_due(kStart + seconds(100), milliseconds(9'999)));
+  clock.failed(1, kStart + seconds(100));
+  EXPECT_TRUE(clock.is_due(kStart + seconds(101), seconds(1))) << "what has failed is tried again";
+}
+
 TEST(SaveClock, WaitsTwiceAsLongAfterEachFailureInARowUpToAMinute) {
   SaveClock clock(milliseconds(0));
   clock.failed(1, kStart);

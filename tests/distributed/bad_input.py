@@ -110,6 +110,15 @@ class Device(BadInput):
         self.refuse(2, "-n", 2, "numerics.device=cuda", "layout.transport=shm", says=["layout.transport", "nccl"])
 
 
+class Network(BadInput):
+    def test_no_interface_at_all_is_6(self):
+        if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no network name space can be made")
+        code, out, err = self.call("unshare", "--net", GANGWAY, "run", "job.yaml")
+        self.assertEqual(code, 6, out + err)
+        self.assertRegex(err, r"\Agangway: no network interface is up.*: ip link set lo up\n\Z")
+
+
 class Disk(BadInput):
     def test_a_run_directory_that_cannot_be_written_is_6(self):
         (self.folder / "runs").write_text("a file where the folder of the runs should be")

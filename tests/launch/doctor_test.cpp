@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "launch/doctor.hpp"
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
 
 #include "checkpoint/snapshot_memory.hpp"
+#include "job/file_descriptor.hpp"
 #include "job/shared_segment.hpp"
 #include "tests/shared_folder.hpp"
 
 namespace gangway::launch {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(Findings, AreHealthyUnlessOneIsBad) {
   std::vector<Finding> findings{{"a", Health::kGood, "1"}, {"b", Health::kNote, "2"}};
@@ -41,26 +54,64 @@ TEST(CleanSharedMemory, RemovesWhatKilledWorkersLeftAndNothingElse) {
   EXPECT_EQ(clean_shared_memory(folder.path()).health, Health::kGood);
 }
 
-TEST(CleanSnapshots, RemovesThoseOfRunsThatAreOverAndCountsTheOthers) {
+const std::vector<checkpoint::SnapshotPiece> kPieces{{.name = "a", .shape = {4}, .end = 4}};
+
+checkpoint::SnapshotPlace place_of(const gangway::testing::SharedFolder& folder,
+                                   const std::filesystem::path& run) {
+  return {.folder = folder.path(), .run_directory = run, .job_fingerprint = "job"};
+}
+
+TEST(CleanSnapshots, RemovesThoseOfRunsThatAreOverAndTellsOfTheOthers) {
   const gangway::testing::SharedFolder folder;
-  EXPECT_EQ(clean_snapshots(folder.path()).health, Health::kGood);
-  const std::vector<checkpoint::SnapshotPiece> pieces{{.name = "a", .shape = {4}, .end = 4}};
-  const checkpoint::SnapshotMemory used({.folder = folder.path(),
-                                         .run_directory = folder.path(),
-                                         .job_fingerprint = "job"},
-                                        pieces);
-  {
-    const checkpoint::SnapshotMemory left({.folder = folder.path(),
-                                           .run_directory = folder.path() / "gone",
-                                           .job_fingerprint = "job"},
-                                          pieces);
-  }
-  const Finding finding = clean_snapshots(folder.path());
-  EXPECT_EQ(finding.health, Health::kNote);
-  EXPECT_NE(finding.detail.find("removed 2 of runs that are over"), std::string::npos)
-      << finding.detail;
-  EXPECT_NE(finding.detail.find("kept 2 in use"), std::string::npos) << finding.detail;
+  EXPECT_EQ(clean_snapshots(folder.path()).front().health, Health::kGood);
+  const checkpoint::SnapshotMemory used(place_of(folder, folder.path()), kPieces);
+  { const checkpoint::SnapshotMemory left(place_of(folder, folder.path() / "gone"), kPieces); }
+  const auto findings = clean_snapshots(folder.path());
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].health, Health::kNote);
+  EXPECT_THAT(findings[0].detail, HasSubstr("removed 2 of runs that are over"));
+  EXPECT_THAT(findings[1].detail,
+              AllOf(HasSubstr(folder.path().string()), HasSubstr("in use by a living process")));
   EXPECT_EQ(folder.names().size(), 2U);
+}
+
+TEST(CleanSnapshots, SaysWhatARunKeepsForHowLongAndWhatFreesIt) {
+  const gangway::testing::SharedFolder folder;
+  const std::filesystem::path run = folder.path() / "a run";
+  std::filesystem::create_directory(run);
+  { const checkpoint::SnapshotMemory left(place_of(folder, run), kPieces); }
+  const auto findings = clean_snapshots(folder.path());
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].detail,
+              AllOf(HasSubstr("no whole step, 0.0 MiB"), HasSubstr("kept for another 7 days"),
+                    HasSubstr("gangway snapshots rm '" + run.string() + "'")));
+}
+
+TEST(FindOthersMemory, TellsLibrariesApartAndTheUsedFromTheLeft) {
+  const gangway::testing::SharedFolder folder;
+  EXPECT_TRUE(find_others_memory(folder.path()).empty());
+  for (const char* name :
+       {"vader_segment.node.0.1.0", "vader_segment.node.0.1.1", "nccl-x1", "mine"}) {
+    folder.leave_behind(name);
+  }
+  const FileDescriptor file(::open((folder.path() / "vader_segment.node.0.1.1").c_str(), O_RDONLY));
+  const MappedMemory used(
+      {::mmap(nullptr, 4, PROT_READ, MAP_SHARED, file.get(), 0), std::size_t{4}});
+  const auto findings = find_others_memory(folder.path());
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].detail, StartsWith("NCCL: 1 of "));
+  EXPECT_EQ(findings[0].health, Health::kNote);
+  EXPECT_THAT(findings[1].detail,
+              AllOf(StartsWith("Open MPI: 1 of "), HasSubstr(" in use ("),
+                    EndsWith("rm -- " + (folder.path() / "vader_segment.node.0.1.0").string())));
+}
+
+TEST(FindOthersMemory, NamesTheFirstFewOfMany) {
+  const gangway::testing::SharedFolder folder;
+  for (int i = 0; i < 5; ++i) {
+    folder.leave_behind("sem." + std::to_string(i));
+  }
+  EXPECT_THAT(find_others_memory(folder.path()).front().detail, EndsWith("sem.2 and 2 more"));
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "job/shared_segment.hpp"
+#include "launch/message_paths.hpp"
+
 namespace gangway::launch {
 namespace {
 
@@ -19,6 +22,23 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
             "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 -x OMP_NUM_THREADS=3 -x "
             "NCCL_DEBUG "
             "/opt/bin/gangway train job.yaml a=b");
+}
+
+TEST(MpirunCommand, LeavesSharedMemoryAloneWhereItIsTold) {
+  const std::string line = shell_line(mpirun_command({.workers = 1,
+                                                      .threads = 1,
+                                                      .program = "g",
+                                                      .hostfile = {},
+                                                      .host_messages = HostMessages::kTcp,
+                                                      .exported_variables = {},
+                                                      .train_arguments = {}}));
+  EXPECT_NE(line.find("--mca btl self,tcp "), std::string::npos) << line;
+}
+
+TEST(MessagePaths, AreSharedMemoryWhereItHasRoom) {
+  EXPECT_EQ(choose_host_messages(1, kSharedMemoryFolder), HostMessages::kSharedMemory);
+  EXPECT_EQ(choose_host_messages(100'000'000, kSharedMemoryFolder), HostMessages::kTcp);
+  EXPECT_EQ(choose_host_messages(1, "/nowhere"), HostMessages::kSharedMemory) << "unknown";
 }
 
 TEST(MpirunCommand, LeavesTheTransportsToOpenMpiOnSeveralHosts) {

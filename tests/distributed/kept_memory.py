@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a failed run keeps in memory: said at its end, left alone while somebody works with it, freed by the command that is
+said, and of no use to another job.
+
+    GANGWAY_BIN=build/release/bin kept_memory.py [unittest arguments]
+"""
+import json
+import os
+import shlex
+import signal
+import unittest
+
+from train_command import EXAMPLES, GANGWAY, Trainings, snapshot_files
+
+JOB = [EXAMPLES / "ring8.yaml", "training.kimg=10000", "output.tick_kimg=2", "output.pictures_kimg=0",
+       "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=7", "--run", "failed", "-n", 2]
+
+
+class KeptMemory(Trainings):
+    def begin(self):
+        running = self.start("run", *JOB)
+        running.wait_for(r"^tick 3 ")
+        return running
+
+    def snapshots(self, *words, code=0):
+        got, out, err = self.call(GANGWAY, "snapshots", *words)
+        self.assertEqual(got, code, out + err)
+        return out + err
+
+    def test_is_freed_by_the_command_that_the_end_of_the_run_says(self):
+        running = self.begin()
+        self.assertIn("in use by a living process", self.snapshots("ls"))
+        self.assertIn("pid", self.snapshots("rm", "failed", code=6))
+        ranks = json.loads((self.folder / "runs/00000-failed/placement.json").read_text())["ranks"]
+        os.kill(ranks[1]["pid"], signal.SIGKILL)
+        self.assertEqual(running.end(), 3, running.said())
+        note = r"^note   snapshots up to step \d+ stay in this host's memory \(.* MiB\) for 7 days, .*; to free it: "
+        command = running.said()[running.wait_for(note):].splitlines()[0]
+        self.assertIn("kept for another 7 days", self.snapshots("ls"))
+        self.assertTrue(snapshot_files(self.folder))
+        code, out, err = self.call(*shlex.split(command))
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(snapshot_files(self.folder), [])
+        self.assertIn("had no snapshots", self.snapshots("rm", "failed"))
+
+    def test_is_left_aside_by_another_job_and_that_is_said(self):
+        self.begin().kill_all()
+        running = self.start("run", *JOB, "training.seed=7", name="again")
+        running.wait_for(r"^warn  the job has changed since it left a snapshot of step \d+ in memory "
+                         r"\(training.seed 7, was 0\): it begins at step 0; ")
+        running.wait_for(r"^tick 1 ")
+
+
+if __name__ == "__main__":
+    unittest.main()

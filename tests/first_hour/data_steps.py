@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Own pictures, labels, sizes."""
+import pictures
+from hour import Problem
+from steps import step
+
+SMALL = ["-n", 1, "model.width=8", "model.latent=8", "training.batch=8", "training.kimg=0.024", "output.grid=2",
+         "checkpoint.snapshot_steps=0"]  # 3 steps of an image model
+
+
+def image_job(hour, *more):
+    hour.job("model: {family: dcgan, resolution: 32}\n", "pictures.yaml")
+    return ["pictures.yaml", *SMALL, *more]
+
+
+def drawn_side(hour, low, high):
+    return lambda: hour.random.randint(low, high)
+
+
+def make_folder(hour, name="my pictures", count=None, side=None):
+    folder = hour.folder / name
+    if side is None:
+        high = hour.random.choice([40, 90, 300])
+        side = drawn_side(hour, hour.random.choice([1, 8, 40]), high)
+    count = count or hour.random.randint(12, 40)
+    paths = pictures.write_folder(hour.random, folder, count, side)
+    hour.note(f"{count} pictures")
+    return folder, paths
+
+
+def train_on(hour, source, *more, run="pictures", codes=(0,), says=()):
+    return hour.expect(hour.run(*image_job(hour, f"data.source=images:{source}", *more), "--run", run), *codes, says=says)
+
+
+@step
+def a_folder_of_mixed_pictures(hour):
+    folder, _ = make_folder(hour)
+    resolution, channels = hour.random.choice([32, 64]), hour.random.choice([1, 3])
+    how = [f"model.resolution={resolution}", f"model.channels={channels}", f"data.mirror={hour.random.choice(['true', 'false'])}"]
+    hour.note(" ".join(how))
+    train_on(hour, folder, *how)
+    train_on(hour, folder, *how, "-n", 2, run="two")
+    if hour.digest("pictures") != hour.digest("two"):
+        raise Problem("two workers trained something else than one")
+
+
+@step
+def a_folder_of_pictures_of_one_size(hour):
+    side = hour.random.choice([32, 64, 100])
+    folder, _ = make_folder(hour, side=lambda: side)
+    train_on(hour, folder)
+
+
+@step
+def a_zip_of_pictures(hour):
+    side = hour.random.choice([28, 48, 64])
+    folder, _ = make_folder(hour, side=lambda: side)
+    archive = hour.folder / "my pictures.zip"
+    pictures.zip_folder(hour.random, folder, archive)
+    train_on(hour, archive)
+    archive.write_bytes(archive.read_bytes()[:-hour.random.randint(30, 200)])
+    train_on(hour, archive, run="torn", codes=(2,), says="my pictures.zip")
+
+
+@step
+def a_broken_file_among_the_pictures(hour):
+    folder, paths = make_folder(hour, side=lambda: 32)
+    broken = hour.random.choice(paths)
+    content = broken.read_bytes()
+    how = hour.random.choice(["empty", "cut", "text", "noise"])
+    hour.note(how)
+    broken.write_bytes({"empty": b"", "cut": content[:len(content) // 2], "text": b"this is no picture\n",
+                        "noise": content[:40] + hour.random.randbytes(len(content) - 40)}[how])
+    ended = train_on(hour, folder, codes=(0, 2) if how == "noise" else (2,))  # noise behind a JPEG's head is a picture
+    if ended.code == 2 and broken.stem[:20] not in ended.err:
+        raise Problem(f"the broken file {broken} is not named: {ended.described()}")
+
+
+@step
+def no_pictures_at_all(hour):
+    folder = hour.folder / "pictures"
+    kind = hour.random.choice(["missing", "empty", "others", "a file", "nothing said"])
+    hour.note(kind)
+    if kind in ("empty", "others"):
+        (folder / "deep").mkdir(parents=True)
+    if kind == "others":
+        (folder / "notes.txt").write_text("no picture")
+        (folder / "film.mp4").write_bytes(bytes(1000))
+    if kind == "a file":
+        folder.write_bytes(b"no archive")
+    train_on(hour, "" if kind == "nothing said" else folder, codes=(2,), says="images:|pictures")
+
+
+@step
+def fewer_pictures_than_a_batch(hour):
+    folder, _ = make_folder(hour, count=hour.random.randint(1, 3), side=lambda: 32)
+    train_on(hour, folder, codes=(0, 2))
+
+
+@step
+def folders_as_labels(hour):
+    for name in ("cats", "dogs", "hares"):
+        make_folder(hour, f"pets/{name}", count=8, side=lambda: 32)
+    train_on(hour, hour.folder / "pets", "model.classes=3")
+    train_on(hour, hour.folder / "pets", "model.classes=5", run="more", codes=(0, 2), says="label|class")
+
+
+@step
+def a_source_that_nobody_has(hour):
+    source = hour.random.choice(["mnist", "celeba", "toy:ring9", "folder", "/nowhere", "images", "idx:", "imgaes:here", ""])
+    hour.note(source)
+    hour.expect(hour.run(*image_job(hour, f"data.source={source}")), 2, says="data.source")
+
+
+@step
+def another_resolution(hour):
+    resolution = hour.random.choice([16, 28, 48, 128, 256, 0, -1])
+    hour.note(resolution)
+    hour.expect(hour.run(*image_job(hour, f"model.resolution={resolution}")), 2, says="resolution")
+
+
+@step
+def grey_or_colour(hour):
+    channels = hour.random.choice([2, 4, 0])
+    hour.expect(hour.run(*image_job(hour, f"model.channels={channels}")), 2, says="channels")

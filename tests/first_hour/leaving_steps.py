@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Ended at a random moment, from the first millisecond on, and started again with the same command."""
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from hour import Problem
+from steps import step
+
+LONG = "training.kimg=19.2"  # 300 steps
+LAST_MOMENT = 4.0  # seconds; such a training is then about done
+
+
+digests = {}  # by job: trained once for all steps
+
+
+def train_whole(hour):
+    """A run that nobody disturbs; its digest."""
+    hour.expect(hour.run(hour.job(), LONG, "-n", 2, "--run", "whole"), 0)
+    return hour.digest("whole")
+
+
+def undisturbed(hour):
+    """The digest of the job when nobody disturbs it."""
+    if LONG not in digests:
+        digests[LONG] = train_whole(hour)
+    return digests[LONG]
+
+
+def begin(hour, name):
+    return hour.start(hour.gangway, "run", hour.job(), LONG, "-n", hour.random.randint(1, 3), "--run", name)
+
+
+def wait_a_moment(hour, process):
+    """A random moment of the training, often of its first second; that is the test, and nothing is waited for."""
+    moment = hour.random.random() ** 2 * LAST_MOMENT
+    hour.note(f"{moment:.2f} s")
+    try:
+        process.wait(timeout=moment)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def require_the_rest(hour, name):
+    """The same command again goes on, and what comes out is what the job says."""
+    hour.require_nobody()
+    hour.expect(hour.run(hour.job(), LONG, "-n", hour.random.randint(1, 3), "--run", name), 0)
+    if hour.digest(name) != undisturbed(hour):
+        raise Problem("what was interrupted has another digest than what was not")
+
+
+def send(process, number, to_group=False):
+    """As a terminal's key does to the whole group, or as kill does."""
+    try:
+        (os.killpg if to_group else os.kill)(process.pid, number)
+    except ProcessLookupError:
+        pass  # it is done
+
+
+def interrupt(hour, *signals, codes, to_group=True):
+    process = begin(hour, "interrupted")
+    wait_a_moment(hour, process)
+    has_begun = re.search("^model ", process.out.read_text(errors="replace"), re.MULTILINE)
+    for number in signals:
+        send(process, number, to_group)
+        if len(signals) > 1:
+            wait_a_moment(hour, process)
+    ended = hour.expect(hour.end(process, deadline=60), *codes)
+    if ended.code == 0 and not has_begun:
+        raise Problem(f"the signal was lost: {ended.described()}")
+    hour.note(f"exit code {ended.code}")
+    require_the_rest(hour, "interrupted")
+
+
+@step
+def ctrl_c(hour):
+    interrupt(hour, signal.SIGINT, codes=(0, 75, 130))
+
+
+@step
+def ctrl_c_twice(hour):
+    interrupt(hour, signal.SIGINT, signal.SIGINT, codes=(0, 75, 130))
+
+
+@step
+def sigterm(hour):
+    interrupt(hour, signal.SIGTERM, codes=(0, 75, 143), to_group=False)
+
+
+@step
+def ctrl_backslash_or_a_closed_terminal(hour):
+    number = hour.random.choice([signal.SIGHUP, signal.SIGQUIT])
+    hour.note(number.name)
+    interrupt(hour, number, codes=(0, 75, 128 + number))
+
+
+@step
+def the_command_killed(hour):
+    process = begin(hour, "killed")
+    wait_a_moment(hour, process)
+    send(process, signal.SIGKILL)
+    process.wait()
+    require_the_rest(hour, "killed")
+
+
+@step
+def a_process_of_it_killed(hour):
+    """mpirun, the coordinator or a worker, whoever is there."""
+    process = begin(hour, "lost")
+    wait_a_moment(hour, process)
+    victims = [pid for pid in hour.marked() if pid != process.pid]
+    if victims:
+        victim = hour.random.choice(victims)
+        try:
+            hour.note(Path(f"/proc/{victim}/comm").read_text().strip())
+            os.kill(victim, signal.SIGKILL)
+        except (ProcessLookupError, FileNotFoundError):
+            pass  # it is done
+    ended = hour.expect(hour.end(process, deadline=60), 0, 3, 6)
+    hour.note(f"exit code {ended.code}")
+    require_the_rest(hour, "lost")
+
+
+@step
+def ctrl_z_and_fg(hour):
+    process = begin(hour, "stopped")
+    wait_a_moment(hour, process)
+    send(process, signal.SIGSTOP, to_group=True)
+    time.sleep(hour.random.random() * 2)  # somebody looks at something else
+    send(process, signal.SIGCONT, to_group=True)
+    hour.expect(hour.end(process), 0)
+    require_the_rest(hour, "stopped")
+
+
+@step
+def the_same_command_again(hour):
+    whole = train_whole(hour)
+    ended = hour.expect(hour.run(hour.job(), LONG, "-n", 2, "--run", "whole"), 0)
+    if hour.digest("whole") != whole or "tick" in ended.out:
+        raise Problem(f"a finished run has trained again: {ended.described()}")
+    hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "training.kimg=20"), 0)
+    if hour.digest("whole") == whole:
+        raise Problem("a longer training has trained nothing")
+
+
+@step
+def another_value_and_the_same_run(hour):
+    train_whole(hour)
+    ended = hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "training.kimg=20", "training.batch=32"), 0)
+    if "training.batch 32, was 64" not in ended.out:
+        raise Problem(f"the changed key is not named: {ended.described()}")
+    hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "model.width=16"), 5, says="model.width 16, was 32")

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Machines as they are: full disks, no network, odd environments, small terminals, another job beside."""
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+import threading
+from pathlib import Path
+
+from hour import RING, ROOT, Problem, Skip
+from steps import step
+
+WIDE = ["model.width=256", "checkpoint.every_steps=20"]  # a checkpoint of 3.7 MB
+
+
+def mount(hour, name, size="1m", *options):
+    """A small file system of the step's own."""
+    folder = hour.folder / name
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "tmpfs", folder],
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        raise Skip(f"nothing can be mounted: {mounted.stderr.strip()}")
+    hour.mounts.append(folder)
+    return folder
+
+
+@step
+def a_full_disk(hour):
+    disk = mount(hour, "small disk", hour.random.choice(["4k", "64k", "1m", "3m"]))
+    hour.expect(hour.run(hour.job(), "-n", 2, "--outdir", disk, *WIDE), 6)
+    subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
+    hour.expect(hour.run(hour.job(), "-n", 2, "--outdir", disk, *WIDE), 0)
+
+
+@step
+def a_folder_that_cannot_be_written(hour):
+    disk = mount(hour, "read only")
+    (disk / "runs").mkdir()
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    hour.expect(hour.run(hour.job(), "--outdir", hour.random.choice([disk / "runs", disk / "new"])), 6, says="read only")
+    hour.expect(hour.run(hour.job(), "--outdir", hour.random.choice(["/proc/runs", "/dev/null/runs", "/sys/runs"])), 6)
+
+
+@step
+def little_shared_memory(hour):
+    """As in a container with docker's 64 MiB, or less."""
+    size = hour.random.choice(["0", "1m", "16m", "64m"])
+    hour.note(size)
+    if size == "0":
+        size = "4k"
+    small = f"mount -t tmpfs -o size={size} tmpfs /dev/shm && exec \"$@\""
+    process = hour.call("unshare", "-m", "--propagation", "private", "sh", "-c", small, "sh", hour.gangway, "run", hour.job(),
+                        "-n", 2, *WIDE)
+    hour.expect(process, 0, 6, says="/dev/shm|shared memory")
+
+
+def without_network(hour, *words, loopback):
+    up = "ip link set lo up && " if loopback else ""
+    probe = subprocess.run(["unshare", "--net", "sh", "-c", up + "true"], capture_output=True, text=True)
+    if probe.returncode != 0:
+        raise Skip(f"no network name space: {probe.stderr.strip()}")
+    return hour.call("unshare", "--net", "sh", "-c", up + 'exec "$@"', "sh", *words)
+
+
+@step
+def no_network(hour):
+    loopback = hour.random.random() < 0.7
+    hour.note("with loopback" if loopback else "without loopback")
+    ended = without_network(hour, hour.gangway, "run", hour.job(), "-n", hour.random.randint(1, 2), loopback=loopback)
+    hour.expect(ended, 0 if loopback else 6, says="ip link set lo up")
+
+
+@step
+def set_up_and_built_again(hour):
+    """Both return at once, also without a network."""
+    build = ROOT / "build" / "release"
+    if hour.programs != build / "bin" or not (ROOT / ".venv" / "gangway-setup").exists():
+        raise Skip("not the checkout's own build")
+    plan = subprocess.run(["ninja", "-C", build, "-n"], capture_output=True, text=True)
+    if "no work to do" not in plan.stdout:
+        raise Skip("the build is not whole")
+    for words in ([ROOT / "launch" / "setup"], [ROOT / "launch" / "build", "release"]):
+        ended = hour.expect(without_network(hour, *words, loopback=True), 0)
+        if "already" not in ended.out + ended.err:
+            raise Problem(f"it has done something: {ended.described()}")
+
+
+@step
+def two_jobs_side_by_side(hour):
+    first = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "first")
+    second = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "second")
+    hour.expect(hour.end(first), 0)
+    hour.expect(hour.end(second), 0)
+    if hour.digest("first") != hour.digest("second"):
+        raise Problem("two jobs side by side have other digests")
+
+
+@step
+def the_same_run_twice_at_once(hour):
+    first = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "same")
+    second = hour.start(hour.gangway, "run", hour.job(), "-n", 1, "--run", "same")
+    ended = [hour.end(first), hour.end(second)]
+    for each in ended:  # one trains; the other finds the run done, or says who has it
+        hour.expect(each, 0, 6, says="same|in use|pid")
+    if all(each.code for each in ended):
+        raise Problem(f"nobody has trained: {ended[0].described()}\n{ended[1].described()}")
+    hour.digest("same")
+
+
+@step
+def more_workers_than_cores(hour):
+    workers = (os.cpu_count() or 1) + hour.random.randint(1, 3)
+    hour.note(f"{workers} workers")
+    how = [f"training.microbatches={workers}", f"training.batch={4 * workers}", "training.kimg=0.64"]
+    hour.expect(hour.run(hour.job(), "-n", workers, *how), 0)
+
+
+@step
+def an_odd_batch(hour):
+    pieces = hour.random.choice([1, 3, 5, 7])
+    batch = pieces * hour.random.choice([1, 3, 9, 13])
+    hour.note(f"{batch} in {pieces}")
+    how = [f"training.batch={batch}", f"training.microbatches={pieces}", f"training.kimg={20 * batch / 1000}"]
+    hour.expect(hour.run(hour.job(), "-n", 1, "--run", "one", *how), 0)
+    hour.expect(hour.run(hour.job(), "-n", hour.random.randint(1, min(pieces, 3)), "--run", "some", *how), 0)
+    if hour.digest("one") != hour.digest("some"):
+        raise Problem("another number of workers has another digest")
+
+
+@step
+def an_odd_environment(hour):
+    closed = hour.folder / "closed home"
+    closed.mkdir(mode=0o500)
+    variables, how = hour.random.choice([
+        ({"HOME": closed}, None), ({"HOME": "/nowhere"}, None), ({"HOME": None}, None), ({"TMPDIR": "/nowhere"}, None),
+        ({"LANG": "C", "LC_ALL": "C"}, None), ({"LC_ALL": "xx_YY.UTF-8"}, None), ({"TERM": None}, None), ({"USER": None}, None),
+        ({}, lambda: os.umask(0o077)), ({}, lambda: os.close(0)), ({}, lambda: os.closerange(0, 3)),
+        ({"OMP_NUM_THREADS": "64"}, None), ({"TMPDIR": hour.folder / ("long" * 40)}, None), ({"PATH": "/usr/bin:/bin"}, None),
+        ({}, lambda: os.nice(10))])
+    hour.note(" ".join(f"{key}={value}" for key, value in variables.items()) or "a closed file, umask or nice")
+    if "long" in str(variables.get("TMPDIR")):
+        variables["TMPDIR"].mkdir()
+    hour.expect(hour.run(hour.job(), "-n", 1, before=how, **variables), 0)
+    hour.digest("job")
+
+
+@step
+def folders_with_blanks(hour):
+    place = hour.folder / hour.random.choice(["my runs", "Läufe", "-o", "a'b", "実験"])
+    place.mkdir()
+    hour.note(place.name)
+    job = hour.job(name=f"{place.name}/my first job (2).yaml")
+    hour.expect(hour.run(job, "-n", 2, "--outdir", place / "all runs"), 0)
+    run = next((place / "all runs").iterdir())
+    hour.digest(run)
+    hour.expect(hour.call(hour.gangway, "checkpoints", "verify", run), 0)
+    hour.expect(hour.run(job, "-n", 1, "training.kimg=7.68", cwd=place, deadline=60), 0)
+
+
+@step
+def output_that_nobody_reads(hour):
+    """gangway run … | head -1, and a terminal that is closed."""
+    job = hour.job()
+    process = hour.start("sh", "-c", f'"{hour.gangway}" run "{job}" -n 2 | head -1')
+    if hour.end(process).code != 0:
+        raise Problem("head has failed")
+    hour.require_nobody()
+    hour.expect(hour.call("sh", "-c", f'"{hour.gangway}" checkpoints ls job | head -1'), 0)
+    hour.expect(hour.run(job, "-n", 2), 0)
+
+
+@step
+def a_narrow_terminal(hour):
+    master, slave = pty.openpty()
+    columns = hour.random.choice([0, 1, 20, 500])
+    hour.note(f"{columns} columns")
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 10, columns, 0, 0))
+    process = hour.start(hour.gangway, "run", hour.job(), "-n", 2, terminal=slave)
+    os.close(slave)
+    reader = threading.Thread(target=read_to_the_end, args=(master, process.out), daemon=True)
+    reader.start()
+    ended = hour.end(process)
+    reader.join(timeout=5)  # the terminal is closed when the last process is gone
+    ended.out = process.out.read_text(errors="replace")
+    hour.expect(ended, 0)
+    if "done" not in ended.out:
+        raise Problem(f"the end is not shown: {ended.described()}")
+
+
+def read_to_the_end(terminal, file):
+    """What a terminal shows, until nobody has it any more."""
+    with open(file, "wb") as shown:
+        try:
+            while more := os.read(terminal, 4096):
+                shown.write(more)
+        except OSError:
+            pass  # as Linux says the end
+    os.close(terminal)
+
+
+@step
+def a_look_at_the_machine(hour):
+    ended = hour.expect(hour.call(hour.gangway, "doctor"), 0, 6)
+    if ended.code == 6 and "bad" not in ended.out:
+        raise Problem(f"nothing is bad: {ended.described()}")
+
+
+@step
+def a_job_of_another_folder(hour):
+    """Relative paths are those of where the command is typed."""
+    hour.job(RING, "jobs/ring.yaml")
+    hour.expect(hour.run("../jobs/ring.yaml", "-n", 1, cwd=make(hour.folder / "elsewhere")), 0)
+    if not Path(hour.folder / "elsewhere" / "runs" / "00000-ring").is_dir():
+        raise Problem("the run is not where the command was typed")
+
+
+def make(folder):
+    folder.mkdir()
+    return folder

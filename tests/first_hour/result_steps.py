@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What somebody does with a trained generator."""
+import json
+from pathlib import Path
+
+from data_steps import image_job
+from hour import ROOT, Problem, Skip
+from steps import step
+
+LOAD = """
+import sys, torch
+from safetensors.torch import load_file
+network = torch.jit.load(sys.argv[1])
+print(tuple(network(torch.randn(2, int(sys.argv[3]))).shape))
+print(sum(tensor.numel() for tensor in load_file(sys.argv[2]).values()))
+"""
+
+
+def trained(hour):
+    """A run of a few steps on pictures or points; the size of its latent."""
+    if hour.random.random() < 0.5:
+        hour.note("points")
+        hour.expect(hour.run(hour.job(), "-n", 2, "--run", "mine"), 0)
+        return 2, "(2, 2)"
+    hour.note("clothes")
+    hour.expect(hour.run(*image_job(hour, "data.source=fashion-mnist"), "--run", "mine"), 0)
+    return 8, "(2, 1, 32, 32)"
+
+
+@step
+def export_and_load_in_pytorch(hour):
+    python = ROOT / ".venv" / "bin" / "python"
+    if not python.exists():
+        raise Skip("no PyTorch")
+    latent, shape = trained(hour)
+    for name in ("my generator.pt", "my generator.safetensors"):
+        hour.expect(hour.call(hour.gangway, "checkpoints", "export", "mine", "-o", name), 0)
+        again = hour.call(hour.gangway, "checkpoints", "export", "mine", "-o", name)
+        hour.expect(again, 2, 6, says="exist")
+    loaded = hour.call(python, "-c", LOAD, "my generator.pt", "my generator.safetensors", latent)
+    if loaded.code != 0 or shape not in loaded.out:
+        raise Problem(f"PyTorch does not load it: {loaded.described()}")
+    hour.expect(hour.call(hour.gangway, "checkpoints", "export", "mine", "-o", "generator.onnx"), 2, says="onnx")
+
+
+@step
+def sample_and_score(hour):
+    trained(hour)
+    hour.expect(hour.call(hour.gangway, "sample", "mine", "--seeds", "0-3", "-o", "grid.png"), 0)
+    if not (hour.folder / "grid.png").read_bytes().startswith(b"\x89PNG"):
+        raise Problem("the grid is no PNG")
+    hour.expect(hour.call(hour.gangway, "sample", "mine", "--seeds", "3-0", "-o", "other.png"), 2, says="seeds|3-0")
+    hour.expect(hour.call(hour.gangway, "sample", "mine", "--seeds", "0-3", "-o", "nowhere/grid.png"), 2, 6, says="nowhere")
+    hour.expect(hour.call(hour.gangway, "evaluate", "mine"), 0)
+
+
+@step
+def look_at_checkpoints(hour):
+    trained(hour)
+    for verb in ("ls", "verify", "show", "scrub"):
+        hour.expect(hour.call(hour.gangway, "checkpoints", verb, "mine"), 0)
+    hour.expect(hour.call(hour.gangway, "digest", "mine"), 0)
+    hour.expect(hour.call(hour.gangway, "checkpoints", "show", "mine@7"), 5, says="step 7")
+    hour.expect(hour.call(hour.gangway, "checkpoints", "rm", "mine"), 2, says="STEP|@")
+    hour.expect(hour.call(hour.gangway, "digest", "mine@x"), 2, says="mine@x")
+    for line in Path(hour.folder / "runs/00000-mine/stats.jsonl").read_text().splitlines():
+        json.loads(line)
+
+
+@step
+def a_damaged_checkpoint(hour):
+    trained(hour)
+    newest = sorted(Path(hour.folder / "runs/00000-mine/checkpoints").glob("step-*"))[-1]
+    victim = hour.random.choice(sorted(newest.iterdir()))
+    content = bytearray(victim.read_bytes())
+    how = hour.random.choice(["removed", "emptied", "cut", "changed"])
+    hour.note(f"{victim.name} {how}")
+    if how == "removed":
+        victim.unlink()
+    else:
+        if how == "changed":
+            content[hour.random.randrange(len(content))] ^= 0x10
+        victim.write_bytes(b"" if how == "emptied" else content[:len(content) // 2] if how == "cut" else content)
+    if hour.call(hour.gangway, "checkpoints", "verify", "mine").code not in (0, 5):
+        raise Problem("verify has neither found the damage nor called it harmless")
+    hour.expect(hour.call(hour.gangway, "checkpoints", "ls", "mine"), 0)

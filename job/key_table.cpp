@@ -197,7 +197,8 @@ void add_networks(Keys& keys) {
   add_network(
       keys, "generator", [](auto& job) -> auto& { return job.generator; });
   keys.push_back(real_key(
-      {"generator.ema_kimg", kKimg, "Half-life of the average of the weights; 0: no average"},
+      {"generator.ema_kimg", kKimg,
+       "Half-life of the average of the weights, 1/13 of the images so far at most; 0: no average"},
       [](auto& job) -> auto& { return job.generator.ema_kimg; }, kZeroOrMore));
   add_network(
       keys, "discriminator", [](auto& job) -> auto& { return job.discriminator; });

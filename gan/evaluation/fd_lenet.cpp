@@ -39,14 +39,18 @@ ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed)
   };
 }
 
-FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count) {
+at::Tensor lenet_features(LeNet& lenet, const ImageSource& images, std::int64_t count) {
   const at::NoGradGuard no_grad;
   const at::Tensor features = at::empty({count, LeNet::kFeatures}, at::kFloat);
   for (std::int64_t first = 0; first < count; first += kBatch) {
     const std::int64_t size = std::min(kBatch, count - first);
     features.slice(0, first, first + size).copy_(lenet.features(lenet_input(images(first, size))));
   }
-  return feature_statistics(features);
+  return features;
+}
+
+FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count) {
+  return feature_statistics(lenet_features(lenet, images, count));
 }
 
 }  // namespace gangway::gan

@@ -24,7 +24,12 @@ using ImageSource = std::function<at::Tensor(std::int64_t first, std::int64_t co
 /// sample.
 [[nodiscard]] ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed);
 
-/// Statistics of the features of the first `count` images, read in batches of 500. @pre count >= 2
+/// Features of the first `count` images, read in batches of 500: [count, LeNet::kFeatures],
+/// float32.
+[[nodiscard]] at::Tensor lenet_features(LeNet& lenet, const ImageSource& images,
+                                        std::int64_t count);
+
+/// Their statistics. @pre count >= 2
 [[nodiscard]] FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images,
                                                  std::int64_t count);
 

@@ -45,7 +45,8 @@ struct ExportOptions {
   WeightVersion weights = WeightVersion::kAverage;
 };
 
-/// Prints FD-LeNet with floor and ceiling, or the modes covered for a toy mixture.
+/// Prints FD-LeNet with floor and ceiling, precision, recall and classes, or the modes covered for
+/// a toy mixture.
 void evaluate(const EvaluateOptions& options);
 /// Writes a grid of pictures (a scatter plot for points), one a seed.
 void sample(const SampleOptions& options);

@@ -10,12 +10,11 @@
 #include "job/run_directory.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_weights.hpp"
-#include "launch/model/reference_data.hpp"
+#include "launch/model/image_scores.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr std::uint64_t kNoiseSeed = 0;  // of the evaluation's noise: the same for every job
 constexpr std::string_view kToyPrefix = "toy:";
 constexpr const char* kImageMetric = "FD-LeNet";
 
@@ -41,67 +40,79 @@ void record(const TrainedRun& run, const EvaluateOptions& options,
   fmt::print("{} {:.4f} of step {}\n", score.metric, score.value, run.step);
 }
 
-/// The distance of other images from the real ones.
-class FdLenet {
- public:
-  FdLenet(const ReferenceData& data, const EvaluateOptions& options) : samples_(options.samples) {
-    load_feature_weights(lenet_, options.features);
-    reference_ = gan::lenet_statistics(lenet_, data.reference, data.count);
-  }
+void print_precision_recall(const ImageScores& scores) {
+  const auto line = [&](const char* name, double value, double of_real, const char* meaning) {
+    fmt::print("{:9}{:7.3f}  {}; of other real images {:.3f}\n", name, value, meaning, of_real);
+  };
+  line("precision", scores.generated.precision, scores.held_back.precision,
+       "share of the generated among the real ones");
+  line("recall", scores.generated.recall, scores.held_back.recall,
+       "share of the real among the generated ones");
+}
 
-  [[nodiscard]] double of_generator(gan::Network& generator, const ModelSpec& model) {
-    return of_images(gan::evaluation_samples(generator, model, kNoiseSeed), samples_);
+void print_class_shares(const ClassShareScores& shares) {
+  fmt::print("\n{:12} {:>9} {:>9}\n", "shares", "generated", "real");
+  for (std::size_t i = 0; i < gan::kClothes.size(); ++i) {
+    fmt::print("{:12} {:7.1f} % {:7.1f} %\n", gan::kClothes.at(i), 100.0 * shares.generated.at(i),
+               100.0 * shares.real.at(i));
   }
-  [[nodiscard]] double of_images(const gan::ImageSource& images, std::int64_t count) {
-    return gan::frechet_distance(gan::lenet_statistics(lenet_, images, count), reference_);
+}
+
+void print_json(const TrainedRun& run, const EvaluateOptions& options, const ImageScores& scores,
+                const std::string& reference) {
+  nlohmann::ordered_json report = describe(run);
+  report.update({{"metric", kImageMetric},
+                 {"score", scores.distance.score},
+                 {"floor", scores.distance.floor},
+                 {"ceiling", scores.distance.ceiling},
+                 {"precision", scores.generated.precision},
+                 {"recall", scores.generated.recall},
+                 {"precision_floor", scores.held_back.precision},
+                 {"recall_floor", scores.held_back.recall},
+                 {"samples", options.samples},
+                 {"neighbour_samples", scores.neighbour_samples},
+                 {"reference", reference},
+                 {"features", kFeatureWeightsHash}});
+  if (scores.shares) {
+    for (std::size_t i = 0; i < gan::kClothes.size(); ++i) {
+      report["class_shares"][gan::kClothes.at(i)] = {{"generated", scores.shares->generated.at(i)},
+                                                     {"real", scores.shares->real.at(i)}};
+    }
   }
-
- private:
-  std::int64_t samples_;
-  gan::LeNet lenet_;
-  gan::FeatureStatistics reference_;
-};
-
-double ceiling_of(FdLenet& distance, const JobSpec& job) {
-  gan::NetworkPair untrained = gan::build_networks(job);
-  untrained.generator.initialise(job.training.seed);
-  return distance.of_generator(untrained.generator, job.model);
+  fmt::print("{}\n", report.dump());
 }
 
 void evaluate_images(TrainedRun& run, const EvaluateOptions& options) {
   const ReferenceData data = open_reference_data(run.job);
-  FdLenet distance(data, options);
-  const double score = distance.of_generator(run.generator, run.job.model);
+  ImageScorer scorer(data, options);
   if (options.format == OutputFormat::kRecord) {
     record(run, options,
-           {.metric = kImageMetric, .value = score, .better = checkpoint::Better::kLower});
+           {.metric = kImageMetric,
+            .value = scorer.distance_of(run),
+            .better = checkpoint::Better::kLower});
     return;
   }
-  const gan::FdLenetScore result{.score = score,
-                                 .floor = distance.of_images(data.held_back, data.count),
-                                 .ceiling = ceiling_of(distance, run.job)};
+  const ImageScores scores = scorer.scores_of(run);
   if (options.format == OutputFormat::kJson) {
-    nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", kImageMetric},
-                   {"score", result.score},
-                   {"floor", result.floor},
-                   {"ceiling", result.ceiling},
-                   {"samples", options.samples},
-                   {"reference", data.description},
-                   {"features", kFeatureWeightsHash}});
-    fmt::print("{}\n", report.dump());
+    print_json(run, options, scores, data.description);
     return;
   }
   print_heading(run);
-  fmt::print("FD-LeNet {:8.2f}  {} generated against {}\n", result.score, options.samples,
+  fmt::print("FD-LeNet {:8.2f}  {} generated against {}\n", scores.distance.score, options.samples,
              data.description);
-  fmt::print("floor    {:8.2f}  {} other real images against the same\n", result.floor, data.count);
+  fmt::print("floor    {:8.2f}  {} other real images against the same\n", scores.distance.floor,
+             data.count);
   fmt::print("ceiling  {:8.2f}  the generator before its training against the same\n",
-             result.ceiling);
+             scores.distance.ceiling);
+  print_precision_recall(scores);
+  if (scores.shares) {
+    print_class_shares(*scores.shares);
+  }
 }
 
 at::Tensor toy_points(TrainedRun& run, std::int64_t samples) {
-  return gan::evaluation_samples(run.generator, run.job.model, kNoiseSeed)(0, samples).contiguous();
+  return gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed)(0, samples)
+      .contiguous();
 }
 
 void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,

@@ -182,6 +182,26 @@ TEST_F(GanOperationsTest, ReportsAFiniteLossForEveryMicrobatch) {
   }
 }
 
+/// However long the half-life: decay (1 + t) / (10 + t) after t updates, a half-life of t ln 2 / 9.
+TEST_F(GanOperationsTest, AveragesOverNoMoreThanAShareOfTheUpdatesSoFar) {
+  JobSpec job = dcgan();
+  job.generator.ema_kimg = 1e6;
+  SingleWorker worker(job);
+  NetworkState& generator = worker.networks.generator;
+  std::vector<float> expected = copy(generator.weights());
+  for (std::int64_t step = 0; step < 3; ++step) {
+    worker.operations.begin_step(step);
+    worker.perform(worker.schedule(step));
+    const double updates = static_cast<double>(step + 1);
+    const auto gain = static_cast<float>(1.0 - (1.0 + updates) / (10.0 + updates));
+    const std::vector<float> weights = copy(generator.weights());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expected[i] += gain * (weights[i] - expected[i]);
+    }
+    EXPECT_EQ(copy(*generator.average()), expected);
+  }
+}
+
 TEST_F(GanOperationsTest, ClipsTheMeanGradientToTheNormOfTheJob) {
   JobSpec job = dcgan();
   job.discriminator.optimizer.betas = {0.0, 0.99};

@@ -10,6 +10,7 @@ micro-batch, Adam; then the generator through the discriminator with fresh noise
 """
 import argparse
 import contextlib
+import functools
 import os
 import sys
 import time
@@ -27,7 +28,8 @@ class Trainer:
 
     `tuned` means: fused Adam, channels-last, no buffers broadcast, and no weight gradients of the discriminator in the
     generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN tutorial with
-    both networks wrapped in DistributedDataParallel.
+    both networks wrapped in DistributedDataParallel. `autocast` computes forward and backward in bf16 where PyTorch
+    holds that to be safe.
     """
 
     def __init__(self, options):
@@ -36,6 +38,9 @@ class Trainer:
         self.num_microbatches = options.microbatches // options.workers
         self.latent = LATENT[options.network]
         self.device = torch.device(options.device)
+        # A captured step makes its casts anew each time.
+        self.precision = functools.partial(torch.autocast, self.device.type, torch.bfloat16, options.autocast == "bf16",
+                                           cache_enabled=not options.graph)
         self.images = Images(options.network, options.images, self.device)
         torch.manual_seed(0)
         networks = [network.train().to(self.device) for network in NETWORKS[options.network]()]
@@ -47,7 +52,7 @@ class Trainer:
             wrapped = {"gradient_as_bucket_view": options.tuned, "broadcast_buffers": not options.tuned,
                        "bucket_cap_mb": options.bucket_mb}
             self.generator, self.discriminator = [DistributedDataParallel(n, **wrapped) for n in networks]
-        adam = {"lr": 2e-4, "betas": (0.5, 0.999), "fused": self.tuned}
+        adam = {"lr": 2e-4, "betas": (0.5, 0.999), "fused": self.tuned, "capturable": options.graph}
         self.generator_optimizer = torch.optim.Adam(networks[0].parameters(), **adam)
         self.discriminator_optimizer = torch.optim.Adam(networks[1].parameters(), **adam)
         torch.manual_seed(1 + options.rank)  # other data and noise on each worker
@@ -63,14 +68,15 @@ class Trainer:
             with self.accumulating(self.discriminator):
                 self.discriminator_pass(self.real_images(), 1.0)
             with contextlib.nullcontext() if is_last else self.accumulating(self.discriminator):
-                with torch.no_grad():
+                with torch.no_grad(), self.precision():
                     fakes = self.plain_generator(self.noise())
                 self.discriminator_pass(fakes, 0.0)
         self.discriminator_optimizer.step()
 
     def discriminator_pass(self, images, label):
-        logits = self.discriminator(images)
-        (self.loss(logits, label) / self.num_microbatches).backward()
+        with self.precision():
+            loss = self.loss(self.discriminator(images), label)
+        (loss / self.num_microbatches).backward()
 
     def generator_phase(self):
         self.generator_optimizer.zero_grad(set_to_none=not self.tuned)
@@ -82,8 +88,9 @@ class Trainer:
                 if position < self.num_microbatches - 1:
                     stack.enter_context(self.accumulating(self.generator))
                     stack.enter_context(self.accumulating(judge))
-                logits = judge(self.generator(self.noise()))
-                (self.loss(logits, 1.0) / self.num_microbatches).backward()
+                with self.precision():
+                    loss = self.loss(judge(self.generator(self.noise())), 1.0)
+                (loss / self.num_microbatches).backward()
         if self.tuned:
             self.plain_discriminator.requires_grad_(True)
         self.generator_optimizer.step()
@@ -116,9 +123,25 @@ def parse_options():
     parser.add_argument("--ddp", action="store_true", help="reduce gradients over Gloo; else never talk")
     parser.add_argument("--bucket-mb", type=int, default=25)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--autocast", choices=("none", "bf16"), default="none")
+    parser.add_argument("--graph", action="store_true", help="capture a whole step as a CUDA graph and replay it")
     parser.add_argument("--images", default=FASHION_MNIST, help="images of 28 x 28 pixels (IDX, gzip)")
     parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")
     return parser.parse_args()
+
+
+def captured(step):
+    """What replays `step` as a CUDA graph. Steps on another stream come first, as PyTorch's notes on graphs ask for."""
+    warm = torch.cuda.Stream()
+    warm.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(warm):
+        for _ in range(5):
+            step()
+    torch.cuda.current_stream().wait_stream(warm)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
 
 
 def finish(device):
@@ -135,15 +158,16 @@ def main():
         torch.distributed.init_process_group("gloo", init_method=options.rendezvous, rank=options.rank,
                                              world_size=options.workers)
     trainer = Trainer(options)
+    step = captured(trainer.step) if options.graph else trainer.step
     print("ready", flush=True)
     for line in sys.stdin:
         warmup, steps = map(int, line.split())
         for _ in range(warmup):
-            trainer.step()
+            step()
         finish(trainer.device)
         begin = time.perf_counter()
         for _ in range(steps):
-            trainer.step()
+            step()
         finish(trainer.device)
         print(time.perf_counter() - begin, flush=True)
     os._exit(0)  # process groups have nothing to take down, and their teardown may wait for a peer

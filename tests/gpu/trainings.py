@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What tests/gpu/run asks of whole trainings on a GPU: equal digests, the cost of exactness, images a second."""
+"""Whole trainings on a GPU, as steps of tests/gpu/run: a folder with a job and its images, in which runs are made."""
+import functools
 import gzip
 import json
 import os
@@ -7,15 +8,18 @@ import random
 import re
 import statistics
 import struct
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from harness import KILLED, Failure, Skip
+
 SOURCE = Path(__file__).resolve().parents[2]
-DEADLINE = 240  # seconds a training
-IMAGES = 4096
+DEBIANS_IMAGES = Path("/usr/share/datasets/fashion-mnist")
+NOISE_IMAGES = 4096
+REFERENCE = "training: 1 worker, overlap none"
+EAGER = "speed: PyTorch, eager fp32 in the same pieces"
+SETTLING_SECONDS = 2.0  # not measured
 JOB = """
 model: {family: dcgan, resolution: 32, width: 64, latent: 100}
 data: {source: "idx:%s"}
@@ -26,123 +30,170 @@ checkpoint: {every_kimg: 0}
 """
 
 
-class Refused(Exception):
-    """NCCL takes no second rank on this GPU."""
-
-
 class Trainings:
-    """A folder with a job and its images; runs are made in it."""
-
     def __init__(self, programs):
-        self.programs = programs
-        self.folder = Path(tempfile.mkdtemp(prefix="gangway-gpu-"))
-        images = self.folder / "images"
-        images.mkdir()
-        pixels = random.Random(0).randbytes(IMAGES * 28 * 28)
-        self.pixels = images / "train-images-idx3-ubyte.gz"
-        with gzip.open(self.pixels, "wb", compresslevel=1) as file:
-            file.write(struct.pack(">IIII", 0x803, IMAGES, 28, 28) + pixels)
-        with gzip.open(images / "train-labels-idx1-ubyte.gz", "wb") as file:
-            file.write(struct.pack(">II", 0x801, IMAGES) + bytes(i % 10 for i in range(IMAGES)))
-        (self.folder / "job.yaml").write_text(JOB % images)
+        self.gangway = programs.get("gangway")
         self.count = 0
 
-    def train(self, workers, *overrides, run=None):
-        """Name of the finished run. @raise Refused, RuntimeError with what was said."""
+    @functools.cached_property
+    def folder(self):
+        """Made when the first training needs it: nothing is, where steps are only listed."""
+        folder = Path(tempfile.mkdtemp(prefix="gangway-gpu-"))
+        (folder / "job.yaml").write_text(JOB % self.images(folder))
+        return folder
+
+    def images(self, folder):
+        named = os.environ.get("GANGWAY_FASHION_MNIST")
+        if named and not Path(named).is_dir():
+            raise Failure(f"GANGWAY_FASHION_MNIST names no folder: {named}")
+        self.image_folder = Path(named).resolve() if named else DEBIANS_IMAGES
+        if not self.image_folder.is_dir():
+            self.image_folder = folder / "images"
+            write_noise(self.image_folder)
+        return self.image_folder
+
+    def pixels(self):
+        """The file with the training images, for PyTorch."""
+        assert self.folder
+        return next(self.image_folder.glob("train-images-idx3-ubyte*"))
+
+    def start(self, bench, workers, *overrides, run=None, before=(), **environment):
+        """A run's name, and how it ended."""
+        if self.gangway is None:
+            raise Skip("no gangway among the programs")
         self.count += 1
         run = run or f"run{self.count}"
-        words = [self.programs / "gangway", "run", "job.yaml", "-n", str(workers), "--run", run, *overrides]
-        done = subprocess.run([str(word) for word in words], cwd=self.folder, timeout=DEADLINE, text=True, errors="replace",
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "NCCL_DEBUG": "WARN"})
-        if done.returncode != 0:
-            if re.search(r"Duplicate GPU", done.stdout):
-                raise Refused
-            raise RuntimeError(done.stdout[-4000:])
+        command = [*before, self.gangway, "run", "job.yaml", "-n", workers, "--run", run, *overrides]
+        return run, bench.run(command, cwd=self.folder, **environment)
+
+    def train(self, bench, workers, *overrides, **how):
+        """The name of a run that came to its end. @raise Skip, Failure"""
+        run, done = self.start(bench, workers, *overrides, **how)
+        if re.search("Duplicate GPU", done.output):
+            raise Skip("NCCL refuses several workers on this GPU")
+        done.require()
         return run
 
-    def digest(self, run):
-        return subprocess.run([str(self.programs / "gangway"), "digest", run], cwd=self.folder, check=True, text=True,
-                              stdout=subprocess.PIPE, timeout=60).stdout.split()[0]
+    def digest(self, bench, run):
+        said = bench.run([self.gangway, "digest", run], cwd=self.folder, seconds=30).require().output.split()
+        if not said:
+            raise Failure("gangway digest said nothing")
+        return said[0]
 
-    def images_a_second(self, run):
-        """Median over the ticks, the first left out: it holds the start."""
+    def digest_of(self, bench, workers, *overrides, **how):
+        return self.digest(bench, self.train(bench, workers, *overrides, **how))
+
+    def reference(self, bench):
+        """Of the job itself: of the row that showed it, or made now."""
+        return bench.data.get(REFERENCE, {}).get("digest") or self.digest_of(bench, 1, "layout.overlap=none")
+
+    def ticks(self, run):
         file = next((self.folder / "runs").glob(f"*-{run}")) / "stats.jsonl"
-        ticks = [json.loads(line) for line in file.read_text().splitlines()]
-        return statistics.median(tick["images_per_second"] for tick in ticks[1:] if "images_per_second" in tick)
+        return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def digest_rows(trainings, row):
-    """One row a layout: all have the bits of one worker that overlaps nothing."""
-    layouts = [(1, "none"), (1, "across"), (2, "none"), (2, "within"), (2, "across"), (4, "across")]
-    rows, expected = [], None
-    for workers, overlap in layouts:
-        name = f"training: {workers} worker{'s' if workers > 1 else ''}, overlap {overlap}"
-        begin = time.monotonic()
-        try:
-            digest = trainings.digest(trainings.train(workers, f"layout.overlap={overlap}"))
-        except Refused:
-            rows.append(row(name, "skipped", time.monotonic() - begin, "NCCL refuses several ranks on this GPU"))
-            continue
-        except (RuntimeError, subprocess.SubprocessError) as error:
-            print(error, file=sys.stderr)
-            rows.append(row(name, "fail", time.monotonic() - begin, str(error).strip().splitlines()[-1]))
-            continue
-        expected = expected or digest
-        rows.append(row(name, "pass" if digest == expected else "fail", time.monotonic() - begin, f"digest {digest}"))
-    return rows
+def write_noise(folder):
+    folder.mkdir()
+    pixels = random.Random(0).randbytes(NOISE_IMAGES * 28 * 28)
+    with gzip.open(folder / "train-images-idx3-ubyte.gz", "wb", compresslevel=1) as file:
+        file.write(struct.pack(">IIII", 0x803, NOISE_IMAGES, 28, 28) + pixels)
+    with gzip.open(folder / "train-labels-idx1-ubyte.gz", "wb") as file:
+        file.write(struct.pack(">II", 0x801, NOISE_IMAGES) + bytes(i % 10 for i in range(NOISE_IMAGES)))
 
 
-def resume_row(trainings, row):
+def first(trainings):
+    def show(bench):
+        digest = trainings.digest_of(bench, 1, "layout.overlap=none")
+        return f"digest {digest}", {"digest": digest}
+    return show
+
+
+def equal_digest(trainings, workers, *overrides, **environment):
+    """Against the job's reference."""
+    def show(bench):
+        expected = trainings.reference(bench)
+        digest = trainings.digest_of(bench, workers, *overrides, **environment)
+        if digest != expected:
+            raise Failure(f"digest {digest}, one worker's is {expected}")
+        return f"digest {digest}", {"digest": digest}
+    return show
+
+
+def resumed(trainings):
     """Stopped half way and gone on with, against one go."""
-    begin = time.monotonic()
-    whole = trainings.digest(trainings.train(1))
-    half = trainings.train(1, "training.kimg=1")
-    halves = trainings.digest(trainings.train(1, "training.kimg=2", run=half))
-    return row("training: resumed", "pass" if halves == whole else "fail", time.monotonic() - begin, f"digest {halves}")
+    def show(bench):
+        expected = trainings.reference(bench)
+        half = trainings.train(bench, 1, "training.kimg=1")
+        digest = trainings.digest_of(bench, 1, "training.kimg=2", run=half)
+        if digest != expected:
+            raise Failure(f"digest {digest} in two halves, {expected} in one go")
+        return f"digest {digest}"
+    return show
 
 
-WAYS = {  # of computing on one worker, and what the job says for it
-    "deterministic kernels": [],
-    "the fastest kernels": ["numerics.kernels=fastest"],
-}
+def two_overlaps(trainings, *overrides):
+    """A job of its own, on one worker with and without overlap: deterministic, and no wait is missing."""
+    def show(bench):
+        digests = [trainings.digest_of(bench, 1, *overrides, f"layout.overlap={overlap}") for overlap in ("none", "across")]
+        if digests[0] != digests[1]:
+            raise Failure(f"digest {digests[0]} without overlap, {digests[1]} across")
+        return f"digest {digests[0]}", {"digest": digests[0]}
+    return show
 
 
-def speed_rows(trainings, row, rounds=3):
-    """Images a second, interleaved: our ways, and PyTorch's on the same GPU."""
-    begin = time.monotonic()
-    figures = {way: [] for way in (*WAYS, "PyTorch, tuned")}
-    with PyTorch(trainings) as pytorch:
-        for _ in range(rounds):
-            for way, overrides in WAYS.items():
-                figures[way].append(trainings.images_a_second(trainings.train(1, "training.kimg=40", "output.tick_kimg=4", *overrides)))
-            figures["PyTorch, tuned"].append(pytorch.images_a_second())
-    best = statistics.median(figures["PyTorch, tuned"])
-    lines = [f"{way:<24} {statistics.median(values):9.0f} images/s (least {min(values):.0f}), {statistics.median(values) / best:.2f} of PyTorch"
-             for way, values in figures.items()]
-    return row("training: images a second", "pass", time.monotonic() - begin), lines
+def under_sanitizer(trainings, sanitizer):
+    """Two steps of a small job: every access of its kernels is checked."""
+    def show(bench):
+        if sanitizer is None:
+            raise Skip("no compute-sanitizer on this machine")
+        small = ("model.width=8", "training.batch=16", "training.kimg=0.032", "layout.timeout_seconds=600")
+        before = (sanitizer, "--target-processes", "all", "--error-exitcode", "9")
+        _, done = trainings.start(bench, 1, *small, before=before)
+        skip_where_sanitizer_cannot(done)
+        done.require()
+        return "no error in 2 steps"
+    return show
 
 
-class PyTorch:
-    """bench/ddp's worker on the GPU, idle but when it is asked."""
+def skip_where_sanitizer_cannot(done):
+    """Virtual machines may keep from it what it needs; and it is slow."""
+    if re.search(r"Device not supported", done.output):
+        raise Skip("compute-sanitizer does not support this device here")
+    if done.code == KILLED:
+        raise Skip("too slow for the time of one command")
 
-    BATCH, WARM_UP, STEPS = 256, 20, 150
 
-    def __init__(self, trainings):
-        self.trainings = trainings
+def speed(trainings, *overrides):
+    """Images a second of a run's steady part; a run that its time has ended counts as far as it came."""
+    def show(bench):
+        run, done = trainings.start(bench, 1, "training.kimg=800", "output.tick_kimg=4", *overrides)
+        if done.code != KILLED:
+            done.require()
+        ticks = trainings.ticks(run)
+        steady = [tick for tick in ticks if tick["seconds_total"] >= ticks[0]["seconds_total"] + SETTLING_SECONDS]
+        if len(steady) < 2:
+            raise Failure(f"{len(ticks)} ticks: too short to measure")
+        kimg = steady[-1]["kimg"] - steady[0]["kimg"]
+        rate = 1000 * kimg / (steady[-1]["unix_seconds"] - steady[0]["unix_seconds"])
+        shares = {key: statistics.median(tick.get(key, 0.0) for tick in steady)
+                  for key in ("exposed_percent", "host_wait_percent", "data_percent", "check_percent", "snapshot_percent")}
+        told = ", ".join(f"{key.removesuffix('_percent')} {value:.1f} %" for key, value in shares.items())
+        return f"{rate:.0f} images/s over {kimg:.0f} kimg{beside_eager(bench, rate)}; {told}", {"images_per_second": rate, **shares}
+    return show
 
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            [sys.executable, str(SOURCE / "bench/ddp/worker.py"), "--network", "dcgan", "--rank", "0", "--workers", "1",
-             "--batch", str(self.BATCH), "--microbatches", "4", "--tuned", "--device", "cuda", "--images",
-             str(self.trainings.pixels)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ready\n"
-        return self
 
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+def pytorch_speed(trainings, steps, *flags):
+    """bench/ddp's worker on the GPU, alone."""
+    def show(bench):
+        batch = 256
+        command = [sys.executable, SOURCE / "bench/ddp/worker.py", "--network", "dcgan", "--rank", 0, "--workers", 1,
+                   "--batch", batch, "--tuned", "--device", "cuda", "--images", trainings.pixels(), *flags]
+        said = bench.run(command, stdin=f"{steps // 4} {steps}\n").require().output.split()
+        rate = steps * batch / float(said[-1])
+        return f"{rate:.0f} images/s over {steps * batch / 1000:.0f} kimg{beside_eager(bench, rate)}", {"images_per_second": rate}
+    return show
 
-    def images_a_second(self):
-        self.process.stdin.write(f"{self.WARM_UP} {self.STEPS}\n")
-        self.process.stdin.flush()
-        return self.STEPS * self.BATCH / float(self.process.stdout.readline())
+
+def beside_eager(bench, rate):
+    eager = bench.data.get(EAGER, {}).get("images_per_second")
+    return f", {rate / eager:.2f} of eager PyTorch" if eager else ""

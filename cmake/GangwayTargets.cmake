@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# One place for what every target of ours shares: warnings as errors, the include root, labels of tests.
+# One place for what every target of ours shares: warnings as errors, the include root, labels of tests, and what a build
+# costs: how far each target is optimised, and whose precompiled header it uses.
 
 set(GANGWAY_SANITIZE "" CACHE STRING "Sanitizers for own targets, as given to -fsanitize=")
 
@@ -11,6 +12,7 @@ function(gangway_common target)
     # Two warnings of GCC 12 are off: designated initialisers leave members to their defaults on purpose, and -Wrestrict
     # misfires on string concatenation (GCC bug 105651).
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror;-Wno-missing-field-initializers;-Wno-restrict;-ffp-contract=off>
+    $<$<COMPILE_LANGUAGE:CXX>:-fPIC>  # programs too: a precompiled header fits those only that are compiled as it was
     $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Werror=all-warnings;-Xcompiler=-Wall>)
   if(GANGWAY_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${GANGWAY_SANITIZE};-fno-omit-frame-pointer>)
@@ -20,7 +22,108 @@ function(gangway_common target)
     # GCC warns of atomic_thread_fence, which Boost.Asio calls beside its mutexes, not in their place.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-tsan>)
   endif()
+  # When every folder has been read: then it is known what the target links.
+  cmake_language(EVAL CODE
+    "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL gangway_build_cheaply [[${target}]])")
 endfunction()
+
+# gangway_links(target library variable): whether `target` sees `library`, directly or through others.
+function(gangway_links target library variable)
+  get_target_property(answer ${target} GANGWAY_LINKS_${library})
+  if(answer STREQUAL "answer-NOTFOUND")
+    set(answer FALSE)
+    set(seen "")
+    get_target_property(waiting ${target} LINK_LIBRARIES)
+    get_target_property(aliased ${library} ALIASED_TARGET)
+    while(waiting)
+      list(POP_FRONT waiting next)
+      if(next STREQUAL library OR next STREQUAL aliased)
+        set(answer TRUE)
+        break()
+      endif()
+      if(TARGET ${next} AND NOT next IN_LIST seen)
+        list(APPEND seen ${next})
+        get_target_property(its ${next} INTERFACE_LINK_LIBRARIES)
+        if(its)
+          list(APPEND waiting ${its})
+        endif()
+      endif()
+    endwhile()
+    set_target_properties(${target} PROPERTIES GANGWAY_LINKS_${library} ${answer})
+  endif()
+  set(${variable} ${answer} PARENT_SCOPE)
+endfunction()
+
+# Folders with loops over numbers and bytes. What lies elsewhere, tests' own code included, is optimised just enough: that
+# halves its compilation. No result depends on it: without fast-math flags GCC keeps the order of floating-point operations.
+set(GANGWAY_HOT_FOLDERS bench checkpoint comm gan)
+
+# gangway_build_cheaply(target): what LibTorch's headers cost is paid in gangway_gan's precompiled header and, with
+# GoogleTest's, in that of its tests; other tests share one of GoogleTest and the standard library, everything else one of the
+# standard library. The flags of a target are those
+# of its precompiled header. Sanitizer builds do without, and so show an #include that is missing.
+function(gangway_build_cheaply target)
+  gangway_links(${target} fmt::fmt sees_fmt)
+  get_target_property(own ${target} PRECOMPILE_HEADERS)
+  if(GANGWAY_SANITIZE OR own OR NOT sees_fmt)  # without fmt: libraries that tests preload
+    return()
+  endif()
+  set(sees_torch FALSE)
+  if(GANGWAY_WITH_TORCH)
+    gangway_links(${target} gangway::torch sees_torch)
+  endif()
+  gangway_links(${target} GTest::gtest sees_gtest)
+  get_target_property(folder ${target} SOURCE_DIR)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${folder}")
+  string(REGEX MATCH "^[^/]+" first "${folder}")
+  if(sees_torch AND sees_gtest)
+    set(owner gangway_headers_of_torch_tests)
+  elseif(sees_torch)
+    set(owner gangway_gan)
+  elseif(sees_gtest)
+    set(owner gangway_headers_of_tests)
+  elseif(first IN_LIST GANGWAY_HOT_FOLDERS)
+    set(owner gangway_headers_hot)
+  else()
+    set(owner gangway_headers)
+  endif()
+  get_target_property(optimisation ${owner} GANGWAY_OPTIMISATION)
+  if(optimisation)
+    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${optimisation}>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
+
+# gangway_precompiled(name OPTIMISATION flags HEADERS <a> … LINKS targets …): an owner for gangway_build_cheaply
+function(gangway_precompiled name)
+  cmake_parse_arguments(arg "" "OPTIMISATION" "HEADERS;LINKS" ${ARGN})
+  set(source "${PROJECT_BINARY_DIR}/generated/${name}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "// ${name}: a precompiled header belongs to a target, and a target has a source.\n")
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL "${source}")
+  gangway_common(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS})
+  if(arg_OPTIMISATION)
+    set_target_properties(${name} PROPERTIES GANGWAY_OPTIMISATION ${arg_OPTIMISATION})
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:${arg_OPTIMISATION}>)
+  endif()
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+set(GANGWAY_USUAL_HEADERS
+  <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <deque> <filesystem> <fstream>
+  <functional> <iostream> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <utility>
+  <vector> <fmt/format.h>)
+if(NOT GANGWAY_SANITIZE)
+  gangway_precompiled(gangway_headers OPTIMISATION -O1 HEADERS ${GANGWAY_USUAL_HEADERS} LINKS fmt::fmt)
+  gangway_precompiled(gangway_headers_hot HEADERS ${GANGWAY_USUAL_HEADERS} LINKS fmt::fmt)
+  gangway_precompiled(gangway_headers_of_tests OPTIMISATION -O1 HEADERS ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
+    LINKS fmt::fmt GTest::gtest GTest::gmock)
+  if(GANGWAY_WITH_TORCH)
+    gangway_precompiled(gangway_headers_of_torch_tests OPTIMISATION -O1
+      HEADERS "${PROJECT_SOURCE_DIR}/gan/torch.hpp" ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
+      LINKS fmt::fmt GTest::gtest GTest::gmock gangway::torch)
+  endif()
+endif()
 
 # gangway_library(name SOURCES a.cpp … PUBLIC targets … PRIVATE targets …)
 function(gangway_library name)

@@ -20,6 +20,7 @@
 #include "checkpoint/snapshot_files.hpp"
 #include "checkpoint/snapshot_runs.hpp"
 #include "job/shared_segment.hpp"
+#include "launch/built_with.hpp"
 #include "launch/command_output.hpp"
 #include "launch/foreign_segments.hpp"
 #include "launch/mpirun_command.hpp"
@@ -39,7 +40,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 /// Read from the wheel's version file: loading LibTorch takes seconds.
 Finding find_libtorch() {
-  const fs::path root = GANGWAY_LIBTORCH_ROOT;
+  const fs::path root = built_with().libtorch_root;
   std::ifstream file(root / "version.py");
   std::stringstream text;
   text << file.rdbuf();
@@ -50,6 +51,14 @@ Finding find_libtorch() {
   }
   return {"LibTorch", Health::kBad,
           fmt::format("no version file in '{}': run ./launch/setup", root.string())};
+}
+
+Finding find_cuda_toolkit() {
+  if (built_with().cuda_toolkit.empty()) {
+    return {"CUDA toolkit", Health::kNote, "built without; ./launch/build adds what computes on GPUs"};
+  }
+  return {"CUDA toolkit", Health::kGood,
+          fmt::format("{} (at build time)", built_with().cuda_toolkit)};
 }
 
 Finding find_mpi() {
@@ -169,9 +178,9 @@ std::vector<Finding> examine(const Environment& environment) {
       find_libtorch(),
       find_mpi(),
       run_two_ranks(),
-      {"CUDA toolkit", Health::kGood, GANGWAY_CUDA_VERSION " (at build time)"},
-      {"Protobuf", Health::kGood, GANGWAY_PROTOBUF_VERSION " (at build time)"},
-      {"gRPC", Health::kGood, GANGWAY_GRPC_VERSION " (at build time)"},
+      find_cuda_toolkit(),
+      {"Protobuf", Health::kGood, fmt::format("{} (at build time)", built_with().protobuf)},
+      {"gRPC", Health::kGood, fmt::format("{} (at build time)", built_with().grpc)},
       find_cores(),
       find_memory(),
       clean_shared_memory(kSharedMemoryFolder)};

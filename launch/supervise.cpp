@@ -332,10 +332,14 @@ class Supervisor {
   }
 
   [[nodiscard]] std::string how_mpirun_ended() const {
-    return WIFSIGNALED(child_status_)
-               ? fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_))
-               : fmt::format("mpirun ended with code {} and the coordinator left no status",
-                             WEXITSTATUS(child_status_));
+    if (WIFSIGNALED(child_status_)) {
+      return fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_));
+    }
+    const int code = WEXITSTATUS(child_status_);
+    const auto lost = watch_.lost_coordinator();
+    return code == 0 && lost
+               ? *lost
+               : fmt::format("mpirun ended with code {} and the coordinator left no status", code);
   }
 
   /// Where the coordinator could not, unless the run has become another job's.

@@ -23,6 +23,10 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kBusyPoll{200};
 constexpr std::chrono::microseconds kQuietPoll{2000};
 constexpr std::chrono::milliseconds kBusyFor{5};
+// Messages may come faster than they are taken in: lifelines, signals and heartbeats have their
+// turn.
+constexpr std::chrono::milliseconds kMessages{20};
+constexpr std::chrono::milliseconds kLastMessages{500};
 // How long workers have to leave after a failure; then those on this host are killed.
 constexpr std::chrono::milliseconds kClosingDeadline{2000};
 constexpr std::chrono::milliseconds kRefusalDeadline{5000};
@@ -64,7 +68,7 @@ Outcome EventLoop::run() {
        .closed =
            [this](int rank) {
              // What the worker said last counts: it may have said why it leaves.
-             pump();
+             (void)pump(kLastMessages);
              conductor_.on_lifeline_closed(rank, steady_clock::now());
            }});
   wait_for_signal();
@@ -114,7 +118,7 @@ void EventLoop::beat() {
 
 void EventLoop::poll() {
   beat();
-  if (pump()) {
+  if (pump(kMessages)) {
     last_message_ = steady_clock::now();
   }
   disk_.poll();
@@ -132,8 +136,9 @@ void EventLoop::poll() {
   }
 }
 
-bool EventLoop::pump() {
+bool EventLoop::pump(std::chrono::milliseconds longest) {
   bool any = false;
+  const auto end = steady_clock::now() + longest;
   while (const auto message = parts_.mpi.poll()) {
     any = true;
     const messages::Envelope envelope = parse(*message);
@@ -141,6 +146,9 @@ bool EventLoop::pump() {
       said_goodbye_.insert(message->rank);
     }
     carry_out(conductor_.on_message(message->rank, envelope, steady_clock::now(), unix_seconds()));
+    if (steady_clock::now() >= end) {
+      break;
+    }
   }
   return any;
 }

@@ -52,8 +52,8 @@ class EventLoop {
   void poll();
   /// Shows workers and supervisor that this loop turns.
   void beat();
-  /// Takes in all messages that have arrived. @return whether there were any.
-  bool pump();
+  /// Takes in the messages that have arrived, as many as it can. @return whether there were any.
+  bool pump(std::chrono::milliseconds longest);
   void carry_out(Effects effects);
   void send(int rank, const messages::Envelope& envelope);
   void choose(const ChooseBeginning& question);

@@ -46,7 +46,7 @@ struct TetherSettings {
 };
 
 /// How long a settled rank outlives its supervisor: all are to be gone after 5 s.
-inline constexpr std::chrono::milliseconds kOrphanLimit{4'000};
+inline constexpr std::chrono::milliseconds kOrphanLimit{3'500};
 
 class Tether {
  public:

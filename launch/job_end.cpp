@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string_view>
 #include <vector>
 
 #include <poll.h>
@@ -26,15 +27,16 @@ constexpr milliseconds kMpirunCleans{700};
 constexpr milliseconds kRestLeaves{500};
 constexpr milliseconds kRestIsKilled{10'000};
 constexpr milliseconds kNap{20};
+constexpr std::string_view kMpirun = "mpirun";  // it is asked first
 
-milliseconds patience_with_mpirun(const TetherServer& tethers) {
+milliseconds patience_with_mpirun(const TetherServer& tethers, Rescue rescue) {
   const auto& present = tethers.present();
   if (present.empty()) {
     return milliseconds(0);
   }
   const bool is_one_host = std::all_of(present.begin(), present.end(),
                                        [](const auto& entry) { return entry.second.is_local; });
-  return is_one_host ? kMpirunFollows : kOthersSave;
+  return is_one_host || rescue == Rescue::kNone ? kMpirunFollows : kOthersSave;
 }
 
 void kill_all(const std::vector<Descendant>& processes) {
@@ -50,23 +52,35 @@ void reap_all() {
 
 }  // namespace
 
-JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, TimePoint now)
-    : tethers_(tethers), mpirun_(mpirun), since_(now), patience_(patience_with_mpirun(tethers)) {
+JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, Rescue rescue, TimePoint now)
+    : tethers_(tethers),
+      mpirun_(mpirun),
+      since_(now),
+      patience_(patience_with_mpirun(tethers, rescue)) {
   tethers_.order_end();
+  kill_stopped_ranks();
   ::kill(mpirun_, SIGCONT);  // stopped it could not follow its ranks
 }
 
 void JobEnd::push(TimePoint now) {
-  const auto elapsed = now - since_;
-  if (elapsed >= kRanksLeave) {
+  if (now - since_ >= kRanksLeave) {
     kill_local_ranks();
   }
-  if (elapsed >= patience_ && !is_asked_) {
-    ask_mpirun();
+  if (!asked_ && now >= asking_time(now)) {
+    asked_ = now;
+    ::kill(mpirun_, SIGTERM);
   }
-  if (elapsed >= patience_ + kMpirunCleans) {
+  if (asked_ && now - *asked_ >= kMpirunCleans) {
     kill_all(descendants());
   }
+}
+
+JobEnd::TimePoint JobEnd::asking_time(TimePoint now) {
+  if (tethers_.present().empty()) {
+    deserted_ = deserted_.value_or(now);
+    return std::min(since_ + patience_, *deserted_ + kRanksLeave);
+  }
+  return since_ + patience_;
 }
 
 void JobEnd::kill_local_ranks() {
@@ -77,9 +91,12 @@ void JobEnd::kill_local_ranks() {
   }
 }
 
-void JobEnd::ask_mpirun() {
-  is_asked_ = true;
-  ::kill(mpirun_, SIGTERM);
+void kill_stopped_ranks() {
+  for (const Descendant& process : descendants()) {
+    if (process.state == 'T' && process.program != kMpirun) {
+      ::kill(process.pid, SIGKILL);
+    }
+  }
 }
 
 bool end_descendants() {

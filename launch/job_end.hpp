@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include <sys/types.h>
 
@@ -12,26 +13,34 @@
 
 namespace gangway::launch {
 
+/// Whether ranks on other hosts may have snapshots to save before they leave.
+enum class Rescue { kNone, kOnOtherHosts };
+
 class JobEnd {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   /// Tells the ranks.
-  JobEnd(TetherServer& tethers, pid_t mpirun, TimePoint now);
+  JobEnd(TetherServer& tethers, pid_t mpirun, Rescue rescue, TimePoint now);
 
   /// What is due by now; to be called every few ten milliseconds until mpirun has ended.
   void push(TimePoint now);
 
  private:
   void kill_local_ranks();
-  void ask_mpirun();
+  /// When mpirun is to be asked: ranks have had their time, or none is left.
+  [[nodiscard]] TimePoint asking_time(TimePoint now);
 
   TetherServer& tethers_;
   pid_t mpirun_;
   TimePoint since_;
-  std::chrono::milliseconds patience_;  ///< until mpirun is asked
-  bool is_asked_ = false;
+  std::chrono::milliseconds patience_;
+  std::optional<TimePoint> deserted_;  ///< since when no rank is left
+  std::optional<TimePoint> asked_;     ///< mpirun
 };
+
+/// Kills what is stopped: it cannot leave by itself.
+void kill_stopped_ranks();
 
 /// Waits, not for long, until every process below this one has ended, and kills those that remain.
 /// @return false where one cannot be killed: it hangs in the kernel.

@@ -113,9 +113,9 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
     return std::nullopt;
   }
   for (const Rank& rank : ranks_) {
-    const bool is_coordinator = &rank == &ranks_.front();
-    // The coordinator names lost workers, and tells the others.
-    const auto patience = is_led() && !is_coordinator ? limits_.after_loss : kLastWords;
+    // The coordinator names lost workers, and tells the others, once it has seen their lifelines.
+    const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
+    const auto patience = is_its_own ? limits_.after_loss : kLastWords;
     if (rank.gone && now - *rank.gone >= patience) {
       return Verdict{ExitCode::kWorkerLost,
                      is_led() ? fmt::format("{} was killed or has crashed", rank.name)
@@ -124,6 +124,13 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::string> JobWatch::lost_coordinator() const {
+  const Rank& coordinator = ranks_.front();
+  return coordinator.gone && !ended_
+             ? std::optional(fmt::format("{} was killed or has crashed", coordinator.name))
+             : std::nullopt;
 }
 
 std::optional<Verdict> JobWatch::check_coming(TimePoint now) const {

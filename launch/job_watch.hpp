@@ -73,6 +73,8 @@ class JobWatch {
   /// Whether the coordinator answers signals: it grants leases and saves.
   [[nodiscard]] bool is_led() const { return ranks_.front().is_settled; }
   [[nodiscard]] std::optional<Verdict> check(TimePoint now) const;
+  /// Who it was, when the coordinator has gone without a word.
+  [[nodiscard]] std::optional<std::string> lost_coordinator() const;
 
  private:
   struct Rank {

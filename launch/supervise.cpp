@@ -213,7 +213,7 @@ class Supervisor {
       look_around(now);
     }
     if (forced_at_ && now - *forced_at_ > kAfterForce) {
-      end_.emplace(tethers_, child_, now);
+      end_.emplace(tethers_, child_, Rescue::kNone, now);
     } else if (watch_.check(now)) {
       look_for_end(now);  // the job's own word comes first
       if (const auto verdict = watch_.check(now)) {
@@ -225,6 +225,7 @@ class Supervisor {
   void look_for_end(steady_clock::time_point now) {
     if (const auto code = recorded_code()) {
       watch_.ended(*code, now);
+      kill_stopped_ranks();  // mpirun would wait for them
     }
   }
 
@@ -262,7 +263,9 @@ class Supervisor {
       errors_->hush();  // what follows is Open MPI's view of the same
       say(verdict);
     }
-    end_.emplace(tethers_, child_, now);
+    // Where the job has said how it ends, the time to save is over.
+    const bool may_save = watch_.is_led() && !verdict.reason.empty();
+    end_.emplace(tethers_, child_, may_save ? Rescue::kOnOtherHosts : Rescue::kNone, now);
   }
 
   void say(const Verdict& verdict) const {
@@ -329,10 +332,14 @@ class Supervisor {
   }
 
   [[nodiscard]] std::string how_mpirun_ended() const {
-    return WIFSIGNALED(child_status_)
-               ? fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_))
-               : fmt::format("mpirun ended with code {} and the coordinator left no status",
-                             WEXITSTATUS(child_status_));
+    if (WIFSIGNALED(child_status_)) {
+      return fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_));
+    }
+    const int code = WEXITSTATUS(child_status_);
+    const auto lost = watch_.lost_coordinator();
+    return code == 0 && lost
+               ? *lost
+               : fmt::format("mpirun ended with code {} and the coordinator left no status", code);
   }
 
   /// Where the coordinator could not, unless the run has become another job's.

@@ -93,6 +93,11 @@ class Refusals(OnHosts):
                             r"gangway: mpirun does not start ranks on all hosts")
 
 
+    def test_two_hosts_of_one_name(self):
+        self.assert_refused("2", "on host2 hostname host1; " + run_line("a", 2),
+                            r"gangway: two hosts of the hostfile are both called host1: give each a name of its own")
+
+
 class Losses(OnHosts):
     def test_a_host_without_power_is_named_in_time(self):
         """Nobody closes its connections: only the silence tells."""

@@ -53,7 +53,8 @@ class Supervised(Job):
             process = subprocess.Popen(["mpirun", "--enable-recovery", "--oversubscribe", "--bind-to", "none", "-n", "3", *ranks_options,
                                         self.gangway, "train", "job.yaml", LONG], cwd=self.folder, stdout=out, stderr=err,
                                        env=environment(FAKE_WORKER_OPTIONS=worker))
-        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
         return process
 
     def rank_of(self, process, rank):

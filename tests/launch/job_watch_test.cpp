@@ -101,6 +101,14 @@ TEST_F(JobWatchTest, LeavesALostWorkerToACoordinatorThatRuns) {
   EXPECT_THAT(reason(), HasSubstr("rank 2"));
 }
 
+TEST_F(JobWatchTest, NamesAWorkerThatDiesBeforeTheCoordinatorCanSeeIt) {
+  greet_all();
+  watch_.settled(0);
+  watch_.gone(2, now_);
+  pass(milliseconds(300));
+  EXPECT_THAT(reason(), HasSubstr("rank 2"));
+}
+
 TEST_F(JobWatchTest, NamesACoordinatorThatDies) {
   settle_all();
   watch_.gone(0, now_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What this build was made with, for `gangway doctor`. Apart, so that a part that is switched on later
-// (cmake -DGANGWAY_WITH_…) compiles this one file again and none that asks it. Any thread.
+// What this build was made with, for `gangway doctor`. Apart, so that a part that is switched on
+// later (cmake -DGANGWAY_WITH_…) compiles this one file again and none that asks it. Any thread.
 #pragma once
 
 #include <string_view>

@@ -55,7 +55,8 @@ Finding find_libtorch() {
 
 Finding find_cuda_toolkit() {
   if (built_with().cuda_toolkit.empty()) {
-    return {"CUDA toolkit", Health::kNote, "built without; ./launch/build adds what computes on GPUs"};
+    return {"CUDA toolkit", Health::kNote,
+            "built without; ./launch/build adds what computes on GPUs"};
   }
   return {"CUDA toolkit", Health::kGood,
           fmt::format("{} (at build time)", built_with().cuda_toolkit)};
@@ -133,7 +134,8 @@ Finding find_fashion_mnist() {
 
 Finding find_programs() {
   std::string missing;
-  for (const char* name : {"gangway-coordinator", "gangway-worker", "gangway-worker-cuda", "gangway-model"}) {
+  for (const char* name :
+       {"gangway-coordinator", "gangway-worker", "gangway-worker-cuda", "gangway-model"}) {
     if (!fs::exists(program_folder() / name)) {
       missing += std::string(missing.empty() ? "" : ", ") + name;
     }
@@ -197,8 +199,7 @@ Finding clean_shared_memory(const fs::path& folder) {
   const std::size_t removed = reap_segments(folder);
   if (removed > 0) {
     return {"shared memory", Health::kNote,
-            fmt::format("removed {} that killed workers left in {}", removed,
-                        folder.string())};
+            fmt::format("removed {} that killed workers left in {}", removed, folder.string())};
   }
   return {"shared memory", Health::kGood, "no killed worker left any"};
 }

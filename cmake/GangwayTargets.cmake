@@ -11,7 +11,7 @@ function(gangway_common target)
     # Two warnings of GCC 12 are off: designated initialisers leave members to their defaults on purpose, and -Wrestrict
     # misfires on string concatenation (GCC bug 105651).
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror;-Wno-missing-field-initializers;-Wno-restrict;-ffp-contract=off>
-    $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Werror=all-warnings;-Xcompiler=-Wall>)
+    $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Werror=all-warnings;-Xcompiler=-Wall;-Xcompiler=-ffp-contract=off>)
   if(GANGWAY_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${GANGWAY_SANITIZE};-fno-omit-frame-pointer>)
     target_link_options(${target} PUBLIC -fsanitize=${GANGWAY_SANITIZE})

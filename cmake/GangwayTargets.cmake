@@ -13,7 +13,7 @@ function(gangway_common target)
     # misfires on string concatenation (GCC bug 105651).
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror;-Wno-missing-field-initializers;-Wno-restrict;-ffp-contract=off>
     $<$<COMPILE_LANGUAGE:CXX>:-fPIC>  # programs too: a precompiled header fits those only that are compiled as it was
-    $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Werror=all-warnings;-Xcompiler=-Wall>)
+    $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Werror=all-warnings;-Xcompiler=-Wall;-Xcompiler=-ffp-contract=off>)
   if(GANGWAY_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${GANGWAY_SANITIZE};-fno-omit-frame-pointer>)
     target_link_options(${target} PUBLIC -fsanitize=${GANGWAY_SANITIZE})

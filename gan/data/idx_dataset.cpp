@@ -11,6 +11,7 @@
 
 #include "gan/data/fingerprint.hpp"
 #include "gan/data/pixels.hpp"
+#include "gan/data/resample.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::data {
@@ -19,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kLargestSide = 16384;
+/// Part of the fingerprint where images are resampled: raised when the same files come to mean other pixels. 2: bicubic.
+constexpr std::int64_t kResampling = 2;
 
 /// Replaces the last occurrence, so that folders of the same name are left alone by callers that pass a file name.
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -74,12 +77,20 @@ std::optional<fs::path> find_labels(const fs::path& images) {
   return labels == name ? std::nullopt : plain_or_compressed(images.parent_path() / labels);
 }
 
+/// The side of the square with a black border that the images get first, or 0 if they get none.
+int bordered_side(const IdxArray& images, int resolution) {
+  const std::int64_t side = images.sizes[1];
+  const auto bordered = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(side)));
+  return side == images.sizes[2] && side != resolution && bordered <= resolution ? bordered : 0;
+}
+
 }  // namespace
 
 IdxDataset::IdxDataset(IdxArray images, std::optional<IdxArray> labels, const ModelSpec& model)
     : images_(std::move(images)),
       labels_(std::move(labels)),
-      shape_{.channels = model.channels, .height = model.resolution, .width = model.resolution} {
+      shape_{.channels = model.channels, .height = model.resolution, .width = model.resolution},
+      bordered_side_(bordered_side(images_, model.resolution)) {
   Fingerprint print;
   for (const std::int64_t size : images_.sizes) {
     print.add(size);
@@ -88,6 +99,10 @@ IdxDataset::IdxDataset(IdxArray images, std::optional<IdxArray> labels, const Mo
   if (labels_) {
     num_classes_ = 1 + static_cast<int>(*std::max_element(labels_->values.begin(), labels_->values.end()));
     print.add(std::span<const std::uint8_t>(labels_->values));
+  }
+  const std::int64_t square = bordered_side_ > 0 ? bordered_side_ : std::min(images_.sizes[1], images_.sizes[2]);
+  if (square != model.resolution) {
+    print.add(kResampling);
   }
   fingerprint_ = print.hex();
 }
@@ -100,16 +115,10 @@ int IdxDataset::read(std::int64_t index, std::span<float> out) const {
                 .width = static_cast<int>(images_.sizes[2]),
                 .channels = 1,
                 .values = {first, first + bytes}};
-  const int longest = std::max(pixels.height, pixels.width);
-  const int bordered = static_cast<int>(std::bit_ceil(static_cast<unsigned>(longest)));
-  const bool is_square = pixels.height == pixels.width;
-  if (is_square && longest != shape_.height && bordered <= shape_.height) {
-    pixels = pad_square(pixels, bordered);
+  if (bordered_side_ > 0) {
+    pixels = pad_square(pixels, bordered_side_);
   }
-  if (pixels.height != shape_.height || pixels.width != shape_.width) {
-    pixels = fit_square(pixels, shape_.height);
-  }
-  to_floats(pixels, shape_.channels, out);
+  to_floats(fit_square(pixels, shape_.height), shape_.channels, out);
   return labels_ ? labels_->values[at] : 0;
 }
 

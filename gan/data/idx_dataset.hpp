@@ -13,7 +13,7 @@
 namespace gangway::data {
 
 /// An image smaller than the model's resolution gets a black border up to the next power of two (28 -> 32); if that is
-/// still not the resolution, it is resized bilinearly (32 -> 64). A larger or oblong one is cropped and resized.
+/// still not the resolution, it is resampled (32 -> 64). A larger or oblong one is cropped and resampled.
 class IdxDataset : public Dataset {
  public:
   /// @param labels one an image, or nothing.
@@ -29,6 +29,7 @@ class IdxDataset : public Dataset {
   IdxArray images_;
   std::optional<IdxArray> labels_;
   ExampleShape shape_;
+  int bordered_side_;  ///< with the black border; 0 without
   int num_classes_ = 0;
   std::string fingerprint_;
 };

@@ -2,6 +2,7 @@
 #include "gan/data/image_archive.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <fstream>
 #include <mutex>
@@ -18,22 +19,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A bound on what one file of an archive may claim to unpack to.
+/// A bound on what is read, or unpacked, into memory at once.
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 
-bool is_image_name(std::string_view name) {
+constexpr std::array<std::string_view, 5> kReadEndings{".png", ".jpg", ".jpeg", ".jpe", ".jfif"};
+/// Pictures, too, that a user may take for part of the data.
+constexpr std::array<std::string_view, 15> kUnreadEndings{".gif",  ".webp", ".bmp", ".tif", ".tiff",
+                                                          ".heic", ".heif", ".avif", ".jxl", ".jp2",
+                                                          ".tga",  ".ppm",  ".pgm",  ".pbm", ".svg"};
+
+/// In small letters, with its dot; empty for a hidden file and for what macOS adds to archives.
+std::string ending_of(std::string_view name) {
   for (std::size_t at = 0; at < name.size();) {
     const std::size_t end = std::min(name.find('/', at), name.size());
     const std::string_view part = name.substr(at, end - at);
     if (part.starts_with('.') || part == "__MACOSX") {
-      return false;
+      return {};
     }
     at = end + 1;
   }
   std::string ending(name.substr(std::min(name.rfind('.'), name.size())));
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+  return ending;
+}
+
+/// Tells the files that are read from the others, and remembers pictures among those.
+class NameFilter {
+ public:
+  [[nodiscard]] bool is_read(std::string_view name) {
+    const std::string ending = ending_of(name);
+    if (std::find(kUnreadEndings.begin(), kUnreadEndings.end(), ending) != kUnreadEndings.end()) {
+      ++num_unread_;
+      first_unread_ = first_unread_.empty() ? name : std::min<std::string_view>(first_unread_, name);
+    }
+    return std::find(kReadEndings.begin(), kReadEndings.end(), ending) != kReadEndings.end();
+  }
+
+  /// @throws ConfigError: training on a part of somebody's pictures must not happen in silence.
+  void require_all_read(const fs::path& location) const {
+    if (num_unread_ > 0) {
+      throw ConfigError(fmt::format("{}: holds {} pictures that are neither PNG nor JPEG files, such as {}; convert them "
+                                    "(mogrify -format png), or move them away to train without them",
+                                    location.string(), num_unread_, first_unread_));
+    }
+  }
+
+ private:
+  std::int64_t num_unread_ = 0;
+  std::string first_unread_;
+};
+
+/// @throws ConfigError for a file that nobody means to be one image.
+void require_bearable(std::string_view name, std::uint64_t bytes) {
+  if (bytes > kLargestFile) {
+    throw ConfigError(fmt::format("{}: {} bytes are more than a picture has (1 GiB); remove it", name, bytes));
+  }
 }
 
 /// Sorts the entries and takes off the folders that all of them share: an archive made of one folder has no labels.
@@ -60,19 +101,25 @@ class FolderArchive : public ImageArchive {
  public:
   explicit FolderArchive(fs::path folder) : root_(std::move(folder)) {
     std::error_code failure;
+    NameFilter filter;
     constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
     for (fs::recursive_directory_iterator entry(root_, kFollow, failure), end; !failure && entry != end;
          entry.increment(failure)) {
       const std::string name = entry->path().lexically_relative(root_).generic_string();
-      if (!is_image_name(name) || !entry->is_regular_file(failure)) {
+      if (!entry->is_regular_file(failure) || !filter.is_read(name)) {
         continue;
       }
-      entries_.push_back({.name = name, .bytes = static_cast<std::int64_t>(entry->file_size(failure)), .position = 0});
+      const std::uintmax_t bytes = entry->file_size(failure);
+      if (!failure) {
+        require_bearable(entry->path().string(), bytes);
+      }
+      entries_.push_back({.name = name, .bytes = static_cast<std::int64_t>(bytes), .position = 0});
     }
     if (failure) {
       throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path and its permissions", root_.string(),
                                     failure.message()));
     }
+    filter.require_all_read(root_);
     root_ /= tidy(entries_);
   }
 
@@ -126,6 +173,7 @@ class ZipArchive : public ImageArchive {
  public:
   explicit ZipArchive(fs::path path) : path_(std::move(path)) {
     Zip archive = open_zip(path_);
+    NameFilter filter;
     const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
     for (zip_int64_t i = 0; i < count; ++i) {
       zip_stat_t status;
@@ -134,14 +182,13 @@ class ZipArchive : public ImageArchive {
         throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again", path_.string(), i,
                                       zip_strerror(archive.get())));
       }
-      if (!is_image_name(status.name)) {
+      if (!filter.is_read(status.name)) {
         continue;
       }
-      if (status.size > kLargestFile) {
-        throw ConfigError(fmt::format("{}!{}: unpacks to more than 1 GiB; remove it", path_.string(), status.name));
-      }
+      require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size);
       entries_.push_back({.name = status.name, .bytes = static_cast<std::int64_t>(status.size), .position = index});
     }
+    filter.require_all_read(path_);
     prefix_ = tidy(entries_);
     idle_.push_back(std::move(archive));
   }

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "gan/data/fingerprint.hpp"
+#include "gan/data/image_decoder.hpp"
 #include "gan/data/pixels.hpp"
+#include "gan/data/resample.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::data {
@@ -17,6 +19,8 @@ namespace {
 /// Files whose first bytes go into the fingerprint, evenly spread: reading all of a large set would take minutes.
 constexpr std::size_t kFilesInFingerprint = 64;
 constexpr std::size_t kBytesInFingerprint = 4096;
+/// Part of the fingerprint: raised when the same files come to mean other pixels. 2: bicubic.
+constexpr std::int64_t kReading = 2;
 
 std::string_view first_folder(std::string_view name) {
   const std::size_t slash = name.find('/');
@@ -30,7 +34,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::str
       shape_{.channels = model.channels, .height = model.resolution, .width = model.resolution} {
   const auto& entries = archive_->entries();
   if (entries.empty()) {
-    throw ConfigError(fmt::format("{}: holds no .png, .jpg or .jpeg file; check data.source", location));
+    throw ConfigError(fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path in data.source", location));
   }
   const auto empty = std::find_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.bytes == 0; });
   if (empty != entries.end()) {
@@ -69,6 +73,7 @@ void ImageDataset::assign_labels(const std::string& location) {
 std::string ImageDataset::make_fingerprint() const {
   const auto& entries = archive_->entries();
   Fingerprint print;
+  print.add(kReading);
   for (const ArchiveEntry& entry : entries) {
     print.add(entry.name);
     print.add(entry.bytes);
@@ -83,9 +88,9 @@ std::string ImageDataset::make_fingerprint() const {
 
 int ImageDataset::read(std::int64_t index, std::span<float> out) const {
   const auto at = static_cast<std::size_t>(index);
-  const Pixels image = decode_image(archive_->read(at), archive_->display_name(at));
-  const bool fits = image.height == shape_.height && image.width == shape_.width;
-  to_floats(fits ? image : fit_square(image, shape_.height), shape_.channels, out);
+  const Pixels image =
+      decode_image(archive_->read(at), archive_->display_name(at), {.wanted_side = shape_.height});
+  to_floats(fit_square(image, shape_.height), shape_.channels, out);
   return labels_.empty() ? 0 : labels_[at];
 }
 

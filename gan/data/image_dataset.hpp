@@ -14,7 +14,7 @@
 namespace gangway::data {
 
 /// The label is the number of the first sub-folder among all of them in sorted order. Images of any size are cropped to
-/// their central square and resized, so sizes may be mixed.
+/// their central square and resampled, so sizes may be mixed. docs/pictures.md is for users.
 class ImageDataset : public Dataset {
  public:
   /// @throws ConfigError: no image, an empty file, images both inside and outside sub-folders.

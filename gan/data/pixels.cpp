@@ -5,24 +5,11 @@
 #include <cstddef>
 
 #include <fmt/format.h>
-#include <stb_image_resize.h>
 
 #include "job/errors.hpp"
 
 namespace gangway::data {
 namespace {
-
-std::size_t offset(const Pixels& image, int row, int column) {
-  return (static_cast<std::size_t>(row) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(column)) *
-         static_cast<std::size_t>(image.channels);
-}
-
-Pixels make_pixels(int side, int channels) {
-  Pixels result{.height = side, .width = side, .channels = channels, .values = {}};
-  result.values.resize(static_cast<std::size_t>(side) * static_cast<std::size_t>(side) *
-                       static_cast<std::size_t>(channels));
-  return result;
-}
 
 /// Weights of red, green and blue of ITU-R BT.601 (0.299, 0.587, 0.114) times 2^16; they add up to 2^16.
 std::uint8_t luma(const std::uint8_t* rgb) {
@@ -31,30 +18,40 @@ std::uint8_t luma(const std::uint8_t* rgb) {
 
 }  // namespace
 
-Pixels fit_square(const Pixels& image, int side) {
-  const int square = std::min(image.height, image.width);
-  const int top = (image.height - square) / 2;
-  const int left = (image.width - square) / 2;
-  Pixels result = make_pixels(side, image.channels);
-  const int done = stbir_resize_uint8_generic(
-      image.values.data() + offset(image, top, left), square, square, image.width * image.channels,
-      result.values.data(), side, side, side * image.channels, image.channels, STBIR_ALPHA_CHANNEL_NONE, 0,
-      STBIR_EDGE_CLAMP, STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR, nullptr);
-  if (done == 0) {
-    throw EnvironmentError(fmt::format("resizing an image of {} x {} pixels to {} x {}: out of memory", image.width,
-                                       image.height, side, side));
-  }
+Pixels make_pixels(int height, int width, int channels) {
+  Pixels result{.height = height, .width = width, .channels = channels, .values = {}};
+  result.values.resize(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
+                       static_cast<std::size_t>(channels));
   return result;
 }
 
+void lay_over_white(Pixels& image) {
+  if (image.channels != 2 && image.channels != 4) {
+    return;
+  }
+  const auto step = static_cast<std::size_t>(image.channels);
+  const std::size_t colors = step - 1;
+  const std::size_t count = image.values.size() / step;
+  for (std::size_t pixel = 0; pixel < count; ++pixel) {
+    const std::uint8_t* source = image.values.data() + pixel * step;
+    const unsigned opacity = source[colors];
+    for (std::size_t color = 0; color < colors; ++color) {
+      const unsigned mixed = source[color] * opacity + 255U * (255U - opacity);
+      image.values[pixel * colors + color] = static_cast<std::uint8_t>((mixed + 127U) / 255U);
+    }
+  }
+  image.channels = static_cast<int>(colors);
+  image.values.resize(count * colors);
+}
+
 Pixels pad_square(const Pixels& image, int side) {
-  Pixels result = make_pixels(side, image.channels);
+  Pixels result = make_pixels(side, side, image.channels);
   const int top = (side - image.height) / 2;
   const int left = (side - image.width) / 2;
   const std::size_t row_bytes = static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels);
   for (int row = 0; row < image.height; ++row) {
-    std::copy_n(image.values.data() + offset(image, row, 0), row_bytes,
-                result.values.data() + offset(result, top + row, left));
+    std::copy_n(image.values.data() + image.offset(row, 0), row_bytes,
+                result.values.data() + result.offset(top + row, left));
   }
   return result;
 }

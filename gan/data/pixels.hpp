@@ -2,10 +2,9 @@
 // Decoded 8-bit images and what is done to them on the way to the network. Used by the data sets; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace gangway::data {
@@ -14,19 +13,21 @@ namespace gangway::data {
 struct Pixels {
   int height = 0;
   int width = 0;
-  int channels = 1;  ///< 1 (gray) or 3 (RGB)
+  int channels = 1;  ///< 1 (gray) or 3 (RGB); while a file is decoded, 2 or 4: the last is opacity
   std::vector<std::uint8_t> values;
+
+  /// Where in `values` a pixel begins.
+  [[nodiscard]] std::size_t offset(int row, int column) const {
+    return (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column)) *
+           static_cast<std::size_t>(channels);
+  }
 };
 
-/// Decodes a PNG or JPEG file, told apart by its first bytes: gray stays gray, all else becomes RGB; transparency is laid
-/// over white.
-/// @param name what to call the file in a message.
-/// @throws ConfigError naming it: neither PNG nor JPEG, truncated, damaged, more than 2^28 pixels.
-[[nodiscard]] Pixels decode_image(std::span<const std::uint8_t> bytes, const std::string& name);
+/// Black.
+[[nodiscard]] Pixels make_pixels(int height, int width, int channels);
 
-/// The largest centred square, resized to side x side: bilinear when it grows, area-weighted by a triangle when it shrinks
-/// (stb_image_resize; pixel values are averaged as stored, without gamma).
-[[nodiscard]] Pixels fit_square(const Pixels& image, int side);
+/// Takes opacity away, in place: what is behind the image is white. Values are mixed as stored, as browsers do.
+void lay_over_white(Pixels& image);
 
 /// The image in the middle of a square of side pixels, black around it. @pre side >= height, width.
 [[nodiscard]] Pixels pad_square(const Pixels& image, int side);

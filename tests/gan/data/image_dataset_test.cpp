@@ -153,10 +153,25 @@ TEST(ImageDataset, BringsImagesOfMixedSizesToTheModels) {
   EXPECT_EQ(values_of(*dataset, 0)[0], to_unit(50));
 }
 
-TEST(FitSquare, KeepsTheMiddleAndAveragesWhatItShrinks) {
-  Pixels image{.height = 2, .width = 6, .channels = 1, .values = {9, 9, 0, 100, 9, 9, 9, 9, 100, 200, 9, 9}};
-  EXPECT_EQ(fit_square(image, 1).values, std::vector<std::uint8_t>{100});
-  EXPECT_EQ(fit_square(image, 2).values, (std::vector<std::uint8_t>{0, 100, 100, 200}));
+TEST(ImageDataset, RefusesPicturesThatWouldBeLeftOutInSilence) {
+  const ScratchFolder folder;
+  folder.write("a.jfif", jpeg(16, 16, {200}));
+  folder.write("Thumbs.db", "no picture");
+  folder.write("b/.DS_Store", "no picture");
+  folder.write(".cache/c.webp", "hidden");
+  EXPECT_EQ(open(folder.path(), 16, 1)->size(), 1);
+  folder.write("y.WEBP", "a picture");
+  folder.write("x.gif", "a picture");
+  expect_config_error([&] { (void)open(folder.path()); }, {folder.path().string(), "2 pictures", "such as x.gif"});
+  write_zip(folder.path() / "set.zip", {{"a.png", png(16, 16, {1})}, {"b.bmp", "a picture"}});
+  expect_config_error([&] { (void)open(folder.path() / "set.zip"); }, {"set.zip", "1 pictures", "such as b.bmp"});
+}
+
+TEST(ImageDataset, RefusesAFileOfMoreThanAGibibyteWithoutReadingIt) {
+  const ScratchFolder folder;
+  const auto path = folder.write("a.png", "");
+  std::filesystem::resize_file(path, (std::uintmax_t{1} << 30U) + 1);  // takes no room: it is all hole
+  expect_config_error([&] { (void)open(folder.path()); }, {path.string(), "1073741825 bytes"});
 }
 
 TEST(ImageDataset, ReadsAZipAsItsFolder) {

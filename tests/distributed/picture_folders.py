@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Folders of pictures as people have them: all kinds and sizes mixed, also as a ZIP, on one and on three workers.
+
+    GANGWAY_BIN=build/release/bin picture_folders.py [COUNT] [unittest arguments]
+
+COUNT pictures (60) of sides 8 to 2,000 (to 400 where they are fewer than 1,000) from a seed that is printed; SEED=…
+repeats one.
+"""
+import os
+import random
+import re
+import sys
+import unittest
+import zipfile
+from pathlib import Path
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gan/data"))
+import sample_pictures  # noqa: E402
+
+COUNT = int(sys.argv.pop(1)) if sys.argv[1:2] and sys.argv[1].isdigit() else 60
+SEED = int(os.environ.get("SEED", random.randrange(10**6)))
+LARGEST = 2000 if COUNT >= 1000 else 400
+CLOTHES = EXAMPLES / "fashion-mnist.yaml"
+SMALL = ["model.width=16", "model.channels=3", "training.batch=64", "training.microbatches=4",
+         "output.pictures_kimg=0", "checkpoint.every_steps=1"]
+
+
+class PictureFolders(Trainings):
+    deadline = 1200
+
+    def job(self, source, *more):
+        return [CLOTHES, *SMALL, f"data.source=images:{source}", f"training.kimg={max(COUNT, 64) / 1000}", *more]
+
+    def write_pictures(self):
+        folder = self.folder / "pictures"
+        sample_pictures.write_random_pictures(folder, COUNT, SEED, largest=LARGEST)
+        (folder / "x/Thumbs.db").write_text("no picture")
+        return folder
+
+    def test_a_folder_and_its_zip_have_one_digest_on_one_and_three_workers(self):
+        folder = self.write_pictures()
+        packed = self.folder / "pictures.zip"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in sorted(folder.rglob("*.*")):
+                archive.write(file, file.relative_to(self.folder))
+        for run, source, workers in (("w1", folder, 1), ("w3", folder, 3), ("zip", packed, 3)):
+            self.train(*self.job(source), run=run, workers=workers)
+        digests = {self.digest(run) for run in ("w1", "w3", "zip")}
+        self.assertEqual(len(digests), 1, digests)
+
+    def test_a_broken_file_met_in_training_is_named_and_nothing_is_lost(self):
+        folder = self.folder / "pictures"
+        rng = random.Random(SEED)
+        for i in range(512):
+            folder.mkdir(exist_ok=True)
+            (folder / f"{i:05}.png").write_bytes(sample_pictures.png(rng, 12, 12, sample_pictures.RGB, 8).content)
+        for i in range(400, 404):  # the order is the job's: with 4 of 512, one comes within the first pass, and not at once
+            whole = (folder / f"{i:05}.png").read_bytes()
+            (folder / f"{i:05}.png").write_bytes(whole[:len(whole) // 2])
+        job = [CLOTHES, *SMALL, f"data.source=images:{folder}", "training.kimg=2", "data.prefetch=1"]
+        code, out, err = self.call(GANGWAY, "run", *job, "-n", 2, "--run", "broken")
+        self.assertEqual(code, 2, out + err)
+        lines = [line for line in err.splitlines() if line.startswith("gangway: ")]
+        self.assertEqual(len(lines), 1, err)
+        self.assertRegex(lines[0], r"0040[0-3]\.png: damaged or truncated PNG .*; replace or remove the file")
+        broken = re.search(r"0040[0-3]\.png", lines[0]).group()
+        for i in range(400, 404):
+            (folder / f"{i:05}.png").write_bytes(sample_pictures.png(rng, 12, 12, sample_pictures.RGB, 8).content)
+        code, out, err = self.call(GANGWAY, "run", *job, "-n", 2, "--run", "broken", "training.kimg=0.512")
+        self.assertEqual(code, 0, f"after {broken} was replaced: {out}{err}")
+
+    def test_a_picture_of_60000_by_60000_pixels_is_refused_in_one_line(self):
+        folder = self.folder / "pictures"
+        folder.mkdir()
+        header = sample_pictures.chunk(b"IHDR", b"\0\0\xea\x60\0\0\xea\x60\x08\x02\0\0\0")
+        (folder / "huge.png").write_bytes(b"\x89PNG\r\n\x1a\n" + header + sample_pictures.chunk(b"IDAT", bytes(1000)))
+        code, out, err = self.call(GANGWAY, "run", *self.job(folder), "-n", 1)
+        self.assertEqual(code, 2, out + err)
+        self.assertIn("huge.png: 60000 x 60000 pixels cannot be read", err)
+        self.assertEqual(len([line for line in err.splitlines() if line.startswith("gangway: ")]), 1, err)
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}, {COUNT} pictures")
+    unittest.main()

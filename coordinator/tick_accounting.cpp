@@ -41,10 +41,10 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       checkpoint_step_(plan.checkpoint_step) {}
 
 void TickAccounting::WorkerSeconds::add(const WorkerSeconds& more) {
-  compute += more.compute;
   exposed += more.exposed;
   data += more.data;
   check += more.check;
+  host_wait += more.host_wait;
   snapshots += more.snapshots;
   snapshot_waits += more.snapshot_waits;
   num_snapshots += more.num_snapshots;
@@ -78,10 +78,10 @@ std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, Ti
     }
   }
   WorkerSeconds& worker = open.seconds[progress.rank];
-  worker = {.compute = progress.compute_seconds,
-            .exposed = progress.exposed_seconds,
+  worker = {.exposed = progress.exposed_seconds,
             .data = progress.data_seconds,
-            .check = progress.check_seconds};
+            .check = progress.check_seconds,
+            .host_wait = progress.host_wait_seconds};
   for (const PhaseExposure& exposure : progress.exposures) {
     worker.phases[exposure.phase] = exposure;
   }
@@ -178,6 +178,7 @@ void TickAccounting::add_exposures(report::Tick& tick) const {
   for (const auto& [rank, worker] : seconds_) {
     tick.data_percent = std::max(tick.data_percent, percent(worker.data));
     tick.check_percent = std::max(tick.check_percent, percent(worker.check));
+    tick.host_wait_percent = std::max(tick.host_wait_percent, percent(worker.host_wait));
     if (worst == nullptr || worker.exposed > worst->exposed) {
       worst = &worker;
     }

@@ -44,7 +44,6 @@ struct StepProgress {
   int rank = 0;
   std::int64_t step = 0;  ///< steps done
   std::vector<MicrobatchLoss> losses;
-  double compute_seconds = 0.0;
   double exposed_seconds = 0.0;
   double data_seconds = 0.0;
   std::uint64_t resident_bytes = 0;
@@ -52,6 +51,7 @@ struct StepProgress {
   std::vector<PhaseExposure> exposures = {};  ///< what exposed_seconds consist of
   std::uint64_t unfired = 0;   ///< parameters whose phase left them without a gradient
   double check_seconds = 0.0;  ///< compute thread at the checks (layout.check_steps)
+  double host_wait_seconds = 0.0;  ///< compute thread waiting in exchanges
   SnapshotCost snapshot = {};
 };
 
@@ -91,10 +91,10 @@ class TickAccounting {
 
  private:
   struct WorkerSeconds {
-    double compute = 0.0;
     double exposed = 0.0;
     double data = 0.0;
     double check = 0.0;
+    double host_wait = 0.0;
     double snapshots = 0.0;       ///< copying them
     double snapshot_waits = 0.0;  ///< for that
     std::int64_t num_snapshots = 0;

@@ -104,6 +104,7 @@ std::string tick_json(const Tick& tick) {
       {"unfired", tick.unfired},
       {"data_percent", tick.data_percent},
       {"check_percent", tick.check_percent},
+      {"host_wait_percent", tick.host_wait_percent},
       {"resident_gib", tick.resident_gib},
       {"sent_mib_per_step", tick.sent_mib_per_step},
       {"snapshots", tick.snapshots},

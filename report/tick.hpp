@@ -42,6 +42,7 @@ struct Tick {
   double unix_seconds = 0;             ///< wall clock when the tick was made
   std::vector<ExposedPhase> exposed{}; ///< what exposed_percent consists of, in the order of the job's phases
   double check_percent = 0;            ///< of the step time: compute at the checks (layout.check_steps), worst worker
+  double host_wait_percent = 0;        ///< of the step time: the compute thread waiting in exchanges, worst worker
   std::int64_t unfired = 0;            ///< parameters that a step's phases left without a gradient, the most
   std::int64_t snapshots = 0;          ///< taken in this tick
   double snapshot_seconds = 0;         ///< for which the lane copied them beside the training, slowest worker

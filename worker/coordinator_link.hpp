@@ -97,12 +97,12 @@ struct PhaseExposureInfo {
 struct ProgressInfo {
   std::int64_t step = 0;  ///< steps done
   std::vector<MicrobatchLossInfo> losses;
-  double compute_seconds = 0.0;
-  double exposed_seconds = 0.0;              ///< compute thread waiting for the lane
+  double exposed_seconds = 0.0;              ///< the thread or the device's stream stood still
   std::vector<PhaseExposureInfo> exposures;  ///< what they consist of, by phase
   std::uint64_t unfired = 0;           ///< parameters whose phase left them without a gradient
   double data_seconds = 0.0;           ///< compute thread waiting for the loader
   double check_seconds = 0.0;          ///< compute thread at the checks (layout.check_steps)
+  double host_wait_seconds = 0.0;      ///< compute thread waiting in exchanges
   std::uint64_t resident_bytes = 0;    ///< resident memory of the process
   std::uint64_t sent_bytes = 0;        ///< payload to peers in this step
   std::int64_t snapshot = -1;          ///< the newest that is whole; -1: none yet

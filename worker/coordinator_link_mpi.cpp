@@ -111,10 +111,10 @@ class ChannelLink : public CoordinatorLink {
       entry.set_generator(loss.generator);
       entry.set_discriminator(loss.discriminator);
     }
-    message.set_compute_seconds(progress.compute_seconds);
     message.set_exposed_seconds(progress.exposed_seconds);
     message.set_data_seconds(progress.data_seconds);
     message.set_check_seconds(progress.check_seconds);
+    message.set_host_wait_seconds(progress.host_wait_seconds);
     message.set_resident_bytes(progress.resident_bytes);
     message.set_sent_bytes(progress.sent_bytes);
     message.set_snapshot(progress.snapshot);

@@ -319,6 +319,11 @@ std::vector<Exposure> GanOperations::take_exposures() {
   return exposures;
 }
 
+double GanOperations::take_host_wait_seconds() {
+  return discriminator_sync_->take_host_wait_seconds() +
+         generator_sync_->take_host_wait_seconds();
+}
+
 std::size_t GanOperations::take_unfired() {
   return generator_sync_->take_unfired() + discriminator_sync_->take_unfired();
 }

@@ -101,11 +101,14 @@ void HostSync::await() {
   if (was_under_way) {
     Exposure& exposure = exposures_.emplace_back(
         Exposure{.phase = phase_, .seconds = seconds_between(begin, Clock::now())});
+    waited_seconds_ += exposure.seconds;
     add_by_bucket(reducer_->finished_at(), begin, exposure.by_bucket);
   }
 }
 
 std::vector<Exposure> HostSync::take_exposures() { return std::exchange(exposures_, {}); }
+
+double HostSync::take_host_wait_seconds() { return std::exchange(waited_seconds_, 0.0); }
 
 std::size_t HostSync::take_unfired() { return std::exchange(unfired_, 0); }
 

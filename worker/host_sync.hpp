@@ -34,6 +34,7 @@ class HostSync final : public NetworkSync {
   void reduce() override;
   void await() override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
+  [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;
 
  private:
@@ -48,6 +49,7 @@ class HostSync final : public NetworkSync {
   bool is_open_ = false;
   int phase_ = 0;
   std::vector<Exposure> exposures_;
+  double waited_seconds_ = 0.0;
   std::size_t unfired_ = 0;
 };
 

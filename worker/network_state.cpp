@@ -92,8 +92,20 @@ at::Device NetworkState::device() const { return mirror_ ? mirror_->device() : a
 
 void NetworkState::fetch() {
   if (mirror_) {
-    mirror_->fetch();
+    const comm::ElementRange all{0, layout_.size()};
+    mirror_->fetch({&all, 1});
   }
+}
+
+void NetworkState::fetch_own(int worker) {
+  if (!mirror_) {
+    return;
+  }
+  std::vector<comm::ElementRange> own;
+  for (std::size_t bucket = 0; bucket < plan_.num_buckets(); ++bucket) {
+    own.push_back(plan_.slice(bucket, worker));
+  }
+  mirror_->fetch(own);
 }
 
 void NetworkState::fetch_weights() {

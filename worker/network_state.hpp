@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,9 @@ class DeviceMirror {
   [[nodiscard]] virtual at::Device device() const = 0;
   /// Arena-sized, on the device.
   [[nodiscard]] virtual float* weights() = 0;
-  /// Copies the device's state, or its weights alone, to the network's arenas. @pre no exchange is
-  /// under way
-  virtual void fetch() = 0;
+  /// Copies `ranges` of all of the device's state, or its weights alone, to the network's arenas.
+  /// @pre no exchange is under way
+  virtual void fetch(std::span<const comm::ElementRange> ranges) = 0;
   virtual void fetch_weights() = 0;
   /// Copies the network's arenas to the device. @pre as above
   virtual void store() = 0;
@@ -61,9 +62,10 @@ class NetworkState {
   void place_on(std::unique_ptr<DeviceMirror> mirror);
   /// Where the network's tensors lie.
   [[nodiscard]] at::Device device() const;
-  /// Brings the arenas, or the weights alone, up to date, where a device has the newest state.
-  /// @pre no exchange is under way
+  /// Brings the arenas, or what `worker` owns of them, or the weights alone, up to date, where a
+  /// device has the newest state. @pre no exchange is under way
   void fetch();
+  void fetch_own(int worker);
   void fetch_weights();
   /// Takes up what was written to the arenas. @pre as above
   void store();

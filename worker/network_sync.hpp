@@ -33,7 +33,7 @@ struct ExchangeSetup {
   SnapshotTaker* snapshots = nullptr;                      ///< null: none are taken
 };
 
-/// How long computing waited for one exchange.
+/// How long computing stood still for one exchange: the thread that computes, or the device's stream.
 struct Exposure {
   int phase = 0;  ///< that began the exchange
   double seconds = 0.0;
@@ -64,6 +64,9 @@ class NetworkSync {
 
   /// Of exchanges that were awaited, as far as it is known by now; each once.
   [[nodiscard]] virtual std::vector<Exposure> take_exposures() = 0;
+  /// For how long the calling thread waited in here, since the last call. On a CPU that is what
+  /// exposures tell; ahead of a device it is another clock.
+  [[nodiscard]] virtual double take_host_wait_seconds() = 0;
   /// Parameters that had no gradient when their phase ended, since the last call.
   [[nodiscard]] virtual std::size_t take_unfired() = 0;
 };

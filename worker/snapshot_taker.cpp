@@ -178,9 +178,8 @@ void SnapshotTaker::finish_if_whole() {
   }
 }
 
-void SnapshotTaker::copy_all(std::int64_t step) {
+void SnapshotTaker::copy_all(std::int64_t step, Clock::time_point since) {
   copy_rest();
-  const auto start = Clock::now();
   begin(step);
   if (!has_room_) {
     return;
@@ -191,7 +190,7 @@ void SnapshotTaker::copy_all(std::int64_t step) {
   for (std::size_t i = 0; i < updates_.size(); ++i) {
     updates_[i] = setup_.networks[i]->updates;
   }
-  spent_ = seconds_since(start);
+  spent_ = seconds_since(since);
   waited_ = spent_;
   finish_if_whole();
 }

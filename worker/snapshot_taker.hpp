@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -45,7 +46,8 @@ class SnapshotTaker final : public comm::Background {
   /// Copies all of it: somebody waits.
   void copy_rest();
   /// All at once. @pre no exchange is under way
-  void copy_all(std::int64_t step);
+  /// @param since  when computing began to stand still for it
+  void copy_all(std::int64_t step, std::chrono::steady_clock::time_point since);
 
   /// Whether this worker owns nothing that `put_off` could be called with.
   [[nodiscard]] bool is_empty() const { return total_ == 0; }

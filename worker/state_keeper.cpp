@@ -159,8 +159,8 @@ void StateKeeper::write_behind(std::int64_t step, const std::string& directory) 
   writer_->want(step, directory);
 }
 
-void StateKeeper::take_now(std::int64_t step) {
-  setup_.lane.wait(setup_.lane.submit([this, step] { taker_->copy_all(step); }));
+void StateKeeper::take_now(std::int64_t step, std::chrono::steady_clock::time_point since) {
+  setup_.lane.wait(setup_.lane.submit([this, step, since] { taker_->copy_all(step, since); }));
 }
 
 void StateKeeper::copy_behind(std::int64_t step) {

@@ -61,9 +61,9 @@ class StateKeeper {
   void copy_behind(std::int64_t step);
   /// The snapshot of `step`, which is still to be taken, is to be written into `directory`.
   void write_behind(std::int64_t step, const std::string& directory);
-  /// Takes the snapshot of `step` at once. @pre no exchange is under way, and the networks' arenas
-  /// hold that step. @throws DivergedError
-  void take_now(std::int64_t step);
+  /// Takes the snapshot of `step` at once, for which computing stands still since `since`. @pre no
+  /// exchange is under way, and the networks' arenas hold that step. @throws DivergedError
+  void take_now(std::int64_t step, std::chrono::steady_clock::time_point since);
   /// All workers have the snapshot of `step`; -1: of none yet.
   void protect(std::int64_t step);
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing

@@ -209,10 +209,16 @@ void Training::save_now(const LeaseInfo& lease) {
 }
 
 void Training::take_snapshot_now(std::int64_t steps_done) {
+  auto since = std::chrono::steady_clock::now();
   operations_.finish_exchanges();
-  networks_.generator.fetch();
-  networks_.discriminator.fetch();
-  keeper_.take_now(steps_done);
+  if (device_.lags_behind()) {
+    // Waiting for the device is a part of the price: without a snapshot the host would run ahead.
+    networks_.generator.fetch_own(transport_.worker());
+    networks_.discriminator.fetch_own(transport_.worker());
+  } else {
+    since = std::chrono::steady_clock::now();
+  }
+  keeper_.take_now(steps_done, since);
 }
 
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
@@ -229,11 +235,11 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (snapshot_follows && (device_.lags_behind() || keeper_.taker().is_empty())) {
     take_snapshot_now(step + 1);
   }
-  const auto end = std::chrono::steady_clock::now();
   if (trace_ && trace_->is_on()) {
-    trace_->compute().add({begin, end, ComputeEvent::Kind::kStep, step});
+    trace_->compute().add(
+        {begin, std::chrono::steady_clock::now(), ComputeEvent::Kind::kStep, step});
   }
-  report(step + 1, std::chrono::duration<double>(end - begin).count());
+  report(step + 1);
   if (trace_ && trace_->ends_at(step + 1)) {
     end_trace();
   }
@@ -250,9 +256,10 @@ void Training::end_trace() {
   }
 }
 
-void Training::report(std::int64_t steps_done, double step_seconds) {
+void Training::report(std::int64_t steps_done) {
   ProgressInfo progress;
   progress.step = steps_done;
+  // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
   progress.exposures = exposures();
   for (const PhaseExposureInfo& exposure : progress.exposures) {
     progress.exposed_seconds += exposure.seconds;
@@ -260,9 +267,7 @@ void Training::report(std::int64_t steps_done, double step_seconds) {
   progress.unfired = operations_.take_unfired();
   progress.data_seconds = reals_.take_wait_seconds();
   progress.check_seconds = operations_.take_check_seconds();
-  // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
-  progress.compute_seconds = std::max(0.0, step_seconds - progress.exposed_seconds -
-                                               progress.data_seconds - progress.check_seconds);
+  progress.host_wait_seconds = operations_.take_host_wait_seconds();
   progress.resident_bytes = resident_bytes();
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();

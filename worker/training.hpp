@@ -63,7 +63,7 @@ class Training {
   void save_now(const LeaseInfo& lease);
   /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
-  void report(std::int64_t steps_done, double step_seconds);
+  void report(std::int64_t steps_done);
   /// Sends the report that waits for its losses, if one does.
   void send_report();
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).

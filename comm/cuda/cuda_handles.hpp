@@ -41,6 +41,20 @@ struct CudaMemoryTraits {
 };
 using CudaMemory = UniqueHandle<CudaMemoryTraits>;
 
+struct CudaGraphTraits {
+  using type = cudaGraph_t;
+  static type null() noexcept { return nullptr; }
+  static void release(type graph) noexcept { (void)cudaGraphDestroy(graph); }
+};
+using CudaGraph = UniqueHandle<CudaGraphTraits>;
+
+struct CudaGraphExecTraits {
+  using type = cudaGraphExec_t;
+  static type null() noexcept { return nullptr; }
+  static void release(type graph) noexcept { (void)cudaGraphExecDestroy(graph); }
+};
+using CudaGraphExec = UniqueHandle<CudaGraphExecTraits>;
+
 /// A stream that does not wait for the default stream, at the device's highest priority: its
 /// kernels are few and small, and everything waits for them.
 [[nodiscard]] inline CudaStream make_priority_stream() {

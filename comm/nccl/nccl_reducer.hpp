@@ -59,6 +59,10 @@ class NcclReducer final : public Exchange {
   /// @throws InvariantError if the setup is not that of the session's workers or asks for what
   /// NCCL's own order cannot do.
   NcclReducer(NcclSession& session, Setup setup);
+  /// Waits for what is launched: freeing its memory waits for no stream.
+  ~NcclReducer() override { (void)session_.drain(); }
+  NcclReducer(const NcclReducer&) = delete;
+  NcclReducer& operator=(const NcclReducer&) = delete;
 
   // --- compute thread ---
 

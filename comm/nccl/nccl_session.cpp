@@ -63,7 +63,7 @@ NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<State>(se
           ncclCommInitRankConfig(&communicator, setup.num_workers, setup.id, setup.worker, &config);
       state_->communicator.reset(communicator);
     }
-    state_->settle(result, "meeting the other workers over NCCL");
+    state_->settle(result, "meeting the other workers over NCCL", setup.meeting_timeout);
   } catch (const CommError&) {
     end(state_->setup.abort_timeout);
     throw;
@@ -107,7 +107,33 @@ void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>&
     }
     result = ncclGroupEnd();
   }
-  state_->settle(result, what);
+  state_->settle(result, what, state_->setup.timeout);
+}
+
+std::size_t NcclSession::keep(CudaGraph graph) {
+  state_->throw_if_failed();
+  cudaGraphExec_t ready = nullptr;
+  check(cudaGraphInstantiate(&ready, graph.get(), 0), "making a captured graph ready");
+  CudaGraphExec owned(ready);
+  const std::scoped_lock lock(state_->calls);
+  if (!state_->communicator) {
+    throw CommError(fmt::format("{}: the NCCL session of a graph is over", state_->who()));
+  }
+  state_->graphs.push_back(std::move(owned));
+  return state_->graphs.size() - 1;
+}
+
+void NcclSession::replay(std::size_t graph, cudaStream_t stream, const char* what) {
+  state_->throw_if_failed();
+  {
+    const std::scoped_lock lock(state_->calls);
+    if (graph >= state_->graphs.size()) {
+      throw CommError(
+          fmt::format("{}: {}: the graph went with its NCCL session", state_->who(), what));
+    }
+    check(cudaGraphLaunch(state_->graphs[graph].get(), stream), what);
+  }
+  watch(stream, what);
 }
 
 void NcclSession::watch(cudaStream_t stream, const char* what) {
@@ -130,6 +156,13 @@ void NcclSession::watch(cudaStream_t stream, const char* what) {
 }
 
 void NcclSession::throw_if_failed() const { state_->throw_if_failed(); }
+
+bool NcclSession::drain() noexcept {
+  if (state_->failed && !state_->wait_gone(state_->setup.abort_timeout)) {
+    return false;
+  }
+  return cudaStreamSynchronize(state_->stream.get()) == cudaSuccess;
+}
 
 void* NcclSession::register_memory(void* memory, std::size_t bytes) {
   state_->throw_if_failed();
@@ -157,9 +190,10 @@ void NcclSession::finalize() {
     if (!state_->communicator) {
       return;
     }
+    state_->graphs.clear();
     result = ncclCommFinalize(state_->communicator.get());
   }
-  state_->settle(result, "ending NCCL together with the other workers");
+  state_->settle(result, "ending NCCL together with the other workers", state_->setup.timeout);
   {
     const std::scoped_lock lock(state_->calls);
     check(ncclCommDestroy(state_->communicator.release()), "ending NCCL");

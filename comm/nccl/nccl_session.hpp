@@ -17,6 +17,8 @@
 
 #include <nccl.h>
 
+#include "comm/cuda/cuda_handles.hpp"
+
 namespace gangway::comm {
 
 class NcclSession {
@@ -34,7 +36,9 @@ class NcclSession {
     int max_ctas =
         8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
     Calls calls = Calls::kNonBlocking;
-    std::chrono::milliseconds timeout{60'000};  ///< of initialisation, launches and operations
+    std::chrono::milliseconds timeout{60'000};  ///< of launches and operations
+    /// Of initialisation, in which libraries of gigabytes may still come from a disk.
+    std::chrono::milliseconds meeting_timeout{120'000};
     std::chrono::milliseconds abort_timeout{10'000};
   };
 
@@ -60,15 +64,30 @@ class NcclSession {
   /// The watchdog expects all that lies on `stream` by now to end within the deadline; nothing
   /// while the stream is being captured. The launching thread only; `what` is a literal.
   void watch(cudaStream_t stream, const char* what);
+
+  /// Takes over a graph captured from operations of this session and makes it ready for `replay`;
+  /// returns its number. NCCL ends no communicator while such a graph lives, so that it may have no
+  /// other owner: it ends with the communicator, whichever way that goes. The launching thread
+  /// only.
+  [[nodiscard]] std::size_t keep(CudaGraph graph);
+  /// Launches a kept graph on `stream` and watches it; `what` is a literal. The launching thread
+  /// only. @throws CommError when the communicator failed.
+  void replay(std::size_t graph, cudaStream_t stream, const char* what);
+
   /// @throws CommError with the failure that the watchdog found, if any. Any thread.
   void throw_if_failed() const;
+
+  /// Waits until nothing of the session's stream is left on the GPU. False: it failed, and NCCL
+  /// does not let go within Setup::abort_timeout. For those who free memory that it works on.
+  bool drain() noexcept;
 
   /// Registers device memory for zero-copy transfers; all workers register alike. Null where NCCL
   /// has no use for it.
   [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
   void deregister_memory(void* registration) noexcept;
 
-  /// Orderly end: all workers call it, nothing is in flight. @throws CommError
+  /// Orderly end: all workers call it, nothing is in flight; kept graphs go first. @throws
+  /// CommError
   void finalize();
   /// Stops everything in flight on this worker; the GPU's kernels end. Any thread, any number of
   /// times; returns when the communicator is gone.

@@ -48,15 +48,16 @@ void NcclSession::State::require(ncclResult_t result, const char* what) {
   throw_if_failed();
 }
 
-void NcclSession::State::settle(ncclResult_t result, const char* what) {
-  const Deadline deadline(setup.timeout);
+void NcclSession::State::settle(ncclResult_t result, const char* what,
+                                std::chrono::milliseconds timeout) {
+  const Deadline deadline(timeout);
   require(result, what);
   while (result == ncclInProgress) {
     throw_if_failed();
     if (deadline.expired()) {
       fail(
           fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
-                      "(layout.timeout_seconds is the deadline)",
+                      "(layout.timeout_seconds is the deadline once they have met)",
                       who(), what, deadline.allowed_seconds()));
       throw_if_failed();
     }
@@ -90,13 +91,17 @@ void NcclSession::State::abort_when_told() {
       return;
     }
   }
+  std::vector<CudaGraphExec> doomed_graphs;
   NcclComm doomed;
   {
     // Without the lock after that time: the launching thread hangs in a call and has read the
     // handle.
     const auto lock = lock_calls(kPatience);
     doomed = std::move(communicator);
+    doomed_graphs = std::move(graphs);
   }
+  // ncclCommAbort waits for the end of graphs. One that is under way ends when the abort stops it.
+  doomed_graphs.clear();
   doomed.reset();  // ncclCommAbort: nobody waits for it here
   note_end();
 }

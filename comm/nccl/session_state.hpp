@@ -36,7 +36,7 @@ class NcclSession::State {
   void throw_if_failed();
   /// Waits until `result` of a call on the communicator is no longer "in progress".
   /// @throws CommError naming `what`; the communicator is then being aborted.
-  void settle(ncclResult_t result, const char* what);
+  void settle(ncclResult_t result, const char* what, std::chrono::milliseconds timeout);
   /// @throws CommError as above, with NCCL's own words, unless the call succeeded or goes on.
   void require(ncclResult_t result, const char* what);
   /// Waits until the communicator is gone. False: it is not within the deadline.
@@ -70,8 +70,9 @@ class NcclSession::State {
 
   const Setup setup;
   CudaStream stream;
-  std::mutex calls;  // guards the handle and every call on it
+  std::mutex calls;  // guards the two handles below and every call on them
   NcclComm communicator;
+  std::vector<CudaGraphExec> graphs;  // with operations of the communicator, which outlives them
   std::atomic<bool> failed = false;
 
   std::mutex mutex;  // guards all below

@@ -30,7 +30,6 @@ StepProgress progress(int rank, std::int64_t step, int begin, int end) {
   StepProgress result{.rank = rank,
                       .step = step,
                       .losses = {},
-                      .compute_seconds = 0.3,
                       .exposed_seconds = 0.1 * rank,
                       .sent_bytes = 1U << 20U};
   for (int microbatch = begin; microbatch < end; ++microbatch) {

@@ -102,6 +102,25 @@ class GpuNetwork {
     reducer_->await(compute);
   }
 
+  /// Captures the launches of one update from `compute`; the session keeps the graph. A replay
+  /// takes the gradients of `compute_gradients` and the numbers of `prepare`. @pre a step was made
+  [[nodiscard]] std::size_t capture(NcclSession& session, cudaStream_t compute) {
+    check(cudaStreamBeginCapture(compute, cudaStreamCaptureModeRelaxed), "capturing");
+    enqueue_gradients(compute, BucketEvents::kEarly);
+    (void)reducer_->advance();
+    reducer_->await(compute);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(compute, &graph), "capturing");
+    return session.keep(CudaGraph(graph));
+  }
+  /// One whole update by a captured graph.
+  void replay(NcclSession& session, std::size_t graph, int update, cudaStream_t compute) {
+    check(cudaStreamSynchronize(compute), "a test's step");
+    compute_gradients(update);
+    reducer_->prepare(constants_of(update), compute);
+    session.replay(graph, compute, "a replayed step");
+  }
+
   /// Weights, whole on every worker; waits for `compute`.
   [[nodiscard]] std::vector<float> weights(cudaStream_t compute) const {
     std::vector<float> values(layout_.size());

@@ -115,15 +115,14 @@ class Bench:
         """
         limit = max(1.0, min(seconds or self.command_seconds, self.left()))
         begin = time.monotonic()
-        with tempfile.TemporaryFile("w+", errors="replace") as said, tempfile.TemporaryFile("w+") as given:
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile("w+") as given:
             given.write(stdin)
             given.seek(0)
             process = subprocess.Popen([str(word) for word in command], stdin=given, stdout=said, stderr=subprocess.STDOUT,
                                        start_new_session=True, cwd=cwd, env={**surroundings(), **environment})
 
             def output():
-                with open(f"/proc/self/fd/{said.fileno()}", errors="replace") as text:
-                    return text.read()
+                return os.pread(said.fileno(), 1 << 26, 0).decode(errors="replace")
 
             code = None
             while code is None and time.monotonic() - begin < limit and not (stop_at and stop_at(output())):

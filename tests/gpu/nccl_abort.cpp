@@ -4,8 +4,10 @@
 //
 //   nccl_abort die     the last worker ends by SIGKILL
 //   nccl_abort stop    the last worker goes silent
+//   nccl_abort graph   it ends by SIGKILL while the others replay a captured step, which lives on
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,14 +32,13 @@ void fall_silent() {
   (void)pause();
 }
 
-/// The line that tests/gpu/run waits for.
-void survive(const MpiSession& mpi, NcclSession& session, GpuNetwork& network,
-             cudaStream_t compute) {
+/// The line that tests/gpu/run waits for. @param step  that one worker is missing from
+void survive(const MpiSession& mpi, NcclSession& session, const std::function<void()>& step) {
   const auto begin = Clock::now();
   std::string failure;
   try {
-    network.step(2, compute, BucketEvents::kEarly);
-    network.reducer().synchronise();
+    step();
+    session.throw_if_failed();
   } catch (const Error& error) {
     failure = error.what();
   }
@@ -63,12 +64,24 @@ void run(const MpiSession& mpi, std::string_view how) {
   GpuNetwork network(session, layout, {});
   network.step(1, compute.get(), BucketEvents::kEarly);
   network.reducer().synchronise();
-  if (transport.worker() + 1 < transport.num_workers()) {
-    survive(mpi, session, network, compute.get());
-  } else if (how == "die") {
-    (void)raise(SIGKILL);
+  std::size_t graph = 0;
+  if (how == "graph") {
+    graph = network.capture(session, compute.get());
+    network.replay(session, graph, 2, compute.get());
+    check(cudaStreamSynchronize(compute.get()), "a replayed step");
+  }
+  if (transport.worker() + 1 == transport.num_workers()) {
+    how == "stop" ? fall_silent() : (void)raise(SIGKILL);
+  } else if (how == "graph") {
+    survive(mpi, session, [&] {
+      network.replay(session, graph, 3, compute.get());
+      (void)cudaStreamSynchronize(compute.get());
+    });
   } else {
-    fall_silent();
+    survive(mpi, session, [&] {
+      network.step(2, compute.get(), BucketEvents::kEarly);
+      network.reducer().synchronise();
+    });
   }
   (void)std::fflush(stdout);
   _exit(0);  // MPI_Finalize hangs after a loss
@@ -79,11 +92,10 @@ void run(const MpiSession& mpi, std::string_view how) {
 
 int main(int argc, char** argv) {
   const std::string_view how = argc == 2 ? argv[1] : "";
-  if (how != "die" && how != "stop") {
-    fmt::print(stderr, "usage: mpirun --enable-recovery -n 1+WORKERS nccl_abort die|stop\n");
+  if (how != "die" && how != "stop" && how != "graph") {
+    fmt::print(stderr, "usage: mpirun --enable-recovery -n 1+WORKERS nccl_abort die|stop|graph\n");
     return 2;
   }
-  gangway::comm::be_a_host_of_ones_own();
   const gangway::comm::MpiSession mpi;
   if (mpi.rank() == 0) {
     gangway::comm::fall_silent();

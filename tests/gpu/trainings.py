@@ -166,7 +166,7 @@ def skip_where_sanitizer_cannot(done):
 def speed(trainings, *overrides):
     """Images a second of a run's steady part; a run that its time has ended counts as far as it came."""
     def show(bench):
-        run, done = trainings.start(bench, 1, "training.kimg=800", "output.tick_kimg=4", *overrides)
+        run, done = trainings.start(bench, 1, "training.kimg=400", "output.tick_kimg=4", *overrides)
         if done.code != KILLED:
             done.require()
         ticks = trainings.ticks(run)

@@ -58,6 +58,7 @@ Tick with_phases() {
                   {.phase = "generator", .percent = 1.1, .seconds_per_step = 0.0055, .by_bucket = {}, .agrees = true}};
   tick.unfired = 3;
   tick.check_percent = 0.01234;
+  tick.host_wait_percent = 2.5;
   return tick;
 }
 
@@ -75,6 +76,7 @@ TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
   EXPECT_EQ(object["exposed"]["generator"]["agree"], true);
   EXPECT_EQ(object["unfired"], 3);
   EXPECT_EQ(object["check_percent"], 0.01234);
+  EXPECT_EQ(object["host_wait_percent"], 2.5);
 }
 
 TEST(TickLine, SaysWhatSnapshotsCostWhereSomeWereTaken) {

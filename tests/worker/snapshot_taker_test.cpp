@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/snapshot_taker.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -118,9 +119,15 @@ TEST_F(Taker, FinishesASnapshotBeforeTheNextOneBegins) {
 TEST_F(Taker, FinishesWhatItPutOffBeforeItTakesAllAtOnce) {
   update(0, 5);
   update(1, 5);
-  taker_.copy_all(6);
+  taker_.copy_all(6, std::chrono::steady_clock::now());
   EXPECT_EQ(snapshot(5), state());
   EXPECT_EQ(snapshot(6), state());
+}
+
+TEST_F(Taker, CountsFromWhenComputingBeganToStandStill) {
+  taker_.copy_all(6, std::chrono::steady_clock::now() - std::chrono::seconds(2));
+  EXPECT_GE(taker_.seconds(), 2.0);
+  EXPECT_GE(taker_.wait_seconds(), 2.0);
 }
 
 TEST_F(Taker, RefusesWhatIsNotFinite) {

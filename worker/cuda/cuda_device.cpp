@@ -2,10 +2,13 @@
 #include "worker/cuda/cuda_device.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "worker/cuda/torch_cuda.hpp"
 
@@ -41,9 +44,10 @@ comm::CudaStream make_compute_stream(int index) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(const JobSpec& job, int index)
+CudaDevice::CudaDevice(const JobSpec& job, int index, PretendHost pretend)
     : job_(job),
       index_(index),
+      pretend_(std::move(pretend)),
       kind_(name_of_device(index)),
       stream_(make_compute_stream(index)),
       device_(torch_device(index)) {
@@ -78,13 +82,18 @@ std::unique_ptr<NetworkSync> CudaDevice::make_sync(NetworkState& state, int netw
 
 void CudaDevice::connect(const ExchangeSetup& setup) {
   ncclUniqueId id{};
-  setup.lane.wait(setup.lane.submit(
-      [&] { id = comm::agree_on_unique_id(setup.transport, setup.timeout); }));
+  setup.lane.wait(setup.lane.submit([&] {
+    if (const auto host = comm::pretended_host(setup.transport, index_, kStartDeadline)) {
+      pretend_(*host);
+    }
+    id = comm::agree_on_unique_id(setup.transport, kStartDeadline);
+  }));
   session_.emplace(comm::NcclSession::Setup{.id = id,
                                             .worker = setup.transport.worker(),
                                             .num_workers = setup.transport.num_workers(),
                                             .device = index_,
-                                            .timeout = setup.timeout});
+                                            .timeout = setup.timeout,
+                                            .meeting_timeout = kStartDeadline});
 }
 
 void CudaDevice::finish() {
@@ -94,9 +103,10 @@ void CudaDevice::finish() {
   }
 }
 
-std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,
-                                                const Neighbours& neighbours) {
-  return std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices());
+std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
+                                                CudaDevice::PretendHost pretend) {
+  return std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices(),
+                                      std::move(pretend));
 }
 
 }  // namespace gangway::worker

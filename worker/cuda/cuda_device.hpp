@@ -3,8 +3,10 @@
 // Compute thread; the lane launches the exchanges.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
@@ -16,9 +18,13 @@ namespace gangway::worker {
 
 class CudaDevice final : public ComputeDevice {
  public:
+  /// Has NCCL take this process for one of another host, of that name
+  /// (comm/nccl/shared_device.hpp). Lane thread.
+  using PretendHost = std::function<void(const std::string& name)>;
+
   /// Takes device `index` for this thread and sets what LibTorch computes with. `job` outlives it.
   /// @throws EnvironmentError where there is no such device.
-  CudaDevice(const JobSpec& job, int index);
+  CudaDevice(const JobSpec& job, int index, PretendHost pretend);
   ~CudaDevice() override;
 
   [[nodiscard]] at::Device device() const override { return device_; }
@@ -34,6 +40,7 @@ class CudaDevice final : public ComputeDevice {
  private:
   const JobSpec& job_;
   int index_;
+  PretendHost pretend_;
   std::string kind_;
   comm::CudaStream stream_;
   at::Device device_;
@@ -45,6 +52,7 @@ class CudaDevice final : public ComputeDevice {
 /// One device for each worker of a machine, in turn; several share one where there are too few.
 /// @throws EnvironmentError where there is none.
 [[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,
-                                                              const Neighbours& neighbours);
+                                                              const Neighbours& neighbours,
+                                                              CudaDevice::PretendHost pretend);
 
 }  // namespace gangway::worker

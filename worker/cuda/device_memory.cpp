@@ -2,12 +2,20 @@
 #include "worker/cuda/device_memory.hpp"
 
 #include "comm/cuda/compile_sum.hpp"
-#include "comm/cuda/cuda_handles.hpp"
 #include "comm/cuda/slice_kernels.hpp"
 
 namespace gangway::worker {
 
 using comm::check;
+
+PinnedPages pin(comm::Arena& arena) {
+  const std::size_t bytes = arena.size() * sizeof(float);
+  if (bytes == 0 || cudaHostRegister(arena.data(), bytes, cudaHostRegisterDefault) != cudaSuccess) {
+    (void)cudaGetLastError();  // or the next kernel's launch would report it
+    return {};
+  }
+  return PinnedPages(arena.data());
+}
 
 DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream)
     : state_(state),
@@ -18,10 +26,26 @@ DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_
       first_moment_(comm::allocate_nccl_memory(bytes_)),
       second_moment_(comm::allocate_nccl_memory(bytes_)),
       average_(state.average() != nullptr ? comm::allocate_nccl_memory(bytes_)
-                                          : comm::NcclMemory()) {}
+                                          : comm::NcclMemory()) {
+  for (const Copy& copy : copies()) {
+    pinned_.push_back(pin(*copy.host));
+  }
+}
 
-void DeviceNetwork::copy(void* to, const void* from, cudaMemcpyKind kind) {
-  check(cudaMemcpyAsync(to, from, bytes_, kind, stream_), "copying a network's state");
+std::vector<DeviceNetwork::Copy> DeviceNetwork::copies() {
+  std::vector<Copy> all{{&state_.weights(), weights()},
+                        {&state_.first_moment(), first_moment()},
+                        {&state_.second_moment(), second_moment()}};
+  if (average_) {
+    all.push_back({state_.average(), average()});
+  }
+  return all;
+}
+
+void DeviceNetwork::fetch(const Copy& copy, comm::ElementRange range) {
+  check(cudaMemcpyAsync(copy.host->data() + range.begin, copy.device + range.begin,
+                        range.size() * sizeof(float), cudaMemcpyDeviceToHost, stream_),
+        "copying a network's state");
 }
 
 void DeviceNetwork::wait() {
@@ -29,26 +53,23 @@ void DeviceNetwork::wait() {
 }
 
 void DeviceNetwork::fetch_weights() {
-  copy(state_.weights().data(), weights_.get(), cudaMemcpyDeviceToHost);
+  fetch({&state_.weights(), weights()}, {0, state_.layout().size()});
   wait();
 }
 
-void DeviceNetwork::fetch() {
-  copy(state_.weights().data(), weights_.get(), cudaMemcpyDeviceToHost);
-  copy(state_.first_moment().data(), first_moment_.get(), cudaMemcpyDeviceToHost);
-  copy(state_.second_moment().data(), second_moment_.get(), cudaMemcpyDeviceToHost);
-  if (average_) {
-    copy(state_.average()->data(), average_.get(), cudaMemcpyDeviceToHost);
+void DeviceNetwork::fetch(std::span<const comm::ElementRange> ranges) {
+  for (const Copy& copy : copies()) {
+    for (const comm::ElementRange range : ranges) {
+      fetch(copy, range);
+    }
   }
   wait();
 }
 
 void DeviceNetwork::store() {
-  copy(weights_.get(), state_.weights().data(), cudaMemcpyHostToDevice);
-  copy(first_moment_.get(), state_.first_moment().data(), cudaMemcpyHostToDevice);
-  copy(second_moment_.get(), state_.second_moment().data(), cudaMemcpyHostToDevice);
-  if (average_) {
-    copy(average_.get(), state_.average()->data(), cudaMemcpyHostToDevice);
+  for (const Copy& copy : copies()) {
+    check(cudaMemcpyAsync(copy.device, copy.host->data(), bytes_, cudaMemcpyHostToDevice, stream_),
+          "copying a network's state");
   }
   wait();
 }

@@ -4,15 +4,27 @@
 #pragma once
 
 #include <deque>
-#include <optional>
+#include <span>
+#include <vector>
 
+#include "comm/cuda/cuda_handles.hpp"
 #include "comm/gradient_memory.hpp"
 #include "comm/nccl/nccl_memory.hpp"
 #include "worker/network_state.hpp"
 
 namespace gangway::worker {
 
-/// Weights, moments and average.
+/// Pages that the device copies from and to by itself. Empty where the system does not allow it:
+/// copies then go through pages of the driver's, and take longer.
+struct PinnedPagesTraits {
+  using type = void*;
+  static type null() noexcept { return nullptr; }
+  static void release(type pages) noexcept { (void)cudaHostUnregister(pages); }
+};
+using PinnedPages = UniqueHandle<PinnedPagesTraits>;
+[[nodiscard]] PinnedPages pin(comm::Arena& arena);
+
+/// Weights, moments and average. The state's arenas are pinned as long as it lives.
 class DeviceNetwork final : public DeviceMirror {
  public:
   /// @param stream  of all computing with the network; outlives this, as the state does
@@ -20,7 +32,7 @@ class DeviceNetwork final : public DeviceMirror {
 
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] float* weights() override { return floats(weights_); }
-  void fetch() override;
+  void fetch(std::span<const comm::ElementRange> ranges) override;
   void fetch_weights() override;
   void store() override;
 
@@ -34,7 +46,13 @@ class DeviceNetwork final : public DeviceMirror {
   [[nodiscard]] static float* floats(const comm::NcclMemory& memory) {
     return static_cast<float*>(memory.get());
   }
-  void copy(void* to, const void* from, cudaMemcpyKind kind);
+  /// An arena of the state and its place on the device.
+  struct Copy {
+    comm::Arena* host;
+    float* device;
+  };
+  [[nodiscard]] std::vector<Copy> copies();
+  void fetch(const Copy& copy, comm::ElementRange range);
   void wait();
 
   NetworkState& state_;
@@ -45,6 +63,7 @@ class DeviceNetwork final : public DeviceMirror {
   comm::NcclMemory first_moment_;
   comm::NcclMemory second_moment_;
   comm::NcclMemory average_;
+  std::vector<PinnedPages> pinned_;
 };
 
 /// Sums of micro-batches, added in the order of the compute stream.

@@ -2,6 +2,7 @@
 #include "worker/cuda/device_sync.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "comm/cuda/cuda_handles.hpp"
@@ -55,6 +56,10 @@ DeviceSync::DeviceSync(const Setup& setup)
 DeviceSync::~DeviceSync() {
   if (reducer_) {
     exchange_.lane.detach(*reducer_);
+    // Freeing the gradients' memory waits for no stream, and computing may wait for the session's.
+    if (setup_.session().drain()) {
+      (void)cudaStreamSynchronize(setup_.stream);
+    }
   }
 }
 
@@ -133,16 +138,20 @@ void DeviceSync::reduce() {
 
 void DeviceSync::wait_for_launches() {
   if (reducer_) {
+    const auto begin = std::chrono::steady_clock::now();
     exchange_.lane.wait(*reducer_);
+    host_waited_seconds_ +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 }
 
 void DeviceSync::await() {
-  wait_for_launches();
   if (std::exchange(is_awaited_, true)) {
     return;
   }
+  // The stream runs dry while the host waits: that belongs to what it stands still for.
   waits_.begin(phase_, setup_.stream);
+  wait_for_launches();
   for (std::size_t bucket = 0; bucket < is_complete_.size(); ++bucket) {
     reducer_->await_bucket(bucket, setup_.stream);
     waits_.mark(setup_.stream);
@@ -150,6 +159,8 @@ void DeviceSync::await() {
 }
 
 std::vector<Exposure> DeviceSync::take_exposures() { return waits_.take(); }
+
+double DeviceSync::take_host_wait_seconds() { return std::exchange(host_waited_seconds_, 0.0); }
 
 std::size_t DeviceSync::take_unfired() { return std::exchange(unfired_, 0); }
 

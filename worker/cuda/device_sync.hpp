@@ -50,9 +50,10 @@ class DeviceSync final : public NetworkSync {
   void reduce() override;
   void await() override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
+  [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;
 
-  /// Until all that was opened lies on its stream.
+  /// Until all that was opened lies on its stream; counted as the host's wait.
   void wait_for_launches();
 
  private:
@@ -74,6 +75,7 @@ class DeviceSync final : public NetworkSync {
   bool is_awaited_ = true;
   int phase_ = 0;
   std::size_t unfired_ = 0;
+  double host_waited_seconds_ = 0.0;
 };
 
 /// The optimiser's settings of `plan`, as the fused kernel takes them.

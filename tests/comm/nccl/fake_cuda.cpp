@@ -4,12 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -25,18 +27,41 @@ void dawdle_a_little() {
   static std::atomic<std::uint64_t> drawn = 0;
   std::uint64_t key = seed * 0x9E3779B97F4A7C15ULL + drawn.fetch_add(1);
   key = (key ^ (key >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  for (std::uint64_t turn = key >> 58U; turn > 0; --turn) {  // up to 63 turns
+  // Up to 32 us. Giving the core up is left to one in 16: on a busy machine that may take long.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds((key >> 58U) * 500);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+  if ((key & 15U) == 0) {
     std::this_thread::yield();
   }
 }
 
+/// Work that was captured instead of run, in an order that respects its events.
+struct Capture {
+  std::mutex mutex;  // guards all below
+  bool is_over = false;
+  std::vector<std::function<void()>> work;
+  std::vector<cudaStream_t> streams;  // that take part
+};
+
 /// How often an event was recorded, and up to which of these its streams have come.
 struct EventState {
-  std::mutex mutex;  // guards the two below
+  std::mutex mutex;  // guards all below
   std::condition_variable changed;
   std::uint64_t recorded = 0;
   std::uint64_t reached = 0;
   std::chrono::steady_clock::time_point reached_at;
+  cudaStream_t late = nullptr;       ///< where it was recorded, if that one lags
+  std::shared_ptr<Capture> capture;  ///< where it was recorded, if that was captured
+
+  void reach(std::uint64_t record) {
+    const std::scoped_lock lock(mutex);
+    reached = record;
+    reached_at = std::chrono::steady_clock::now();
+    changed.notify_all();
+  }
+  /// A stream that lags is driven by those who wait for it.
+  void await(std::uint64_t record);
 };
 
 }  // namespace
@@ -45,52 +70,118 @@ struct CUevent_st {
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
 };
 
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<const std::vector<std::function<void()>>> work;
+};
+
 struct CUstream_st {
   CUstream_st() : thread([this](const std::stop_token& stop) { run(stop); }) {}
 
   void push(std::function<void()> work) {
-    if (at_once) {
-      work();
+    const std::scoped_lock lock(mutex);
+    if (capture) {
+      const std::scoped_lock capture_lock(capture->mutex);
+      capture->work.push_back(std::move(work));
       return;
     }
-    const std::scoped_lock lock(mutex);
     queue.push_back(std::move(work));
     changed.notify_all();
   }
-  std::atomic<bool> at_once = false;
   void wait_idle() {
+    if (lags) {
+      const std::scoped_lock driving(driver);
+      while (run_one()) {
+      }
+      return;
+    }
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return queue.empty() && !busy; });
   }
+  /// Runs what is next on a stream that lags, here and now. False: another is at it, or there is
+  /// nothing.
+  bool drive() {
+    const std::unique_lock driving(driver, std::try_to_lock);
+    return driving.owns_lock() && run_one();
+  }
+
+  std::atomic<bool> lags = false;
+  std::shared_ptr<Capture> capture;  // guarded by `mutex`
+  std::mutex mutex;                  // guards the two below, too
 
  private:
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
-    while (changed.wait(lock, stop, [this] { return !queue.empty(); })) {
+    while (changed.wait(lock, stop, [this] { return !queue.empty() && !lags; })) {
+      lock.unlock();
+      (void)run_one();
+      lock.lock();
+    }
+  }
+  bool run_one() {
+    std::unique_lock lock(mutex);
+    if (queue.empty()) {
+      return false;
+    }
+    {
       const std::function<void()> work = std::move(queue.front());
       queue.pop_front();
       busy = true;
       lock.unlock();
-      dawdle_a_little();
+      if (!lags) {
+        dawdle_a_little();
+      }
       work();
-      lock.lock();
-      busy = false;
-      changed.notify_all();
     }
+    lock.lock();
+    busy = false;
+    changed.notify_all();
+    return true;
   }
 
-  std::mutex mutex;  // guards the three below
-  std::condition_variable_any changed;
   std::deque<std::function<void()>> queue;
   bool busy = false;
+  std::condition_variable_any changed;
+  std::mutex driver;  // who runs the work of a stream that lags
   std::jthread thread;
 };
+
+namespace {
+
+void EventState::await(std::uint64_t record) {
+  const auto is_reached = [&] { return reached >= record; };
+  std::unique_lock lock(mutex);
+  while (late != nullptr && !is_reached()) {
+    const cudaStream_t driven = late;
+    lock.unlock();
+    const bool went_on = driven->drive();
+    lock.lock();
+    if (!went_on) {  // who drives may wait for us, behind our event
+      (void)changed.wait_for(lock, std::chrono::microseconds(100), is_reached);
+    }
+  }
+  changed.wait(lock, is_reached);
+}
+
+std::atomic<int> g_records = 0;
+thread_local const char* t_bus = "0000:01:00.0";
+
+}  // namespace
 
 namespace gangway::fake {
 
 void enqueue(cudaStream_t stream, std::function<void()> work) { stream->push(std::move(work)); }
-void run_at_once(cudaStream_t stream) { stream->at_once = true; }
+void lag(cudaStream_t stream) { stream->lags = true; }
+void catch_up(cudaStream_t stream) { stream->wait_idle(); }
 void dawdle(std::uint64_t seed) { g_dawdle_seed = seed; }
+int num_records() { return g_records; }
+void see_device(const char* bus) { t_bus = bus; }
+bool is_capturing(cudaStream_t stream) {
+  const std::scoped_lock lock(stream->mutex);
+  return stream->capture != nullptr;
+}
 
 }  // namespace gangway::fake
 
@@ -104,6 +195,16 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) 
   std::strcpy(properties->name, "stand-in");
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetPCIBusId(char* name, int size, int /*device*/) {
+  return std::snprintf(name, static_cast<std::size_t>(size), "%s", t_bus) < size
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
+}
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaHostRegister(void* /*memory*/, std::size_t /*bytes*/, unsigned int /*flags*/) {
+  return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* /*memory*/) { return cudaSuccess; }
 cudaError_t cudaSetDevice(int /*device*/) { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t /*error*/) { return "an error of the stand-in"; }
@@ -132,8 +233,54 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   }
   return cudaSuccess;
 }
-cudaError_t cudaStreamIsCapturing(cudaStream_t /*stream*/, cudaStreamCaptureStatus* status) {
-  *status = cudaStreamCaptureStatusNone;
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = gangway::fake::is_capturing(stream) ? cudaStreamCaptureStatusActive
+                                                : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
+  const std::scoped_lock lock(stream->mutex);
+  stream->capture = std::make_shared<Capture>();
+  stream->capture->streams.push_back(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  std::shared_ptr<Capture> capture;
+  {
+    const std::scoped_lock lock(stream->mutex);
+    capture = stream->capture;
+  }
+  if (!capture) {
+    return cudaErrorIllegalState;
+  }
+  capture->is_over = true;
+  for (const cudaStream_t member : capture->streams) {
+    const std::scoped_lock lock(member->mutex);
+    member->capture.reset();
+  }
+  *graph = new CUgraph_st{std::move(capture->work)};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                 unsigned long long /*flags*/) {
+  *exec =
+      new CUgraphExec_st{std::make_shared<const std::vector<std::function<void()>>>(graph->work)};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  stream->push([work = exec->work] {
+    for (const std::function<void()>& one : *work) {
+      one();
+    }
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
   return cudaSuccess;
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* /*mode*/) {
@@ -150,17 +297,23 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const std::shared_ptr<EventState> state = event->state;
+  std::shared_ptr<Capture> capture;
+  {
+    const std::scoped_lock lock(stream->mutex);
+    capture = stream->capture;
+  }
   std::uint64_t record = 0;
   {
     const std::scoped_lock lock(state->mutex);
+    state->capture = capture;
+    if (capture) {
+      return cudaSuccess;
+    }
+    state->late = stream->lags ? stream : nullptr;
     record = ++state->recorded;
   }
-  stream->push([state, record] {
-    const std::scoped_lock lock(state->mutex);
-    state->reached = record;
-    state->reached_at = std::chrono::steady_clock::now();
-    state->changed.notify_all();
-  });
+  stream->push([state, record] { state->reach(record); });
+  ++g_records;
   return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -178,13 +331,24 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   const std::shared_ptr<EventState> state = event->state;
   std::uint64_t record = 0;
   {
-    const std::scoped_lock lock(state->mutex);
+    const std::scoped_lock lock(stream->mutex, state->mutex);
+    if (state->capture != stream->capture) {
+      if (stream->capture) {
+        return cudaErrorStreamCaptureIsolation;
+      }
+      const std::scoped_lock capture_lock(state->capture->mutex);
+      if (state->capture->is_over) {
+        return cudaErrorCapturedEvent;
+      }
+      stream->capture = state->capture;  // and so takes part
+      stream->capture->streams.push_back(stream);
+    }
+    if (stream->capture) {
+      return cudaSuccess;
+    }
     record = state->recorded;
   }
-  stream->push([state, record] {
-    std::unique_lock lock(state->mutex);
-    state->changed.wait(lock, [&] { return state->reached >= record; });
-  });
+  stream->push([state, record] { state->await(record); });
   return cudaSuccess;
 }
 

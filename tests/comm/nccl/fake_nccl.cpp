@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,15 @@ struct Membership {
   std::shared_ptr<Hub> hub;
   int rank = 0;
   int size = 1;
-  bool aborted = false;  // guarded by the hub's mutex
+  bool aborted = false;     // guarded by the hub's mutex, as is the next
+  int captured_groups = 0;  // in graphs that live
 };
+
+/// Memory that groups on their streams read and write.
+std::mutex g_memory_mutex;  // guards the two below
+std::map<std::byte*, std::size_t> g_allocated;
+std::multiset<const void*> g_in_use;
+std::atomic<int> g_freed_in_use = 0;
 
 struct Operation {
   enum class Kind { kSend, kReceive, kAverage } kind = Kind::kSend;
@@ -137,18 +145,54 @@ void perform(Membership& member, const std::vector<Operation>& operations) {
   }
 }
 
+/// As long as it lives, the communicator of `member` does not end.
+std::shared_ptr<void> hold_by_graph(const std::shared_ptr<Membership>& member) {
+  const std::scoped_lock lock(member->hub->mutex);
+  ++member->captured_groups;
+  return {nullptr, [member](void*) {
+            const std::scoped_lock release(member->hub->mutex);
+            --member->captured_groups;
+            member->hub->changed.notify_all();
+          }};
+}
+
+/// As long as it lives, the memory of `operations` is in use.
+std::shared_ptr<void> hold_memory(const std::vector<Operation>& operations) {
+  const std::scoped_lock lock(g_memory_mutex);
+  for (const Operation& operation : operations) {
+    g_in_use.insert(operation.from);
+    g_in_use.insert(operation.to);
+  }
+  return {nullptr, [operations](void*) {
+            const std::scoped_lock release(g_memory_mutex);
+            for (const Operation& operation : operations) {
+              g_in_use.erase(g_in_use.find(operation.from));
+              g_in_use.erase(g_in_use.find(operation.to));
+            }
+          }};
+}
+
+/// The end of a communicator waits for that of the graphs that it is in.
+void await_graphs(Membership& member) {
+  std::unique_lock lock(member.hub->mutex);
+  member.hub->changed.wait(lock, [&] { return member.captured_groups == 0; });
+}
+
 }  // namespace
 
 struct ncclComm {
   std::shared_ptr<Membership> member = std::make_shared<Membership>();
   bool blocks = false;
+  bool ends = false;
   int polls_until_launch = 0;
   cudaStream_t stream = nullptr;
   std::vector<Operation> group;
 
   void launch() {
     if (!group.empty()) {
-      gangway::fake::enqueue(stream, [member = member, operations = std::move(group)] {
+      const std::shared_ptr<void> held =
+          gangway::fake::is_capturing(stream) ? hold_by_graph(member) : hold_memory(group);
+      gangway::fake::enqueue(stream, [member = member, operations = std::move(group), held] {
         perform(*member, operations);
       });
       group.clear();
@@ -178,6 +222,7 @@ void break_communicators(const ncclUniqueId& id, ncclResult_t error) {
 }
 
 int num_communicators() { return g_communicators; }
+int num_freed_in_use() { return g_freed_in_use; }
 
 }  // namespace gangway::fake
 
@@ -216,13 +261,16 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId c
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
-  const std::scoped_lock lock(comm->member->hub->mutex);
+  std::unique_lock lock(comm->member->hub->mutex);
   *asyncError = comm->member->hub->error;
   if (*asyncError == ncclSuccess && comm->member->hub->joined < comm->member->size) {
+    *asyncError = ncclInProgress;
+  } else if (*asyncError == ncclSuccess && comm->ends && comm->member->captured_groups > 0) {
     *asyncError = ncclInProgress;
   } else if (*asyncError == ncclSuccess && comm->polls_until_launch > 0) {
     --comm->polls_until_launch;
     if (comm->polls_until_launch == 0) {
+      lock.unlock();
       comm->launch();
     } else {
       *asyncError = ncclInProgress;
@@ -237,16 +285,22 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
     comm->member->aborted = true;
     comm->member->hub->changed.notify_all();
   }
+  await_graphs(*comm->member);
   delete comm;
   --g_communicators;
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (comm->blocks) {
+    await_graphs(*comm->member);
+  }
+  comm->ends = true;
   return comm->blocks ? ncclSuccess : ncclInProgress;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  await_graphs(*comm->member);
   delete comm;
   --g_communicators;
   return ncclSuccess;
@@ -292,10 +346,24 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
 }
 
 ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
-  return cudaMalloc(ptr, size) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  if (cudaMalloc(ptr, size) != cudaSuccess) {
+    return ncclUnhandledCudaError;
+  }
+  const std::scoped_lock lock(g_memory_mutex);
+  g_allocated[static_cast<std::byte*>(*ptr)] = size;
+  return ncclSuccess;
 }
 
 ncclResult_t ncclMemFree(void* ptr) {
+  {
+    const std::scoped_lock lock(g_memory_mutex);
+    const auto block = g_allocated.find(static_cast<std::byte*>(ptr));
+    const auto used = g_in_use.lower_bound(block->first);
+    if (used != g_in_use.end() && *used < block->first + block->second) {
+      ++g_freed_in_use;
+    }
+    g_allocated.erase(block);
+  }
   return cudaFree(ptr) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 

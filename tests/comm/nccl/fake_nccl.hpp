@@ -2,7 +2,8 @@
 // A stand-in for NCCL between threads of one process, as strict as NCCL: the n-th send of a worker
 // to a peer meets the n-th receive of that peer from it, both must name equal sizes, and a group is
 // done only when every message in it has been taken. Non-blocking communicators put a group on its
-// stream some polls later.
+// stream some polls later. No communicator ends while a graph lives that a group of it was captured
+// into.
 #pragma once
 
 #include <nccl.h>
@@ -14,5 +15,8 @@ void break_communicators(const ncclUniqueId& id, ncclResult_t error);
 
 /// Communicators of the process that have neither been destroyed nor aborted.
 [[nodiscard]] int num_communicators();
+
+/// How often memory of ncclMemAlloc was freed while a group on its stream had still to work on it.
+[[nodiscard]] int num_freed_in_use();
 
 }  // namespace gangway::fake

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The NCCL path's reducer on the stand-ins for CUDA and NCCL: its order of launches, its events,
 // its messages. tests/gpu/nccl_reducer_test.cpp is the same on the real ones.
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include "comm/lane.hpp"
 #include "job/errors.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
+#include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"
 #include "tests/gpu/gpu_network.hpp"
 
@@ -121,6 +124,45 @@ TEST_F(NcclReducers, ReduceTwoNetworksOverOneCommunicatorFromOneLane) {
     lane.detach(generator.reducer());
     session.finalize();
   });
+}
+
+TEST_F(NcclReducers, ReplayACapturedStepToTheSameBits) {
+  const ArenaLayout layout = toy_layout();
+  const GpuJob job{.num_updates = 4};
+  const GpuJobResult expected(layout, job);
+  for (const Calls calls : {Calls::kBlocking, Calls::kNonBlocking}) {
+    fake::dawdle(3);
+    run_workers(3, {.calls = calls}, [&](NcclSession& session) {
+      const CudaStream compute = make_compute_stream();
+      GpuNetwork network(session, layout, {.job = job, .num_buckets = 4});
+      network.step(1, compute.get(), BucketEvents::kEarly);
+      const std::size_t graph = network.capture(session, compute.get());
+      for (int update = 2; update <= job.num_updates; ++update) {
+        network.replay(session, graph, update, compute.get());
+      }
+      expect_equal_to_host(network, session.worker(), compute.get(), expected);
+      session.finalize();
+    });
+  }
+}
+
+TEST_F(NcclReducers, WaitForWhatIsLaunchedBeforeTheyFreeItsMemory) {
+  const ArenaLayout layout = toy_layout();
+  std::atomic<bool> is_leaving = false;
+  run_workers(2, {}, [&](NcclSession& session) {
+    const CudaStream compute = make_compute_stream();
+    {
+      GpuNetwork network(session, layout, {.num_buckets = 4});
+      while (session.worker() == 1 && !is_leaving) {
+        std::this_thread::yield();
+      }
+      network.step(1, compute.get(), BucketEvents::kEarly);
+      is_leaving = true;  // worker 1 has sent nothing yet of what worker 0 receives
+    }
+    check(cudaStreamSynchronize(compute.get()), "a test's step");
+    session.finalize();
+  });
+  EXPECT_EQ(fake::num_freed_in_use(), 0);
 }
 
 /// Weights of every worker after training `setup.job`.

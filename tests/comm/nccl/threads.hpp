@@ -14,7 +14,7 @@ namespace gangway::comm {
 
 struct SessionChoice {
   NcclSession::Calls calls = NcclSession::Calls::kNonBlocking;
-  std::chrono::milliseconds timeout{20'000};
+  std::chrono::milliseconds timeout{600'000};  // a hang is ctest's matter, a busy machine nobody's
 };
 
 /// Runs `body` on `num_workers` threads that have met in one session. @throws their first failure.
@@ -23,11 +23,12 @@ inline void run_workers(int num_workers, const SessionChoice& choice,
   LoopbackHub hub(num_workers);
   spawn_ranks(num_workers, [&](int worker) {
     LoopbackTransport transport(hub, worker);
-    NcclSession session({.id = agree_on_unique_id(transport, std::chrono::seconds(20)),
+    NcclSession session({.id = agree_on_unique_id(transport, std::chrono::minutes(10)),
                          .worker = worker,
                          .num_workers = num_workers,
                          .calls = choice.calls,
-                         .timeout = choice.timeout});
+                         .timeout = choice.timeout,
+                         .meeting_timeout = std::chrono::minutes(10)});
     body(session);
   });
 }

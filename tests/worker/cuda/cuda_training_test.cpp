@@ -16,7 +16,7 @@ namespace {
 std::unique_ptr<worker::ComputeDevice> stand_in(const JobSpec& job,
                                                 const worker::Neighbours& neighbours,
                                                 int /*worker*/) {
-  return worker::make_cuda_device(job, neighbours);
+  return worker::make_cuda_device(job, neighbours, [](const std::string& /*name*/) {});
 }
 
 class CudaTraining : public ::testing::Test {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Workers that share a GPU. NCCL refuses two ranks of one host on one device, but takes them for
+// ranks of two hosts where their NCCL_HOSTID differs; between two hosts it uses neither NVLink nor
+// shared memory, so that only those who must pretend. Lane thread, before NCCL's first call.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "comm/transport.hpp"
+
+namespace gangway::comm {
+
+/// Every worker calls it with the device that it computes on. None for the first worker of each
+/// device: these are one host, whatever number of devices each process sees. The second workers of
+/// the devices of a machine are another host, and so on; it is named for NCCL_HOSTID.
+/// @throws CommError naming a silent worker; EnvironmentError where there is no such device.
+[[nodiscard]] std::optional<std::string> pretended_host(Transport& transport, int device,
+                                                        std::chrono::milliseconds timeout);
+
+}  // namespace gangway::comm

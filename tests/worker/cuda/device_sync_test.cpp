@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// What a device's exchange tells about its waits, and what is fetched from a device, on stand-ins.
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "comm/loopback_transport.hpp"
+#include "comm/nccl/unique_id.hpp"
+#include "gan/models/models.hpp"
+#include "tests/comm/nccl/fake_cuda.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "worker/cuda/device_sync.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+comm::CudaStream make_stream() {
+  cudaStream_t stream = nullptr;
+  comm::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a test's stream");
+  return comm::CudaStream(stream);
+}
+
+/// A generator on a device.
+struct PlacedGenerator {
+  PlacedGenerator(int num_workers, cudaStream_t stream)
+      : pair(gan::build_networks(job)),
+        state(pair.generator, job.numerics.memory_format, num_workers, Averaging::kYes) {
+    auto placed = std::make_unique<DeviceNetwork>(state, at::kCPU, stream);
+    memory = placed.get();
+    state.place_on(std::move(placed));
+  }
+  JobSpec job = fidelity::small_dcgan("");
+  gan::NetworkPair pair;
+  NetworkState state;
+  DeviceNetwork* memory;
+};
+
+TEST(DeviceSync, CountsTheTimeForWhichTheHostHadNotLaunched) {
+  const comm::CudaStream stream = make_stream();
+  comm::LoopbackHub hub(1);
+  comm::LoopbackTransport transport(hub, 0);
+  comm::Lane lane([] {});
+  comm::HostGroup host = comm::HostGroup::alone(0, 0);
+  comm::NcclSession session({.id = comm::agree_on_unique_id(transport, 20s)});
+  PlacedGenerator placed(1, stream.get());
+  const ExchangeSetup exchange{.transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
+  std::optional<DeviceSync> sync;
+  sync.emplace(DeviceSync::Setup{.state = placed.state,
+                                 .memory = *placed.memory,
+                                 .exchange = exchange,
+                                 .numerics = placed.job.numerics,
+                                 .stream = stream.get(),
+                                 .session = [&]() -> comm::NcclSession& { return session; },
+                                 .wait_for_launches = [&] { sync->wait_for_launches(); }});
+  sync->connect();
+  sync->open_leaf();
+  sync->close_leaf(0);
+  sync->open(0, {.update = 1, .harvests = 1}, 0.0);
+
+  constexpr auto kHeld = 20ms;
+  std::atomic<int> records_before = -1;
+  std::atomic<bool> was_recorded_first = false;
+  (void)lane.submit([&] {  // while this goes on, the lane launches nothing
+    const comm::Deadline deadline(10s);
+    while ((records_before < 0 || fake::num_records() == records_before) && !deadline.expired()) {
+      std::this_thread::yield();
+    }
+    was_recorded_first = !deadline.expired();
+    comm::check(cudaStreamSynchronize(stream.get()), "a test's stream");
+    std::this_thread::sleep_for(kHeld);
+  });
+  sync->reduce();
+  (void)sync->take_host_wait_seconds();
+  records_before = fake::num_records();
+  sync->await();
+  comm::check(cudaStreamSynchronize(stream.get()), "a test's stream");
+  EXPECT_TRUE(was_recorded_first);
+  const std::vector<Exposure> exposures = sync->take_exposures();
+  ASSERT_EQ(exposures.size(), 1U);
+  EXPECT_GE(exposures.front().seconds, std::chrono::duration<double>(kHeld).count());
+  EXPECT_GE(sync->take_host_wait_seconds(), std::chrono::duration<double>(kHeld).count());
+  EXPECT_EQ(sync->take_host_wait_seconds(), 0.0);
+  sync.reset();
+  session.finalize();
+}
+
+TEST(DeviceNetwork, FetchesWhatAWorkerOwnsAndNothingElse) {
+  const comm::CudaStream stream = make_stream();
+  PlacedGenerator placed(2, stream.get());
+  const std::size_t elements = placed.state.layout().size();
+  std::fill_n(placed.memory->weights(), elements, 7.0F);
+  std::fill_n(placed.memory->first_moment(), elements, 7.0F);
+  const std::span<float> weights = placed.state.weights().range({0, elements});
+  std::ranges::fill(weights, 1.0F);
+  placed.state.fetch_own(1);
+  std::size_t own = 0;
+  for (std::size_t bucket = 0; bucket < placed.state.plan().num_buckets(); ++bucket) {
+    const comm::ElementRange slice = placed.state.plan().slice(bucket, 1);
+    own += slice.size();
+    for (std::size_t i = slice.begin; i < slice.end; ++i) {
+      ASSERT_EQ(weights[i], 7.0F) << i;
+      ASSERT_EQ(placed.state.first_moment().data()[i], 7.0F) << i;
+    }
+  }
+  EXPECT_GT(own, 0U);
+  EXPECT_LT(own, elements);
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(weights, 1.0F)), elements - own);
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A stretch of the compute thread that NVIDIA's profilers show under a name. Header-only (NVTX 3 of
-// the CUDA toolkit): nothing is loaded unless a profiler runs the program; without the toolkit's
-// header it is nothing.
+// A stretch of the compute thread that NVIDIA's profilers show under a name. Header-only (NVTX 3,
+// which LibTorch's wheel brings along): nothing is loaded unless a profiler runs the program;
+// without the header it is nothing.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 #include "launch/model/image_scores.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gan/evaluation/generate.hpp"
 #include "launch/model/feature_weights.hpp"
@@ -10,7 +11,7 @@ namespace gangway::launch {
 namespace {
 
 /// Of each set, for precision and recall: the time for all pairs grows with its square, and this
-/// takes some 3 s.
+/// takes seconds.
 constexpr std::int64_t kNeighbourSamples = 5'000;
 
 gan::Network untrained_generator(const JobSpec& job) {

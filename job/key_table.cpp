@@ -79,7 +79,7 @@ void add_model(Keys& keys) {
 
 void add_data(Keys& keys) {
   keys.push_back(text_key(
-      {"data.source", "", "Where the real examples come from"},
+      {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
       [](auto& job) -> auto& { return job.data.source; },
       "fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25"));
   keys.push_back(for_images(choice_key(

@@ -167,6 +167,7 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                  .trace = trace,
                  .num_workers = num_workers};
   clear_status(directory);
+  run.start = begin_run_start(directory);
   return run;
 }
 

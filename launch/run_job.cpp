@@ -20,6 +20,7 @@
 #include "job/fingerprint.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "job/run_start.hpp"
 #include "job/trace_steps.hpp"
 #include "launch/host_check.hpp"
 #include "launch/hostfile.hpp"
@@ -236,7 +237,7 @@ int run_job(const RunOptions& options, const Environment& environment,
     // All is on the disk.
     (void)checkpoint::remove_snapshots(
         checkpoint::snapshot_folders(run),
-        checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
+        checkpoint::snapshot_key(run, job_fingerprint(job.spec), run_id_of(run)));
   }
   return code;
 }

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/file_descriptor.hpp"
 #include "job/run_directory.hpp"
@@ -205,10 +206,14 @@ class Supervisor {
 
   void enforce_deadlines() {
     const auto now = steady_clock::now();
-    if (const auto status = read_status(job_.run_directory); status && !status_since_) {
+    const auto status = read_status(job_.run_directory);
+    if (status && (!status_since_ || status->keeping != is_keeping_)) {
       status_since_ = now;
+      is_keeping_ = status->keeping;
       const bool lost = status->exit_code == static_cast<int>(ExitCode::kWorkerLost);
-      after_status_ = lost ? kAfterLoss : kAfterStatus;
+      // While snapshots go to the disk the coordinator sees whether they get on.
+      after_status_ =
+          is_keeping_ ? kKeepingDeadline + kAfterStatus : (lost ? kAfterLoss : kAfterStatus);
     }
     const bool hangs = status_since_ && now - *status_since_ > after_status_;
     const bool ignores = forced_at_ && now - *forced_at_ > kAfterForce;
@@ -260,6 +265,7 @@ class Supervisor {
   std::optional<steady_clock::time_point> forced_at_;
   std::optional<steady_clock::time_point> status_since_;
   milliseconds after_status_ = kAfterStatus;
+  bool is_keeping_ = false;
 };
 
 }  // namespace

@@ -64,10 +64,11 @@ std::string remedy_for(int error_number) {
   }
 }
 
-NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching)
+NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching, Readers readers)
     : path_(std::move(path)) {
+  const mode_t mode = readers == Readers::kOwner ? 0600 : 0644;
   fd_ = FileDescriptor(uninterrupted([&] {
-    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   }));
   if (fd_.get() < 0) {
     finished_ = true;  // whatever is there is not ours to remove
@@ -146,9 +147,15 @@ void NewFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void NewFile::finish(Durability durability) {
-  if (durability == Durability::kNow && uninterrupted([&] { return ::fsync(fd_.get()); }) != 0) {
+void NewFile::sync() {
+  if (uninterrupted([&] { return ::fsync(fd_.get()); }) != 0) {
     fail("cannot sync to disk", errno);
+  }
+}
+
+void NewFile::finish(Durability durability) {
+  if (durability == Durability::kNow) {
+    sync();
   }
   // Linux frees the descriptor even when close reports an error, EINTR included.
   if (::close(fd_.release()) != 0 && errno != EINTR) {

@@ -33,18 +33,24 @@ enum class Durability {
   kWhenever,  ///< nothing is lost with it
 };
 
+/// Who may read a new file, from its first byte on.
+enum class Readers { kAll, kOwner };
+
 /// A file that did not exist before. Removed again unless finish() succeeded.
 class NewFile {
  public:
   /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; a full disk
   /// says what is needed and what is free.
-  NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching = Caching::kPages);
+  NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching = Caching::kPages,
+          Readers readers = Readers::kAll);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   /// Appends. Goes past the kernel's cache as long as all is aligned. @throws EnvironmentError.
   void write(std::span<const std::byte> bytes);
+  /// Waits until the disk has what was written so far. @throws EnvironmentError.
+  void sync();
   /// Syncs, if asked to, and closes. After a failed sync the content is lost for good (the kernel
   /// marks the pages clean), so the file is removed and never synced again. @throws
   /// EnvironmentError.

@@ -2,49 +2,21 @@
 #include "checkpoint/owner.hpp"
 
 #include <array>
-#include <fstream>
 #include <span>
-#include <sstream>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "job/errors.hpp"
+#include "job/process_identity.hpp"
 
 namespace gangway::checkpoint {
 
 namespace {
 
 constexpr std::size_t kMaxOwnerBytes = 4096;
-
-std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// Start time of a process in clock ticks since boot; 0 when it does not exist.
-std::uint64_t start_ticks_of(std::int64_t pid) {
-  const std::string line = first_line(fmt::format("/proc/{}/stat", pid));
-  // Field 2, the program's name, may hold blanks and parentheses: count from its last closing one.
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) {
-    return 0;
-  }
-  std::istringstream fields(line.substr(name_end + 1));
-  constexpr int kFieldsBetween = 19;  // fields 3 to 21
-  std::string skipped;
-  for (int i = 0; i < kFieldsBetween; ++i) {
-    fields >> skipped;
-  }
-  std::uint64_t ticks = 0;
-  fields >> ticks;
-  return ticks;
-}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -55,13 +27,12 @@ std::string host_name() {
 }  // namespace
 
 Owner this_process() {
-  std::error_code ignored;
-  return Owner{
-      .host = host_name(),
-      .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
-      .pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string(),
-      .pid = ::getpid(),
-      .start_ticks = start_ticks_of(::getpid())};
+  const ProcessIdentity self = own_process();
+  return Owner{.host = host_name(),
+               .boot_id = self.boot_id,
+               .pid_namespace = self.pid_namespace,
+               .pid = self.pid,
+               .start_ticks = self.start_ticks};
 }
 
 void write_owner(const std::filesystem::path& directory, const Owner& owner) {

@@ -2,6 +2,7 @@
 #include "checkpoint/snapshot_files.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <initializer_list>
 #include <map>
@@ -10,14 +11,17 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "checkpoint/durable_file.hpp"
 #include "checkpoint/snapshot_runs.hpp"
 #include "checkpoint/snapshot_slot.hpp"
 #include "checkpoint/snapshot_slot_file.hpp"
 #include "checkpoint/strict_json.hpp"
-#include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/run_directory.hpp"
+#include "job/run_start.hpp"
 
 namespace gangway::checkpoint {
 namespace {
@@ -33,8 +37,8 @@ std::span<const std::byte> span_of(const MappedMemory& memory) {
 SnapshotEntry entry_of(const ParsedSlot& slot, const fs::path& file) {
   return {.file = file,
           .run_directory = slot.run_directory,
-          .key = key_of(slot.run_directory, slot.job_fingerprint),
-          .moment = {.step = slot.header.step, .epoch = slot.header.epoch},
+          .key = key_of(slot.run_directory, slot.job_fingerprint, slot.run_id),
+          .moment = moment_in(slot.header),
           .worker = static_cast<int>(slot.header.worker),
           .num_workers = static_cast<int>(slot.header.num_workers),
           .replica = static_cast<int>(slot.header.replica),
@@ -125,34 +129,94 @@ bool has_ended_with(const fs::path& run_directory, std::initializer_list<ExitCod
   }
 }
 
-/// Whether nobody can go on from it any more.
-bool is_done_with(const fs::path& run_directory) {
-  std::error_code error;
-  return !fs::is_directory(run_directory, error) ||
-         has_ended_with(run_directory, {ExitCode::kDone});
+/// Whether nobody can go on from it any more. What cannot be told counts as no.
+bool is_done_with(const ParsedSlot& slot) {
+  const fs::path run = slot.run_directory;
+  const bool is_ours_to_judge = is_same_place(viewpoint_on(run), slot.header.viewpoint);
+  struct stat status {};
+  if (::stat(run.c_str(), &status) != 0) {
+    return errno == ENOENT && is_ours_to_judge;
+  }
+  const std::string run_id = run_id_of(run);
+  if (run_id != slot.run_id) {  // another has taken its place
+    return !run_id.empty() && is_ours_to_judge;
+  }
+  return has_ended_with(run, {ExitCode::kDone});
 }
 
 /// Whether the file may go: it has no sound header, its run is over, or nobody has come back for
 /// it.
 bool is_reapable(const fs::path& file, fs::file_time_type now) {
+  MappedMemory memory;
   try {
-    const MappedMemory memory = map_slot_file(file);
-    const auto bytes = span_of(memory);
-    SlotHeader header;
-    if (bytes.size() >= sizeof header) {
-      std::memcpy(&header, bytes.data(), sizeof header);
-      const bool is_of_another_version =
-          header.magic != kSlotMagic &&
-          std::equal(kSlotMagic.begin(), kSlotMagic.end() - 2, header.magic.begin());
-      if (is_of_another_version) {
-        return false;
-      }
+    memory = map_slot_file(file);
+  } catch (const CheckpointError&) {
+    return false;  // for want of memory, say
+  }
+  const auto bytes = span_of(memory);
+  SlotHeader header;
+  if (bytes.size() >= sizeof header) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const bool is_of_another_version =
+        header.magic != kSlotMagic &&
+        std::equal(kSlotMagic.begin(), kSlotMagic.end() - 2, header.magic.begin());
+    if (is_of_another_version) {
+      return false;
     }
-    const fs::path run = parse_slot(bytes, file.string()).run_directory;
-    return is_done_with(run) || now - last_sign_of_life(run, file) > kSnapshotsKept;
+  }
+  try {
+    const ParsedSlot slot = parse_slot(bytes, file.string());
+    return is_done_with(slot) || now - last_sign_of_life(slot.run_directory, file) > kSnapshotsKept;
   } catch (const CheckpointError&) {
     return true;
   }
+}
+
+/// Of a copy under way: of the run and its process.
+constexpr std::string_view kUnfinishedCopy = ".copy";
+/// What the disk takes between two signs of life.
+constexpr std::size_t kCopyStep = std::size_t{8} << 20U;
+
+/// What killed processes left of copies; the folder's run is the caller's alone.
+void remove_unfinished_copies(const fs::path& folder, const std::string& key) {
+  const std::string start = std::string(kSnapshotPrefix) + key;
+  std::error_code failure;
+  for (auto entry = fs::directory_iterator(folder, failure);
+       !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(start) && name.ends_with(kUnfinishedCopy)) {
+      (void)::unlink(entry->path().c_str());
+    }
+  }
+}
+
+/// False: its owner has overwritten it meanwhile, or it was damaged before.
+bool copy_slot(const fs::path& from, const fs::path& to, const std::function<void()>& progress) {
+  const MappedMemory memory = map_slot_file(from);
+  auto rest = span_of(memory);
+  // Another process of this host may be at the same slot.
+  const fs::path own = fmt::format("{}.{}{}", to.string(), ::getpid(), kUnfinishedCopy);
+  (void)::unlink(own.c_str());  // of a process that had this number
+  NewFile file(own, rest.size(), Caching::kPages, Readers::kOwner);
+  while (!rest.empty()) {
+    const auto part = rest.first(std::min(rest.size(), kCopyStep));
+    file.write(part);
+    file.sync();
+    progress();
+    rest = rest.subspan(part.size());
+  }
+  try {
+    (void)SnapshotFile(own);
+  } catch (const CheckpointError&) {
+    return false;
+  }
+  file.finish();
+  if (::rename(own.c_str(), to.c_str()) != 0) {
+    const int error = errno;
+    (void)::unlink(own.c_str());
+    throw EnvironmentError(fmt::format("{}: cannot be made: {}", to.string(), cause_of(error)));
+  }
+  return true;
 }
 
 }  // namespace
@@ -246,6 +310,9 @@ std::optional<CompleteSnapshot> newest_complete(std::span<const fs::path> folder
 }
 
 std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key) {
+  for (const fs::path& folder : folders) {
+    remove_unfinished_copies(folder, key);
+  }
   const std::vector<fs::path> files = slot_files(folders, key);
   return static_cast<std::size_t>(std::count_if(
       files.begin(), files.end(), [](const fs::path& file) { return remove_slot_file(file); }));
@@ -258,35 +325,25 @@ void remove_saved_snapshots(std::span<const fs::path> folders, const std::string
   }
 }
 
-std::size_t copy_snapshots(const fs::path& shared_memory, const std::string& key, std::int64_t step,
-                           const fs::path& folder, int begin_with) {
-  std::vector<SnapshotEntry> entries = find_snapshots(std::span(&shared_memory, 1), key);
-  std::stable_partition(entries.begin(), entries.end(), [&](const SnapshotEntry& entry) {
-    return entry.worker == begin_with && entry.replica == 0;
+std::size_t copy_snapshots(const KeepSnapshots& keep) {
+  std::vector<SnapshotEntry> entries = find_snapshots(std::span(&keep.shared_memory, 1), keep.key);
+  std::erase_if(entries,
+                [&](const SnapshotEntry& entry) { return entry.moment.step < keep.from_step; });
+  std::ranges::stable_sort(entries, {}, [&](const SnapshotEntry& entry) {
+    return std::tuple(entry.moment, entry.worker != keep.begin_with || entry.replica != 0);
   });
+  std::error_code failure;
+  if (!entries.empty() && (fs::create_directories(keep.folder, failure), failure)) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be made: {}", keep.folder.string(), failure.message()));
+  }
   std::size_t copied = 0;
   for (const SnapshotEntry& entry : entries) {
-    const fs::path target = folder / entry.file.filename();
-    if (entry.moment.step != step || fs::exists(target)) {
-      continue;
-    }
-    std::error_code failure;
-    if (fs::create_directories(folder, failure); failure) {
-      throw EnvironmentError(
-          fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
-    }
-    const MappedMemory memory = map_slot_file(entry.file);
-    const auto bytes = span_of(memory);
-    // Another process of this host may be at the same slot.
-    const fs::path own = fmt::format("{}.{}", target.string(), ::getpid());
-    write_file_atomically(own, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    fs::permissions(own, fs::perms::owner_read | fs::perms::owner_write, failure);
-    fs::rename(own, target, failure);
-    if (failure) {
-      throw EnvironmentError(
-          fmt::format("{}: cannot be made: {}", target.string(), failure.message()));
-    }
-    ++copied;
+    const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.moment);
+    copied += !fs::exists(target) && copy_slot(entry.file, target, keep.progress) ? 1U : 0U;
+  }
+  if (copied > 0) {
+    sync_directory(keep.folder);
   }
   return copied;
 }

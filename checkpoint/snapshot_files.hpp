@@ -89,8 +89,9 @@ struct CompleteSnapshot {
     std::span<const std::filesystem::path> folders, const std::string& key,
     const std::function<void(std::string)>& warn, std::int64_t newer_than = -1);
 
-/// Removes the slots of the run `key` whose process no longer lives; the living remove their own
-/// (SnapshotMemory::remove). Called when a job has ended well. @return how many.
+/// Removes the slots of the run `key` whose process no longer lives, and what was left of copies;
+/// the living remove their own (SnapshotMemory::remove). Called when a job has ended well, and when
+/// a new state is whole. @return how many slots.
 std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
                              const std::string& key);
 
@@ -99,14 +100,24 @@ std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
 void remove_saved_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
                             const std::filesystem::path& run_directory);
 
-/// Copies slots of the run `key` with the snapshot of `step` from shared memory to `folder`,
-/// durably: what is in memory may be gone before somebody goes on from it. What is there already
-/// stays, so the processes of a host share the work. @param begin_with  this worker's slots; those
-/// of others, and of earlier starts with other workers, follow. @return how many were copied.
-/// @throws EnvironmentError
-std::size_t copy_snapshots(const std::filesystem::path& shared_memory, const std::string& key,
-                           std::int64_t step, const std::filesystem::path& folder,
-                           int begin_with = 0);
+/// What is to be copied to the disk by copy_snapshots(), and who shares the work.
+struct KeepSnapshots {
+  std::filesystem::path shared_memory = kSharedMemoryFolder;
+  std::filesystem::path folder;  ///< on the disk; made if missing
+  std::string key;               ///< of the run
+  /// Of this step and of all later ones: which of them all workers have, nobody here may know.
+  std::int64_t from_step = -1;
+  int begin_with = 0;  ///< this worker's slots, before those of others
+  /// Called now and then, when more of it is on the disk.
+  std::function<void()> progress = [] {};
+};
+
+/// Copies whole slots of a run from shared memory, durably: what is in memory may be gone before
+/// somebody goes on from it. What is there already stays, so the processes of a host share the
+/// work; the oldest moment comes first, as it is the likeliest to be whole everywhere. A copy that
+/// is not what its hashes say (its owner lives and has overwritten it) is dropped.
+/// @return how many were copied. @throws EnvironmentError
+std::size_t copy_snapshots(const KeepSnapshots& keep);
 
 /// What reap_snapshots() found.
 struct ReapedSnapshots {
@@ -118,8 +129,10 @@ struct ReapedSnapshots {
 
 /// Removes slots of dead processes whose run directory is gone, whose run has ended well or has
 /// been left alone for kSnapshotsKept, and those that never got a header. All others stay: a run
-/// may be resumed from them. A run that starts has shown its sign of life before its workers call
-/// this: the coordinator has written its job.yaml.
+/// may be resumed from them. A directory is gone where its parent is there without it, and seen as
+/// the slot's maker saw it: the same path of another container, which shares this memory, says
+/// nothing. A run that starts has shown its sign of life before its workers call this: the
+/// coordinator has written its job.yaml.
 ReapedSnapshots reap_snapshots(
     const std::filesystem::path& folder,
     std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());

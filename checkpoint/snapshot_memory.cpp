@@ -39,7 +39,7 @@ struct Slot {
   std::byte* hashes = nullptr;
   std::byte* data = nullptr;
   bool is_whole = false;
-  SnapshotMoment moment;
+  SnapshotMoment moment{};
   int pins = 0;
 };
 
@@ -52,6 +52,7 @@ PieceHash digest_of(const PieceProgress& progress) {
 
 struct SnapshotMemory::State {
   SnapshotPlace place;
+  Viewpoint viewpoint;
   std::vector<SnapshotPiece> pieces;
   SlotLayout layout;
   std::vector<PieceProgress> progress;
@@ -106,7 +107,7 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> p
     throw InvariantError(fmt::format("snapshots of worker {} of {} in {} slots", place.worker,
                                      place.num_workers, num_slots));
   }
-  const std::string key = snapshot_key(place.run_directory, place.job_fingerprint);
+  const std::string key = snapshot_key(place.run_directory, place.job_fingerprint, place.run_id);
   place.run_directory = std::filesystem::weakly_canonical(place.run_directory);
   const std::vector<std::byte> table = write_slot_table(place, pieces);
   state_->layout = lay_out_slot(pieces, table.size());
@@ -127,6 +128,7 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> p
     }
     state_->slots.push_back(std::move(slot));
   }
+  state_->viewpoint = viewpoint_on(place.run_directory);
   state_->place = std::move(place);
   state_->pieces = std::move(pieces);
 }
@@ -196,7 +198,9 @@ void SnapshotMemory::complete() {
     std::memcpy(slot->hashes + piece * sizeof hash, &hash, sizeof hash);
   }
   slot->header->step = state_->target_moment.step;
+  slot->header->incarnation = state_->target_moment.incarnation;
   slot->header->epoch = state_->target_moment.epoch;
+  slot->header->viewpoint = state_->viewpoint;
   slot->header->seal =
       seal_of(*slot->header, {slot->hashes, state_->pieces.size() * sizeof(PieceHash)});
   // After everything before it, for whoever looks when this process is dead.

@@ -46,16 +46,18 @@ struct PieceHash {
 /// XXH3-128.
 [[nodiscard]] PieceHash hash_bytes(std::span<const std::byte> bytes);
 
-/// Sixteen hexadecimal digits of the run directory's real path and the job's fingerprint: what
-/// belongs to one run on a host.
+/// Sixteen hexadecimal digits of the run directory's real path, the job's fingerprint and the run's
+/// own name (job/run_start.hpp): what belongs to one run on a host.
 [[nodiscard]] std::string snapshot_key(const std::filesystem::path& run_directory,
-                                       const std::string& job_fingerprint);
+                                       const std::string& job_fingerprint,
+                                       const std::string& run_id);
 
 /// Whose snapshots, and where they lie.
 struct SnapshotPlace {
   std::filesystem::path folder;  ///< choose_snapshot_folder()
   std::filesystem::path run_directory;
   std::string job_fingerprint;
+  std::string run_id = {};
   int worker = 0;  ///< whose part it is
   int num_workers = 1;
   int replica = 0;  ///< 0: held by that worker itself; else which of its buddies' copies
@@ -64,7 +66,8 @@ struct SnapshotPlace {
 /// Which moment.
 struct SnapshotMoment {
   std::int64_t step = 0;
-  std::int64_t epoch = 0;
+  std::int64_t incarnation = 0;  ///< start of the run: another may have got there by other bits
+  std::int64_t epoch = 0;        ///< of the membership, within that start
   auto operator<=>(const SnapshotMoment&) const = default;
 };
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include "checkpoint/safetensors.hpp"
@@ -188,14 +189,35 @@ PieceHash hash_bytes(std::span<const std::byte> bytes) {
   return from_xxh(XXH3_128bits(bytes.data(), bytes.size()));
 }
 
-std::string key_of(const std::string& real_run_directory, const std::string& job_fingerprint) {
-  const std::string text = real_run_directory + '\n' + job_fingerprint;
+std::string key_of(const std::string& real_run_directory, const std::string& job_fingerprint,
+                   const std::string& run_id) {
+  const std::string text = real_run_directory + '\n' + job_fingerprint + '\n' + run_id;
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 std::string snapshot_key(const std::filesystem::path& run_directory,
-                         const std::string& job_fingerprint) {
-  return key_of(std::filesystem::weakly_canonical(run_directory).string(), job_fingerprint);
+                         const std::string& job_fingerprint, const std::string& run_id) {
+  return key_of(std::filesystem::weakly_canonical(run_directory).string(), job_fingerprint, run_id);
+}
+
+Viewpoint viewpoint_on(const std::filesystem::path& run_directory) {
+  Viewpoint viewpoint;
+  struct stat status {};
+  if (::stat("/proc/self/ns/mnt", &status) == 0) {
+    viewpoint.mounts = status.st_ino;
+  }
+  if (::stat(run_directory.parent_path().c_str(), &status) == 0) {
+    viewpoint.parent_device = status.st_dev;
+    viewpoint.parent_inode = status.st_ino;
+  }
+  return viewpoint;
+}
+
+bool is_same_place(const Viewpoint& callers, const Viewpoint& slots) {
+  const bool has_parent = callers.parent_inode != 0;  // what is not mounted is not gone
+  const bool has_same_parent =
+      callers.parent_device == slots.parent_device && callers.parent_inode == slots.parent_inode;
+  return has_parent && (callers.mounts == slots.mounts || has_same_parent);
 }
 
 std::string slot_name(const std::string& key, const SnapshotPlace& place, int slot) {
@@ -203,9 +225,13 @@ std::string slot_name(const std::string& key, const SnapshotPlace& place, int sl
                      place.num_workers, place.replica, slot);
 }
 
+std::string kept_name(const std::string& slot_name, const SnapshotMoment& moment) {
+  return fmt::format("{}-i{}-{:09d}", slot_name, moment.incarnation, moment.step);
+}
+
 std::optional<std::string> key_in_slot_name(std::string_view name) {
   static const std::regex form(
-      R"(gangway\.snap-([0-9a-f]{16})-w[0-9]{4,9}-of-[0-9]{4,9}-r[0-9]{1,2}-s[0-9])");
+      R"(gangway\.snap-([0-9a-f]{16})-w[0-9]{4,9}-of-[0-9]{4,9}-r[0-9]{1,2}-s[0-9](-i[0-9]+-[0-9]+)?)");
   std::cmatch match;
   if (!std::regex_match(name.data(), name.data() + name.size(), match, form)) {
     return std::nullopt;
@@ -252,6 +278,7 @@ std::vector<std::byte> write_slot_table(const SnapshotPlace& place,
   TableWriter table;
   table.put_text(place.run_directory.string());
   table.put_text(place.job_fingerprint);
+  table.put_text(place.run_id);
   for (const SnapshotPiece& piece : pieces) {
     table.put_text(piece.name);
     table.put(static_cast<std::uint8_t>(piece.type));
@@ -278,7 +305,8 @@ SlotHeader make_slot_header(const SnapshotPlace& place, int slot, std::span<cons
                     .worker = static_cast<std::uint32_t>(place.worker),
                     .num_workers = static_cast<std::uint32_t>(place.num_workers),
                     .replica = static_cast<std::uint32_t>(place.replica),
-                    .slot = static_cast<std::uint32_t>(slot)};
+                    .slot = static_cast<std::uint32_t>(slot),
+                    .viewpoint = viewpoint_on(place.run_directory)};
   header.fixed_hash = fixed_hash_of(header, table);
   return header;
 }
@@ -299,6 +327,10 @@ PieceHash seal_of(const SlotHeader& header, std::span<const std::byte> hashes) {
   const PieceHash of_hashes = hash_bytes(hashes);
   std::memcpy(text.data() + offsetof(SlotHeader, seal), &of_hashes, sizeof of_hashes);
   return hash_bytes(text);
+}
+
+SnapshotMoment moment_in(const SlotHeader& header) {
+  return {.step = header.step, .incarnation = header.incarnation, .epoch = header.epoch};
 }
 
 bool is_unfinished_slot(std::span<const std::byte> file) {
@@ -323,6 +355,7 @@ ParsedSlot parse_slot(std::span<const std::byte> file, const std::string& where)
   TableReader table(text, where);
   slot.run_directory = table.get_text(kMaxPathBytes);
   slot.job_fingerprint = table.get_text(kMaxNameBytes);
+  slot.run_id = table.get_text(kMaxNameBytes);
   for (std::uint64_t i = 0; i < header.num_pieces; ++i) {
     slot.pieces.push_back(read_piece(table));
   }
@@ -352,7 +385,7 @@ std::optional<SnapshotMoment> moment_of(const ParsedSlot& slot, std::span<const 
   if (slot.header.state != kSlotWhole || seal_of(slot.header, hashes) != slot.header.seal) {
     refuse(where, "step and hashes do not match their seal");
   }
-  return SnapshotMoment{.step = slot.header.step, .epoch = slot.header.epoch};
+  return moment_in(slot.header);
 }
 
 }  // namespace gangway::checkpoint

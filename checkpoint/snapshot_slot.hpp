@@ -4,9 +4,9 @@
 // store; any thread.
 //
 //   page 0        SlotHeader
-//   4096          table: run directory, job fingerprint, pieces; fixed when the slot is made
-//   hashes_offset XXH3-128 of each piece, in the table's order
-//   data_offset   the pieces by descending item size, name, begin, without gaps; page-aligned
+//   4096          table: run directory, job fingerprint, run id, pieces; fixed when the slot is
+//   made hashes_offset XXH3-128 of each piece, in the table's order data_offset   the pieces by
+//   descending item size, name, begin, without gaps; page-aligned
 //
 // Little-endian, as the hosts are that share it. A slot's `state` is taken away before the first
 // byte of a new snapshot and given back after the last, with a seal over everything but the data.
@@ -26,10 +26,22 @@
 namespace gangway::checkpoint {
 
 inline constexpr std::size_t kSlotPage = 4096;
-inline constexpr std::array<char, 8> kSlotMagic{'G', 'W', 'S', 'N', 'A', 'P', '0', '1'};
+inline constexpr std::array<char, 8> kSlotMagic{'G', 'W', 'S', 'N', 'A', 'P', '0', '2'};
 /// What `state` says of a whole slot: "complete", as no flipped bit makes it of zero.
 inline constexpr std::uint64_t kSlotWhole = 0x6574656c706d6f63U;
 inline constexpr std::size_t kMaxSlotTableBytes = std::size_t{64} << 20U;
+
+/// From where a run directory is seen: a path means other things in other containers.
+struct Viewpoint {
+  std::uint64_t mounts = 0;         ///< the mount namespace
+  std::uint64_t parent_device = 0;  ///< of the folder that the run lies in; 0: there is none
+  std::uint64_t parent_inode = 0;
+};
+/// The caller's.
+[[nodiscard]] Viewpoint viewpoint_on(const std::filesystem::path& run_directory);
+/// Whether what the caller finds at the path of a run, or misses there, is what the maker of
+/// `slots` would.
+[[nodiscard]] bool is_same_place(const Viewpoint& callers, const Viewpoint& slots);
 
 struct SlotHeader {
   std::array<char, 8> magic{};
@@ -43,22 +55,26 @@ struct SlotHeader {
   std::uint32_t num_workers = 0;
   std::uint32_t replica = 0;
   std::uint32_t slot = 0;
-  PieceHash fixed_hash;  ///< of all above, then the table
+  PieceHash fixed_hash{};  ///< of all above, then the table
   // What follows is of one snapshot.
   std::int64_t step = 0;
+  std::int64_t incarnation = 0;
   std::int64_t epoch = 0;
-  PieceHash seal;  ///< of all above, then the pieces' hashes
+  Viewpoint viewpoint{};
+  PieceHash seal{};  ///< of all above, then the pieces' hashes
   std::uint64_t state = 0;
 };
-static_assert(sizeof(SlotHeader) == 128 && sizeof(SlotHeader) < kSlotPage);
+static_assert(sizeof(SlotHeader) == 160 && sizeof(SlotHeader) < kSlotPage);
 
 /// "gangway.snap-<key>-w0001-of-0004-r0-s1".
 [[nodiscard]] std::string slot_name(const std::string& key, const SnapshotPlace& place, int slot);
-/// The key in a name of that form.
+/// Of a copy on the disk, which must not take the place of one of another moment.
+[[nodiscard]] std::string kept_name(const std::string& slot_name, const SnapshotMoment& moment);
+/// The key in a name of either form.
 [[nodiscard]] std::optional<std::string> key_in_slot_name(std::string_view name);
 /// snapshot_key() of a path that is already real.
 [[nodiscard]] std::string key_of(const std::string& real_run_directory,
-                                 const std::string& job_fingerprint);
+                                 const std::string& job_fingerprint, const std::string& run_id);
 
 /// Where everything of a slot lies.
 struct SlotLayout {
@@ -92,11 +108,14 @@ struct ParsedSlot {
   SlotHeader header;
   std::string run_directory;
   std::string job_fingerprint;
+  std::string run_id;
   std::vector<SnapshotPiece> pieces;
   SlotLayout layout;
 };
 /// @param file  all of it. @throws CheckpointError naming `where` and what is wrong.
 [[nodiscard]] ParsedSlot parse_slot(std::span<const std::byte> file, const std::string& where);
+/// What the header says, sealed or not.
+[[nodiscard]] SnapshotMoment moment_in(const SlotHeader& header);
 /// The moment of a whole slot; nothing where there is none. @throws CheckpointError where it is
 /// damaged.
 [[nodiscard]] std::optional<SnapshotMoment> moment_of(const ParsedSlot& slot,

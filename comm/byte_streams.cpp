@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "comm/deadline.hpp"
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
@@ -154,11 +155,11 @@ void exchange_streams(Transport& transport, std::span<const int> to, std::span<c
     }
     if (deadline.expired()) {
       const Incoming* silent = open_one(incoming);
-      throw CommError(fmt::format(
-          "worker {} waited {:.0f} s for worker {} (state at the start); is it alive, and is the "
-          "network up? The limit is layout.timeout_seconds",
-          transport.worker(), deadline.allowed_seconds(),
-          silent != nullptr ? silent->peer() : open_one(outgoing)->peer()));
+      const int peer = silent != nullptr ? silent->peer() : open_one(outgoing)->peer();
+      throw PeerError(peer, fmt::format("worker {} waited {:.0f} s for worker {} (state at the "
+                                        "start); is it alive, and is the "
+                                        "network up? The limit is layout.timeout_seconds",
+                                        transport.worker(), deadline.allowed_seconds(), peer));
     }
     transport.idle();
   }

@@ -11,6 +11,7 @@
 #include <sched.h>
 
 #include "comm/host_group.hpp"
+#include "comm/peer_error.hpp"
 #include "comm/pending.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
@@ -163,8 +164,8 @@ void wait_for_flag(const HostGroup& group, std::size_t member, std::uint64_t val
   const Deadline deadline(kStartDeadline);
   while (group.published(member, 0) < value) {
     if (deadline.expired()) {
-      throw CommError(
-          fmt::format("worker {} is silent ({}); is it alive?", group.members()[member], kWhat));
+      throw PeerError(group.members()[member], fmt::format("worker {} is silent ({}); is it alive?",
+                                                           group.members()[member], kWhat));
     }
     (void)::sched_yield();
   }

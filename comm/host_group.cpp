@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "comm/host_control.hpp"
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
@@ -136,10 +137,11 @@ void HostGroup::State::fail_silent(int worker, const Deadline& deadline) const {
         "given up; start the run again from its last checkpoint",
         worker, *epoch, setup.worker, setup.epoch));
   }
-  throw CommError(fmt::format(
-      "worker {}: worker {} on this host shared no memory within {:.1f} s (epoch {}): it died or "
-      "stopped; its log file says more",
-      setup.worker, worker, deadline.allowed_seconds(), setup.epoch));
+  throw PeerError(worker,
+                  fmt::format("worker {}: worker {} on this host shared no memory within {:.1f} s "
+                              "(epoch {}): it died or "
+                              "stopped; its log file says more",
+                              setup.worker, worker, deadline.allowed_seconds(), setup.epoch));
 }
 
 MappedMemory HostGroup::State::await_name(int worker, std::string_view what, SegmentAccess access,
@@ -222,10 +224,10 @@ void HostGroup::State::map_own_memory_of(std::size_t m) {
     if (size > 0) {
       mapping = map_segment(path(worker, fmt::format("own{}", i)), SegmentAccess::kRead);
       if (mapping.get().bytes != size * sizeof(float)) {
-        throw CommError(fmt::format(
-            "worker {}: memory {} of worker {} on this host is gone: it died or gave up; its log "
-            "file says more",
-            setup.worker, i, worker));
+        throw PeerError(worker, fmt::format("worker {}: memory {} of worker {} on this host is "
+                                            "gone: it died or gave up; its log "
+                                            "file says more",
+                                            setup.worker, i, worker));
       }
     }
     member.own.push_back(static_cast<const float*>(mapping.get().data));

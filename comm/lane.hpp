@@ -82,6 +82,8 @@ class Lane {
   void wait(Ticket ticket);
   /// Waits until `exchange` needs nothing. Rethrows as above.
   void wait(const Exchange& exchange);
+  /// Whether the compute thread is in wait(): it does not hang in something else. Any thread.
+  [[nodiscard]] bool is_awaited() const { return compute_waits_; }
   /// Has the lane look again soon; any thread. Allocates nothing.
   void wake();
 

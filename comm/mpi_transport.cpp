@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include "comm/peer_error.hpp"
 #include "comm/segments.hpp"
 #include "job/errors.hpp"
 
@@ -19,7 +20,7 @@ void check(int code, const char* what, int peer) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(code, text.data(), &length);
-    throw CommError(fmt::format("{} with worker {} failed: {}", what, peer, text.data()));
+    throw PeerError(peer, fmt::format("{} with worker {} failed: {}", what, peer, text.data()));
   }
 }
 

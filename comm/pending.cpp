@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
@@ -16,10 +17,13 @@ void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const 
               std::string_view what) {
   while (!poll_all(transport, pending)) {
     if (deadline.expired()) {
-      throw CommError(fmt::format(
-          "worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
-          "The limit is layout.timeout_seconds",
-          transport.worker(), deadline.allowed_seconds(), pending.front().peer, what));
+      const int silent = pending.front().peer;
+      throw PeerError(
+          silent,
+          fmt::format(
+              "worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
+              "The limit is layout.timeout_seconds",
+              transport.worker(), deadline.allowed_seconds(), silent, what));
     }
     transport.idle();
   }

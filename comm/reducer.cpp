@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
@@ -324,7 +325,7 @@ void Reducer::check_deadline() {
       transport_.worker(), std::chrono::duration<double>(waited).count(), lacking.worker,
       lacking.what);
   if (waited >= setup_.timeout) {
-    throw CommError(text);
+    throw PeerError(lacking.worker, text);
   }
   stall_told_ = true;
   if (setup_.on_stall) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <xxhash.h>
 
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::comm {
@@ -126,10 +127,13 @@ bool ReplicaCheck::advance() {
   }
   if (!poll_all(transport_, pending_)) {
     if (deadline_.expired()) {
-      throw CommError(fmt::format(
-          "worker {} waited {:.0f} s for worker {} (hashes of the weights of network {}); is it "
-          "alive, and is the network up? The limit is layout.timeout_seconds",
-          transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer, setup_.network));
+      throw PeerError(
+          pending_.front().peer,
+          fmt::format("worker {} waited {:.0f} s for worker {} (hashes of the weights of network "
+                      "{}); is it "
+                      "alive, and is the network up? The limit is layout.timeout_seconds",
+                      transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
+                      setup_.network));
     }
     return false;
   }

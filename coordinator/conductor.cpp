@@ -78,6 +78,11 @@ Effects Conductor::on_hello(int rank, const messages::Hello& hello) {
   facts.rank = rank;
   facts.host = hello.host();
   facts.pid = hello.pid();
+  facts.process = {.boot_id = hello.boot_id(),
+                   .pid_namespace = hello.pid_namespace(),
+                   .pid = hello.pid(),
+                   .start_ticks = hello.start_ticks()};
+  facts.shared_memory = hello.shared_memory();
   facts.device = hello.device();
   if (const auto fault = membership_.join(facts, hello.protocol())) {
     return end(fault->code, fault->rank, fault->reason);
@@ -125,7 +130,7 @@ Effects Conductor::on_unloadable(int rank, const messages::Unloadable& unloadabl
   }
   std::vector<int> mates;
   for (const Member& member : membership_.members()) {
-    if (member.host == membership_.member(unloadable.holder() + 1).host) {
+    if (member.shared_memory == membership_.member(unloadable.holder() + 1).shared_memory) {
       mates.push_back(member.rank - 1);
     }
   }
@@ -255,16 +260,15 @@ Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reaso
 
 Effects Conductor::on_stop(int rank, const messages::Stop& stop, TimePoint now) {
   const auto code = static_cast<ExitCode>(stop.exit_code());
-  const std::string reason = fmt::format("{}: {}", membership_.describe(rank), stop.reason());
   if (code != ExitCode::kWorkerLost) {
-    return end(code, rank, reason);
+    return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason()));
   }
   // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the
   // root cause.
   membership_.leave(rank);
-  if (!complaint_) {
-    complaint_ = Complaint{.fault = Fault{code, rank, reason}, .since = now};
-  }
+  const bool is_known = stop.accused() >= 1 && stop.accused() <= settings_.num_workers;
+  blame_.add({.rank = rank, .accused = is_known ? stop.accused() : 0, .reason = stop.reason()},
+             now);
   return {};
 }
 
@@ -307,7 +311,9 @@ Effects Conductor::on_lifeline_opened(int rank, TimePoint now) {
   return begin_if_ready(now);
 }
 
-void Conductor::on_heartbeat(int rank, TimePoint now) { membership_.heartbeat(rank, now); }
+void Conductor::on_heartbeat(int rank, Pulse pulse, TimePoint now) {
+  membership_.heartbeat(rank, pulse, now);
+}
 
 void Conductor::on_lifeline_closed(int rank, TimePoint now) {
   // The verdict falls in on_clock: a Stop that says why may still be on its way.

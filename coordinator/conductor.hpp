@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "coordinator/blame.hpp"
 #include "coordinator/checkpoint_ledger.hpp"
 #include "coordinator/lease_book.hpp"
 #include "coordinator/membership.hpp"
@@ -113,7 +114,7 @@ class Conductor {
   [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                                    double unix_seconds);
   [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
-  void on_heartbeat(int rank, TimePoint now);
+  void on_heartbeat(int rank, Pulse pulse, TimePoint now);
   /// The worker has said which signal ends it.
   void on_dying(int rank, int signal) { membership_.dying(rank, signal); }
   void on_lifeline_closed(int rank, TimePoint now);
@@ -135,12 +136,6 @@ class Conductor {
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
-  /// A worker's word that a peer failed it.
-  struct Complaint {
-    Fault fault;
-    TimePoint since;
-  };
-
   [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
   [[nodiscard]] Effects on_inventory(int rank, const messages::Inventory& inventory);
   [[nodiscard]] Effects on_unloadable(int rank, const messages::Unloadable& unloadable);
@@ -176,7 +171,7 @@ class Conductor {
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
-  std::optional<Complaint> complaint_;
+  Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   ShowPlacement placement_;
   std::string begin_line_;  ///< what all have loaded, for the user

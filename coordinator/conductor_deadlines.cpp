@@ -12,8 +12,6 @@
 namespace gangway::coordinator {
 namespace {
 
-// Longer than the lifeline's closing grace, short enough for «within a second».
-constexpr std::chrono::milliseconds kComplaintPatience{200};
 // The clock comes every few milliseconds. After a longer gap (a slow disk, a stopped process) what
 // the workers have sent meanwhile lies unread: their silence is not theirs.
 constexpr std::chrono::milliseconds kOwnStall{1000};
@@ -28,9 +26,7 @@ void Conductor::forgive_own_stall(TimePoint now) {
   }
   membership_.forgive(gap, now);
   watch_.forgive(gap, now);
-  if (complaint_) {
-    complaint_->since = std::min(complaint_->since + gap, now);
-  }
+  blame_.forgive(gap, now);
 }
 
 Effects Conductor::on_clock(TimePoint now) {
@@ -41,8 +37,8 @@ Effects Conductor::on_clock(TimePoint now) {
   if (const auto fault = membership_.check(now)) {
     return lose(*fault);
   }
-  if (complaint_ && now - complaint_->since >= kComplaintPatience) {
-    return lose(complaint_->fault);
+  if (const auto fault = blame_.verdict(membership_, now)) {
+    return lose(*fault);
   }
   if (const auto fault = check_progress(now)) {
     return lose(*fault);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <future>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "checkpoint/directory.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/process_identity.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -63,7 +65,10 @@ Outcome EventLoop::run() {
            [this](int rank) {
              carry_out(conductor_.on_lifeline_opened(rank, steady_clock::now()));
            },
-       .heartbeat = [this](int rank) { conductor_.on_heartbeat(rank, steady_clock::now()); },
+       .heartbeat = [this](
+                        int rank,
+                        Pulse pulse) { conductor_.on_heartbeat(rank, pulse, steady_clock::now()); },
+       .keeping = [this](int rank) { on_keeping(rank); },
        .dying = [this](int rank, int signal) { conductor_.on_dying(rank, signal); },
        .closed =
            [this](int rank) {
@@ -309,13 +314,45 @@ void EventLoop::end() {
   } else {
     parts_.lifelines.abandon_all();
   }
-  parts_.recorder.finish(outcome_, conductor_.membership());
+  const bool keeps = parts_.keeps_snapshots && outcome_.unsaved_snapshot >= 0;
+  parts_.recorder.finish(outcome_, conductor_.membership(), keeps);
   closing_ = true;
-  closing_since_ = steady_clock::now();
+  ended_at_ = closing_since_ = steady_clock::now();
+  if (keeps) {
+    keep_snapshots();
+  }
   close_if_all_gone();
 }
 
+void EventLoop::keep_snapshots() {
+  copies_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  disk_.submit([this, copies = copies_,
+                keep = parts_.recorder.keep_work(
+                    outcome_.unsaved_snapshot)]() mutable -> DiskThread::Follow {
+    keep.progress = [copies] { copies->fetch_add(1, std::memory_order_relaxed); };
+    return [this, result = coordinator::carry_out(keep)] {
+      copies_.reset();
+      parts_.recorder.show_kept(result);
+    };
+  });
+}
+
+void EventLoop::on_keeping(int rank) {
+  keepers_.insert(rank);
+  closing_since_ = steady_clock::now();
+}
+
+bool EventLoop::is_keeping() const {
+  return copies_ != nullptr ||
+         std::ranges::any_of(keepers_, [this](int rank) { return parts_.lifelines.is_open(rank); });
+}
+
 void EventLoop::close_if_all_gone() {
+  const auto now = steady_clock::now();
+  const std::uint64_t copied = copies_ != nullptr ? copies_->load() : copies_seen_;
+  if (std::exchange(copies_seen_, copied) != copied) {
+    closing_since_ = now;
+  }
   const auto& members = conductor_.membership().members();
   const bool all_gone =
       outcome_.orderly || std::all_of(members.begin(), members.end(), [this](const Member& member) {
@@ -324,8 +361,11 @@ void EventLoop::close_if_all_gone() {
         return !parts_.lifelines.is_open(member.rank) &&
                (!known || member.heard || said_goodbye_.contains(member.rank));
       });
-  if (all_gone || steady_clock::now() - closing_since_ >= kClosingDeadline) {
+  const std::chrono::milliseconds patience = is_keeping() ? kKeepingStall : kClosingDeadline;
+  if ((all_gone && copies_ == nullptr) || now - closing_since_ >= patience ||
+      now - ended_at_ >= kKeepingDeadline) {
     kill_stragglers();
+    parts_.recorder.end_keeping();
     parts_.io.stop();
   }
 }
@@ -337,10 +377,23 @@ void EventLoop::kill_stragglers() {
   for (const Member& member : conductor_.membership().members()) {
     const bool hangs = parts_.lifelines.is_open(member.rank) ||
                        (!member.heard && !said_goodbye_.contains(member.rank));
-    if (hangs && member.pid > 0 && member.host == parts_.host) {
-      ::kill(static_cast<pid_t>(member.pid), SIGKILL);
+    if (hangs) {
+      (void)kill_process(member.process);
     }
   }
+}
+
+void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
+                        std::chrono::milliseconds period) {
+  messages::Envelope envelope;
+  envelope.mutable_patience();
+  std::future<void> done = std::async(std::launch::async, work);
+  while (done.wait_for(period) != std::future_status::ready) {
+    for (int rank = 1; rank <= num_workers; ++rank) {
+      mpi.send(rank, bytes_of(envelope));
+    }
+  }
+  done.get();
 }
 
 bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason) {

@@ -4,8 +4,12 @@
 // what waits for a disk: commits, and what failed ones leave.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,7 +40,8 @@ struct LoopParts {
   StartChoice& choice;
   CheckpointScorer& scorer;
   Tether& tether;
-  std::string host;  ///< of this process: workers on it can be killed by pid
+  /// The hosts' memory may go with the job: when it fails, snapshots are copied to the disk.
+  bool keeps_snapshots = false;
 };
 
 class EventLoop {
@@ -68,6 +73,11 @@ class EventLoop {
   /// Nothing is being scored any more, or nobody waits for it.
   [[nodiscard]] bool has_last_score() const;
   void end();
+  /// The run has failed: copies this host's snapshots, if they are worth it, on the disk's thread.
+  void keep_snapshots();
+  void on_keeping(int rank);
+  /// Whether this process, or a worker on another host, is still at its snapshots.
+  [[nodiscard]] bool is_keeping() const;
   void close_if_all_gone();
   void kill_stragglers();
 
@@ -77,9 +87,15 @@ class EventLoop {
   DiskThread disk_;
   std::chrono::steady_clock::time_point last_message_{};
   std::chrono::steady_clock::time_point next_beat_{};
-  std::chrono::steady_clock::time_point closing_since_{};
-  std::vector<std::filesystem::path> unremoved_;  ///< folders of failed checkpoints
-  std::set<int> said_goodbye_;                    ///< ranks that answered a Stop
+  std::chrono::steady_clock::time_point ended_at_{};
+  std::chrono::steady_clock::time_point closing_since_{};  ///< or since a keeper got on
+  std::vector<std::filesystem::path> unremoved_;           ///< folders of failed checkpoints
+  std::set<int> said_goodbye_;                             ///< ranks that answered a Stop
+  std::set<int> keepers_;  ///< ranks that copy, or have copied, snapshots
+  /// Of this process's copies, shared with the disk's thread: how often they got on. Null: it
+  /// copies nothing (any more).
+  std::shared_ptr<std::atomic<std::uint64_t>> copies_;
+  std::uint64_t copies_seen_ = 0;
   /// Set from the job's end to the last checkpoint's score.
   std::optional<std::chrono::steady_clock::time_point> scoring_ends_;
   int scores_to_show_ = 0;  ///< on the disk's thread
@@ -87,6 +103,11 @@ class EventLoop {
   bool leaving_ = false;  ///< a save-and-leave was asked for: a second SIGINT ends at once
   bool closing_ = false;
 };
+
+/// Carries `work` out, which reads the disk for however long, while the workers, who wait for their
+/// Welcome, are told every `period` that somebody lives. Rethrows what it throws.
+void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
+                        std::chrono::milliseconds period = std::chrono::seconds(10));
 
 /// Tells all workers, who wait for their Welcome, that there will be none, and gives them time to
 /// say Goodbye.

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/lifeline_server.hpp"
 
-#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
-#include <random>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
+#include <fmt/ranges.h>
+#include <sys/random.h>
 
+#include "coordinator/own_addresses.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 
@@ -28,33 +27,36 @@ using boost::system::error_code;
 
 constexpr std::size_t kMaxFirstLine = 128;
 constexpr std::string_view kLoopback = "127.0.0.1";
+constexpr int kPortTries = 20;  // a port that is free at one address may be taken at the next
 
+/// 256 bits of the kernel's random source, in hexadecimal.
 std::string new_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+  std::array<unsigned char, 32> bits{};
+  if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size())) {
+    throw EnvironmentError(
+        fmt::format("the kernel gives no random bytes for a token: {}", std::strerror(errno)));
+  }
+  return fmt::format("{:02x}", fmt::join(bits, ""));
 }
 
-/// This host's IPv4 addresses, loopback last.
-std::string own_addresses() {
-  std::string addresses;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) == 0) {
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-      const bool usable = entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET &&
-                          (entry->ifa_flags & IFF_UP) != 0 &&
-                          (entry->ifa_flags & IFF_LOOPBACK) == 0;
-      if (!usable) {
-        continue;
-      }
-      const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-      std::array<char, INET_ADDRSTRLEN> text{};
-      if (inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr) {
-        addresses += std::string(text.data()) + ",";
-      }
-    }
-    freeifaddrs(list);
+/// Takes as long wherever the two begin to differ: how much of a guess was right stays unknown.
+bool is_same_secret(std::string_view a, std::string_view b) {
+  volatile unsigned char difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    difference = difference | static_cast<unsigned char>(a[i] ^ b[i]);
   }
-  return addresses + std::string(kLoopback);
+  return difference == 0;
+}
+
+std::vector<std::string> addresses_of(const LifelinePlace& place) {
+  std::vector<std::string> addresses;
+  if (place.reach == Reach::kEveryHost) {
+    for (const OwnAddress& own : on_networks(own_addresses(), place.networks)) {
+      addresses.push_back(own.address);
+    }
+  }
+  addresses.emplace_back(kLoopback);  // for those on this host, at the last
+  return addresses;
 }
 
 }  // namespace
@@ -62,18 +64,32 @@ std::string own_addresses() {
 /// One accepted connection.
 class LifelineServer::Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(LifelineServer& server, tcp::socket socket)
-      : server_(server), socket_(std::move(socket)) {}
+  Session(LifelineServer& server, tcp::socket socket, std::uint64_t number)
+      : server_(server), socket_(std::move(socket)), patience_(server.io_), number_(number) {}
 
   void start() {
+    patience_.expires_after(server_.limits_.greeting);
+    patience_.async_wait([weak = weak_from_this()](const error_code& error) {
+      if (const auto self = error ? nullptr : weak.lock()) {
+        self->drop();
+      }
+    });
     boost::asio::async_read_until(
         socket_, boost::asio::dynamic_buffer(line_, kMaxFirstLine), '\n',
         [self = shared_from_this()](const error_code& error, std::size_t length) {
+          self->server_.strangers_.erase(self->number_);
+          self->patience_.cancel();
           // Whoever does not know the token is dropped without a word.
           if (!error && self->greet(std::string_view(self->line_).substr(0, length))) {
+            self->take(std::string_view(self->line_).substr(length));  // came with the greeting
             self->read();
           }
         });
+  }
+  /// Gives its descriptor back at once; what reads it ends.
+  void drop() {
+    error_code ignored;
+    socket_.close(ignored);
   }
 
   void beat() {
@@ -94,12 +110,13 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
   /// "gangway-lifeline TOKEN RANK\n"
   bool greet(std::string_view line) {
     const std::string expected = "gangway-lifeline " + server_.token_ + " ";
-    if (!line.starts_with(expected)) {
+    if (!is_same_secret(line.substr(0, expected.size()), expected)) {
       return false;
     }
     line.remove_prefix(expected.size());
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), rank_);
-    if (error != std::errc{} || *end != '\n' || server_.sessions_.contains(rank_)) {
+    if (error != std::errc{} || *end != '\n' || !server_.is_worker(rank_) ||
+        server_.sessions_.contains(rank_)) {
       return false;
     }
     server_.sessions_[rank_] = shared_from_this();
@@ -120,12 +137,18 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
   }
 
   void take(std::string_view bytes) {
-    server_.events_.heartbeat(rank_);
     for (const char byte : bytes) {
+      if (byte == kHeartbeat || byte == kHeartbeatInWait) {
+        pulse_ = byte == kHeartbeatInWait ? Pulse::kWaits : Pulse::kWorks;
+      }
+      if (byte == kKeeping) {
+        server_.events_.keeping(rank_);
+      }
       if (byte > 0 && byte < kEndOfSignals) {
         server_.events_.dying(rank_, byte);
       }
     }
+    server_.events_.heartbeat(rank_, pulse_);
   }
 
   void end() {
@@ -136,55 +159,113 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
 
   LifelineServer& server_;
   tcp::socket socket_;
+  boost::asio::steady_timer patience_;  ///< for the first line
+  std::uint64_t number_;
   std::string line_;
   std::array<char, 64> bytes_{};
+  Pulse pulse_ = Pulse::kWorks;  ///< as it said last
   int rank_ = 0;
 };
 
-LifelineServer::LifelineServer(boost::asio::io_context& io, std::uint16_t port, Reach reach)
-    : acceptor_(io), token_(new_token()) {
-  const bool local = reach == Reach::kThisHost;
-  hosts_ = local ? std::string(kLoopback) : own_addresses();
-  const tcp::endpoint endpoint(local ? boost::asio::ip::make_address(std::string(kLoopback))
-                                     : boost::asio::ip::address(boost::asio::ip::address_v4::any()),
-                               port);
-  error_code error;
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) {
-    acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  }
-  if (!error) {
-    acceptor_.bind(endpoint, error);
-  }
-  if (!error) {
-    acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
-  }
-  if (error) {
-    throw EnvironmentError(
-        fmt::format("port {} for the workers' lifelines: {}: free it, or leave --lifeline-port out",
-                    port, error.message()));
+LifelineServer::LifelineServer(boost::asio::io_context& io, const LifelinePlace& place,
+                               int num_workers, StrangerLimits limits)
+    : io_(io), num_workers_(num_workers), limits_(limits), token_(new_token()) {
+  const std::vector<std::string> addresses = addresses_of(place);
+  hosts_ = fmt::format("{}", fmt::join(addresses, ","));
+  for (int attempt = 1;; ++attempt) {
+    try {
+      listen(addresses, place.port);
+      return;
+    } catch (const EnvironmentError&) {
+      if (place.port != 0 || attempt == kPortTries) {
+        throw;
+      }
+    }
   }
 }
 
 LifelineServer::~LifelineServer() = default;
 
-std::uint16_t LifelineServer::port() const { return acceptor_.local_endpoint().port(); }
+/// The same port at all addresses.
+void LifelineServer::listen(const std::vector<std::string>& addresses, std::uint16_t port) {
+  listeners_.clear();
+  for (const std::string& address : addresses) {
+    Listener& listener = *listeners_.emplace_back(
+        std::make_unique<Listener>(Listener{tcp::acceptor(io_), boost::asio::steady_timer(io_)}));
+    tcp::acceptor& acceptor = listener.acceptor;
+    const tcp::endpoint endpoint(boost::asio::ip::make_address(address), port);
+    error_code error;
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) {
+      acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    }
+    if (!error) {
+      acceptor.bind(endpoint, error);
+    }
+    if (!error) {
+      acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+    }
+    if (error) {
+      throw EnvironmentError(fmt::format(
+          "port {} of {} for the workers' lifelines: {}: free it, or leave --lifeline-port out",
+          port, address, error.message()));
+    }
+    port = acceptor.local_endpoint().port();
+  }
+}
+
+std::uint16_t LifelineServer::port() const {
+  return listeners_.front()->acceptor.local_endpoint().port();
+}
 
 void LifelineServer::start(LifelineEvents events) {
   events_ = std::move(events);
-  accept();
+  for (const auto& listener : listeners_) {
+    accept(*listener);
+  }
 }
 
-void LifelineServer::accept() {
-  acceptor_.async_accept([this](const error_code& error, tcp::socket socket) {
+void LifelineServer::accept(Listener& listener) {
+  listener.acceptor.async_accept([this, &listener](const error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted) {
       return;
     }
     if (!error) {
-      std::make_shared<Session>(*this, std::move(socket))->start();
+      welcome(std::move(socket));
+      accept(listener);
+      return;
     }
-    accept();
+    // No descriptor is left, perhaps: whoever waits goes on waiting in the kernel's queue.
+    drop_oldest_stranger();
+    listener.pause.expires_after(limits_.pause);
+    listener.pause.async_wait([this, &listener](const error_code& aborted) {
+      if (!aborted) {
+        accept(listener);
+      }
+    });
   });
+}
+
+void LifelineServer::welcome(tcp::socket socket) {
+  // A worker's first line comes with its connection: it does not wait for long.
+  if (strangers_.size() >= limits_.most + static_cast<std::size_t>(num_workers_)) {
+    drop_oldest_stranger();
+  }
+  const std::uint64_t number = ++num_accepted_;
+  const auto session = std::make_shared<Session>(*this, std::move(socket), number);
+  strangers_[number] = session;
+  session->start();
+}
+
+void LifelineServer::drop_oldest_stranger() {
+  if (strangers_.empty()) {
+    return;
+  }
+  const auto oldest = strangers_.begin()->second.lock();
+  strangers_.erase(strangers_.begin());
+  if (oldest) {
+    oldest->drop();
+  }
 }
 
 void LifelineServer::close_all() {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "comm/host_group.hpp"
 #include "comm/mpi_session.hpp"
 #include "coordinator/checkpoint_scorer.hpp"
 #include "coordinator/event_loop.hpp"
@@ -175,13 +176,23 @@ struct ProcessParts {
   Tether& tether;
 };
 
+/// Those over which Open MPI was told to talk: mpirun passes its --mca on as variables.
+std::string networks_of_the_hosts() {
+  const std::string for_data = environment("OMPI_MCA_btl_tcp_if_include");
+  return for_data.empty() ? environment("OMPI_MCA_oob_tcp_if_include") : for_data;
+}
+
 bool all_ranks_are_here() {
   return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 
 Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
-  LifelineServer lifelines(parts.io, options.lifeline_port,
-                           options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost);
+  LifelineServer lifelines(
+      parts.io,
+      {.port = options.lifeline_port,
+       .reach = options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
+       .networks = networks_of_the_hosts()},
+      parts.session.size() - 1);
   RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
@@ -191,7 +202,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
-  settings.welcome.set_coordinator_host(self.host);
+  settings.welcome.set_coordinator_memory(comm::shared_memory_identity());
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start = options.start_deadline();
   CheckpointScorer scorer(
@@ -205,15 +216,12 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                   .recorder = recorder,
                   .choice = choice,
                   .scorer = scorer,
-                  .tether = parts.tether,
-                  .host = self.host},
+                   .tether = parts.tether,
+                   .keeps_snapshots = options.start.memory_may_go},
                  std::move(settings));
   const Outcome outcome = loop.run();
   if (outcome.orderly) {
     lifelines.close_all();
-  }
-  if (outcome.unsaved_snapshot >= 0 && options.start.memory_may_go) {
-    recorder.keep_snapshot(outcome.unsaved_snapshot);
   }
   return outcome;
 }
@@ -271,7 +279,10 @@ int coordinate(const Options& options) {
   try {
     StartedRun run = open_job(options.start, num_workers);
     directory = run.directory;
-    find_start(run, options.start, [](const std::string& line) { std::cout << line << std::endl; });
+    while_workers_wait(mpi, num_workers, [&] {
+      find_start(run, options.start,
+                 [](const std::string& line) { std::cout << line << std::endl; });
+    });
     if (run.is_finished()) {
       const std::string line =
           fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",

@@ -15,11 +15,16 @@ double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+}  // namespace
+
 bool takes_part(const Member& member) {
   return member.state == WorkerState::kJoined || member.state == WorkerState::kReady;
 }
 
-}  // namespace
+bool waits(const Member& member, TimePoint now) {
+  constexpr auto kOld = 3 * kHeartbeatPeriod;
+  return member.pulse == Pulse::kWaits && member.heard && now - *member.heard < kOld;
+}
 
 Membership::Membership(int num_workers, TimePoint start, const MembershipLimits& limits)
     : start_(start), limits_(limits) {
@@ -57,6 +62,8 @@ std::optional<Fault> Membership::join(const Member& facts, std::uint32_t protoco
   }
   member.host = facts.host;
   member.pid = facts.pid;
+  member.process = facts.process;
+  member.shared_memory = facts.shared_memory;
   member.device = facts.device;
   member.state = WorkerState::kJoined;
   return std::nullopt;
@@ -86,7 +93,10 @@ void Membership::leave(int rank) { at(rank).state = WorkerState::kLeft; }
 
 void Membership::lifeline_opened(int rank, TimePoint now) { at(rank).heard = now; }
 
-void Membership::heartbeat(int rank, TimePoint now) { at(rank).heard = now; }
+void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
+  at(rank).heard = now;
+  at(rank).pulse = pulse;
+}
 
 bool Membership::lifeline_closed(int rank, TimePoint now) {
   Member& member = at(rank);

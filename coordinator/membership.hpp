@@ -13,22 +13,34 @@
 #include "coordinator/time.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/process_identity.hpp"
 
 namespace gangway::coordinator {
 
 enum class WorkerState { kExpected, kJoined, kReady, kLeft, kLost };
 
+/// What a heartbeat says of the worker's compute thread: it waits for its lane, and so for a peer
+/// perhaps, or it does not.
+enum class Pulse { kWorks, kWaits };
+
 /// One rank's standing.
 struct Member {
-  int rank = 0;  ///< MPI rank, 1..W
-  std::string host;
+  int rank = 0;      ///< MPI rank, 1..W
+  std::string host;  ///< for people
   std::int64_t pid = 0;
+  ProcessIdentity process;          ///< what may be killed
+  std::uint64_t shared_memory = 0;  ///< equal for workers whose /dev/shm is the same
   std::string device;
   WorkerState state = WorkerState::kExpected;
   std::optional<TimePoint> heard;   ///< last heartbeat; nothing: the lifeline was not connected yet
+  Pulse pulse = Pulse::kWorks;      ///< as it was then
   std::optional<int> signal;        ///< that ends it, by its own last word
   std::optional<TimePoint> closed;  ///< when the lifeline closed before a Goodbye
 };
+
+[[nodiscard]] bool takes_part(const Member& member);
+/// Whether its compute thread waits, by a heartbeat that is not old: who falls silent hangs.
+[[nodiscard]] bool waits(const Member& member, TimePoint now);
 
 /// How the membership came to an end, or could not begin.
 struct Fault {
@@ -69,7 +81,7 @@ class Membership {
   void loads(TimePoint now) { start_ = std::max(start_, now); }
 
   void lifeline_opened(int rank, TimePoint now);
-  void heartbeat(int rank, TimePoint now);
+  void heartbeat(int rank, Pulse pulse, TimePoint now);
   void dying(int rank, int signal) { at(rank).signal = signal; }
   /// @return false when the closing is expected: the worker has said Goodbye, or is known as lost.
   bool lifeline_closed(int rank, TimePoint now);

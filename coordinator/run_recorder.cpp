@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "checkpoint/retention.hpp"
-#include "checkpoint/snapshot_files.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/fingerprint.hpp"
@@ -355,20 +354,7 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   });
 }
 
-void RunRecorder::keep_snapshot(std::int64_t step) {
-  try_writing("the snapshot's copy", [&] {
-    const fs::path folder = run_.directory / checkpoint::kSnapshotsFolder;
-    const std::size_t copied = checkpoint::copy_snapshots(
-        kSharedMemoryFolder, checkpoint::snapshot_key(run_.directory, job_fingerprint(run_.spec)),
-        step, folder);
-    if (copied > 0) {
-      say(fmt::format("kept   the snapshot of step {}, as far as this host has it, in {}", step,
-                      folder.string()));
-    }
-  });
-}
-
-void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
+void RunRecorder::finish(const Outcome& outcome, const Membership& membership, bool keeps) {
   // Folders of checkpoints under way stay: a worker may be writing there still; the next start
   // removes them.
   if (bar_) {
@@ -376,7 +362,8 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
     bar_.reset();
   }
   // First of all: the exit code of `gangway run` hangs on it.
-  try_write_status(run_.directory, {.exit_code = outcome.exit_code, .reason = outcome.reason});
+  status_ = {.exit_code = outcome.exit_code, .reason = outcome.reason, .keeping = keeps};
+  try_write_status(run_.directory, status_);
   log_->info("ends with exit code {}: {}", outcome.exit_code, outcome.reason);
   merge_traces(/*is_end=*/true);
   if (outcome.exit_code == 0) {
@@ -385,6 +372,28 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
     print("note   " + outcome.reason);
   } else {
     report_failure(outcome, membership);
+  }
+}
+
+checkpoint::KeepSnapshots RunRecorder::keep_work(std::int64_t step) const {
+  return {.folder = run_.directory / checkpoint::kSnapshotsFolder,
+          .key = checkpoint::snapshot_key(run_.directory, job_fingerprint(run_.spec),
+                                          run_.start.run_id),
+          .from_step = step};
+}
+
+void RunRecorder::show_kept(const KeepResult& result) {
+  if (!result.error.empty()) {
+    warn_of_writing("the snapshot's copy", result.error);
+  } else if (result.copied > 0) {
+    say(fmt::format("kept   the snapshot of step {}, as far as this host has it, in {}/{}",
+                    result.from_step, run_.directory.string(), checkpoint::kSnapshotsFolder));
+  }
+}
+
+void RunRecorder::end_keeping() {
+  if (std::exchange(status_.keeping, false)) {
+    try_write_status(run_.directory, status_);
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "coordinator/checkpoint_commit.hpp"
 #include "coordinator/conductor.hpp"
+#include "coordinator/snapshot_copies.hpp"
 #include "coordinator/start.hpp"
 #include "report/progress_bar.hpp"
 #include "report/stats_file.hpp"
@@ -77,12 +78,15 @@ class RunRecorder {
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
-  /// After a failure: copies this host's parts of the snapshot of `step` to the run directory, as
-  /// its memory may be gone before somebody goes on. Never throws for a disk that fails.
-  void keep_snapshot(std::int64_t step);
-
   /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
-  void finish(const Outcome& outcome, const Membership& membership);
+  /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
+  void finish(const Outcome& outcome, const Membership& membership, bool keeps);
+
+  /// What copies this host's snapshots from `step` on to the run directory, for the disk's thread.
+  [[nodiscard]] checkpoint::KeepSnapshots keep_work(std::int64_t step) const;
+  void show_kept(const KeepResult& result);
+  /// Nothing is copied any more.
+  void end_keeping();
 
  private:
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
@@ -119,6 +123,7 @@ class RunRecorder {
       saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
   std::set<std::string> failed_writes_;         ///< what has been warned of
+  RunStatus status_;                            ///< from finish() on: as it is on the disk
   std::string last_checkpoint_;                 ///< path of the newest; empty: none
 };
 

@@ -19,6 +19,8 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
   messages::Welcome message;
   message.set_job_yaml(run.job_yaml);
   message.set_run_directory(run.directory.string());
+  message.set_run_id(run.start.run_id);
+  message.set_incarnation(run.start.incarnation);
   message.set_trace_begin(run.trace.begin);
   message.set_trace_end(run.trace.end);
   const auto ranges = microbatch_ranges(run.spec.training.microbatches, num_workers);

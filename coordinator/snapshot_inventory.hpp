@@ -15,7 +15,8 @@ namespace gangway::coordinator {
 /// Of one moment, on one layout.
 struct SnapshotName {
   std::int64_t step = 0;
-  std::int64_t taken_in = 0;  ///< epoch
+  std::int64_t incarnation = 0;  ///< start of the run
+  std::int64_t taken_in = 0;     ///< epoch of it
   int num_workers = 1;        ///< that took it
   auto operator<=>(const SnapshotName&) const = default;
 };

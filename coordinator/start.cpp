@@ -157,7 +157,8 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
   }
   const auto found =
       checkpoint::find_snapshots(checkpoint::snapshot_folders(run.directory),
-                                 checkpoint::snapshot_key(run.directory, fingerprint));
+                                 checkpoint::snapshot_key(run.directory, fingerprint,
+                                                          run.start.run_id));
   const std::int64_t begin = run.resume ? run.resume->step : 0;
   if (!found.empty() && found.front().moment.step > begin) {
     tell(
@@ -212,6 +213,7 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                  .trace = trace,
                  .num_workers = num_workers};
   clear_status(directory);
+  run.start = begin_run_start(directory);
   return run;
 }
 

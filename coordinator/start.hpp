@@ -13,6 +13,7 @@
 
 #include "checkpoint/directory.hpp"
 #include "job/run_directory.hpp"
+#include "job/run_start.hpp"
 #include "job/spec.hpp"
 #include "job/trace_steps.hpp"
 
@@ -45,6 +46,7 @@ struct StartedRun {
   std::string job_yaml;
   std::filesystem::path directory;  ///< absolute
   RunLock lock;
+  RunStart start{};  ///< which run, and which start of it
   /// The newest checkpoint whose structure is sound: its contents are verified as they are loaded.
   std::optional<checkpoint::Found> resume{};
   bool has_damaged_checkpoints = false;  ///< and no sound one: a new state would bury them

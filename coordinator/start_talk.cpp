@@ -11,6 +11,7 @@ bool StartTalk::add(int worker, const messages::Inventory& inventory) {
   for (const messages::SnapshotPart& part : inventory.parts()) {
     inventory_.add(worker,
                    {.step = part.step(),
+                    .incarnation = part.incarnation(),
                     .taken_in = part.taken_in(),
                     .num_workers = part.num_workers()},
                    part.worker());
@@ -28,6 +29,7 @@ messages::Begin StartTalk::propose(const Beginning& beginning, std::int64_t epoc
   if (beginning.snapshot) {
     proposed_.back() = beginning.snapshot->name;
     messages::Snapshot& snapshot = *begin.mutable_snapshot();
+    snapshot.set_incarnation(beginning.snapshot->name.incarnation);
     snapshot.set_taken_in(beginning.snapshot->name.taken_in);
     for (const std::set<int>& holders : beginning.snapshot->holders) {
       snapshot.add_parts()->mutable_workers()->Assign(holders.begin(), holders.end());

@@ -22,6 +22,8 @@ const char* remedy_for(int error) {
     case EPERM:
     case EROFS:
       return "choose an --outdir that you may write to";
+    case ELOOP:
+      return "a link lies in its place; remove it";
     case ENOENT:
     case ENOTDIR:
       return "the folder is gone; start the job again";
@@ -40,9 +42,11 @@ const char* remedy_for(int error) {
 
 AtomicFile::AtomicFile(std::filesystem::path path)
     : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
-  file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  // Through a link in its place, somebody else's file would be overwritten.
+  file_.reset(
+      ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file_) {
-    fail("be written", path_);
+    fail("be written", errno == ELOOP ? temporary_ : path_);
   }
 }
 

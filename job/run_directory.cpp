@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -88,10 +89,22 @@ void make_folders(const fs::path& path) {
 
 /// One chooser at a time, so that two jobs of one name started together share a folder (and the
 /// second meets the lock).
-FileDescriptor lock_folder(const fs::path& outdir) {
+FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kBetweenTries{20};
+  const auto end = std::chrono::steady_clock::now() + patience;
   FileDescriptor folder(::open(outdir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder || ::flock(folder.get(), LOCK_EX) != 0) {
-    fail_to_make(outdir, std::error_code(errno, std::generic_category()));
+  while (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!folder || (errno != EWOULDBLOCK && errno != EINTR)) {
+      fail_to_make(outdir, std::error_code(errno, std::generic_category()));
+    }
+    if (std::chrono::steady_clock::now() >= end) {
+      throw EnvironmentError(fmt::format(
+          "{}: another start has held this folder for {:.0f} s: look for a 'gangway run' that "
+          "hangs "
+          "there (fuser {}), or choose another --outdir",
+          outdir.string(), std::chrono::duration<double>(patience).count(), outdir.string()));
+    }
+    std::this_thread::sleep_for(kBetweenTries);  // flock(2) knows no deadline
   }
   return folder;
 }
@@ -138,17 +151,19 @@ std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdi
   return newest ? std::optional(fs::absolute(newest->path).lexically_normal()) : std::nullopt;
 }
 
-std::filesystem::path create_run(const std::filesystem::path& outdir, const std::string& name) {
+std::filesystem::path create_run(const std::filesystem::path& outdir, const std::string& name,
+                                 std::chrono::milliseconds patience) {
   require_run_name(name);
   make_folders(outdir);
-  const FileDescriptor held = lock_folder(outdir);
+  const FileDescriptor held = lock_folder(outdir, patience);
   return create_numbered(outdir, name);
 }
 
-std::filesystem::path open_run(const std::filesystem::path& outdir, const std::string& name) {
+std::filesystem::path open_run(const std::filesystem::path& outdir, const std::string& name,
+                               std::chrono::milliseconds patience) {
   require_run_name(name);
   make_folders(outdir);
-  const FileDescriptor held = lock_folder(outdir);
+  const FileDescriptor held = lock_folder(outdir, patience);
   if (auto existing = find_run(outdir, name)) {
     return *existing;
   }

@@ -6,6 +6,7 @@
 // supervisor write the files named here. Everything is written atomically.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -30,14 +31,19 @@ void require_run_name(const std::string& name);
 [[nodiscard]] std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
                                                             const std::string& name);
 
+/// How long another start may be choosing in the same folder.
+inline constexpr std::chrono::milliseconds kChoosingPatience{30'000};
+
 /// Makes `OUTDIR/NNNNN-NAME`, one above the highest number there, and returns it, absolute.
-/// @throws ConfigError for a bad name, EnvironmentError if it cannot be made.
-[[nodiscard]] std::filesystem::path create_run(const std::filesystem::path& outdir,
-                                               const std::string& name);
+/// @throws ConfigError for a bad name, EnvironmentError if it cannot be made, or not in time.
+[[nodiscard]] std::filesystem::path create_run(
+    const std::filesystem::path& outdir, const std::string& name,
+    std::chrono::milliseconds patience = kChoosingPatience);
 
 /// The run's existing directory, else a new one: what `--run NAME` means.
-[[nodiscard]] std::filesystem::path open_run(const std::filesystem::path& outdir,
-                                             const std::string& name);
+[[nodiscard]] std::filesystem::path open_run(
+    const std::filesystem::path& outdir, const std::string& name,
+    std::chrono::milliseconds patience = kChoosingPatience);
 
 /// Held while a job works in a run directory; released by the kernel when the process dies, however
 /// it dies.
@@ -53,7 +59,8 @@ class RunLock {
 /// How a run ended: what `gangway run` turns into its exit code, because mpirun rewrites codes.
 struct RunStatus {
   int exit_code = 0;
-  std::string reason;  ///< one line
+  std::string reason;    ///< one line
+  bool keeping = false;  ///< processes are still there, and copy snapshots to the disk
   bool operator==(const RunStatus&) const = default;
 };
 

@@ -54,7 +54,11 @@ void write_placement(const std::filesystem::path& run, const std::vector<PlacedR
 }
 
 void write_status(const std::filesystem::path& run, const RunStatus& status) {
-  write_json(run / kStatusFile, {{"exit_code", status.exit_code}, {"reason", status.reason}});
+  Json json = {{"exit_code", status.exit_code}, {"reason", status.reason}};
+  if (status.keeping) {
+    json["keeping"] = true;
+  }
+  write_json(run / kStatusFile, json);
 }
 
 std::optional<RunStatus> read_status(const std::filesystem::path& run) {
@@ -67,6 +71,7 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run) {
   if (json.contains("reason") && json["reason"].is_string()) {
     status.reason = json["reason"].get<std::string>();
   }
+  status.keeping = json.contains("keeping") && json["keeping"] == true;
   return status;
 }
 

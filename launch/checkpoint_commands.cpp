@@ -20,6 +20,7 @@
 #include "checkpoint/stored_state.hpp"
 #include "checkpoint/weights_file.hpp"
 #include "job/errors.hpp"
+#include "job/run_start.hpp"
 #include "launch/environment.hpp"
 #include "launch/run_lookup.hpp"
 
@@ -193,7 +194,8 @@ std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& optio
     sources.push_back(checkpoint::elements_of(checkpoint_of(options.other, options.outdir)));
   }
   const auto folders = checkpoint::snapshot_folders(place.run);
-  const std::string key = checkpoint::snapshot_key(place.run, entry.manifest->job_fingerprint);
+  const std::string key =
+      checkpoint::snapshot_key(place.run, entry.manifest->job_fingerprint, run_id_of(place.run));
   std::vector<checkpoint::SnapshotFile> parts;
   for (const auto& found : checkpoint::find_snapshots(folders, key)) {
     if (found.moment.step != entry.step) {

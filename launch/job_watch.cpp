@@ -101,7 +101,8 @@ std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
   // Workers that have not settled wait in MPI_Init, and see nothing of the coordinator's end.
   const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
                            (!is_led() || now - *ranks_.front().gone >= limits_.after_ranks);
-  if (now - *ended_ >= patience || is_deserted ||
+  const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
+  if (now - last_sign >= patience || is_deserted ||
       (all_gone && now - *all_gone >= limits_.after_ranks)) {
     return Verdict{static_cast<ExitCode>(exit_code_), ""};
   }

@@ -63,6 +63,9 @@ class JobWatch {
   void waits_for_disk(TimePoint now);
   /// The job has recorded its end.
   void ended(int exit_code, TimePoint now);
+  /// It has ended, and the coordinator is still there: snapshots are on their way to the disk. It
+  /// sees to it that they get on.
+  void keeps_snapshots(TimePoint now) { keeping_ = now; }
   /// All that are stopped at this moment.
   void stopped(const std::vector<StoppedProcess>& processes, TimePoint now);
   /// The user wants the job to save and leave.
@@ -100,6 +103,7 @@ class JobWatch {
   std::optional<TimePoint> first_;  ///< greeting
   std::optional<TimePoint> at_disk_;
   std::optional<TimePoint> ended_;
+  std::optional<TimePoint> keeping_;  ///< seen last
   int exit_code_ = 0;                                                     ///< once it has ended
   std::map<std::int64_t, std::pair<StoppedProcess, TimePoint>> stopped_;  ///< by pid
   bool is_leaving_ = false;

@@ -24,6 +24,7 @@
 #include "job/message_segments.hpp"
 #include "job/parse.hpp"
 #include "job/run_directory.hpp"
+#include "job/run_start.hpp"
 #include "job/shared_segment.hpp"
 #include "job/tether_protocol.hpp"
 #include "job/trace_steps.hpp"
@@ -297,7 +298,7 @@ int run_job(const RunOptions& options, const Environment& environment,
   if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
     // All is on the disk.
     (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
-                                       checkpoint::snapshot_key(run, job_fingerprint(job.spec)));
+                                       checkpoint::snapshot_key(run, job_fingerprint(job.spec), run_id_of(run)));
   } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
              !note.empty()) {
     std::cout << note << std::endl;

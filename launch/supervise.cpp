@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/file_descriptor.hpp"
 #include "job/message_segments.hpp"
@@ -225,6 +226,9 @@ class Supervisor {
   void look_for_end(steady_clock::time_point now) {
     if (const auto code = recorded_code()) {
       watch_.ended(*code, now);
+      if (const auto status = try_read_status(job_.run_directory); status && status->keeping) {
+        watch_.keeps_snapshots(now);
+      }
       kill_stopped_ranks();  // mpirun would wait for them
     }
   }

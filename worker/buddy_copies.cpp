@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "comm/deadline.hpp"
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::worker {
@@ -87,10 +88,12 @@ void BuddyCopies::finish() {
       if (advance(/*is_quiet=*/true)) {
         deadline = comm::Deadline(setup_.timeout);
       } else if (deadline.expired()) {
-        throw CommError(fmt::format(
-            "worker {} waited {:.0f} s for the end of the snapshots' copies with worker {}; is it "
-            "alive, and is the network up? The limit is layout.timeout_seconds",
-            setup_.transport.worker(), deadline.allowed_seconds(), setup_.buddy));
+        throw comm::PeerError(
+            setup_.buddy,
+            fmt::format("worker {} waited {:.0f} s for the end of the snapshots' copies with "
+                        "worker {}; is it "
+                        "alive, and is the network up? The limit is layout.timeout_seconds",
+                        setup_.transport.worker(), deadline.allowed_seconds(), setup_.buddy));
       } else {
         setup_.transport.idle();
       }

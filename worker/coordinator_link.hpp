@@ -10,10 +10,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "job/errors.hpp"
+#include "job/process_identity.hpp"
 #include "job/trace_steps.hpp"
 #include "worker/state_link.hpp"
 
@@ -21,10 +23,11 @@ namespace gangway::worker {
 
 /// How this process presents itself.
 struct HelloInfo {
-  int rank = 0;  ///< MPI rank, 1..W
-  std::string host;
-  std::int64_t pid = 0;
-  std::string device;  ///< "cpu" or the GPU's name
+  int rank = 0;      ///< MPI rank, 1..W
+  std::string host;  ///< for people
+  ProcessIdentity process;
+  std::uint64_t shared_memory = 0;  ///< comm::shared_memory_identity()
+  std::string device;               ///< "cpu" or the GPU's name
 };
 
 /// The micro-batches [begin, end) of one worker.
@@ -38,7 +41,7 @@ struct WorkerRangeInfo {
 struct LifelineAddress {
   std::string hosts;  ///< numeric addresses of the coordinator's host, comma-separated, best first
   std::uint16_t port = 0;
-  std::string token;  ///< 32 hexadecimal digits
+  std::string token;  ///< 64 hexadecimal digits
 };
 
 /// Everything a worker needs before its first lease.
@@ -49,7 +52,10 @@ struct WelcomeInfo {
   std::vector<WorkerRangeInfo> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
   LifelineAddress lifeline;
   TraceSteps trace;
-  std::string coordinator_host;  ///< whose snapshots the coordinator keeps when the run fails
+  /// As HelloInfo::shared_memory: whose snapshots the coordinator keeps when the run fails.
+  std::uint64_t coordinator_memory = 0;
+  std::string run_id;            ///< job/run_start.hpp
+  std::int64_t incarnation = 0;  ///< counts the starts of the run
 };
 
 /// What this worker has set up.
@@ -144,7 +150,9 @@ class CoordinatorLink : public StateLink {
 
   /// This worker cannot go on. Waits at most a second for the message to leave; the caller then
   /// ends the process.
-  virtual void stop(ExitCode code, const std::string& reason) = 0;
+  /// @param accused  worker that was waited for in vain, if one was
+  virtual void stop(ExitCode code, const std::string& reason,
+                    const std::optional<int>& accused) = 0;
 
   /// All leases done, nothing in flight. Waits until the message has left.
   /// @throws CommError when `limit` passes.

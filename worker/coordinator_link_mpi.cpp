@@ -28,7 +28,11 @@ class ChannelLink : public CoordinatorLink {
     message.set_protocol(kProtocolVersion);
     message.set_rank(hello.rank);
     message.set_host(hello.host);
-    message.set_pid(hello.pid);
+    message.set_pid(hello.process.pid);
+    message.set_boot_id(hello.process.boot_id);
+    message.set_pid_namespace(hello.process.pid_namespace);
+    message.set_start_ticks(hello.process.start_ticks);
+    message.set_shared_memory(hello.shared_memory);
     message.set_device(hello.device);
     rank_ = hello.rank;
     send(envelope);
@@ -43,6 +47,7 @@ class ChannelLink : public CoordinatorLink {
     for (const FoundPartInfo& one : found) {
       messages::SnapshotPart& part = *message.add_parts();
       part.set_step(one.step);
+      part.set_incarnation(one.incarnation);
       part.set_taken_in(one.taken_in);
       part.set_worker(one.worker);
       part.set_num_workers(one.num_workers);
@@ -159,12 +164,13 @@ class ChannelLink : public CoordinatorLink {
     send(envelope);
   }
 
-  void stop(ExitCode code, const std::string& reason) override {
+  void stop(ExitCode code, const std::string& reason, const std::optional<int>& accused) override {
     messages::Envelope envelope;
     messages::Stop& message = *envelope.mutable_stop();
     message.set_epoch(epoch_);
     message.set_exit_code(static_cast<int>(code));
     message.set_reason(reason);
+    message.set_accused(accused ? *accused + 1 : 0);  // its rank
     send(envelope);
     (void)channel_.flush(kFarewell);  // whether it left or not, the process ends now
   }
@@ -187,7 +193,8 @@ class ChannelLink : public CoordinatorLink {
     send(envelope);
   }
 
-  /// The next message, which must be of `kind`. A Stop is answered with Goodbye and thrown.
+  /// The next message, which must be of `kind`, within `limit` of the last sign of life. A Stop is
+  /// answered with Goodbye and thrown.
   messages::Envelope receive(milliseconds limit, messages::Envelope::BodyCase kind,
                              const char* what) {
     const auto end = steady_clock::now() + limit;
@@ -213,6 +220,9 @@ class ChannelLink : public CoordinatorLink {
       throw StoppedByCoordinator(static_cast<ExitCode>(envelope.stop().exit_code()),
                                  envelope.stop().reason());
     }
+    if (envelope.has_patience()) {
+      return receive(limit, kind, what);  // all of it again
+    }
     if (envelope.body_case() != kind) {
       throw InvariantError(fmt::format("rank {}: rank 0 sent a message of kind {} instead of {}",
                                        rank_, static_cast<int>(envelope.body_case()), what));
@@ -227,7 +237,8 @@ class ChannelLink : public CoordinatorLink {
     attempt_ = begin.attempt();
     BeginInfo info{.attempt = begin.attempt(), .step = begin.step(), .checkpoint = begin.checkpoint()};
     if (begin.has_snapshot()) {
-      info.snapshot.emplace(SnapshotInfo{.taken_in = begin.snapshot().taken_in()});
+      info.snapshot.emplace(SnapshotInfo{.incarnation = begin.snapshot().incarnation(),
+                                         .taken_in = begin.snapshot().taken_in()});
       for (const messages::Holders& part : begin.snapshot().parts()) {
         info.snapshot->holders.emplace_back(part.workers().begin(), part.workers().end());
       }
@@ -245,7 +256,9 @@ class ChannelLink : public CoordinatorLink {
                                   .port = static_cast<std::uint16_t>(welcome.lifeline_port()),
                                   .token = welcome.lifeline_token()},
                      .trace = {.begin = welcome.trace_begin(), .end = welcome.trace_end()},
-                     .coordinator_host = welcome.coordinator_host()};
+                     .coordinator_memory = welcome.coordinator_memory(),
+                     .run_id = welcome.run_id(),
+                     .incarnation = welcome.incarnation()};
     for (const messages::WorkerRange& range : welcome.ranges()) {
       info.ranges.push_back({.worker = range.worker(), .begin = range.begin(), .end = range.end()});
     }

@@ -91,8 +91,9 @@ FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milli
 }  // namespace
 
 Lifeline::Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
-                   OnAbandoned on_abandoned)
+                   OnAbandoned on_abandoned, InWait in_wait)
     : on_abandoned_(std::move(on_abandoned)),
+      in_wait_(std::move(in_wait)),
       socket_(connect_to_any(address, limit)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       last_word_(socket_.get()) {
@@ -109,6 +110,10 @@ Lifeline::~Lifeline() {
   thread_.request_stop();
   const std::uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof(one));  // an eventfd with room: it cannot fail
+}
+
+void Lifeline::say_keeping() const {
+  (void)!::send(socket_.get(), &kKeeping, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool Lifeline::wait_closed(std::chrono::milliseconds limit) {
@@ -149,7 +154,8 @@ void Lifeline::watch(const std::stop_token& stop) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= next) {
       // A full buffer means that the coordinator does not read: it will notice the silence itself.
-      (void)!::send(socket_.get(), &kHeartbeat, 1, MSG_NOSIGNAL);
+      const char heartbeat = in_wait_() ? kHeartbeatInWait : kHeartbeat;
+      (void)!::send(socket_.get(), &heartbeat, 1, MSG_NOSIGNAL);
       next = now + kHeartbeatPeriod;
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now);

@@ -25,10 +25,14 @@ class Lifeline {
   /// the process: the compute thread may be waiting for a peer that no longer exists.
   using OnAbandoned = std::function<void(const std::string& reason)>;
 
+  /// Whether the compute thread waits for its lane; asked on the lifeline's thread.
+  using InWait = std::function<bool()>;
+
   /// Tries each address in turn, none for long, all for at most `limit`, and sends the first line.
   /// @throws EnvironmentError when none answers.
-  Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
-           OnAbandoned on_abandoned);
+  Lifeline(
+      const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
+      OnAbandoned on_abandoned, InWait in_wait = [] { return false; });
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
@@ -39,6 +43,9 @@ class Lifeline {
   /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed
   /// connection is the expected end, and `on_abandoned` is not called for it.
   void expect_close() { close_expected_ = true; }
+  /// The run has failed, and more of this worker's snapshots is on the disk: the coordinator waits
+  /// for the rest. Any thread.
+  void say_keeping() const;
   /// Waits until the coordinator closes the connection, as it does when all have said Goodbye.
   /// @return whether it has, within `limit`
   [[nodiscard]] bool wait_closed(std::chrono::milliseconds limit);
@@ -50,6 +57,7 @@ class Lifeline {
   [[nodiscard]] bool is_silent(std::chrono::steady_clock::time_point heard) const;
 
   OnAbandoned on_abandoned_;
+  InWait in_wait_;
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;

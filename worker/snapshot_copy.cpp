@@ -141,6 +141,7 @@ void CopySender::send(CopyHeader::Kind kind, std::size_t bytes) {
   header_ = {.kind = kind, .bytes = bytes};
   if (current_) {
     header_.step = current_->moment().step;
+    header_.incarnation = current_->moment().incarnation;
     header_.taken_in = current_->moment().epoch;
   }
   open_.push_back(
@@ -216,7 +217,8 @@ void CopyReceiver::take_header() {
   switch (header_.kind) {
     case CopyHeader::kBegin:
       cursor_.reset();
-      has_room_ = memory_.begin({.step = header_.step, .epoch = header_.taken_in});
+      has_room_ = memory_.begin(
+          {.step = header_.step, .incarnation = header_.incarnation, .epoch = header_.taken_in});
       return;
     case CopyHeader::kBye:
       memory_.abandon();

@@ -34,6 +34,7 @@ struct CopyHeader {
   enum Kind : std::uint64_t { kBegin = 1, kData, kHashes, kBye };
   std::uint64_t kind = 0;
   std::int64_t step = 0;
+  std::int64_t incarnation = 0;
   std::int64_t taken_in = 0;  ///< epoch
   std::uint64_t bytes = 0;    ///< that follow
 };

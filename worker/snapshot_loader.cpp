@@ -118,6 +118,7 @@ class SnapshotLoader final : public comm::StreamEnds {
         parts_(holders_.size()) {
     for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
       const bool is_of_it = entry.moment.step == begin.step &&
+                            entry.moment.incarnation == begin.snapshot->incarnation &&
                             entry.moment.epoch == begin.snapshot->taken_in &&
                             entry.num_workers == static_cast<int>(parts_.size());
       if (is_of_it) {
@@ -331,14 +332,17 @@ class SnapshotLoader final : public comm::StreamEnds {
 }  // namespace
 
 std::vector<FoundPartInfo> found_parts(const SnapshotShelf& shelf) {
-  std::set<std::tuple<std::int64_t, std::int64_t, int, int>> found;
+  std::set<std::tuple<checkpoint::SnapshotMoment, int, int>> found;
   for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
-    found.emplace(entry.moment.step, entry.moment.epoch, entry.worker, entry.num_workers);
+    found.emplace(entry.moment, entry.worker, entry.num_workers);
   }
   std::vector<FoundPartInfo> parts;
-  for (const auto& [step, epoch, worker, num_workers] : found) {
-    parts.push_back(
-        {.step = step, .taken_in = epoch, .worker = worker, .num_workers = num_workers});
+  for (const auto& [moment, worker, num_workers] : found) {
+    parts.push_back({.step = moment.step,
+                     .incarnation = moment.incarnation,
+                     .taken_in = moment.epoch,
+                     .worker = worker,
+                     .num_workers = num_workers});
   }
   return parts;
 }

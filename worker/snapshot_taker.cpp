@@ -66,7 +66,8 @@ void SnapshotTaker::begin(std::int64_t step) {
   copied_ = 0;
   spent_ = 0.0;
   waited_ = 0.0;
-  has_room_ = memory_.begin({.step = step, .epoch = setup_.epoch});
+  has_room_ =
+      memory_.begin({.step = step, .incarnation = setup_.incarnation, .epoch = setup_.epoch});
   if (!has_room_ && setup_.on_end) {
     setup_.on_end(step, false);
   }

@@ -25,6 +25,7 @@ class SnapshotTaker final : public comm::Background {
     std::vector<NetworkState*> networks;  ///< generator, discriminator
     int worker = 0;
     int num_workers = 1;
+    std::int64_t incarnation = 0;  ///< of the run
     std::int64_t epoch = 0;
     /// Of a snapshot that is whole, or for which there was no room. The thread that copied.
     std::function<void(std::int64_t step, bool taken)> on_end = {};

@@ -36,7 +36,8 @@ std::size_t bytes_of(const std::vector<checkpoint::SnapshotPiece>& pieces) {
 StateKeeper::StateKeeper(Setup setup)
     : setup_(std::move(setup)),
       shelf_{checkpoint::snapshot_folders(setup_.run_directory, setup_.shared_memory),
-             checkpoint::snapshot_key(setup_.run_directory, job_fingerprint(setup_.job))} {
+             checkpoint::snapshot_key(setup_.run_directory, job_fingerprint(setup_.job),
+                                      setup_.run_id)} {
   load();
   has_old_ = begin_.snapshot.has_value();
   if (!has_old_) {
@@ -59,6 +60,7 @@ StateKeeper::StateKeeper(Setup setup)
   taker_.emplace(SnapshotTaker::Setup{.networks = setup_.networks,
                                       .worker = worker,
                                       .num_workers = num_workers,
+                                      .incarnation = setup_.incarnation,
                                       .epoch = setup_.transport.epoch(),
                                       .on_end =
                                           [this](std::int64_t step, bool taken) {
@@ -101,6 +103,7 @@ void StateKeeper::reserve() {
   const checkpoint::SnapshotPlace place{.folder = folder.path,
                                         .run_directory = setup_.run_directory,
                                         .job_fingerprint = job_fingerprint(setup_.job),
+                                        .run_id = setup_.run_id,
                                         .worker = worker,
                                         .num_workers = num_workers};
   memory_.emplace(place, std::move(pieces), num_slots(setup_.job));
@@ -169,11 +172,14 @@ void StateKeeper::copy_behind(std::int64_t step) {
   }
 }
 
-void StateKeeper::keep_on_disk() const noexcept {
+void StateKeeper::keep_on_disk(const std::function<void()>& progress) const noexcept {
   try {
-    (void)checkpoint::copy_snapshots(setup_.shared_memory, shelf_.key, protected_.load(),
-                                     setup_.run_directory / checkpoint::kSnapshotsFolder,
-                                     setup_.transport.worker());
+    (void)checkpoint::copy_snapshots({.shared_memory = setup_.shared_memory,
+                                      .folder = setup_.run_directory / checkpoint::kSnapshotsFolder,
+                                      .key = shelf_.key,
+                                      .from_step = protected_.load(),
+                                      .begin_with = setup_.transport.worker(),
+                                      .progress = progress});
   } catch (const std::exception& error) {
     setup_.say(error.what());  // others may have what is needed, or a checkpoint
   }

@@ -40,6 +40,8 @@ class StateKeeper {
     /// One line for the log; any thread.
     std::function<void(const std::string&)> say = [](const std::string&) {};
     std::chrono::milliseconds timeout{60'000};
+    std::string run_id = {};       ///< job/run_start.hpp, as the next
+    std::int64_t incarnation = 0;  ///< this start of the run
   };
   /// Loads what the coordinator chooses, and reserves the memory of the snapshots.
   /// @throws CheckpointError; EnvironmentError where there is no room; CommError;
@@ -69,9 +71,11 @@ class StateKeeper {
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
   /// for kTimeoutsToWrite timeouts.
   void finish_writing();
-  /// The run fails, and this host's memory may be gone before somebody goes on: copies what all
-  /// have to the run directory, as far as it lies on this host. Any thread.
-  void keep_on_disk() const noexcept;
+  /// The run fails, and this host's memory may be gone before somebody goes on: copies to the run
+  /// directory what all are known to have, and what is newer (all may have that by now), as far as
+  /// it lies on this host. Any thread.
+  /// @param progress  called whenever more of it is on the disk
+  void keep_on_disk(const std::function<void()>& progress) const noexcept;
   /// No snapshot comes any more; all workers call it. @throws CommError
   void finish_copying();
   [[nodiscard]] const BuddyCopies* copies() const { return copies_ ? &*copies_ : nullptr; }

@@ -14,13 +14,15 @@ namespace gangway::worker {
 /// A part of a snapshot that lies on this host.
 struct FoundPartInfo {
   std::int64_t step = 0;
-  std::int64_t taken_in = 0;  ///< epoch
+  std::int64_t incarnation = 0;  ///< start of the run
+  std::int64_t taken_in = 0;     ///< epoch
   int worker = 0;             ///< of num_workers, when it was taken
   int num_workers = 1;
 };
 
 /// A whole snapshot, wherever its parts lie.
 struct SnapshotInfo {
+  std::int64_t incarnation = 0;  ///< start of the run that took it
   std::int64_t taken_in = 0;  ///< epoch
   /// By the worker that took the part: the workers of this start, ascending, on whose host it or a
   /// copy of it lies. Never empty.

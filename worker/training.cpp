@@ -92,12 +92,15 @@ Training::Training(const Setup& setup)
                .workers_on_machine = setup.workers_on_machine,
                .hosts = setup.hosts,
                .shared_memory = setup.shared_memory,
-               .say = [say = setup.on_stall](const std::string& line) {
-                 if (say) {
-                   say(line);
-                 }
-               },
-               .timeout = timeout_}),
+               .say =
+                   [say = setup.on_stall](const std::string& line) {
+                     if (say) {
+                       say(line);
+                     }
+                   },
+               .timeout = timeout_,
+               .run_id = setup.welcome.run_id,
+               .incarnation = setup.welcome.incarnation}),
       exchange_{transport_,
                 setup.lane,
                 setup.host,

@@ -48,7 +48,9 @@ class Training {
   /// What the coordinator compares between workers before the first lease.
   [[nodiscard]] ReadyInfo ready_info() const;
   /// As StateKeeper::keep_on_disk.
-  void keep_snapshots() const noexcept { keeper_.keep_on_disk(); }
+  void keep_snapshots(const std::function<void()>& progress) const noexcept {
+    keeper_.keep_on_disk(progress);
+  }
   [[nodiscard]] const SnapshotShelf& snapshots() const { return keeper_.shelf(); }
   /// "new weights; from step 0".
   [[nodiscard]] std::string describe_begin() const;

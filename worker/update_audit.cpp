@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "comm/peer_error.hpp"
 #include "job/errors.hpp"
 
 namespace gangway::worker {
@@ -138,10 +139,13 @@ bool UpdateAudit::advance() {
   }
   if (!comm::poll_all(transport_, pending_)) {
     if (deadline_.expired()) {
-      throw CommError(fmt::format(
-          "worker {} waited {:.0f} s for worker {} (audit of an update of network {}); is it "
-          "alive, and is the network up? The limit is layout.timeout_seconds",
-          transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer, setup_.network));
+      throw comm::PeerError(
+          pending_.front().peer,
+          fmt::format(
+              "worker {} waited {:.0f} s for worker {} (audit of an update of network {}); is it "
+              "alive, and is the network up? The limit is layout.timeout_seconds",
+              transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
+              setup_.network));
     }
     return false;
   }

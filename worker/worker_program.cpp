@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 #include "checkpoint/snapshot_files.hpp"
+#include "comm/host_group.hpp"
 #include "comm/lane.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/mpi_transport.hpp"
+#include "comm/peer_error.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/message_segments.hpp"
 #include "job/parse.hpp"
+#include "job/process_identity.hpp"
 #include "job/shared_segment.hpp"
 #include "job/tether.hpp"
 #include "report/log_file.hpp"
@@ -67,7 +70,7 @@ void keep_freed_memory() {
 [[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, ExitCode code,
                        const char* reason) {
   log.error("{}", reason);
-  link.stop(code, reason);
+  link.stop(code, reason, std::nullopt);
   leave(code);
 }
 
@@ -78,7 +81,8 @@ struct Computing {
 };
 
 /// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
-/// the coordinator, on the same host, sees to that. Any thread; a second one waits for the first.
+/// the coordinator, which sees the same memory, does that. Any thread; a second one waits for the
+/// first.
 class Rescue {
  public:
   explicit Rescue(bool is_mine) : is_mine_(is_mine) {}
@@ -87,10 +91,12 @@ class Rescue {
     const std::scoped_lock lock(mutex_);
     training_ = training;
   }
-  void carry_out() {
+  /// @param lifeline  that tells the coordinator how that gets on
+  void carry_out(const Lifeline& lifeline) {
     const std::scoped_lock lock(mutex_);
     if (is_mine_ && training_ != nullptr) {
-      training_->keep_snapshots();
+      lifeline.say_keeping();
+      training_->keep_snapshots([&lifeline] { lifeline.say_keeping(); });
     }
     training_ = nullptr;
   }
@@ -151,19 +157,25 @@ std::chrono::milliseconds silence_limit(const JobSpec& job) {
 
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
                MpiControlChannel& channel, Tether& tether, const Computing& computing) {
-  const HelloInfo hello{
-      .rank = session.rank(), .host = host_name(), .pid = getpid(), .device = computing.device};
+  const HelloInfo hello{.rank = session.rank(),
+                        .host = host_name(),
+                        .process = own_process(),
+                        .shared_memory = comm::shared_memory_identity(),
+                        .device = computing.device};
   const WelcomeInfo welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
-  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(), hello.pid);
-  Rescue rescue(welcome.coordinator_host != hello.host);
-  Lifeline lifeline(welcome.lifeline, session.rank(), kStartDeadline,
-                    [&](const std::string& reason) {
-                      log->error("{}", reason);
-                      rescue.carry_out();
-                      leave(ExitCode::kWorkerLost);
-                    });
+  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(),
+            hello.process.pid);
+  Rescue rescue(welcome.coordinator_memory != hello.shared_memory);
+  Lifeline lifeline(
+      welcome.lifeline, session.rank(), kStartDeadline,
+      [&](const std::string& reason) {
+        log->error("{}", reason);
+        rescue.carry_out(lifeline);
+        leave(ExitCode::kWorkerLost);
+      },
+      [&lane] { return lane.is_awaited(); });
   tether.settle();
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   Workplace place;
@@ -183,12 +195,12 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
     (void)lifeline.wait_closed(kOthersDeadline);
   } catch (const StoppedByCoordinator& stopped) {
-    rescue.carry_out();
+    rescue.carry_out(lifeline);
     leave(stopped.code());
   } catch (const CommError& error) {
     log->error("{}", error.what());
-    link.stop(error.code(), error.what());
-    rescue.carry_out();
+    link.stop(error.code(), error.what(), comm::accused_by(error));
+    rescue.carry_out(lifeline);
     leave(error.code());
   } catch (const Error& error) {
     fail(link, *log, error.code(), error.what());
@@ -217,7 +229,7 @@ int run(const InheritedTether& inherited, const Computing& computing) {
     } catch (const StoppedByCoordinator& stopped) {
       code = stopped.code();  // refused before it began: all leave in order
     } catch (const Error& error) {
-      link->stop(error.code(), error.what());
+      link->stop(error.code(), error.what(), comm::accused_by(error));
       leave(error.code());
     }
   }

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "checkpoint/snapshot_files.hpp"
 #include "checkpoint/snapshot_memory.hpp"
@@ -73,11 +76,52 @@ inline bool take_sample(SnapshotMemory& memory, SnapshotMoment moment) {
 }
 
 inline std::string sample_key(const std::filesystem::path& folder) {
-  return snapshot_key(folder / "run", "job");
+  return snapshot_key(folder / "run", "job", {});
 }
 
 inline std::vector<SnapshotEntry> find_sample(const std::filesystem::path& folder) {
   return find_snapshots(std::span(&folder, 1), sample_key(folder));
+}
+
+/// What a dead worker leaves.
+inline void leave(const std::filesystem::path& folder, std::vector<std::int64_t> steps,
+                  int worker = 0, int num_workers = 1, int replica = 0) {
+  SnapshotMemory memory(sample_place(folder, worker, num_workers, replica), sample_pieces());
+  for (const std::int64_t step : steps) {
+    ASSERT_TRUE(take_sample(memory, {.step = step}));
+  }
+}
+
+inline std::filesystem::path file_of(const std::filesystem::path& folder, std::int64_t step,
+                                     int worker = 0, int replica = 0) {
+  for (const SnapshotEntry& entry : find_sample(folder)) {
+    if (entry.moment.step == step && entry.worker == worker && entry.replica == replica) {
+      return entry.file;
+    }
+  }
+  return {};
+}
+
+inline std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// Changes a byte of the piece's data.
+inline void damage(const std::filesystem::path& file, std::size_t piece) {
+  std::size_t at = 0;
+  {
+    const SnapshotFile snapshot(file);
+    const std::string text = as_text(snapshot.bytes(piece));
+    at = bytes_of(file).find(text);
+  }
+  std::string bytes = bytes_of(file);
+  bytes.at(at + 3) ^= 1;
+  write_bytes(file, bytes);
 }
 
 }  // namespace gangway::checkpoint

@@ -14,6 +14,7 @@
 #include "checkpoint/snapshot_slot.hpp"
 #include "job/errors.hpp"
 #include "job/run_directory.hpp"
+#include "job/run_start.hpp"
 #include "tests/checkpoint/sample_snapshots.hpp"
 #include "tests/shared_folder.hpp"
 
@@ -28,45 +29,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-void leave(const fs::path& folder, std::vector<std::int64_t> steps, int worker = 0,
-           int num_workers = 1, int replica = 0) {
-  SnapshotMemory memory(sample_place(folder, worker, num_workers, replica), sample_pieces());
-  for (const std::int64_t step : steps) {
-    ASSERT_TRUE(take_sample(memory, {.step = step}));
-  }
-}
-
-std::string bytes_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void write_bytes(const fs::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-fs::path file_of(const fs::path& folder, std::int64_t step, int worker = 0, int replica = 0) {
-  for (const SnapshotEntry& entry : find_sample(folder)) {
-    if (entry.moment.step == step && entry.worker == worker && entry.replica == replica) {
-      return entry.file;
-    }
-  }
-  return {};
-}
-
-/// Changes a byte of the piece's data.
-void damage(const fs::path& file, std::size_t piece) {
-  std::size_t at = 0;
-  {
-    const SnapshotFile snapshot(file);
-    const std::string text = as_text(snapshot.bytes(piece));
-    at = bytes_of(file).find(text);
-  }
-  std::string bytes = bytes_of(file);
-  bytes.at(at + 3) ^= 1;
-  write_bytes(file, bytes);
-}
 
 struct Newest {
   std::optional<CompleteSnapshot> snapshot;
@@ -135,6 +97,17 @@ TEST(NewestComplete, MixesNoEpochsAndNoLayouts) {
     ASSERT_TRUE(take_sample(third, {.step = 3, .epoch = 1}));
   }
   EXPECT_FALSE(newest(folder.path()).snapshot);
+}
+
+TEST(NewestComplete, MixesNoStartsOfARun) {
+  const SharedFolder folder;
+  {
+    SnapshotMemory memory(sample_place(folder.path(), 0, 2), sample_pieces());
+    ASSERT_TRUE(take_sample(memory, {.step = 3, .incarnation = 1, .epoch = 1}));
+    SnapshotMemory other(sample_place(folder.path(), 1, 2), sample_pieces());
+    ASSERT_TRUE(take_sample(other, {.step = 3, .incarnation = 2, .epoch = 1}));
+  }
+  EXPECT_FALSE(newest(folder.path()).snapshot) << "the step and the epoch are the same";
 }
 
 TEST(NewestComplete, LooksAtNothingThatACheckpointHas) {
@@ -261,95 +234,6 @@ TEST(SnapshotFile, IsNoLinkAndNoDevice) {
   EXPECT_THROW(SnapshotFile{folder.path() / "link"}, CheckpointError);
   EXPECT_THROW(SnapshotFile{"/dev/zero"}, CheckpointError);
   EXPECT_THROW(SnapshotFile{folder.path() / "none"}, CheckpointError);
-}
-
-TEST(RemoveSnapshots, RemovesThoseOfTheRunAlone) {
-  const SharedFolder folder;
-  leave(folder.path(), {3, 5}, 0, 2);
-  leave(folder.path(), {3, 5}, 1, 2);
-  folder.leave_behind("gangway.snap-note");
-  SnapshotPlace other = sample_place(folder.path());
-  other.job_fingerprint = "another";
-  const SnapshotMemory memory(other, sample_pieces());
-  EXPECT_EQ(remove_snapshots(std::vector{folder.path()}, sample_key(folder.path())), 4U);
-  EXPECT_THAT(folder.names(), SizeIs(3));
-}
-
-TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
-  const SharedFolder folder;
-  fs::create_directory(folder.path() / "run");
-  leave(folder.path(), {3, 5});
-  const std::vector folders{folder.path()};
-  const fs::path run = folder.path() / "run";
-  for (const int code : {3, 6}) {
-    write_status(run, {.exit_code = code, .reason = "failed"});
-    remove_saved_snapshots(folders, sample_key(folder.path()), run);
-    EXPECT_THAT(folder.names(), SizeIs(3)) << code;
-  }
-  write_status(run, {.exit_code = 75, .reason = "saved on request"});
-  remove_saved_snapshots(folders, sample_key(folder.path()), run);
-  EXPECT_THAT(folder.names(), ElementsAre("run"));
-}
-
-TEST(CopySnapshots, TakesThoseOfOneStepToAnotherFolderWhereTheyAreFound) {
-  const SharedFolder folder;
-  const fs::path disk = folder.path() / "run" / "snapshots";
-  leave(folder.path(), {3, 5}, 0, 2);
-  leave(folder.path(), {3, 5}, 1, 2);
-  const std::string key = sample_key(folder.path());
-  EXPECT_EQ(copy_snapshots(folder.path(), key, 5, disk), 2U);
-  EXPECT_EQ(copy_snapshots(folder.path(), key, 5, disk, 1), 0U) << "both are there already";
-  EXPECT_EQ(remove_snapshots(std::vector{folder.path()}, key), 4U);
-  const auto found = newest_complete(std::vector{disk}, key,
-                                     [](const std::string& line) { ADD_FAILURE() << line; });
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->moment.step, 5);
-  EXPECT_EQ(fs::status(found->parts[0].entry().file).permissions(),
-            fs::perms::owner_read | fs::perms::owner_write);
-}
-
-TEST(CopySnapshots, NamesTheFolderThatCannotBeMade) {
-  const SharedFolder folder;
-  leave(folder.path(), {5});
-  try {
-    (void)copy_snapshots(folder.path(), sample_key(folder.path()), 5, "/proc/none/snapshots");
-    FAIL() << "nothing can be made there";
-  } catch (const EnvironmentError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/proc/none/snapshots"));
-  }
-}
-
-TEST(ReapSnapshots, KeepsTheLivingAndWhatCanGoOn) {
-  const SharedFolder folder;
-  fs::create_directory(folder.path() / "run");
-  leave(folder.path(), {3, 5});
-  write_status(folder.path() / "run", {.exit_code = 3, .reason = "a worker was lost"});
-  EXPECT_EQ(reap_snapshots(folder.path()).kept, 2U);
-  fs::remove(folder.path() / "run" / kStatusFile);
-  EXPECT_EQ(reap_snapshots(folder.path()).kept, 2U);
-  fs::remove_all(folder.path() / "run");
-  const SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
-  EXPECT_EQ(reap_snapshots(folder.path()).removed, 0U);
-}
-
-TEST(ReapSnapshots, RemovesThoseOfARunThatEndedWell) {
-  const SharedFolder folder;
-  fs::create_directory(folder.path() / "run");
-  leave(folder.path(), {3, 5});
-  write_status(folder.path() / "run", {.exit_code = 0, .reason = "done"});
-  const ReapedSnapshots reaped = reap_snapshots(folder.path());
-  EXPECT_EQ(reaped.removed, 2U);
-  EXPECT_GT(reaped.removed_bytes, 8192U);
-  EXPECT_THAT(folder.names(), ElementsAre("run"));
-}
-
-TEST(ReapSnapshots, RemovesThoseWhoseRunIsGoneAndThoseThatGotNoHeader) {
-  const SharedFolder folder;
-  leave(folder.path(), {3});
-  folder.leave_behind("gangway.snap-0123456789abcdef-w0000-of-0001-r0-s0");
-  folder.leave_behind("gangway.snap-mine");
-  EXPECT_EQ(reap_snapshots(folder.path()).removed, 3U);
-  EXPECT_THAT(folder.names(), ElementsAre("gangway.snap-mine"));
 }
 
 }  // namespace

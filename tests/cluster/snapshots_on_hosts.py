@@ -5,13 +5,17 @@ to the digest of a run that nobody disturbed.
 
     GANGWAY_BIN=build/release/bin snapshots_on_hosts.py [unittest arguments]        exit code 77: no cluster can be played
 """
+import os
+import shutil
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
 
 from hosts import RUN, inside, main  # noqa: E402
 from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
+from train_command import PROGRAMS as PROGRAMS_FOLDER  # noqa: E402
 
 RING = EXAMPLES / "ring8.yaml"
 JOB = ["training.kimg=40", "training.microbatches=6", "training.batch=96", "output.pictures_kimg=0", "output.tick_kimg=1",
@@ -37,20 +41,24 @@ class OnHosts(Trainings):
     def setUp(self):
         super().setUp()
         (self.folder / "damage.py").write_text(DAMAGE)
-        self.train(RING, *JOB, run="whole", workers=1)
+        self.train(RING, *self.job, run="whole", workers=1)
         self.whole = self.digest("whole")
+
+    job = JOB
+    tick = 15
+    gangway = GANGWAY
 
     def start(self, name, workers, hosts, slots=1, words=()):
         """A start of the run, for a shell in the cluster; its words go to the file `name`."""
         (self.folder / f"{name}.hosts").write_text("".join(f"{host} slots={slots}\n" for host in hosts))
-        return " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *JOB, *words,
-                         f">{name} 2>&1"])
+        return " ".join([self.gangway, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *self.job,
+                         *words, f">{name} 2>&1"])
 
     def play(self, cluster, first, fault, second):
         """The first start is disturbed once there are copies on other hosts, and some steps after them."""
         script = f'''
             {self.start("first", *first)} & job=$!
-            until grep -q "^tick 15 " first; do kill -0 $job || exit 1; sleep 0.02; done
+            until grep -q "^tick {self.tick} " first; do kill -0 $job || exit 1; sleep 0.02; done
             {fault}
             {self.start("second", *second)}'''
         code, out, err = self.call(RUN, cluster, "1gbit", "--", *inside(script))
@@ -59,7 +67,7 @@ class OnHosts(Trainings):
         return said
 
     def assert_resumed(self, said):
-        self.assertRegex(said["second"], r"resume snapshot of step \d+ that the run left", said["first"])
+        self.assertRegex(said["second"], r"resume snapshot of step \d+ that the run left", said["first"] + said["second"][:3000])
         self.assertEqual(self.digest("a"), self.whole, said["second"])
 
 
@@ -99,6 +107,53 @@ class Snapshots(OnHosts):
                                          r"part of worker \d of 3")
         self.assertRegex(said["second"], r"resume step-\d+")
         self.assertEqual(self.digest("a"), self.whole, said["second"])
+
+class Kept(OnHosts):
+    """A run fails, its hosts' memory is wiped, and their disk is so slow that what is kept takes longer than a launcher would
+    wait for processes that hang."""
+
+    wait_ms = 1200  # for each sync, of 8 MiB at most
+    tick = 15
+
+    def setUp(self):
+        super().setUp()
+        programs = self.folder / "bin"
+        programs.mkdir()
+        shutil.copy(GANGWAY, programs / "gangway")
+        for name in ("gangway-coordinator", "gangway-worker"):
+            (programs / name).write_text(f"#!/bin/sh\nLD_PRELOAD={os.environ['DISK_FAULTS_LIBRARY']} DISK_FAULTS={self.folder} "
+                                         f"exec {PROGRAMS_FOLDER / name} \"$@\"\n")
+            (programs / name).chmod(0o755)
+        (self.folder / "faults").write_text(f"fsync wait:{self.wait_ms} 0 /snapshots/\n")
+        self.gangway = str(programs / "gangway")
+
+    def test_what_three_hosts_keep_is_whole_however_slow_their_disk_is(self):
+        three = (3, ["host1", "host2", "host3"])
+        fault = "on host2 pkill -KILL -x gangway-worker; wait $job; " + "".join(WIPE.format(number) for number in (1, 2, 3))
+        began = time.monotonic()
+        said = self.play("3", three, fault, three)
+        self.assertRegex(said["first"], r"kept   the snapshot of step \d+, as far as this host has it, in \S+/snapshots")
+        self.assert_resumed(said)
+        print(f"\nkept {self.kept_bytes() / 1e6:.0f} MB at {8.4e3 / self.wait_ms:.0f} MB/s a host at most, and went on; "
+              f"{time.monotonic() - began:.0f} s in all")
+
+    def play(self, cluster, first, fault, second):
+        # What is kept goes as soon as the next start has a snapshot of its own: weighed before that.
+        fault += " du -sb runs/*/snapshots | cut -f1 >kept_bytes; ls runs/*/snapshots >kept_files"
+        return super().play(cluster, first, fault, second)
+
+    def kept_bytes(self):
+        return int((self.folder / "kept_bytes").read_text())
+
+
+class KeptLarge(Kept):
+    """1 GB of state, 350 MB a host, at 100 MB/s."""
+
+    wait_ms = 80
+    tick = 14
+    job = ["model.width=4352", "training.kimg=0.24", "training.microbatches=6", "training.batch=12", "output.pictures_kimg=0",
+           "output.tick_kimg=0.012", "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=2", "layout.timeout_seconds=300"]
+    deadline = 1500
 
 
 if __name__ == "__main__":

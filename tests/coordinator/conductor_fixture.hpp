@@ -149,10 +149,11 @@ class ConductorTest : public ::testing::Test {
     return send(1, envelope);
   }
 
-  Effects stop(int rank, ExitCode code, const std::string& reason) {
+  Effects stop(int rank, ExitCode code, const std::string& reason, int accused = 0) {
     messages::Envelope envelope;
     envelope.mutable_stop()->set_exit_code(static_cast<int>(code));
     envelope.mutable_stop()->set_reason(reason);
+    envelope.mutable_stop()->set_accused(accused);
     return send(rank, envelope);
   }
 

@@ -83,6 +83,24 @@ TEST_F(ConductorTest, BelievesAComplaintWhenNobodyDied) {
   EXPECT_THAT(outcome().reason, HasSubstr("rank 1 (host node-a, pid 101): peer 2 was silent"));
 }
 
+TEST_F(ConductorTest, NamesTheAccusedAndNotTheComplainer) {
+  begin();
+  stop(1, ExitCode::kWorkerLost, "worker 0 waited 60 s for worker 1", /*accused=*/2);
+  clock(milliseconds(400));
+  EXPECT_FALSE(conductor_.ended()) << "the accused may have a word to say";
+  clock(milliseconds(300));
+  EXPECT_EQ(outcome().exit_code, 3);
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_THAT(outcome().reason, HasSubstr("rank 2 (host node-a, pid 102) keeps its peers waiting"));
+}
+
+TEST_F(ConductorTest, BelievesNoAccusationOfARankThatThereIsNot) {
+  begin();
+  stop(1, ExitCode::kWorkerLost, "worker 0 waited 60 s for worker 7", /*accused=*/8);
+  clock(milliseconds(200));
+  EXPECT_EQ(outcome().rank, 1);
+}
+
 TEST_F(ConductorTest, EndsWithTheCodeAndReasonOfAWorkerThatCannotGoOn) {
   begin();
   stop(2, ExitCode::kUsage, "unreadable data");

@@ -174,7 +174,7 @@ bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& b
         ::raise(SIGSTOP);
       }
       if (step == behaviour.stop_at && behaviour.concerns(rank)) {
-        link.stop(ExitCode::kUsage, "the data ended: give a larger set");
+        link.stop(ExitCode::kUsage, "the data ended: give a larger set", std::nullopt);
         return false;
       }
       link.report(
@@ -202,8 +202,8 @@ int work(const Behaviour& behaviour, const InheritedTether& inherited) {
   ::gethostname(host, sizeof(host) - 1);
   std::unique_ptr<Lifeline> lifeline;
   try {
-    const WelcomeInfo welcome =
-        link->join({.rank = mpi.rank(), .host = host, .pid = ::getpid(), .device = "cpu"}, kLimit);
+    const WelcomeInfo welcome = link->join(
+        {.rank = mpi.rank(), .host = host, .process = own_process(), .device = "cpu"}, kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
                                           [](const std::string&) { ::_exit(3); });
     tether.settle();

@@ -107,7 +107,7 @@ TEST(Membership, NamesThoseWhoAreLateAtTheStart) {
 
 TEST(Membership, DeclaresASilentWorkerHungAfterTheHeartbeatDeadline) {
   Membership membership = ready_pair();
-  membership.heartbeat(1, kStart + seconds(2));
+  membership.heartbeat(1, Pulse::kWorks, kStart + seconds(2));
   EXPECT_FALSE(membership.check(kStart + seconds(2)));
   const auto fault = membership.check(kStart + seconds(3));
   ASSERT_TRUE(fault);
@@ -117,7 +117,7 @@ TEST(Membership, DeclaresASilentWorkerHungAfterTheHeartbeatDeadline) {
 
 TEST(Membership, ForgivesTheSilenceOfATimeInWhichNobodyListened) {
   Membership membership = ready_pair();
-  membership.heartbeat(1, kStart + seconds(19));
+  membership.heartbeat(1, Pulse::kWorks, kStart + seconds(19));
   membership.forgive(seconds(20), kStart + seconds(20));
   EXPECT_FALSE(membership.check(kStart + seconds(20)));
   const auto fault = membership.check(kStart + seconds(23));

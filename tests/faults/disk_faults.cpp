@@ -4,9 +4,11 @@
 //
 //   faults   lines "CALL WHAT TIMES PATH": a CALL (fsync, write, close, rename, mkdir, unlink,
 //            posix_fallocate) on a path that the regular expression PATH finds fails with the errno
-//            WHAT (a number); or, WHAT being "hang", does not return before the line is gone; TIMES
-//            a process, 0: always. The test replaces the file whenever it likes.
-//   calls    what was done to paths with "/checkpoints/" in them, a line "PID CALL PATH RESULT"
+//            WHAT (a number); or, WHAT being "hang", does not return before the line is gone; or,
+//            WHAT being "wait:N", takes N milliseconds longer; TIMES a process, 0: always. The test
+//            replaces the file whenever it likes.
+//   calls    what was done to paths with "/checkpoints" or "/snapshots/" in them, a line "PID CALL
+//   PATH RESULT"
 //            each (writes only where they were tampered with)
 #include <array>
 #include <cerrno>
@@ -18,6 +20,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,7 +31,12 @@
 
 namespace {
 
-constexpr const char* kWatched = "/checkpoints";
+bool is_watched(const std::string& path) {
+  return path.find("/checkpoints") != std::string::npos ||
+         path.find("/snapshots/") != std::string::npos;
+}
+
+constexpr std::string_view kWait = "wait:";
 constexpr int kPollMilliseconds = 5;
 
 /// The library's own function behind ours.
@@ -104,7 +112,7 @@ Fault find_fault(const char* call, const std::string& path) {
 
 /// @return the errno with which the call is to fail; 0: it is not
 int tamper(const char* call, const std::string& path) {
-  if (folder() == nullptr || path.find(kWatched) == std::string::npos) {
+  if (folder() == nullptr || !is_watched(path)) {
     return 0;
   }
   const int before = errno;
@@ -114,6 +122,11 @@ int tamper(const char* call, const std::string& path) {
     while (read_whole(std::string(folder()) + "/faults").find(fault.line) != std::string::npos) {
       (void)::poll(nullptr, 0, kPollMilliseconds);
     }
+    errno = before;
+    return 0;
+  }
+  if (fault.what.starts_with(kWait)) {
+    (void)::poll(nullptr, 0, std::stoi(fault.what.substr(kWait.size())));
     errno = before;
     return 0;
   }
@@ -131,7 +144,7 @@ int call_or_fail(const char* call, const std::string& path, Real real) {
   } else {
     errno = error;
   }
-  if (folder() != nullptr && path.find(kWatched) != std::string::npos) {
+  if (folder() != nullptr && is_watched(path)) {
     const int after = errno;
     note(call, path, result == 0 ? "ok" : std::strerror(after));
     errno = after;

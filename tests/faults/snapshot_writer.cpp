@@ -85,7 +85,7 @@ int obey(const fs::path& folder, int worker, int num_workers) {
 
 int check(const fs::path& folder) {
   const auto newest =
-      newest_complete(std::span(&folder, 1), snapshot_key(folder, "job"),
+      newest_complete(std::span(&folder, 1), snapshot_key(folder, "job", {}),
                       [](const std::string& line) { std::cerr << line << std::endl; });
   if (!newest) {
     std::cout << "none" << std::endl;

@@ -69,7 +69,7 @@ class ScriptedLink final : public worker::CoordinatorLink {
     reports_.parts[worker_] = part;
   }
   void picture(std::int64_t, const std::string&) override {}
-  void stop(ExitCode, const std::string&) override {}
+  void stop(ExitCode, const std::string&, const std::optional<int>&) override {}
   void goodbye(std::chrono::milliseconds) override {}
 
  private:

@@ -3,7 +3,10 @@
 
 #include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "job/errors.hpp"
@@ -56,6 +59,17 @@ TEST(AtomicFile, ReplacesWhatAKilledWriterLeft) {
   EXPECT_EQ(read_small_file(folder.path() / "a.json", 100), "x");
 }
 
+TEST(AtomicFile, WritesThroughNoLink) {
+  const ScratchFolder folder;
+  const fs::path others = folder.write("others", "theirs");
+  fs::create_symlink(others, folder.path() / "a.json.tmp");
+  const std::string message =
+      environment_error([&] { write_file_atomically(folder.path() / "a.json", "x"); });
+  EXPECT_NE(message.find("a.json.tmp: cannot be written"), std::string::npos) << message;
+  EXPECT_NE(message.find("a link lies in its place; remove it"), std::string::npos) << message;
+  EXPECT_EQ(folder.read("others"), "theirs");
+}
+
 TEST(AtomicFile, TakesANameWithoutAFolder) {
   const ScratchFolder folder;
   const fs::path before = fs::current_path();
@@ -65,11 +79,20 @@ TEST(AtomicFile, TakesANameWithoutAFolder) {
   fs::current_path(before);
 }
 
+/// A device in the place of a file, links being refused; false where this user may not make one.
+bool make_device(const fs::path& path, unsigned minor_number) {
+  return ::mknod(path.c_str(), S_IFCHR | S_IRUSR | S_IWUSR, makedev(1, minor_number)) == 0 &&
+         FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+}
+constexpr unsigned kNull = 3;  // has no fsync
+constexpr unsigned kFull = 7;  // every write to it fails as on a full disk
+
 TEST(AtomicFile, SaysThatTheDiskIsFull) {
   const ScratchFolder folder;
   const fs::path path = folder.path() / "status.json";
-  fs::create_symlink("/dev/full",
-                     path.string() + ".tmp");  // every write to it fails as on a full disk
+  if (!make_device(path.string() + ".tmp", kFull)) {
+    GTEST_SKIP() << "no devices can be made here";
+  }
   EXPECT_EQ(environment_error([&] { write_file_atomically(path, "x"); }),
             path.string() +
                 ": cannot be written: No space left on device; free some space or choose another "
@@ -104,7 +127,9 @@ TEST(AtomicFile, RefusesToReplaceAFolder) {
 
 TEST(AtomicFile, SaysThatAFileCannotBeSynced) {
   const ScratchFolder folder;
-  fs::create_symlink("/dev/null", (folder.path() / "a.tmp"));  // a device that has no fsync
+  if (!make_device(folder.path() / "a.tmp", kNull)) {
+    GTEST_SKIP() << "no devices can be made here";
+  }
   EXPECT_NE(environment_error([&] {
               write_file_atomically(folder.path() / "a", "x");
             }).find("cannot be synced"),

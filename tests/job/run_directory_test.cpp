@@ -4,7 +4,9 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include "tests/scratch_folder.hpp"
 
@@ -87,6 +89,19 @@ TEST(RunDirectory, IsOneForTwoJobsStartedTogether) {
     const std::jthread two([&] { second = open_run(folder.path(), "a"); });
   }
   EXPECT_EQ(first, second);
+}
+
+TEST(RunDirectory, IsNotWaitedForWithoutEndWhereAStartHangs) {
+  const ScratchFolder folder;
+  const FileDescriptor hangs(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(::flock(hangs.get(), LOCK_EX), 0);
+  try {
+    (void)open_run(folder.path(), "a", std::chrono::milliseconds(100));
+    FAIL() << "the folder is locked";
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find("another start has held this folder"),
+              std::string::npos);
+  }
 }
 
 TEST(RunDirectory, IsAnAbsolutePath) {

@@ -31,6 +31,9 @@ TEST(RunFiles, HoldTheStatus) {
   const RunStatus status{.exit_code = 3, .reason = "rank 2 \"died\"\n"};
   write_status(folder.path(), status);
   EXPECT_EQ(read_status(folder.path()), status);
+  const RunStatus keeping{.exit_code = 3, .reason = "lost", .keeping = true};
+  write_status(folder.path(), keeping);
+  EXPECT_EQ(read_status(folder.path()), keeping);
 }
 
 TEST(RunFiles, TakeADamagedStatusForNone) {

@@ -37,6 +37,14 @@ TEST(RunLock, NamesTheHolderToTheSecond) {
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
+TEST(RunLock, IsTakenThroughNoLink) {
+  const ScratchFolder folder;
+  const std::filesystem::path others = folder.write("others", "theirs");
+  std::filesystem::create_symlink(others, folder.path() / kLockFile);
+  EXPECT_NE(refusal(folder.path()).find("cannot be locked"), std::string::npos);
+  EXPECT_EQ(folder.read("others"), "theirs");
+}
+
 TEST(RunLock, IsFreeAgainWhenTheHolderIsGone) {
   const ScratchFolder folder;
   { const RunLock held(folder.path()); }

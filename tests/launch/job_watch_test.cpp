@@ -199,6 +199,26 @@ TEST_F(JobWatchTest, SaysNothingMoreOfAJobThatHasSaidHowItEnds) {
   EXPECT_EQ(reason(), "");
 }
 
+TEST_F(JobWatchTest, WaitsForSnapshotsThatAreOnTheirWayToTheDisk) {
+  settle_all();
+  watch_.ended(3, now_);
+  for (int i = 0; i < 600; ++i) {
+    watch_.keeps_snapshots(now_);
+    pass(seconds(1));
+    EXPECT_FALSE(check());
+  }
+  pass(milliseconds(2'000));
+  EXPECT_EQ(reason(), "");
+}
+
+TEST_F(JobWatchTest, DoesNotWaitForSnapshotsForEver) {
+  settle_all();
+  watch_.ended(3, now_);
+  pass(seconds(603));
+  watch_.keeps_snapshots(now_);
+  EXPECT_EQ(reason(), "");
+}
+
 TEST_F(JobWatchTest, WaitsLongerForTheEndWhereNobodyWasLost) {
   settle_all();
   watch_.ended(75, now_);

@@ -131,7 +131,7 @@ TEST_F(SnapshotCopyTest, LiesOnTheOtherHostByteForByte) {
   EXPECT_EQ(std::memcmp(copied->data().data(), original->data().data(), copied->data().size()), 0);
   const std::vector<fs::path> host{scratch_.path() / "b"};
   const auto found =
-      checkpoint::find_snapshots(host, checkpoint::snapshot_key(scratch_.path(), "job"));
+      checkpoint::find_snapshots(host, checkpoint::snapshot_key(scratch_.path(), "job", {}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].replica, 1);
   EXPECT_EQ(found[0].moment.step, 7);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What tells a run, and each start of it, from all others: a random name that the run directory
+// keeps, and a count of the starts. Snapshots carry both, so that neither another run at the same
+// path (of another host or container, or of a folder that was removed) nor another start of this
+// one is taken for theirs. Written by the coordinator under the run's lock, read by anybody.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gangway {
+
+/// In the run directory.
+inline constexpr std::string_view kRunStartFile = "start.json";
+
+struct RunStart {
+  std::string run_id;            ///< 32 hexadecimal digits, random, of the run
+  std::int64_t incarnation = 0;  ///< counts from 1
+  bool operator==(const RunStart&) const = default;
+};
+
+/// The newest start; nothing where there was none, or the file is damaged. @throws EnvironmentError
+[[nodiscard]] std::optional<RunStart> read_run_start(const std::filesystem::path& run);
+
+/// Of the run, or empty. For what must not fail.
+[[nodiscard]] std::string run_id_of(const std::filesystem::path& run) noexcept;
+
+/// One more start, on the disk from its return on. Where nothing can be read, the run gets a new
+/// name: what carries the old one is then nobody's. @pre the caller holds the run's lock
+/// @throws EnvironmentError
+[[nodiscard]] RunStart begin_run_start(const std::filesystem::path& run);
+
+}  // namespace gangway

@@ -4,13 +4,13 @@ import pictures
 from hour import Problem
 from steps import step
 
-SMALL = ["-n", 1, "model.width=8", "model.latent=8", "training.batch=8", "training.kimg=0.024", "output.grid=2",
+SMALL = ["model.width=8", "model.latent=8", "training.batch=8", "training.kimg=0.024", "output.grid=2",
          "checkpoint.snapshot_steps=0"]  # 3 steps of an image model
 
 
-def image_job(hour, *more):
+def image_job(hour, *more, workers=1):
     hour.job("model: {family: dcgan, resolution: 32}\n", "pictures.yaml")
-    return ["pictures.yaml", *SMALL, *more]
+    return ["pictures.yaml", "-n", workers, *SMALL, *more]
 
 
 def drawn_side(hour, low, high):
@@ -28,18 +28,20 @@ def make_folder(hour, name="my pictures", count=None, side=None):
     return folder, paths
 
 
-def train_on(hour, source, *more, run="pictures", codes=(0,), says=()):
-    return hour.expect(hour.run(*image_job(hour, f"data.source=images:{source}", *more), "--run", run), *codes, says=says)
+def train_on(hour, source, *more, run="pictures", workers=1, codes=(0,), says=()):
+    job = image_job(hour, f"data.source=images:{source}", *more, workers=workers)
+    return hour.expect(hour.run(*job, "--run", run), *codes, says=says)
 
 
 @step
 def a_folder_of_mixed_pictures(hour):
     folder, _ = make_folder(hour)
     resolution, channels = hour.random.choice([32, 64]), hour.random.choice([1, 3])
-    how = [f"model.resolution={resolution}", f"model.channels={channels}", f"data.mirror={hour.random.choice(['true', 'false'])}"]
+    mirror = hour.random.choice(["true", "false"])
+    how = [f"model.resolution={resolution}", f"model.channels={channels}", f"data.mirror={mirror}"]
     hour.note(" ".join(how))
     train_on(hour, folder, *how)
-    train_on(hour, folder, *how, "-n", 2, run="two")
+    train_on(hour, folder, *how, run="two", workers=2)
     if hour.digest("pictures") != hour.digest("two"):
         raise Problem("two workers trained something else than one")
 

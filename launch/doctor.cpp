@@ -19,6 +19,7 @@
 
 #include "checkpoint/snapshot_files.hpp"
 #include "checkpoint/snapshot_runs.hpp"
+#include "job/message_segments.hpp"
 #include "job/shared_segment.hpp"
 #include "launch/built_with.hpp"
 #include "launch/command_output.hpp"
@@ -196,10 +197,11 @@ std::vector<Finding> examine(const Environment& environment) {
 }
 
 Finding clean_shared_memory(const fs::path& folder) {
-  const std::size_t removed = reap_segments(folder);
+  const std::size_t removed = reap_segments(folder) + reap_message_segments(folder).removed;
   if (removed > 0) {
     return {"shared memory", Health::kNote,
-            fmt::format("removed {} that killed workers left in {}", removed, folder.string())};
+            fmt::format("removed {} that killed workers or launchers left in {}", removed,
+                        folder.string())};
   }
   return {"shared memory", Health::kGood, "no killed worker left any"};
 }

@@ -210,6 +210,17 @@ HostMessages host_messages(int workers) {
   return chosen;
 }
 
+/// What the run has in memory when it has ended: removed where all is on the disk, else told.
+void settle_snapshots(const fs::path& run, const std::string& fingerprint, int code) {
+  if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
+    (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
+                                       checkpoint::snapshot_key(run, fingerprint, run_id_of(run)));
+  } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
+             !note.empty()) {
+    std::cout << note << std::endl;
+  }
+}
+
 }  // namespace
 
 int default_workers(const JobSpec& spec, int slots) {
@@ -295,14 +306,7 @@ int run_job(const RunOptions& options, const Environment& environment,
       }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
   const int code = supervise(supervised);
-  if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
-    // All is on the disk.
-    (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
-                                       checkpoint::snapshot_key(run, job_fingerprint(job.spec), run_id_of(run)));
-  } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
-             !note.empty()) {
-    std::cout << note << std::endl;
-  }
+  settle_snapshots(run, job_fingerprint(job.spec), code);
   return code;
 }
 

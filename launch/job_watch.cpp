@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 // What a rank said last, on its way through the file system or mpirun, may be slower than its end.
 constexpr milliseconds kLastWords{300};
 // As many times as long as the first rank took may another one take.
-constexpr int kSlowerThanTheFirst = 5;
+constexpr int kSlowerThanTheFirst = 2;
 
 double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();

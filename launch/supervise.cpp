@@ -25,6 +25,7 @@
 #include "job/run_directory.hpp"
 #include "launch/job_end.hpp"
 #include "launch/job_watch.hpp"
+#include "launch/launcher_guard.hpp"
 #include "launch/mpirun_errors.hpp"
 #include "launch/process_tree.hpp"
 
@@ -119,6 +120,7 @@ class Supervisor {
       become_mpirun(job_.command, write_end.get(), old_mask_);
     }
     ::unsetenv(kTetherVariable);
+    guard_ = guard_launcher(child_);
   }
 
   [[nodiscard]] milliseconds look_interval() const {
@@ -288,6 +290,7 @@ class Supervisor {
 
   int finish() {
     errors_->finish();
+    guard_.reset();
     tethers_.order_end();
     if (!end_descendants()) {
       std::cerr << "warn  processes of the job hang in the kernel and cannot be killed: look at "
@@ -364,6 +367,7 @@ class Supervisor {
   const SupervisedJob& job_;
   sigset_t old_mask_{};
   FileDescriptor signals_;
+  FileDescriptor guard_;  ///< of mpirun, should this process be killed
   std::optional<MpirunErrors> errors_;
   TetherServer tethers_;
   JobWatch watch_;

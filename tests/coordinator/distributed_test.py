@@ -267,6 +267,7 @@ class Failures(Job):
 
     def test_a_disk_that_is_full_to_the_last_byte_is_143_when_it_is_to_save_and_leave(self):
         process, runs = self.start_on_a_disk_that_fills_up()
+        self.wait_for(self.folder / "out", "cannot be written")
         process.send_signal(signal.SIGTERM)
         code, out, err = self.end(process)
         self.assertEqual(code, 143, out + err)

@@ -23,8 +23,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "distributed"))
+sys.path.insert(0, str(HERE.parent / "structure"))
 
 from clean_environment import environment  # noqa: E402
+from shared_memory import left_behind  # noqa: E402
 
 CLUSTER = str(HERE.parent / "cluster" / "run")
 ON = str(HERE.parent / "cluster" / "on")
@@ -95,6 +97,11 @@ class Shared:
             words = subprocess.run([ON, "host2", "ls", "/dev/shm"], stdout=subprocess.PIPE, text=True, check=True)
             found |= {f"host2:{name}" for name in words.stdout.split()}
         return {name for name in found if "vader_segment" in name or "gangway" in name and "gangway.snap" not in name}
+
+    def left(self, before):
+        """What no living process uses: other jobs may run beside."""
+        new = self.names() - before
+        return {name for name in new if name.startswith("host2:")} | (new & set(left_behind(before)))
 
 
 class Attempt:
@@ -168,7 +175,8 @@ class Attempt:
         return self.random.choice(found) if found else None
 
     def strike(self):
-        """At the moment, or as soon as there is somebody to hit. @return False: it never came to that."""
+        """At the moment; where there is nobody to hit yet, at a moment of the victim's first half second.
+        @return False: it never came to that."""
         end = time.monotonic() + PATIENCE * self.arguments.slack
         if self.counts_from_the_job or self.signal == signal.SIGSTOP:
             while not self.has_begun() and self.process.poll() is None and time.monotonic() < end:
@@ -177,9 +185,13 @@ class Attempt:
         while time.monotonic() - zero < self.moment:
             time.sleep(0.001)
         end = time.monotonic() + PATIENCE * self.arguments.slack
+        late = self.find() is None
         while self.process.poll() is None and time.monotonic() < end:
             pid = self.find()
-            if pid is not None:
+            if pid is not None and late:
+                late = False
+                time.sleep(self.random.uniform(0.0, 0.5))
+            elif pid is not None:
                 self.was_led, self.was_asked = "tick" in self.said("out"), not self.has_begun()
                 try:
                     os.kill(pid, self.signal)
@@ -274,7 +286,7 @@ class Attempt:
                 self.problems.append("nobody to hit")
             self.clean_up()
             # Whoever killed mpirun's daemon has nobody there to tidy up; the next start does.
-            new = {name for name in shared.names() - before if self.target != "orted" or not name.startswith("host2:vader")}
+            new = {name for name in shared.left(before) if self.target != "orted" or not name.startswith("host2:vader")}
             if new:
                 self.problems.append(f"in /dev/shm: {sorted(new)}")
         finally:

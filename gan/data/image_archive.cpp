@@ -59,7 +59,7 @@ class NameFilter {
   /// @throws ConfigError: training on a part of somebody's pictures must not happen in silence.
   void require_all_read(const fs::path& location) const {
     if (num_unread_ > 0) {
-      throw ConfigError(fmt::format("{}: holds {} pictures that are neither PNG nor JPEG files, such as {}; convert them "
+      throw ConfigError(fmt::format("{}: holds pictures that are neither PNG nor JPEG files ({}, such as {}); convert them "
                                     "(mogrify -format png), or move them away to train without them",
                                     location.string(), num_unread_, first_unread_));
     }
@@ -110,9 +110,10 @@ class FolderArchive : public ImageArchive {
         continue;
       }
       const std::uintmax_t bytes = entry->file_size(failure);
-      if (!failure) {
-        require_bearable(entry->path().string(), bytes);
+      if (failure) {
+        break;
       }
+      require_bearable(entry->path().string(), bytes);
       entries_.push_back({.name = name, .bytes = static_cast<std::int64_t>(bytes), .position = 0});
     }
     if (failure) {

@@ -115,6 +115,7 @@ TEST(IdxDataset, ReadsCompressedFilesWithTheSameFingerprint) {
   const std::string fingerprint = open_idx(plain.path(), model_of(28))->fingerprint();
   EXPECT_EQ(fingerprint.size(), 32U);
   EXPECT_EQ(open_idx(compressed.path(), model_of(32))->fingerprint(), fingerprint);
+  EXPECT_NE(open_idx(plain.path(), model_of(64))->fingerprint(), fingerprint) << "resampling is part of what is read";
   plain.write("train-images-idx3-ubyte", images(2, 28));
   EXPECT_NE(open_idx(plain.path(), model_of(28))->fingerprint(), fingerprint);
 }

@@ -162,9 +162,9 @@ TEST(ImageDataset, RefusesPicturesThatWouldBeLeftOutInSilence) {
   EXPECT_EQ(open(folder.path(), 16, 1)->size(), 1);
   folder.write("y.WEBP", "a picture");
   folder.write("x.gif", "a picture");
-  expect_config_error([&] { (void)open(folder.path()); }, {folder.path().string(), "2 pictures", "such as x.gif"});
+  expect_config_error([&] { (void)open(folder.path()); }, {folder.path().string(), "(2, such as x.gif)"});
   write_zip(folder.path() / "set.zip", {{"a.png", png(16, 16, {1})}, {"b.bmp", "a picture"}});
-  expect_config_error([&] { (void)open(folder.path() / "set.zip"); }, {"set.zip", "1 pictures", "such as b.bmp"});
+  expect_config_error([&] { (void)open(folder.path() / "set.zip"); }, {"set.zip", "(1, such as b.bmp)"});
 }
 
 TEST(ImageDataset, RefusesAFileOfMoreThanAGibibyteWithoutReadingIt) {

@@ -65,7 +65,8 @@ class StateKeeper {
   void write_behind(std::int64_t step, const std::string& directory);
   /// Takes the snapshot of `step` at once, for which computing stands still since `since`. @pre no
   /// exchange is under way, and the networks' arenas hold that step. @throws DivergedError
-  void take_now(std::int64_t step, std::chrono::steady_clock::time_point since);
+  void take_now(std::int64_t step,
+                std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now());
   /// All workers have the snapshot of `step`; -1: of none yet.
   void protect(std::int64_t step);
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing

@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <xxhash.h>
 
 #include "comm/host_control.hpp"
 #include "comm/peer_error.hpp"
@@ -357,16 +353,6 @@ void HostGroup::wait_for_bell(std::uint32_t seen, std::chrono::microseconds limi
     futex_wait(*state_->bell, seen, limit);
   }
   state_->waiters->fetch_sub(1, std::memory_order_relaxed);
-}
-
-std::uint64_t shared_memory_identity() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string identity((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  struct stat status {};
-  if (::stat(kSharedMemoryFolder, &status) == 0) {
-    identity += std::to_string(status.st_dev);
-  }
-  return XXH3_64bits(identity.data(), identity.size());
 }
 
 }  // namespace gangway::comm

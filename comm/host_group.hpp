@@ -86,8 +86,4 @@ class HostGroup {
   std::unique_ptr<State> state_;
 };
 
-/// What decides who shares memory: equal for two processes exactly if they run under one kernel and
-/// see one /dev/shm.
-[[nodiscard]] std::uint64_t shared_memory_identity();
-
 }  // namespace gangway::comm

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "comm/host_group.hpp"
 #include "comm/mpi_session.hpp"
 #include "coordinator/checkpoint_scorer.hpp"
 #include "coordinator/event_loop.hpp"
@@ -23,6 +22,7 @@
 #include "coordinator/start.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
+#include "job/process_identity.hpp"
 #include "job/tether.hpp"
 #include "job/unrecorded_end.hpp"
 
@@ -202,7 +202,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   settings.welcome.set_lifeline_host(lifelines.hosts());
   settings.welcome.set_lifeline_port(lifelines.port());
   settings.welcome.set_lifeline_token(lifelines.token());
-  settings.welcome.set_coordinator_memory(comm::shared_memory_identity());
+  settings.welcome.set_coordinator_memory(shared_memory_identity());
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start = options.start_deadline();
   CheckpointScorer scorer(

@@ -7,12 +7,15 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 extern "C" {  // glibc 2.36 forgot it
 #include <sys/pidfd.h>
 }
 
 #include "job/file_descriptor.hpp"
+#include "job/shared_segment.hpp"
 
 namespace gangway {
 namespace {
@@ -62,6 +65,15 @@ bool kill_process(const ProcessIdentity& process) {
   const FileDescriptor held(::pidfd_open(static_cast<pid_t>(process.pid), 0));
   return held && start_ticks_of(process.pid) == process.start_ticks &&
          ::pidfd_send_signal(held.get(), SIGKILL, nullptr, 0) == 0;
+}
+
+std::uint64_t shared_memory_identity() {
+  std::string identity = first_line("/proc/sys/kernel/random/boot_id") + "\n";
+  struct stat status {};
+  if (::stat(kSharedMemoryFolder, &status) == 0) {
+    identity += std::to_string(status.st_dev);
+  }
+  return XXH3_64bits(identity.data(), identity.size());
 }
 
 }  // namespace gangway

@@ -28,4 +28,8 @@ struct ProcessIdentity {
 /// and namespace, and still the one that began then. @return whether it was sent the signal.
 bool kill_process(const ProcessIdentity& process);
 
+/// What decides who shares memory: equal for two processes exactly if they run under one kernel and
+/// see one /dev/shm.
+[[nodiscard]] std::uint64_t shared_memory_identity();
+
 }  // namespace gangway

@@ -26,7 +26,7 @@ struct HelloInfo {
   int rank = 0;      ///< MPI rank, 1..W
   std::string host;  ///< for people
   ProcessIdentity process;
-  std::uint64_t shared_memory = 0;  ///< comm::shared_memory_identity()
+  std::uint64_t shared_memory = 0;  ///< shared_memory_identity()
   std::string device;               ///< "cpu" or the GPU's name
 };
 

@@ -16,6 +16,7 @@
 #include "job/atomic_file.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/process_identity.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -83,7 +84,7 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                            comm::Lane& lane) {
   std::vector<int> machines;
   lane.wait(lane.submit([&] {
-    machines = comm::agree_on_hosts(transport, comm::shared_memory_identity(), kStartDeadline);
+    machines = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline);
   }));
   const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
   TransportKind kind = on_gpus ? TransportKind::kNccl : job.layout.transport;

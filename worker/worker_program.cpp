@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "checkpoint/snapshot_files.hpp"
-#include "comm/host_group.hpp"
 #include "comm/lane.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/mpi_transport.hpp"
@@ -160,7 +159,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   const HelloInfo hello{.rank = session.rank(),
                         .host = host_name(),
                         .process = own_process(),
-                        .shared_memory = comm::shared_memory_identity(),
+                        .shared_memory = shared_memory_identity(),
                         .device = computing.device};
   const WelcomeInfo welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =

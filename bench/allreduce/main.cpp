@@ -23,6 +23,7 @@
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/line_rate.hpp"
+#include "job/process_identity.hpp"
 
 namespace gangway::bench {
 namespace {
@@ -183,7 +184,7 @@ void work(const comm::MpiSession& session, const Options& options, MPI_Comm work
   comm::MpiTransport transport(session, 0, [] {});
   const Place place{
       .workers = workers,
-      .hosts = comm::agree_on_hosts(transport, comm::shared_memory_identity(), kStartDeadline),
+      .hosts = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline),
       .token = agree_on_token(workers)};
   if (place.num_workers() < 2) {
     throw ConfigError("an all-reduce needs two workers: use --workers 2");

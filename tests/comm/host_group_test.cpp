@@ -371,10 +371,5 @@ TEST(HostGroup, NeedsNoFilesForALoneWorker) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(SharedMemoryIdentity, IsTheSameForAllThatAskHere) {
-  EXPECT_EQ(shared_memory_identity(), shared_memory_identity());
-  EXPECT_NE(shared_memory_identity(), 0U);
-}
-
 }  // namespace
 }  // namespace gangway::comm

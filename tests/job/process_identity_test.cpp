@@ -78,5 +78,10 @@ TEST(ProcessIdentity, KnowsNoProcessThatIsGone) {
   EXPECT_FALSE(kill_process({}));
 }
 
+TEST(ProcessIdentity, TellsWhoSharesMemory) {
+  EXPECT_EQ(shared_memory_identity(), shared_memory_identity());
+  EXPECT_NE(shared_memory_identity(), 0U);
+}
+
 }  // namespace
 }  // namespace gangway

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <future>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/directory.hpp"
+#include "coordinator/envelope.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/process_identity.hpp"
@@ -31,25 +31,12 @@ constexpr std::chrono::milliseconds kMessages{20};
 constexpr std::chrono::milliseconds kLastMessages{500};
 // How long workers have to leave after a failure; then those on this host are killed.
 constexpr std::chrono::milliseconds kClosingDeadline{2000};
-constexpr std::chrono::milliseconds kRefusalDeadline{5000};
 constexpr std::chrono::milliseconds kLastRemovals{2000};
 // How long a finished job waits for the score of its last checkpoint.
 constexpr std::chrono::seconds kLastScore{300};
 
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string bytes_of(const messages::Envelope& envelope) { return envelope.SerializeAsString(); }
-
-messages::Envelope parse(const ReceivedMessage& message) {
-  messages::Envelope envelope;
-  if (!envelope.ParseFromString(message.bytes)) {
-    throw InvariantError("rank " + std::to_string(message.rank) + " sent " +
-                         std::to_string(message.bytes.size()) +
-                         " bytes that are no message: start all ranks from one build");
-  }
-  return envelope;
 }
 
 }  // namespace
@@ -381,41 +368,6 @@ void EventLoop::kill_stragglers() {
       (void)kill_process(member.process);
     }
   }
-}
-
-void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
-                        std::chrono::milliseconds period) {
-  messages::Envelope envelope;
-  envelope.mutable_patience();
-  std::future<void> done = std::async(std::launch::async, work);
-  while (done.wait_for(period) != std::future_status::ready) {
-    for (int rank = 1; rank <= num_workers; ++rank) {
-      mpi.send(rank, bytes_of(envelope));
-    }
-  }
-  done.get();
-}
-
-bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason) {
-  messages::Envelope envelope;
-  envelope.mutable_stop()->set_exit_code(exit_code);
-  envelope.mutable_stop()->set_reason(reason);
-  for (int rank = 1; rank <= num_workers; ++rank) {
-    mpi.send(rank, bytes_of(envelope));
-  }
-  std::set<int> left;
-  const auto start = steady_clock::now();
-  while (static_cast<int>(left.size()) < num_workers &&
-         steady_clock::now() - start < kRefusalDeadline) {
-    boost::asio::io_context io;
-    boost::asio::steady_timer(io, kQuietPoll).wait();
-    while (const auto message = mpi.poll()) {
-      if (parse(*message).has_goodbye()) {
-        left.insert(message->rank);
-      }
-    }
-  }
-  return static_cast<int>(left.size()) == num_workers;
 }
 
 }  // namespace gangway::coordinator

@@ -2,9 +2,7 @@
 #include "coordinator/lifeline_server.hpp"
 
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -13,11 +11,11 @@
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/random.h>
 
-#include "coordinator/own_addresses.hpp"
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/own_addresses.hpp"
+#include "job/secret.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -28,25 +26,6 @@ using boost::system::error_code;
 constexpr std::size_t kMaxFirstLine = 128;
 constexpr std::string_view kLoopback = "127.0.0.1";
 constexpr int kPortTries = 20;  // a port that is free at one address may be taken at the next
-
-/// 256 bits of the kernel's random source, in hexadecimal.
-std::string new_token() {
-  std::array<unsigned char, 32> bits{};
-  if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size())) {
-    throw EnvironmentError(
-        fmt::format("the kernel gives no random bytes for a token: {}", std::strerror(errno)));
-  }
-  return fmt::format("{:02x}", fmt::join(bits, ""));
-}
-
-/// Takes as long wherever the two begin to differ: how much of a guess was right stays unknown.
-bool is_same_secret(std::string_view a, std::string_view b) {
-  volatile unsigned char difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    difference = difference | static_cast<unsigned char>(a[i] ^ b[i]);
-  }
-  return difference == 0;
-}
 
 std::vector<std::string> addresses_of(const LifelinePlace& place) {
   std::vector<std::string> addresses;
@@ -169,7 +148,7 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
 
 LifelineServer::LifelineServer(boost::asio::io_context& io, const LifelinePlace& place,
                                int num_workers, StrangerLimits limits)
-    : io_(io), num_workers_(num_workers), limits_(limits), token_(new_token()) {
+    : io_(io), num_workers_(num_workers), limits_(limits), token_(new_secret()) {
   const std::vector<std::string> addresses = addresses_of(place);
   hosts_ = fmt::format("{}", fmt::join(addresses, ","));
   for (int attempt = 1;; ++attempt) {

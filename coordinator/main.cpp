@@ -20,6 +20,7 @@
 #include "coordinator/event_loop.hpp"
 #include "coordinator/settings.hpp"
 #include "coordinator/start.hpp"
+#include "coordinator/waiting_workers.hpp"
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/process_identity.hpp"

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "job/secret.hpp"
+
 namespace gangway {
 namespace {
 
@@ -26,15 +28,6 @@ template <typename Number>
 bool read(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size();
-}
-
-/// In a time that does not tell how much of it is right.
-bool is_token(std::string_view text, std::string_view token) {
-  unsigned difference = text.size() == token.size() ? 0U : 1U;
-  for (std::size_t i = 0; i < text.size() && i < token.size(); ++i) {
-    difference |= static_cast<unsigned>(text[i] ^ token[i]);
-  }
-  return difference == 0;
 }
 
 }  // namespace
@@ -66,7 +59,7 @@ std::optional<TetherGreeting> parse_greeting(std::string_view line, const std::s
   line.remove_suffix(1);
   const auto words = split(line, ' ');
   TetherGreeting greeting;
-  if (words.size() != 6 || words[0] != kFirstWord || !is_token(words[1], token) ||
+  if (words.size() != 6 || words[0] != kFirstWord || !is_same_secret(words[1], token) ||
       !read(words[2], greeting.rank) || !read(words[3], greeting.pid) ||
       !read(words[4], greeting.job)) {
     return std::nullopt;

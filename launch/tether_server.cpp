@@ -6,18 +6,17 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <random>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "job/errors.hpp"
+#include "job/own_addresses.hpp"
+#include "job/secret.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -30,27 +29,13 @@ constexpr std::chrono::seconds kGreetingLimit{5};
 constexpr std::size_t kSpareConnections = 64;
 constexpr const char* kLoopback = "127.0.0.1";
 
-std::string new_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-/// This host's IPv4 addresses, loopback last.
-std::string own_addresses() {
+/// Of all networks, for ranks try them at once; loopback last.
+std::string addresses_for(TetherReach reach) {
   std::string addresses;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) == 0) {
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-      std::array<char, INET_ADDRSTRLEN> text{};
-      const bool usable = entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET &&
-                          (entry->ifa_flags & IFF_UP) != 0 &&
-                          (entry->ifa_flags & IFF_LOOPBACK) == 0;
-      const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-      if (usable && ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr) {
-        addresses += std::string(text.data()) + ",";
-      }
+  if (reach == TetherReach::kEveryHost) {
+    for (const OwnAddress& own : own_addresses()) {
+      addresses += own.address + ",";
     }
-    ::freeifaddrs(list);
   }
   return addresses + kLoopback;
 }
@@ -96,9 +81,7 @@ struct TetherServer::Connection {
 
 TetherServer::TetherServer(TetherReach reach, std::uint16_t port, int ranks)
     : ranks_(ranks), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  address_ = {.hosts = reach == TetherReach::kThisHost ? kLoopback : own_addresses(),
-              .port = port,
-              .token = new_token()};
+  address_ = {.hosts = addresses_for(reach), .port = port, .token = new_secret()};
   listener_ = listen_at(reach, address_.port);
   // Told once of each newcomer: one that cannot be accepted now must not keep this thread awake.
   watch(listener_.get(), EPOLLIN | EPOLLET);

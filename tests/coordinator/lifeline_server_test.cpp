@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "coordinator/own_addresses.hpp"
 #include "job/control_protocol.hpp"
+#include "job/own_addresses.hpp"
 
 namespace gangway::coordinator {
 namespace {

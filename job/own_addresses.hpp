@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// At which of this host's addresses workers may reach the coordinator: of the networks that connect
-// the hosts, not of every one that the host happens to be on. Called once, by the lifeline server.
+// At which of this host's addresses other hosts may reach a process: of the networks that connect
+// the hosts, not of every one that the host happens to be on. For those who listen: the lifeline
+// server and the supervisor. Any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace gangway::coordinator {
+namespace gangway {
 
 struct OwnAddress {
   std::string interface;  ///< "eth0"
@@ -24,4 +25,4 @@ struct OwnAddress {
 [[nodiscard]] std::vector<OwnAddress> on_networks(const std::vector<OwnAddress>& addresses,
                                                   std::string_view networks);
 
-}  // namespace gangway::coordinator
+}  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/own_addresses.hpp"
+#include "job/own_addresses.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-namespace gangway::coordinator {
+namespace gangway {
 namespace {
 
 namespace ip = boost::asio::ip;
@@ -76,4 +76,4 @@ std::vector<OwnAddress> on_networks(const std::vector<OwnAddress>& addresses,
   return chosen.empty() ? addresses : chosen;
 }
 
-}  // namespace gangway::coordinator
+}  // namespace gangway

@@ -39,6 +39,10 @@ using std::chrono::steady_clock;
 constexpr milliseconds kLook{500};
 constexpr milliseconds kLookWhileStarting{100};
 constexpr milliseconds kLookWhileEnding{20};
+// How much later than the first rank another one may come. On a host of its own it may have to read
+// its program over a network first: a slow file system is no dead rank.
+constexpr milliseconds kSpreadOnOneHost{3'000};
+constexpr milliseconds kSpreadOverHosts{10'000};
 constexpr milliseconds kAfterForce{1'500};  // from the second SIGINT to the supervisor's own end
 constexpr int kEndedBySignal = 128;
 constexpr int kNotFound = 127;
@@ -84,7 +88,9 @@ class Supervisor {
   explicit Supervisor(const SupervisedJob& job)
       : job_(job),
         tethers_(job.reach, job.tether_port, job.ranks),
-        watch_(job.ranks, steady_clock::now(), {.silence = job.silence}) {}
+        watch_(job.ranks, steady_clock::now(),
+               {.spread = job.reach == TetherReach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
+                .silence = job.silence}) {}
 
   int run() {
     adopt_orphans();

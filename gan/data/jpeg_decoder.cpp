@@ -129,9 +129,10 @@ Pixels decode_jpeg(const EncodedImage& file) {
         fmt::format("{}: turbojpeg cannot start: {}", file.name, tjGetErrorStr2(nullptr)));
   }
   const Header header = read_header(file, decoder.get());
-  const tjscalingfactor scale = reduction(header, file.options.wanted_side);
   const bool is_gray = header.colorspace == TJCS_GRAY;
   const bool has_inks = header.colorspace == TJCS_CMYK || header.colorspace == TJCS_YCCK;
+  // Mixing inks is a product: the mean of mixtures is not the mixture of means.
+  const tjscalingfactor scale = reduction(header, has_inks ? 0 : file.options.wanted_side);
   const int format = is_gray ? TJPF_GRAY : has_inks ? TJPF_CMYK : TJPF_RGB;
   Pixels result = make_pixels(TJSCALED(header.height, scale), TJSCALED(header.width, scale),
                               tjPixelSize[format]);

@@ -173,7 +173,7 @@ class Checkpoints(BadInput):
 
     def test_a_checkpoint_of_another_model_is_5(self):
         self.train_to_the_end("training.kimg=0.64")
-        self.refuse(5, "-n", 1, "model.width=48", says=["width 32", "width 48", "--resume never"])
+        self.refuse(5, "-n", 1, "model.width=48", says=["model.width 48, was 32", "--resume never"])
 
 
 class Start(BadInput):

@@ -13,9 +13,6 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{200};
 // And for one with an accused: every worker has said since then whether it waits.
 constexpr std::chrono::milliseconds kHeartbeatPatience = kHeartbeatPeriod + kPatience;
-// How long an accused who waits for somebody may take to say for whom: peers begin to wait within
-// about a step of one another.
-constexpr std::chrono::milliseconds kLongestPatience{5'000};
 
 /// The only one of those who have not complained that waits for nobody; 0: there are none, or
 /// several.
@@ -80,7 +77,7 @@ std::optional<Fault> Blame::verdict(const Membership& membership, TimePoint now)
   if (first.accused != 0 && (is_heard || waits(membership.member(culprit), now))) {
     if (const int idle = only_idle(membership, complaints_, now); idle != 0) {
       culprit = idle;
-    } else if (!is_heard && waited < kLongestPatience) {
+    } else if (!is_heard && waited < kBlamePatience) {
       return std::nullopt;  // it will complain itself
     }
   }

@@ -43,6 +43,10 @@ inline constexpr std::chrono::seconds kStartDeadline{120};
 inline constexpr std::chrono::seconds kKeepingDeadline{600};
 inline constexpr std::chrono::seconds kKeepingStall{15};
 
+/// How long a worker that is accused of a wait, and waits itself, may take to say for whom; then the
+/// coordinator names it. Peers begin to wait within about a step of one another.
+inline constexpr std::chrono::milliseconds kBlamePatience{5'000};
+
 /// A lease is granted when all are ready, and then one ahead; the lifeline tells of rank 0's death
 /// at once, so this only bounds a wait that nothing else ends.
 inline constexpr std::chrono::seconds kLeaseDeadline{600};

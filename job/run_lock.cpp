@@ -2,7 +2,9 @@
 // RunLock of job/run_directory.hpp: flock(2) on a file that names its holder.
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,13 +23,21 @@ std::string host_name() {
                                                           : std::string("unknown host");
 }
 
-/// What the holder wrote: `pid 123 on HOST`.
+/// What the holder wrote: `pid 123 on HOST`. It has no name for a moment, when it has just come.
 std::string holder_of(int file) {
-  std::array<char, 256> text{};
-  const ssize_t size = ::pread(file, text.data(), text.size(), 0);
-  std::string holder(text.data(), static_cast<std::size_t>(size > 0 ? size : 0));
-  holder.erase(std::min(holder.find('\n'), holder.size()));
-  return holder.empty() ? "a process that has not named itself yet" : shown(holder);
+  constexpr int kLooks = 20;
+  constexpr std::chrono::milliseconds kMoment{10};
+  for (int look = 0; look < kLooks; ++look) {
+    std::array<char, 256> text{};
+    const ssize_t size = ::pread(file, text.data(), text.size(), 0);
+    std::string holder(text.data(), static_cast<std::size_t>(size > 0 ? size : 0));
+    holder.erase(std::min(holder.find('\n'), holder.size()));
+    if (!holder.empty()) {
+      return shown(holder);
+    }
+    std::this_thread::sleep_for(kMoment);
+  }
+  return "a process that has not named itself yet";
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path) {

@@ -114,9 +114,9 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
     return std::nullopt;
   }
   for (const Rank& rank : ranks_) {
-    // The coordinator names lost workers, and tells the others, once it has seen their lifelines.
+    // The coordinator names the culprit, and tells the others, once it has heard those who accuse.
     const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
-    const auto patience = is_its_own ? limits_.after_loss : kLastWords;
+    const auto patience = is_its_own ? kBlamePatience + limits_.after_loss : kLastWords;
     if (rank.gone && now - *rank.gone >= patience) {
       return Verdict{ExitCode::kWorkerLost,
                      is_led() ? fmt::format("{} was killed or has crashed", rank.name)

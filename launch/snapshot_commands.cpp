@@ -113,7 +113,7 @@ std::string kept_snapshots_note(const fs::path& run_directory, const fs::path& f
   const fs::path real = fs::canonical(run_directory, error);
   const auto survey = checkpoint::survey_snapshots(folder);
   const auto run = std::ranges::find(survey.runs, real, &RunSnapshots::run_directory);
-  if (error || run == survey.runs.end() || run->newest_step < 0) {
+  if (error || run == survey.runs.end() || run->newest_step < 0 || run->is_in_use) {
     return {};
   }
   return fmt::format(

@@ -32,7 +32,7 @@ void add_snapshot_commands(CLI::App& app, SnapshotOptions& options);
                                              std::filesystem::file_time_type now);
 
 /// A line for the user at the end of a run that may go on from what it left in memory; empty where
-/// it left nothing.
+/// it left nothing, or another process still works at it.
 [[nodiscard]] std::string kept_snapshots_note(const std::filesystem::path& run_directory,
                                               const std::filesystem::path& folder);
 

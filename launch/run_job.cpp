@@ -253,6 +253,7 @@ std::string resume_line(std::vector<std::string> typed, const std::string& run_d
 
 int run_job(const RunOptions& options, const Environment& environment,
             const std::vector<std::string>& typed) {
+  heed_signals();
   const ResolvedJob job = load_job({.file = options.job_file,
                                     .text = std::nullopt,
                                     .overrides = options.overrides,
@@ -268,7 +269,6 @@ int run_job(const RunOptions& options, const Environment& environment,
     std::cout << describe_dry_run(job.spec, workers) << std::flush;
     return static_cast<int>(ExitCode::kDone);
   }
-  heed_signals();
   require_programs(job.spec.numerics.device);
   require_network_interface();
   if (!goes_on(options, job.name)) {

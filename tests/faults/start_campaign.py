@@ -57,6 +57,16 @@ def read(path):
         return b""
 
 
+def heeds(pid, number):
+    """Whether the process has a handler for the signal, or keeps it back."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    masks = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigBlk:", "SigCgt:"))]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
 class Process:
     """One of /proc, as it is now."""
 
@@ -193,6 +203,7 @@ class Attempt:
                 time.sleep(self.random.uniform(0.0, 0.5))
             elif pid is not None:
                 self.was_led, self.was_asked = "tick" in self.said("out"), not self.has_begun()
+                self.was_loaded = heeds(pid, self.signal)
                 try:
                     os.kill(pid, self.signal)
                 except ProcessLookupError:
@@ -211,7 +222,8 @@ class Attempt:
 
     def codes(self):
         if self.target == "supervisor" and self.signal != signal.SIGSTOP:
-            return {signal.SIGKILL: {-9}, signal.SIGTERM: {SAVED}}[self.signal]
+            # What its loader has not handed to main() yet can only die of a signal.
+            return {signal.SIGKILL: {-9}, signal.SIGTERM: {SAVED} if self.was_loaded else {SAVED, -15}}[self.signal]
         if self.may_go_on():
             return {WORKER_LOST, ENVIRONMENT}  # it mattered at that moment
         if self.signal == signal.SIGTERM and self.target in ("coordinator", "mpirun"):

@@ -104,6 +104,8 @@ class Trainings(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        # What runs that failed keep to go on from.
+        self.addCleanup(lambda: [file.unlink(missing_ok=True) for file in snapshot_files(self.folder)])
 
     def call(self, *words, **variables):
         """Runs a command; (exit code, standard output, standard error)."""
@@ -119,7 +121,6 @@ class Trainings(unittest.TestCase):
     def start(self, *words, name="said", by=(), **variables):
         """Starts a gangway command beside the test. `by`: a command that starts it."""
         running = Running([*by, GANGWAY, *words], self.folder, self.deadline, name, **variables)
-        self.addCleanup(lambda: [file.unlink(missing_ok=True) for file in snapshot_files(self.folder)])
         self.addCleanup(running.kill_all)
         return running
 

@@ -294,7 +294,7 @@ class Failures(Job):
         self.assertEqual(self.run_job("-n", "1", "training.kimg=0.64")[0], 0)
         code, _, err = self.run_job("-n", "1", "model.width=64")
         self.assertEqual(code, 5)
-        self.assertIn("width 32", self.one_line(err))
+        self.assertIn("model.width 64, was 32", self.one_line(err))
         self.assertIn("width 64", self.one_line(err))
         self.assertEqual(self.read("status.json")["exit_code"], 5)
 

@@ -252,7 +252,7 @@ std::vector<fs::path> slot_files(std::span<const fs::path> folders, const std::s
 
 bool remove_slot_file(const fs::path& path) noexcept {
   const FileDescriptor file = open_existing(path, O_RDWR);
-  return file && claim(file) && is_ours(file) && ::unlink(path.c_str()) == 0;
+  return file && claim_to_remove(file) && is_ours(file) && ::unlink(path.c_str()) == 0;
 }
 
 SnapshotFolder choose_snapshot_folder(std::size_t bytes_on_host, const fs::path& shared_memory,

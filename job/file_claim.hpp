@@ -10,7 +10,11 @@ namespace gangway {
 
 /// Takes the claim, for as long as `file` is open. False where another open file has it.
 [[nodiscard]] bool claim(const FileDescriptor& file);
-/// Whether somebody else has it. Nobody is kept from claiming meanwhile.
+/// Takes the right to remove what a dead owner left, for as long as `file` is open. False where an
+/// owner lives, or another remover is at it. To `is_claimed` it is no claim: what is being removed
+/// has no living owner.
+[[nodiscard]] bool claim_to_remove(const FileDescriptor& file);
+/// Whether somebody else has the claim. Nobody is kept from claiming meanwhile.
 [[nodiscard]] bool is_claimed(const FileDescriptor& file);
 
 }  // namespace gangway

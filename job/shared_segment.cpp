@@ -71,8 +71,8 @@ bool remove_if_left(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   // Looked at under the lock: without a link it was removed meanwhile, and the name is another's.
-  return file && claim(file) && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         status.st_nlink > 0 && ::unlink(path.c_str()) == 0;
+  return file && claim_to_remove(file) && ::fstat(file.get(), &status) == 0 &&
+         S_ISREG(status.st_mode) && status.st_nlink > 0 && ::unlink(path.c_str()) == 0;
 }
 
 MappedMemory map_file(int file, std::size_t bytes, int protection, const fs::path& path) {

@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "job/errors.hpp"
+#include "job/file_claim.hpp"
 #include "tests/shared_folder.hpp"
 
 namespace gangway {
@@ -72,6 +74,26 @@ TEST(SharedSegment, IsAbsentWhereItsCreatorIsDead) {
   const SharedFolder folder;
   folder.leave_behind("gangway-a");
   EXPECT_FALSE(map_segment(folder.path() / "gangway-a", SegmentAccess::kRead));
+}
+
+// Two members take over what a dead run left: neither may map it while the other removes it.
+TEST(SharedSegment, IsAbsentWhileItIsBeingRemoved) {
+  const SharedFolder folder;
+  folder.leave_behind("gangway-a");
+  const std::filesystem::path path = folder.path() / "gangway-a";
+  const FileDescriptor remover(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(claim_to_remove(remover));
+  EXPECT_FALSE(map_segment(path, SegmentAccess::kRead));
+  EXPECT_FALSE(is_segment_in_use(path));
+}
+
+TEST(SharedSegment, IsRemovedByNobodyWhileItsCreatorLives) {
+  const SharedFolder folder;
+  const std::filesystem::path path = folder.path() / "gangway-a";
+  const SharedSegment segment(path, 100);
+  EXPECT_FALSE(claim_to_remove(FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC))));
+  EXPECT_EQ(reap_segments(folder.path()), 0U);
+  EXPECT_THAT(folder.names(), ElementsAre("gangway-a"));
 }
 
 TEST(SharedSegment, RefusesANameThatIsInUse) {

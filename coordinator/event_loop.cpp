@@ -114,6 +114,8 @@ void EventLoop::poll() {
     last_message_ = steady_clock::now();
   }
   disk_.poll();
+  folders_.poll();
+  send_grants();
   poll_scorer();
   carry_out(conductor_.on_clock(steady_clock::now()));
   if (scoring_ends_ && has_last_score()) {
@@ -205,20 +207,35 @@ void EventLoop::choose(const ChooseBeginning& question) {
 }
 
 void EventLoop::grant(GrantLease& grant) {
-  Effects follow;
-  if (grant.checkpoint_step >= 0) {
-    try {
-      grant.envelope.mutable_lease()->set_checkpoint_directory(
-          parts_.recorder.begin_checkpoint(grant.checkpoint_step).string());
-    } catch (const Error& error) {
-      follow =
-          conductor_.checkpoint_failed(grant.checkpoint_step, error.what(), steady_clock::now());
+  const std::int64_t step = grant.checkpoint_step;
+  grants_.push_back({.envelope = std::move(grant.envelope), .is_ready = step < 0});
+  if (step >= 0) {
+    folders_.submit([this, &held = grants_.back(), step,
+                     checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
+      try {
+        return [this, &held, step, folder = checkpoint::begin_checkpoint(checkpoints, step)] {
+          parts_.recorder.began_checkpoint(step, folder);
+          held.envelope.mutable_lease()->set_checkpoint_directory(folder.string());
+          held.is_ready = true;
+        };
+      } catch (const std::exception& error) {
+        return [this, &held, step, reason = std::string(error.what())] {
+          held.is_ready = true;  // without a folder nobody writes
+          carry_out(conductor_.checkpoint_failed(step, reason, steady_clock::now()));
+        };
+      }
+    });
+  }
+  send_grants();
+}
+
+void EventLoop::send_grants() {
+  while (!grants_.empty() && grants_.front().is_ready) {
+    for (const Member& member : conductor_.membership().members()) {
+      send(member.rank, grants_.front().envelope);
     }
+    grants_.pop_front();
   }
-  for (const Member& member : conductor_.membership().members()) {
-    send(member.rank, grant.envelope);
-  }
-  carry_out(std::move(follow));
 }
 
 void EventLoop::commit(const CommitCheckpoint& commit) {

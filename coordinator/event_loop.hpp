@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The coordinator's one loop: feeds MPI messages, lifelines, signals and the clock to the Conductor
 // and carries its effects out. Everything in it happens on the thread that calls run(), but for
-// what waits for a disk: commits, and what failed ones leave.
+// what waits for a disk: folders, commits, and what failed ones leave.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -52,6 +53,12 @@ class EventLoop {
   Outcome run();
 
  private:
+  /// In the order in which they are to be sent.
+  struct HeldGrant {
+    messages::Envelope envelope;
+    bool is_ready = true;  ///< the folder of its checkpoint is there, or cannot be made
+  };
+
   void wait_for_signal();
   void schedule_poll();
   void poll();
@@ -62,7 +69,9 @@ class EventLoop {
   void carry_out(Effects effects);
   void send(int rank, const messages::Envelope& envelope);
   void choose(const ChooseBeginning& question);
+  /// Makes the checkpoint's folder first; leases that come after wait with it.
   void grant(GrantLease& grant);
+  void send_grants();
   void commit(const CommitCheckpoint& commit);
   void discard(const DiscardCheckpoint& discard);
   /// Removes what a failed checkpoint left; where the disk refuses, again after the next commit.
@@ -85,6 +94,8 @@ class EventLoop {
   Conductor conductor_;
   boost::asio::steady_timer timer_;
   DiskThread disk_;
+  DiskThread folders_;  ///< makes them: a commit that hangs keeps no lease
+  std::deque<HeldGrant> grants_;
   std::chrono::steady_clock::time_point last_message_{};
   std::chrono::steady_clock::time_point next_beat_{};
   std::chrono::steady_clock::time_point ended_at_{};

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,6 @@
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
 #include "report/table.hpp"
-#include "report/trace_merge.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -25,11 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
-constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20U;
-
-double unix_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 double mebibytes(const CompleteCheckpoint& checkpoint) {
   double bytes = 0.0;
@@ -48,12 +41,6 @@ double seconds_of_files(const CompleteCheckpoint& checkpoint) {
   return seconds;
 }
 
-/// "Pictures/fakes" for fakes000484.png.
-std::string picture_tag(const std::string& file) {
-  const std::string stem = fs::path(file).stem().string();
-  return "Pictures/" + stem.substr(0, stem.find_first_of("0123456789"));
-}
-
 std::string exit_line(const Outcome& outcome) {
   return fmt::format("gangway: {}\n", outcome.reason);
 }
@@ -65,60 +52,23 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
     : run_(run),
       resume_commands_(std::move(resume_commands)),
       self_(std::move(self)),
-      terminal_(terminal),
-      log_(report::open_log_file(run.directory, 0)) {
-  log_->set_error_handler(
-      [this](const std::string& error) { warn_of_writing("the log file", error); });
-  if (terminal_.bar_columns > 0) {
-    bar_.emplace(terminal_.out, terminal_.bar_columns);
-  }
-}
-
-RunRecorder::~RunRecorder() = default;
+      output_(run.directory, self_, terminal) {}
 
 std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
-  stats_.emplace(run_.directory / "stats.jsonl", step);
-  tensorboard_ = std::make_unique<report::TensorboardWriter>(
-      run_.directory, report::EventFileId{.host = self_.host, .pid = self_.pid}, unix_seconds,
-      step);
-  return stats_->last_kept();
+  return output_.begin_at(step);
 }
 
-void RunRecorder::print(const std::string& line) {
-  if (bar_) {
-    bar_->clear();
-  }
-  terminal_.out << line << '\n' << std::flush;
-  log_->info("{}", line);
-}
-
-void RunRecorder::try_writing(const std::string& what, const std::function<void()>& write) {
-  try {
-    write();
-  } catch (const Error& error) {
-    warn_of_writing(what, error.what());
-  } catch (const std::system_error& error) {  // of std::filesystem
-    warn_of_writing(what, error.what());
-  }
-}
-
-void RunRecorder::warn_of_writing(const std::string& what, const std::string& error) {
-  if (failed_writes_.insert(what).second) {
-    say(fmt::format("warn  {} cannot be written: {}", what, error));
-  }
-}
-
-void RunRecorder::say(const std::string& line) { print(line); }
+void RunRecorder::say(const std::string& line) { output_.print(line); }
 
 void RunRecorder::show_header() {
   const JobSpec& spec = run_.spec;
-  print(fmt::format("gangway {}  run {}", GANGWAY_VERSION, run_.directory.string()));
-  print(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}",
+  say(fmt::format("gangway {}  run {}", GANGWAY_VERSION, run_.directory.string()));
+  say(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}",
                     describe_model(spec.model), spec.data.source, spec.training.kimg,
                     spec.training.batch, spec.training.microbatches, spec.training.seed));
   if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
-    print("note   " + inexact);
+    say("note   " + inexact);
   }
 }
 
@@ -144,7 +94,8 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) 
 
 void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
   const std::vector<PlacedRank> ranks = placed_ranks(membership);
-  try_writing("placement.json", [&] { write_placement(run_.directory, ranks); });
+  output_.write("placement.json",
+                [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   report::Table table({{.title = "rank", .align = report::Align::kRight},
                        {.title = "host"},
                        {.title = "device"},
@@ -160,8 +111,8 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
   }
   std::string text = table.text();
   text.erase(text.find_last_not_of('\n') + 1);
-  print(text);
-  print(fmt::format("model  generator {} parameters, discriminator {}; {}",
+  say(text);
+  say(fmt::format("model  generator {} parameters, discriminator {}; {}",
                     placement.generator_parameters, placement.discriminator_parameters,
                     placement.plan_summary));
   data_fingerprint_ = placement.data_fingerprint;
@@ -188,52 +139,25 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
 
 void RunRecorder::show_tick(report::Tick tick) {
   tick.checkpoints = std::exchange(saved_, {});
-  print(report::tick_line(tick));
-  try_writing("stats.jsonl", [&] { stats_->append(tick); });
-  try_writing("the TensorBoard file", [&] { tensorboard_->add_tick(tick); });
-  if (tick.step >= run_.trace.end) {
-    merge_traces(/*is_end=*/false);
+  const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
+  const bool is_traced = !run_.trace.empty() && tick.step >= run_.trace.end;
+  const double fraction_done = static_cast<double>(tick.step) / total;
+  std::string beside_bar = fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg,
+                                       run_.spec.training.kimg, tick.images_per_second);
+  output_.show_tick(std::move(tick), fraction_done, std::move(beside_bar));
+  if (is_traced) {
+    output_.merge_traces(run_.num_workers, /*is_end=*/false);
   }
-  if (bar_) {
-    const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
-    bar_->draw(static_cast<double>(tick.step) / total,
-               fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg, run_.spec.training.kimg,
-                           tick.images_per_second));
-  }
-}
-
-void RunRecorder::merge_traces(bool is_end) {
-  const fs::path folder = run_.directory / kTraceFolder;
-  if (has_merged_traces_ || run_.trace.empty() ||
-      (!is_end && !report::is_trace_complete(folder, run_.num_workers))) {
-    return;
-  }
-  has_merged_traces_ = true;
-  try_writing("the merged trace", [&] {
-    const int merged = report::merge_traces(folder, run_.num_workers);
-    say(merged > 0 ? fmt::format("trace  {} of {} workers: {}", merged, run_.num_workers,
-                                 (folder / kMergedTraceFile).string())
-                   : fmt::format("warn  no worker has left a trace in {}", folder.string()));
-  });
 }
 
 void RunRecorder::show_picture(const ShowPicture& picture) {
-  try_writing("a picture for TensorBoard", [&] {
-    const auto png = read_small_file(run_.directory / picture.file, kMaxPictureBytes);
-    if (!png) {
-      say(fmt::format("warn  {} was announced but does not exist in {}", picture.file,
-                      run_.directory.string()));
-      return;
-    }
-    tensorboard_->add_image(picture_tag(picture.file), *png, picture.step);
-    log_->info("picture {} of step {}", picture.file, picture.step);
-  });
+  output_.add_picture(picture.file, picture.step);
 }
 
-fs::path RunRecorder::begin_checkpoint(std::int64_t step) {
-  fs::path folder = checkpoint::begin_checkpoint(run_.directory / kCheckpointsFolder, step);
-  saving_[step] = folder;
-  return folder;
+fs::path RunRecorder::checkpoints() const { return run_.directory / kCheckpointsFolder; }
+
+void RunRecorder::began_checkpoint(std::int64_t step, fs::path folder) {
+  saving_[step] = std::move(folder);
 }
 
 CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch,
@@ -284,12 +208,12 @@ void RunRecorder::show_removals(const std::vector<std::string>& warnings,
     say("warn  " + warning);
   }
   for (const fs::path& path : removed) {
-    log_->info("removed {}", path.string());
+    output_.log("removed " + path.string());
   }
 }
 
 ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
-  return {.checkpoints = run_.directory / kCheckpointsFolder,
+  return {.checkpoints = checkpoints(),
           .step = step,
           .retention = retention(std::move(in_use))};
 }
@@ -297,10 +221,9 @@ ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_u
 void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
   if (result.score) {
     const checkpoint::CheckpointScore& score = *result.score;
-    print(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
+    say(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
                       result.is_best ? "  best" : ""));
-    try_writing("the TensorBoard file",
-                [&] { tensorboard_->add_scalar("Metrics/" + score.metric, score.value, step); });
+    output_.add_scalar("Metrics/" + score.metric, score.value, step);
   }
   show_removals(result.warnings, result.removed);
 }
@@ -309,7 +232,7 @@ void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path&
                              double seconds) {
   const double mib = mebibytes(complete);
   saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
-  print(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
+  say(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
                     path.filename().string(), complete.files.size(),
                     complete.files.size() == 1 ? "" : "s", mib, seconds,
                     seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
@@ -347,29 +270,28 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);
-  terminal_.err << exit_line(outcome) << (is_mystery ? report::failure_box(failure) : std::string())
-                << std::flush;
-  try_writing(std::string(kErrorFile), [&] {
-    write_file_atomically(run_.directory / kErrorFile, report::failure_json(failure));
+  output_.print_error(exit_line(outcome) +
+                      (is_mystery ? report::failure_box(failure) : std::string()));
+  output_.write(std::string(kErrorFile), [directory = run_.directory, failure] {
+    write_file_atomically(directory / kErrorFile, report::failure_json(failure));
   });
 }
 
 void RunRecorder::finish(const Outcome& outcome, const Membership& membership, bool keeps) {
   // Folders of checkpoints under way stay: a worker may be writing there still; the next start
   // removes them.
-  if (bar_) {
-    bar_->clear();
-    bar_.reset();
-  }
+  output_.end_bar();
   // First of all: the exit code of `gangway run` hangs on it.
   status_ = {.exit_code = outcome.exit_code, .reason = outcome.reason, .keeping = keeps};
   try_write_status(run_.directory, status_);
-  log_->info("ends with exit code {}: {}", outcome.exit_code, outcome.reason);
-  merge_traces(/*is_end=*/true);
+  output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
+  if (!run_.trace.empty()) {
+    output_.merge_traces(run_.num_workers, /*is_end=*/true);
+  }
   if (outcome.exit_code == 0) {
-    print(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
+    say(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
   } else if (outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
-    print("note   " + outcome.reason);
+    say("note   " + outcome.reason);
   } else {
     report_failure(outcome, membership);
   }
@@ -384,7 +306,7 @@ checkpoint::KeepSnapshots RunRecorder::keep_work(std::int64_t step) const {
 
 void RunRecorder::show_kept(const KeepResult& result) {
   if (!result.error.empty()) {
-    warn_of_writing("the snapshot's copy", result.error);
+    output_.warn_of_writing("the snapshot's copy", result.error);
   } else if (result.copied > 0) {
     say(fmt::format("kept   the snapshot of step {}, as far as this host has it, in {}/{}",
                     result.from_step, run_.directory.string(), checkpoint::kSnapshotsFolder));

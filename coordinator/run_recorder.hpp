@@ -1,48 +1,31 @@
 // SPDX-License-Identifier: MIT
 // Carries out those decisions of the Conductor that concern the run directory and the terminal:
-// placement, ticks, pictures, checkpoints, the end. Owned by the event loop and used on its thread.
+// placement, ticks, pictures, checkpoints, the end. Used on the event loop's thread, which waits for
+// the disk only where this page says so.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <iosfwd>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <spdlog/logger.h>
-
 #include "coordinator/checkpoint_commit.hpp"
 #include "coordinator/conductor.hpp"
+#include "coordinator/run_output.hpp"
 #include "coordinator/snapshot_copies.hpp"
 #include "coordinator/start.hpp"
-#include "report/progress_bar.hpp"
 #include "report/stats_file.hpp"
-#include "report/tensorboard.hpp"
+#include "report/tick.hpp"
 
 namespace gangway::coordinator {
-
-/// Where a person reads. `bar_columns`: width of the terminal, 0 when there is none.
-struct Terminal {
-  std::ostream& out;
-  std::ostream& err;
-  int bar_columns = 0;
-};
 
 /// What goes on with the job when it has failed.
 struct ResumeCommands {
   std::string before_save;  ///< nothing was saved since the start
   std::string after_save;   ///< empty: as before
-};
-
-/// This process.
-struct Identity {
-  std::string host;
-  std::int64_t pid = 0;
 };
 
 class RunRecorder {
@@ -51,21 +34,22 @@ class RunRecorder {
   /// opened.
   RunRecorder(const StartedRun& run, ResumeCommands resume_commands, Identity self,
               Terminal terminal);
-  ~RunRecorder();
 
   /// The steps that come after `step` are recorded from here on; what was recorded of them before
-  /// is dropped. @return the last tick that still counts. @throws EnvironmentError
+  /// is dropped. Waits for the disk. @return the last tick that still counts.
+  /// @throws EnvironmentError
   std::optional<report::StatsPosition> begin_at(std::int64_t step);
 
-  // A disk that fails costs these a warning, never the job.
   void show_header();
   void show_placement(const Membership& membership, const ShowPlacement& placement);
   void show_tick(report::Tick tick);
   void show_picture(const ShowPicture& picture);
   void say(const std::string& line);
 
-  /// A new folder for the workers' files. @throws EnvironmentError
-  [[nodiscard]] std::filesystem::path begin_checkpoint(std::int64_t step);
+  /// Where the folder for the workers' files is to be made.
+  [[nodiscard]] std::filesystem::path checkpoints() const;
+  /// It has been made.
+  void began_checkpoint(std::int64_t step, std::filesystem::path folder);
   /// What makes it exist, for the disk's thread. @param in_use  steps that must not be removed
   [[nodiscard]] CommitWork commit_work(const CompleteCheckpoint& checkpoint, std::int64_t epoch,
                                        std::set<std::int64_t> in_use) const;
@@ -78,7 +62,8 @@ class RunRecorder {
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
-  /// status.json, the last words on the terminal, error.json. Never throws for a disk that fails.
+  /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for a
+  /// disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
   void finish(const Outcome& outcome, const Membership& membership, bool keeps);
 
@@ -98,31 +83,19 @@ class RunRecorder {
   /// One line, and for the next tick.
   void show_saved(const CompleteCheckpoint& checkpoint, const std::filesystem::path& path,
                   double seconds);
-  /// Once, when all workers have left their part, or at the end with those that are there.
-  void merge_traces(bool is_end);
-  /// Carries `write` out; where the disk fails, training goes on with one warning for each `what`.
-  void try_writing(const std::string& what, const std::function<void()>& write);
-  void warn_of_writing(const std::string& what, const std::string& error);
-  void print(const std::string& line);
   void report_failure(const Outcome& outcome, const Membership& membership);
   [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;
 
   const StartedRun& run_;
   ResumeCommands resume_commands_;
   bool has_saved_ = false;
-  bool has_merged_traces_ = false;
   std::string data_fingerprint_;                 ///< as the workers see it
   std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;
-  Terminal terminal_;
-  std::optional<report::StatsFile> stats_;  ///< from begin_at() on, as the next
-  std::unique_ptr<report::TensorboardWriter> tensorboard_;
-  std::unique_ptr<spdlog::logger> log_;
-  std::optional<report::ProgressBar> bar_;
+  RunOutput output_;
   std::map<std::int64_t, std::filesystem::path>
       saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
-  std::set<std::string> failed_writes_;         ///< what has been warned of
   RunStatus status_;                            ///< from finish() on: as it is on the disk
   std::string last_checkpoint_;                 ///< path of the newest; empty: none
 };

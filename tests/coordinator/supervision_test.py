@@ -16,6 +16,9 @@ from pathlib import Path
 
 from fake_job import LONG, Job, environment
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "structure"))
+import shared_memory  # noqa: E402
+
 SHORT = "layout.timeout_seconds=3"
 HANG = 60  # seconds, on a machine that does other things as well
 
@@ -47,8 +50,14 @@ class Supervised(Job):
         code = process.wait(timeout=HANG)
         return code, (self.folder / "out").read_text(), (self.folder / "err").read_text()
 
+    def remove_segments_at_the_end(self):
+        """Those of killed ranks, which a supervisor removes, or the next start a minute later."""
+        before = shared_memory.present()
+        self.addCleanup(lambda: [(shared_memory.FOLDER / name).unlink() for name in shared_memory.left_behind(before)])
+
     def bare(self, *ranks_options, worker):
         """Under mpirun alone. Ends with its last rank."""
+        self.remove_segments_at_the_end()
         with open(self.folder / "out", "w") as out, open(self.folder / "err", "w") as err:
             process = subprocess.Popen(["mpirun", "--enable-recovery", "--oversubscribe", "--bind-to", "none", "-n", "3", *ranks_options,
                                         self.gangway, "train", "job.yaml", LONG], cwd=self.folder, stdout=out, stderr=err,
@@ -156,6 +165,7 @@ class FirstSecond(Supervised):
         self.assertEqual((code, err), (0, ""))
 
     def test_nothing_outlives_a_killed_supervisor(self):
+        self.remove_segments_at_the_end()
         for rank in (0, 2):
             with self.subTest(rank=rank):
                 process = self.start("-n", "2", LONG)

@@ -16,6 +16,7 @@ PROGRAMS = Path(os.environ["GANGWAY_BIN"]).resolve()
 GANGWAY = str(PROGRAMS / "gangway")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEADLINE = 120  # seconds; a hang is a failure
+LAST_WORDS = 4000  # characters of what was said, where a test fails
 
 
 def descendants(pid):
@@ -76,7 +77,8 @@ class Running:
             if result := condition():
                 return result
             if is_over:
-                raise AssertionError(f"{what} never came:\n{self.said()}")
+                how = "goes on" if self.process.poll() is None else f"ended with {self.process.poll()}"
+                raise AssertionError(f"{what} never came; the command {how}, and said last:\n{self.said()[-LAST_WORDS:]}")
             time.sleep(0.005)
 
     def wait_for(self, pattern, after=0):

@@ -88,6 +88,12 @@ class SaveFaults(Trainings):
         left = [path.name for path in (self.run_folder() / "checkpoints").iterdir() if not path.name.startswith("step-")]
         self.assertEqual(left, [])
 
+    def mount(self, path, *options):
+        mounted = subprocess.run(["mount", *options, path], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", path], check=False)
+
     def require_last_good(self):
         """What was saved before is there and whole."""
         code, out, err = self.call(GANGWAY, "checkpoints", "verify", "faulty")
@@ -97,12 +103,6 @@ class SaveFaults(Trainings):
 
 class FullDisk(SaveFaults):
     """Rows 19, 20 and 23 of the matrix."""
-
-    def mount(self, path, *options):
-        mounted = subprocess.run(["mount", *options, path], capture_output=True, text=True)
-        if mounted.returncode != 0:
-            self.skipTest(f"cannot mount: {mounted.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", path], check=False)
 
     def test_files_that_do_not_fit_cost_their_checkpoint_alone_and_room_brings_the_next(self):
         runs = self.folder / "runs"
@@ -234,6 +234,26 @@ class SlowDisk(SaveFaults):
         place = len(running.said())
         self.order()
         running.wait_for(SAVED, place)
+        self.require_undisturbed(running)
+
+    def test_a_file_system_that_answers_nobody_for_longer_than_the_timeout_ends_nothing(self):
+        """Every write to the run directory waits, of logs and statistics too."""
+        runs = self.folder / "runs"
+        runs.mkdir()
+        image = self.folder / "image"
+        with open(image, "wb") as file:
+            file.truncate(128 << 20)
+        subprocess.run(["mkfs.ext4", "-q", image], check=True)
+        self.mount(runs, "-o", "loop", image)
+        running = self.begin("layout.timeout_seconds=2")
+        self.addCleanup(subprocess.run, ["fsfreeze", "--unfreeze", runs], capture_output=True)
+        subprocess.run(["fsfreeze", "--freeze", runs], check=True)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            running.process.wait(timeout=6)
+        place = len(running.said())
+        subprocess.run(["fsfreeze", "--unfreeze", runs], check=True)
+        running.wait_for(SAVED, place)
+        self.require_progress(running)
         self.require_undisturbed(running)
 
     def test_who_leaves_waits_for_the_disk(self):

@@ -11,7 +11,7 @@ namespace gangway::checkpoint {
 namespace {
 
 /// Smaller files are likely to be in the kernel's cache, and no slower from there.
-constexpr std::uint64_t kSmallestDirectFile = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kSmallestDirectRead = std::uint64_t{16} << 20U;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::span<const std::byte> ChunkReader::read(const StoredChunk& chunk,
       throw CheckpointError(fmt::format("{}: has {} bytes, the manifest says {}: damaged",
                                         path.string(), open_->bytes, expected));
     }
-    if (caching_ == Caching::kDirect && open_->bytes >= kSmallestDirectFile) {
+    if (caching_ == Caching::kDirect && open_->bytes >= kSmallestDirectRead) {
       prefer_direct(*open_);
     }
     open_index_ = chunk.file;

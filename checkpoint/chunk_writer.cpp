@@ -10,7 +10,7 @@ namespace gangway::checkpoint {
 namespace {
 
 /// Below this the kernel's cache is as fast, and what was written is soon read again.
-constexpr std::uint64_t kSmallestDirectFile = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kSmallestDirectWrite = std::uint64_t{1} << 20U;
 /// Below this a thread costs more than it hides.
 constexpr std::uint64_t kSmallestThreadedFile = 2 * kChunkBytes;
 
@@ -18,7 +18,7 @@ constexpr std::uint64_t kSmallestThreadedFile = 2 * kChunkBytes;
 
 ChunkWriter::ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes,
                          std::function<void()> on_chunk)
-    : file_(path, bytes, bytes < kSmallestDirectFile ? Caching::kPages : Caching::kDirect),
+    : file_(path, bytes, bytes < kSmallestDirectWrite ? Caching::kPages : Caching::kDirect),
       on_chunk_(std::move(on_chunk)),
       chunk_bytes_(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kChunkBytes))) {
   if (bytes >= kSmallestThreadedFile) {

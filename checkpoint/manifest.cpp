@@ -23,7 +23,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kOldestVersion = 1;
-constexpr int kMaxJsonDepth = 5;  // manifest, tensors, tensor, pieces, piece
+constexpr int kMaxManifestDepth = 5;  // manifest, tensors, tensor, pieces, piece
 constexpr std::size_t kMaxFiles = 65'536;
 constexpr std::size_t kMaxEvents = 100'000;
 constexpr std::size_t kMaxSoftware = 256;
@@ -283,7 +283,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
     throw CheckpointError(
         fmt::format("{}: has {} bytes, allowed are {}", where, text.size(), kMaxManifestBytes));
   }
-  const json document = parse_strict_json(text, kMaxJsonDepth, where);
+  const json document = parse_strict_json(text, kMaxManifestDepth, where);
   JsonMembers members(document, where);
   Manifest manifest;
   manifest.format_version = read_version(members, where);

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/owner.hpp"
 
-#include <array>
 #include <span>
 
-#include <unistd.h>
 
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "job/errors.hpp"
 #include "job/process_identity.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::checkpoint {
 
 namespace {
 
 constexpr std::size_t kMaxOwnerBytes = 4096;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
-                                                          : std::string("unknown");
-}
 
 }  // namespace
 

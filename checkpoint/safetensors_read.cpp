@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxJsonDepth =
+constexpr int kMaxHeaderDepth =
     4;  // header, tensor, shape: 3; one to spare, as the format's authors advise
 constexpr std::size_t kMaxMetadata = 4096;
 constexpr std::uint64_t kLengthBytes = 8;
@@ -147,7 +147,7 @@ void require_covering(std::vector<FileEntry>& tensors, std::uint64_t data_bytes,
 }  // namespace
 
 FileHeader parse_header(std::string_view text, std::uint64_t data_bytes, const std::string& file) {
-  const json document = parse_strict_json(text, kMaxJsonDepth, file);
+  const json document = parse_strict_json(text, kMaxHeaderDepth, file);
   if (document.size() > kMaxTensors + 1) {
     refuse(file, fmt::format("lists more than {} tensors", kMaxTensors));
   }

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr int kMaxJsonDepth = 5;  // record, tensors, tensor, pieces, piece
+constexpr int kMaxListDepth = 5;  // record, tensors, tensor, pieces, piece
 constexpr std::size_t kSumDigits = 8;
 constexpr std::size_t kMaxPieces = std::size_t{1} << 20U;
 constexpr std::size_t kMaxListedTensors = std::size_t{1} << 20U;
@@ -230,7 +230,7 @@ std::string to_json(const WorkerRecord& record) {
 }
 
 WorkerRecord parse_record(std::string_view text, int worker, const std::string& where) {
-  const json document = parse_strict_json(text, kMaxJsonDepth, where);
+  const json document = parse_strict_json(text, kMaxListDepth, where);
   JsonMembers members(document, where);
   WorkerRecord record;
   record.file = members.text("file");

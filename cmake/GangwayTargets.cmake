@@ -3,6 +3,9 @@
 # costs: how far each target is optimised, and whose precompiled header it uses.
 
 set(GANGWAY_SANITIZE "" CACHE STRING "Sanitizers for own targets, as given to -fsanitize=")
+# Headers cost most of a build: files of one target are compiled together, a few at a time. The other presets compile each
+# file alone, and so show an #include that is missing.
+option(GANGWAY_TOGETHER "Compile files of one target together" OFF)
 
 function(gangway_common target)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
@@ -21,6 +24,11 @@ function(gangway_common target)
   if(GANGWAY_SANITIZE STREQUAL "thread")
     # GCC warns of atomic_thread_fence, which Boost.Asio calls beside its mutexes, not in their place.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-tsan>)
+  endif()
+  if(GANGWAY_TOGETHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # Its source is an #include: GCC takes the types of unnamed namespaces in it for those of a header.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
   # When every folder has been read: then it is known what the target links.
   cmake_language(EVAL CODE
@@ -59,9 +67,8 @@ endfunction()
 set(GANGWAY_HOT_FOLDERS bench checkpoint comm gan)
 
 # gangway_build_cheaply(target): what LibTorch's headers cost is paid in gangway_gan's precompiled header and, with
-# GoogleTest's, in that of its tests; other tests share one of GoogleTest and the standard library, everything else one of the
-# standard library. The flags of a target are those
-# of its precompiled header. Sanitizer builds do without, and so show an #include that is missing.
+# GoogleTest's, in that of its tests; other tests share one of GoogleTest and the standard library, everything else one of
+# the standard library. The flags of a target are those of its precompiled header. Sanitizer builds do without.
 function(gangway_build_cheaply target)
   gangway_links(${target} fmt::fmt sees_fmt)
   get_target_property(own ${target} PRECOMPILE_HEADERS)

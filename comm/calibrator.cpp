@@ -24,7 +24,7 @@ using Pair = std::pair<int, int>;  ///< who measures, and with whom
 
 constexpr std::array<std::uint64_t, 4> kSizes{4096, 65536, 1U << 20U, 4U << 20U};
 constexpr int kTries = 5;
-constexpr int kRoundTrips = 20;  // of a flag
+constexpr int kFlagRoundTrips = 20;  // of a flag
 constexpr const char* kWhat = "measuring the paths between workers";
 
 double seconds_since(Clock::time_point begin) {
@@ -173,7 +173,7 @@ void wait_for_flag(const HostGroup& group, std::size_t member, std::uint64_t val
 
 std::vector<PathPoint> read_shared_memory(HostGroup& group) {
   double latency = 0.0;
-  for (std::uint64_t value = 1; value <= kRoundTrips; ++value) {
+  for (std::uint64_t value = 1; value <= kFlagRoundTrips; ++value) {
     const Clock::time_point begin = Clock::now();
     group.publish(0, value);
     wait_for_flag(group, 1, value);
@@ -209,7 +209,7 @@ std::vector<PathPoint> measure_shared_memory(Transport& transport, Talk& talk, c
   if (reads) {
     return read_shared_memory(shared->group);
   }
-  for (std::uint64_t value = 1; value <= kRoundTrips; ++value) {
+  for (std::uint64_t value = 1; value <= kFlagRoundTrips; ++value) {
     wait_for_flag(shared->group, 0, value);
     shared->group.publish(0, value);
   }

@@ -11,7 +11,7 @@
 namespace gangway::comm {
 namespace {
 
-constexpr int kRoundTrips = 16;
+constexpr int kClockRoundTrips = 16;
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(TraceClock::now().time_since_epoch())
@@ -25,7 +25,7 @@ class Pings {
       : transport_(transport), peer_(peer), timeout_(timeout) {}
 
   void answer() {
-    for (int trip = 0; trip < kRoundTrips; ++trip) {
+    for (int trip = 0; trip < kClockRoundTrips; ++trip) {
       receive();
       const std::int64_t came = now();
       times_ = {came, now()};
@@ -35,7 +35,7 @@ class Pings {
 
   [[nodiscard]] ClockOffset ask() {
     ClockOffset best{.error = std::numeric_limits<std::int64_t>::max()};
-    for (int trip = 0; trip < kRoundTrips; ++trip) {
+    for (int trip = 0; trip < kClockRoundTrips; ++trip) {
       const std::int64_t left = now();
       send();
       receive();

@@ -14,7 +14,7 @@
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
-#include "job/own_addresses.hpp"
+#include "job/this_host.hpp"
 #include "job/secret.hpp"
 
 namespace gangway::coordinator {

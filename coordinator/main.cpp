@@ -25,6 +25,7 @@
 #include "job/errors.hpp"
 #include "job/process_identity.hpp"
 #include "job/tether.hpp"
+#include "job/this_host.hpp"
 #include "job/unrecorded_end.hpp"
 
 extern char** environ;
@@ -78,12 +79,6 @@ sigset_t signals_of_interest() {
 void save_and_leave() { ::kill(::getpid(), SIGTERM); }
 
 void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
-
-std::string host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 void describe(CLI::App& app, Options& options) {
   app.add_option("job", options.start.job_file, "Job file");

@@ -9,14 +9,6 @@
 #include "report/failure_box.hpp"
 
 namespace gangway::coordinator {
-namespace {
-
-double seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-}  // namespace
-
 bool takes_part(const Member& member) {
   return member.state == WorkerState::kJoined || member.state == WorkerState::kReady;
 }

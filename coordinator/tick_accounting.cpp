@@ -18,10 +18,6 @@ constexpr std::size_t kMedianSteps = 31;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
-double seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 void require_finite(double loss, const char* network, const MicrobatchLoss& at,
                     const StepProgress& progress) {
   if (!std::isfinite(loss)) {

@@ -9,4 +9,8 @@ namespace gangway::coordinator {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
+inline double seconds(TimePoint::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 }  // namespace gangway::coordinator

@@ -12,16 +12,11 @@
 #include <unistd.h>
 
 #include "job/run_directory.hpp"
+#include "job/this_host.hpp"
 #include "job/utf8.hpp"
 
 namespace gangway {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
-                                                          : std::string("unknown host");
-}
 
 /// What the holder wrote: `pid 123 on HOST`. It has no name for a moment, when it has just come.
 std::string holder_of(int file) {

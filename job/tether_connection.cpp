@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "job/errors.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway {
 namespace {
@@ -35,16 +36,6 @@ struct Attempt {
     problem = error == 0 ? "no answer" : std::strerror(error);
   }
 };
-
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    parts.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return parts;
-}
 
 Attempt begin(std::string host, std::uint16_t port) {
   Attempt attempt{.host = std::move(host)};

@@ -29,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMegabyte = 1e6;
 constexpr int kLatent = 100;
 /// Steps that do not count, and as many after the last checkpoint, for what it costs later.
 constexpr int kWarmupSteps = 10;

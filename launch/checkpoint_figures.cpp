@@ -16,7 +16,6 @@ namespace gangway::launch {
 namespace {
 
 constexpr double kMebibyte = 1048576.0;
-constexpr double kMegabyte = 1e6;
 
 struct StepTick {
   std::int64_t step = 0;

@@ -10,6 +10,8 @@
 
 namespace gangway::launch {
 
+inline constexpr double kMegabyte = 1e6;  // as disks are sold
+
 /// Seconds, one for each checkpoint.
 struct Stalls {
   std::vector<double> held;    ///< updates waited for the copy, the worker that waited most

@@ -2,7 +2,6 @@
 #include "launch/host_check.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -20,6 +19,7 @@
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
 #include "job/shared_segment.hpp"
+#include "job/this_host.hpp"
 #include "launch/command_output.hpp"
 #include "launch/environment.hpp"
 
@@ -77,7 +77,7 @@ std::vector<CheckedHost> checked_hosts(const std::string& text) {
   return hosts;
 }
 
-std::string first_line(const fs::path& path) {
+std::string line_in(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -87,7 +87,7 @@ std::string first_line(const fs::path& path) {
 CheckedHost this_host() {
   std::error_code ignored;
   struct stat memory {};
-  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  const std::string boot = line_in("/proc/sys/kernel/random/boot_id");
   const bool has_memory = ::stat(kSharedMemoryFolder, &memory) == 0;
   return {
       .daemon = fmt::format("{}/{}/{}", boot,
@@ -107,12 +107,6 @@ std::string first_complaint(const std::string& text) {
 }
 
 }  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
   const Marker marker(run);

@@ -13,9 +13,6 @@
 
 namespace gangway::launch {
 
-/// This host's, as its processes call it.
-[[nodiscard]] std::string host_name();
-
 /// A host as a rank on it sees it.
 struct CheckedHost {
   std::string daemon;  ///< of Open MPI: one an entry of the hostfile

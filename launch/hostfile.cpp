@@ -9,13 +9,12 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -69,12 +68,6 @@ std::optional<Host> parse_line(std::string_view line) {
   return host;
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 bool is_number(std::string_view name) {
   return name.find_first_not_of("0123456789.:") == std::string_view::npos;
 }
@@ -83,20 +76,15 @@ std::string_view short_name(std::string_view name) {
   return is_number(name) ? name : name.substr(0, name.find('.'));
 }
 
-/// IPv4 addresses, in network byte order, of the interfaces of this host.
-std::vector<in_addr_t> own_addresses() {
-  std::vector<in_addr_t> addresses;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) {
-    return addresses;
-  }
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET) {
-      addresses.push_back(reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr.s_addr);
-    }
-  }
-  ::freeifaddrs(list);
-  return addresses;
+/// Loopback addresses count: a host's name may stand for 127.0.1.1 in its own /etc/hosts.
+bool is_own(const in_addr& address) {
+  constexpr std::uint32_t kLoopbackNetwork = 127;
+  std::array<char, INET_ADDRSTRLEN> text{};
+  return ntohl(address.s_addr) >> 24U == kLoopbackNetwork ||
+         (::inet_ntop(AF_INET, &address, text.data(), text.size()) != nullptr &&
+          std::ranges::any_of(own_addresses(), [&](const OwnAddress& own) {
+            return own.address == text.data();
+          }));
 }
 
 bool resolves_to_this_host(const std::string& name) {
@@ -108,10 +96,8 @@ bool resolves_to_this_host(const std::string& name) {
     return false;
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  const std::vector<in_addr_t> own = own_addresses();
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    const auto address = reinterpret_cast<const sockaddr_in*>(entry->ai_addr)->sin_addr.s_addr;
-    if (std::find(own.begin(), own.end(), address) != own.end()) {
+    if (is_own(reinterpret_cast<const sockaddr_in*>(entry->ai_addr)->sin_addr)) {
       return true;
     }
   }

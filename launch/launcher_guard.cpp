@@ -16,7 +16,7 @@ namespace {
 
 // mpirun follows its ranks within that.
 constexpr std::chrono::milliseconds kLimit = kOrphanLimit + std::chrono::milliseconds(700);
-constexpr std::chrono::milliseconds kNap{50};
+constexpr std::chrono::milliseconds kGuardNap{50};
 
 /// The guard's whole life. It must hold nothing of the supervisor's: open sockets would look alive.
 [[noreturn]] void guard(pid_t mpirun, int supervisor) {
@@ -27,11 +27,11 @@ constexpr std::chrono::milliseconds kNap{50};
   char byte = 0;
   while (::read(kOnly, &byte, 1) < 0) {  // until the end of the supervisor
   }
-  for (auto left = kLimit; left.count() > 0; left -= kNap) {
+  for (auto left = kLimit; left.count() > 0; left -= kGuardNap) {
     if (::kill(mpirun, 0) != 0) {
       ::_exit(0);
     }
-    (void)::poll(nullptr, 0, static_cast<int>(kNap.count()));
+    (void)::poll(nullptr, 0, static_cast<int>(kGuardNap.count()));
   }
   ::kill(mpirun, SIGKILL);
   ::_exit(0);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLastWords = 2000;
+constexpr std::size_t kLastCharacters = 2000;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& 
   const std::string line = shell_line(words);
   const CommandOutput output = output_of(line);
   if (output.code != 0) {
-    const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastWords);
+    const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));
   }
   for (const auto& entry : fs::directory_iterator(outdir)) {

@@ -50,7 +50,7 @@ std::vector<double> all(const OverlapRow& row, double StepFigures::*member) {
   return values;
 }
 
-std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
+std::string in_milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
 std::string percent(double share) { return fmt::format("{:.0f} %", share * 100.0); }
 
 std::string hidden(const OverlapRow& row, const std::vector<OverlapRow>& rows) {
@@ -111,10 +111,10 @@ std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBoun
     const double sent = median(all(row, &StepFigures::sent_bytes)) / bound.num_hosts;
     const double wire =
         bound.link_bytes_per_second > 0.0 ? sent / bound.link_bytes_per_second : 0.0;
-    table.add_row({row.transport, row.overlap, milliseconds(step),
-                   milliseconds(*std::ranges::min_element(seconds)),
-                   milliseconds(median(all(row, &StepFigures::exposed_seconds))), hidden(row, rows),
-                   milliseconds(bound.compute_seconds), milliseconds(wire),
+    table.add_row({row.transport, row.overlap, in_milliseconds(step),
+                   in_milliseconds(*std::ranges::min_element(seconds)),
+                   in_milliseconds(median(all(row, &StepFigures::exposed_seconds))), hidden(row, rows),
+                   in_milliseconds(bound.compute_seconds), in_milliseconds(wire),
                    percent(std::max(bound.compute_seconds, wire) / step)});
   }
   return table.text();

@@ -14,7 +14,7 @@
 namespace gangway::launch {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{2000};
+constexpr std::chrono::milliseconds kBusyLook{2000};
 
 struct CoreTimes {
   std::uint64_t total = 0;
@@ -37,7 +37,7 @@ CoreTimes core_times(const std::string& line) {
   return times;
 }
 
-std::string first_line() {
+std::string cpu_line() {
   std::string line;
   std::ifstream file("/proc/stat");
   std::getline(file, line);
@@ -57,13 +57,13 @@ double busy_share(const std::string& before, const std::string& after) {
 }
 
 double busy_share_over(std::chrono::milliseconds duration) {
-  const std::string before = first_line();
+  const std::string before = cpu_line();
   std::this_thread::sleep_for(duration);
-  return busy_share(before, first_line());
+  return busy_share(before, cpu_line());
 }
 
 void require_quiet_machine(bool anyway) {
-  const double busy = busy_share_over(kLook);
+  const double busy = busy_share_over(kBusyLook);
   if (busy <= kMostBusy) {
     return;
   }

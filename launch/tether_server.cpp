@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 
 #include "job/errors.hpp"
-#include "job/own_addresses.hpp"
+#include "job/this_host.hpp"
 #include "job/secret.hpp"
 
 namespace gangway::launch {

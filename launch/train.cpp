@@ -14,6 +14,7 @@
 #include "job/parse.hpp"
 #include "job/tether.hpp"
 #include "job/tether_connection.hpp"
+#include "job/this_host.hpp"
 #include "launch/host_check.hpp"
 
 namespace gangway::launch {

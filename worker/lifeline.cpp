@@ -20,6 +20,7 @@
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -60,16 +61,6 @@ FileDescriptor connect_to(const std::string& host, std::uint16_t port,
 // Ample for an address that answers at all: a kernel accepts without its process. Others, of
 // networks that do not connect the hosts, may swallow what is sent to them.
 constexpr std::chrono::milliseconds kAddressLimit{5'000};
-
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    parts.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return parts;
-}
 
 FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milliseconds limit) {
   const std::vector<std::string> hosts = split_at_commas(address.hosts);

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 /// checkpoints alone, one to write from and one to fill.
 int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
-std::size_t bytes_of(const std::vector<checkpoint::SnapshotPiece>& pieces) {
+std::size_t total_bytes(const std::vector<checkpoint::SnapshotPiece>& pieces) {
   std::size_t bytes = 0;
   for (const checkpoint::SnapshotPiece& piece : pieces) {
     bytes += piece.bytes();
@@ -86,12 +86,12 @@ void StateKeeper::reserve() {
       setup_.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup_.hosts);
   std::vector<checkpoint::SnapshotPiece> pieces =
       snapshot_pieces(setup_.networks, worker, num_workers);
-  std::size_t bytes = bytes_of(pieces) * static_cast<std::size_t>(num_slots(setup_.job));
+  std::size_t bytes = total_bytes(pieces) * static_cast<std::size_t>(num_slots(setup_.job));
   std::vector<BuddyCopies::Ward> held;
   for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
     if (buddies[static_cast<std::size_t>(owner)] == worker) {
       held.push_back({owner, snapshot_pieces(setup_.networks, owner, num_workers)});
-      bytes += bytes_of(held.back().pieces) * BuddyCopies::kNumSlots;
+      bytes += total_bytes(held.back().pieces) * BuddyCopies::kNumSlots;
     }
   }
   const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(

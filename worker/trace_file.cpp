@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "job/atomic_file.hpp"
 #include "job/errors.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -55,12 +55,6 @@ const char* message_name(comm::MessageKind kind) {
     default:
       return "word";  // checks, clocks, and the like: small and rare
   }
-}
-
-std::string host_name() {
-  char name[256] = {};
-  (void)gethostname(name, sizeof name - 1);
-  return name;
 }
 
 /// Collects the lines of a file. Times become microseconds since the trace began, small enough for

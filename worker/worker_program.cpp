@@ -24,6 +24,7 @@
 #include "job/process_identity.hpp"
 #include "job/shared_segment.hpp"
 #include "job/tether.hpp"
+#include "job/this_host.hpp"
 #include "report/log_file.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
@@ -33,12 +34,6 @@
 
 namespace gangway::worker {
 namespace {
-
-std::string host_name() {
-  char name[256] = {};
-  (void)gethostname(name, sizeof name - 1);
-  return name;
-}
 
 /// The others may have to wait for their disks; the coordinator has deadlines for them.
 constexpr std::chrono::hours kOthersDeadline{24};

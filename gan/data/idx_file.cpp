@@ -17,7 +17,7 @@
 namespace gangway::data {
 namespace {
 
-constexpr std::int64_t kLargestFile = std::int64_t{1} << 40;
+constexpr std::int64_t kLargestIdxFile = std::int64_t{1} << 40;
 constexpr std::size_t kChunk = std::size_t{1} << 22;
 constexpr std::uint8_t kUnsignedByte = 0x08;  // IDX type code
 
@@ -82,7 +82,7 @@ IdxArray read_idx(const std::filesystem::path& path, int axes) {
   IdxArray result{.sizes = reader.read_header(axes), .values = {}};
   std::int64_t total = 1;
   for (const std::int64_t size : result.sizes) {
-    if (size < 1 || size > kLargestFile / total) {
+    if (size < 1 || size > kLargestIdxFile / total) {
       reader.fail(fmt::format("its header announces the impossible sizes {}", fmt::join(result.sizes, " x ")));
     }
     total *= size;

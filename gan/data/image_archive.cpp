@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A bound on what is read, or unpacked, into memory at once.
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLargestArchiveFile = std::uint64_t{1} << 30;
 
 constexpr std::array<std::string_view, 5> kReadEndings{".png", ".jpg", ".jpeg", ".jpe", ".jfif"};
 /// Pictures, too, that a user may take for part of the data.
@@ -72,7 +72,7 @@ class NameFilter {
 
 /// @throws ConfigError for a file that nobody means to be one image.
 void require_bearable(std::string_view name, std::uint64_t bytes) {
-  if (bytes > kLargestFile) {
+  if (bytes > kLargestArchiveFile) {
     throw ConfigError(fmt::format("{}: {} bytes are more than a picture has (1 GiB); remove it", name, bytes));
   }
 }

@@ -28,7 +28,7 @@ std::string file_of(const std::string& json, std::size_t data_bytes) {
   return length_field(json.size()) + json + std::string(data_bytes, 'x');
 }
 
-std::string message_for(const std::string& content) {
+std::string refusal_of(const std::string& content) {
   const ScratchFolder folder;
   const std::filesystem::path path = folder.path() / "m.safetensors";
   write_text(path, content);
@@ -52,7 +52,7 @@ struct BadHeader {
 class MalformedHeader : public ::testing::TestWithParam<BadHeader> {};
 
 TEST_P(MalformedHeader, IsRefused) {
-  EXPECT_THAT(message_for(file_of(GetParam().json, GetParam().data_bytes)),
+  EXPECT_THAT(refusal_of(file_of(GetParam().json, GetParam().data_bytes)),
               HasSubstr(GetParam().complaint));
 }
 
@@ -156,14 +156,14 @@ INSTANTIATE_TEST_SUITE_P(Json, MalformedHeader, ::testing::ValuesIn(json_cases()
 INSTANTIATE_TEST_SUITE_P(Entry, MalformedHeader, ::testing::ValuesIn(entry_cases()), case_name);
 
 TEST(MalformedFile, IsRefusedForItsLengthField) {
-  EXPECT_THAT(message_for(""), HasSubstr("has 0 bytes"));
-  EXPECT_THAT(message_for(length_field(2) + "{"), HasSubstr("has 9 bytes"));
-  EXPECT_THAT(message_for(length_field(3) + "{}"),
+  EXPECT_THAT(refusal_of(""), HasSubstr("has 0 bytes"));
+  EXPECT_THAT(refusal_of(length_field(2) + "{"), HasSubstr("has 9 bytes"));
+  EXPECT_THAT(refusal_of(length_field(3) + "{}"),
               HasSubstr("announces a header of 3 bytes in a file of 10"));
-  EXPECT_THAT(message_for(length_field(UINT64_MAX) + "{}"),
+  EXPECT_THAT(refusal_of(length_field(UINT64_MAX) + "{}"),
               HasSubstr("announces a header of 18446744073709551615"));
-  EXPECT_THAT(message_for(length_field(UINT64_MAX - 7) + "{}"), HasSubstr("announces a header of"));
-  EXPECT_THAT(message_for(length_field(0) + "{}"), HasSubstr("allowed are 2 to"));
+  EXPECT_THAT(refusal_of(length_field(UINT64_MAX - 7) + "{}"), HasSubstr("announces a header of"));
+  EXPECT_THAT(refusal_of(length_field(0) + "{}"), HasSubstr("allowed are 2 to"));
 }
 
 TEST(MalformedFile, IsRefusedForAHeaderAboveTheCapBeforeItIsRead) {
@@ -186,11 +186,11 @@ TEST(MalformedFile, IsRefusedWhenItIsNoFile) {
 }
 
 TEST(ForeignFile, IsReadWhenItIsSound) {
-  EXPECT_EQ(message_for(file_of("{}", 0)), "");
-  EXPECT_EQ(message_for(file_of(entry(R"("U8")", "[4]", "[0,4]") + "  ", 4)), "");
-  EXPECT_EQ(message_for(file_of(two("[4,8]", "[0,4]"), 8)), "");
-  EXPECT_EQ(message_for(file_of(entry(R"("F32")", "[]", "[0,4]"), 4)), "");
-  EXPECT_EQ(message_for(file_of(entry(R"("F32")", "[0,7]", "[0,0]"), 0)), "");
+  EXPECT_EQ(refusal_of(file_of("{}", 0)), "");
+  EXPECT_EQ(refusal_of(file_of(entry(R"("U8")", "[4]", "[0,4]") + "  ", 4)), "");
+  EXPECT_EQ(refusal_of(file_of(two("[4,8]", "[0,4]"), 8)), "");
+  EXPECT_EQ(refusal_of(file_of(entry(R"("F32")", "[]", "[0,4]"), 4)), "");
+  EXPECT_EQ(refusal_of(file_of(entry(R"("F32")", "[0,7]", "[0,0]"), 0)), "");
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace {
 
 using std::chrono_literals::operator""us;
 
-constexpr auto kNever = std::chrono::hours(1);     // an idle period that does not end within a test
-constexpr auto kPatience = std::chrono::seconds(20);  // how long a test waits for what must come at once
+constexpr auto kLongIdle = std::chrono::hours(1);     // an idle period that does not end within a test
+constexpr auto kAtOnce = std::chrono::seconds(20);  // how long a test waits for what must come at once
 
 /// Needs what it is told to need, and makes so many moves towards it.
 class Countdown final : public Exchange {
@@ -67,11 +67,11 @@ TEST(LaneExchange, IsDrivenToItsEnd) {
 
 TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesTheLane) {
   Countdown exchange;
-  Lane lane([] {}, kNever);
+  Lane lane([] {}, kLongIdle);
   lane.attach(exchange);
   exchange.begin(1);
   lane.wake();
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  const auto give_up = std::chrono::steady_clock::now() + kAtOnce;
   while (exchange.needs() != Exchange::Need::kNothing && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::yield();
   }
@@ -109,13 +109,13 @@ TEST(LaneExchange, DoesNotSilenceThePumpWhereItNeverStandsStill) {
           pumped.set_value();
         }
       },
-      kNever);
+      kLongIdle);
   Countdown exchange;
   lane.attach(exchange);
   exchange.begin(std::numeric_limits<int>::max());
   moves = true;
   lane.wake();
-  EXPECT_EQ(pumped.get_future().wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(pumped.get_future().wait_for(kAtOnce), std::future_status::ready);
   exchange.begin(0);
   lane.detach(exchange);
 }
@@ -174,14 +174,14 @@ TEST(LaneExchange, IsLeftAloneOnceAnythingHasFailed) {
     failed = true;
     throw std::runtime_error("first");
   });
-  ASSERT_EQ(seen.get_future().wait_for(kPatience), std::future_status::ready);
+  ASSERT_EQ(seen.get_future().wait_for(kAtOnce), std::future_status::ready);
   EXPECT_EQ(exchange.polls(), polls);
 }
 
 TEST(LaneExchange, IsWokenByTheBellOfItsHost) {
   HostGroup host = HostGroup::alone(0, 1);
   Countdown exchange(Exchange::Need::kHost);
-  Lane lane([] {}, kNever);
+  Lane lane([] {}, kLongIdle);
   lane.attach(exchange);
   lane.listen_to(&host, Lane::Core::kShared);
   exchange.begin(1);
@@ -202,7 +202,7 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
   waiting.begin(1);
   lane.wake();
   int rounds = 0;
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  const auto give_up = std::chrono::steady_clock::now() + kAtOnce;
   const std::uint32_t silent = host.bell();
   while (host.bell() == silent && ++rounds < 1'000'000 && std::chrono::steady_clock::now() < give_up) {
     lane.wake();  // rings as soon as the lane sleeps on the bell
@@ -215,7 +215,7 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
 TEST(LaneExchange, IsDrivenWithoutSleepByALaneOnItsOwnCore) {
   HostGroup host = HostGroup::alone(0, 1);
   Countdown exchange(Exchange::Need::kHost);
-  Lane lane([] {}, kNever);
+  Lane lane([] {}, kLongIdle);
   lane.attach(exchange);
   lane.listen_to(&host, Lane::Core::kOwn);
   exchange.begin(100);

@@ -14,12 +14,12 @@
 namespace gangway::comm {
 namespace {
 
-constexpr std::size_t kElements = 100;
-constexpr int kMost = 9;
+constexpr std::size_t kStackElements = 100;
+constexpr int kMostLeaves = 9;
 
 std::vector<float> leaf(int microbatch) {
   std::vector<float> values;
-  for (std::size_t i = 0; i < kElements; ++i) {
+  for (std::size_t i = 0; i < kStackElements; ++i) {
     values.push_back(scattered(static_cast<std::uint64_t>(microbatch) * 1000 + i));
   }
   return values;
@@ -32,7 +32,7 @@ std::vector<float> sum_of(MicrobatchRange node) {
   }
   std::vector<float> left = sum_of({node.begin, split_point(node)});
   const std::vector<float> right = sum_of({split_point(node), node.end});
-  for (std::size_t i = 0; i < kElements; ++i) {
+  for (std::size_t i = 0; i < kStackElements; ++i) {
     left[i] = left[i] + right[i];
   }
   return left;
@@ -42,7 +42,7 @@ void push_range(PartialStack& stack, MicrobatchRange range) {
   for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
     float* const gradient = stack.open_leaf();
     const std::vector<float> values = leaf(microbatch);
-    for (std::size_t i = 0; i < kElements; ++i) {
+    for (std::size_t i = 0; i < kStackElements; ++i) {
       gradient[i] += values[i];
     }
     stack.push(microbatch);
@@ -51,7 +51,7 @@ void push_range(PartialStack& stack, MicrobatchRange range) {
 
 /// Ranges that meet: as buckets are folded.
 void fold_in_pieces(PartialStack& stack) {
-  stack.fold({64, kElements});
+  stack.fold({64, kStackElements});
   stack.fold({0, 1});
   stack.fold({1, 64});
 }
@@ -61,25 +61,25 @@ void expect_partials(const PartialStack& stack, MicrobatchRange range, int m) {
   ASSERT_EQ(stack.partials().size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ASSERT_EQ(stack.partials()[i], expected[i]);
-    ASSERT_TRUE(same_bits({stack.partial(i), kElements}, sum_of(expected[i])));
+    ASSERT_TRUE(same_bits({stack.partial(i), kStackElements}, sum_of(expected[i])));
   }
 }
 
 template <typename Check>
-void for_every_range(const Check& check) {
-  for (int m = 1; m <= kMost; ++m) {
+void for_every_stack(const Check& check) {
+  for (int m = 1; m <= kMostLeaves; ++m) {
     for (int begin = 0; begin < m; ++begin) {
       for (int end = begin + 1; end <= m; ++end) {
         SCOPED_TRACE(testing::Message() << "[" << begin << ", " << end << ") of " << m);
         HostGroup host = HostGroup::alone(0, 0);
-        check(PartialStack(host, kElements, {begin, end}, m), MicrobatchRange{begin, end}, m);
+        check(PartialStack(host, kStackElements, {begin, end}, m), MicrobatchRange{begin, end}, m);
       }
     }
   }
 }
 
 TEST(PartialStack, LeavesTheWholeSubtreesOfItsRangeBitForBit) {
-  for_every_range([](PartialStack stack, MicrobatchRange range, int m) {
+  for_every_stack([](PartialStack stack, MicrobatchRange range, int m) {
     push_range(stack, range);
     fold_in_pieces(stack);
     expect_partials(stack, range, m);
@@ -88,12 +88,12 @@ TEST(PartialStack, LeavesTheWholeSubtreesOfItsRangeBitForBit) {
 
 TEST(PartialStack, FoldsOnlyTheRangesThatItIsTold) {
   HostGroup host = HostGroup::alone(0, 0);
-  PartialStack stack(host, kElements, {0, 4}, 4);
+  PartialStack stack(host, kStackElements, {0, 4}, 4);
   push_range(stack, {0, 4});
   stack.fold({10, 20});
   const std::vector<float> half = sum_of({0, 2});
   const std::vector<float> whole = sum_of({0, 4});
-  for (std::size_t i = 0; i < kElements; ++i) {
+  for (std::size_t i = 0; i < kStackElements; ++i) {
     ASSERT_EQ(stack.partial(0)[i], i >= 10 && i < 20 ? whole[i] : half[i]) << i;
   }
 }
@@ -101,13 +101,13 @@ TEST(PartialStack, FoldsOnlyTheRangesThatItIsTold) {
 TEST(PartialStack, NeedsAboutLogTwoBuffersForARangeThatIsAWholeSubtree) {
   HostGroup host = HostGroup::alone(0, 0);
   for (const int m : {1, 2, 4, 8, 16}) {
-    const PartialStack stack(host, kElements, {0, m}, m);
+    const PartialStack stack(host, kStackElements, {0, m}, m);
     EXPECT_LE(stack.num_buffers(), static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(m)))) << m;
   }
 }
 
 TEST(PartialStack, NeedsFewBuffersForAnyRange) {
-  for_every_range([](const PartialStack& stack, MicrobatchRange range, int m) {
+  for_every_stack([](const PartialStack& stack, MicrobatchRange range, int m) {
     const auto log_two = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(range.size())));
     // One more than the partials that remain, or the height of the subtree under construction beside those before it.
     ASSERT_LE(stack.num_buffers(), whole_subtrees(range, m).size() + log_two);
@@ -115,21 +115,21 @@ TEST(PartialStack, NeedsFewBuffersForAnyRange) {
 }
 
 TEST(PartialStack, LaysItsBuffersOneBehindTheOtherInTheMemoryOfTheHost) {
-  for_every_range([](const PartialStack& stack, MicrobatchRange, int) {
+  for_every_stack([](const PartialStack& stack, MicrobatchRange, int) {
     for (std::size_t i = 0; i < stack.partials().size(); ++i) {
-      ASSERT_EQ(stack.partial(i), stack.partial(0) + i * kElements);
+      ASSERT_EQ(stack.partial(i), stack.partial(0) + i * kStackElements);
     }
   });
   HostGroup host = HostGroup::alone(0, 0);
   const Arena other = host.allocate_own(7);
-  const PartialStack stack(host, kElements, {0, 3}, 3);
+  const PartialStack stack(host, kStackElements, {0, 3}, 3);
   EXPECT_EQ(stack.host_index(), 1U);
   EXPECT_EQ(host.own_memory(0, stack.host_index()), stack.partial(0));
-  EXPECT_EQ(host.own_size(0, stack.host_index()), stack.num_buffers() * kElements);
+  EXPECT_EQ(host.own_size(0, stack.host_index()), stack.num_buffers() * kStackElements);
 }
 
 TEST(PartialStack, GivesTheSameSumsInTheNextPhase) {
-  for_every_range([](PartialStack stack, MicrobatchRange range, int m) {
+  for_every_stack([](PartialStack stack, MicrobatchRange range, int m) {
     push_range(stack, range);
     fold_in_pieces(stack);
     push_range(stack, range);
@@ -140,10 +140,10 @@ TEST(PartialStack, GivesTheSameSumsInTheNextPhase) {
 
 TEST(PartialStack, OpensZeroedLeaves) {
   HostGroup host = HostGroup::alone(0, 0);
-  PartialStack stack(host, kElements, {0, 4}, 4);
+  PartialStack stack(host, kStackElements, {0, 4}, 4);
   push_range(stack, {0, 4});
   for (int microbatch = 0; microbatch < 4; ++microbatch) {
-    for (const float value : std::span(stack.open_leaf(), kElements)) {
+    for (const float value : std::span(stack.open_leaf(), kStackElements)) {
       ASSERT_EQ(value, 0.0F);
     }
     stack.push(microbatch);
@@ -152,7 +152,7 @@ TEST(PartialStack, OpensZeroedLeaves) {
 
 TEST(PartialStack, ForgetsALeafThatWasOpenedButNotPushed) {
   HostGroup host = HostGroup::alone(0, 0);
-  PartialStack stack(host, kElements, {0, 2}, 2);
+  PartialStack stack(host, kStackElements, {0, 2}, 2);
   stack.open_leaf()[3] = 8.0F;
   push_range(stack, {0, 2});
   fold_in_pieces(stack);
@@ -161,7 +161,7 @@ TEST(PartialStack, ForgetsALeafThatWasOpenedButNotPushed) {
 
 TEST(PartialStack, RefusesAMicrobatchOutOfTurn) {
   HostGroup host = HostGroup::alone(0, 0);
-  PartialStack stack(host, kElements, {2, 4}, 4);
+  PartialStack stack(host, kStackElements, {2, 4}, 4);
   (void)stack.open_leaf();
   EXPECT_THROW(stack.push(3), InvariantError);
   EXPECT_THROW(stack.push(0), InvariantError);
@@ -173,8 +173,8 @@ TEST(PartialStack, RefusesAMicrobatchOutOfTurn) {
 
 TEST(PartialStack, OfAWorkerWithoutMicrobatchesHoldsNothing) {
   HostGroup host = HostGroup::alone(0, 0);
-  PartialStack stack(host, kElements, {1, 1}, 1);
-  stack.fold({0, kElements});
+  PartialStack stack(host, kStackElements, {1, 1}, 1);
+  stack.fold({0, kStackElements});
   EXPECT_TRUE(stack.partials().empty());
   EXPECT_EQ(stack.num_buffers(), 0U);
 }

@@ -14,14 +14,14 @@
 namespace gangway::comm {
 namespace {
 
-constexpr std::size_t kElements = 10'000;  // several chunks of the implementation and a rest
+constexpr std::size_t kSumElements = 10'000;  // several chunks of the implementation and a rest
 
 using Values = std::vector<float>;
 
 std::vector<Values> leaves(int num_microbatches) {
   std::vector<Values> all(static_cast<std::size_t>(num_microbatches));
   for (std::size_t m = 0; m < all.size(); ++m) {
-    for (std::size_t i = 0; i < kElements; ++i) {
+    for (std::size_t i = 0; i < kSumElements; ++i) {
       all[m].push_back(scattered(m * 1'000'003 + i));
     }
   }
@@ -39,8 +39,8 @@ float sum_at(const std::vector<Values>& all, MicrobatchRange node, std::size_t i
 }
 
 Values sum_by_definition(const std::vector<Values>& all, MicrobatchRange node, float scale) {
-  Values sum(kElements);
-  for (std::size_t i = 0; i < kElements; ++i) {
+  Values sum(kSumElements);
+  for (std::size_t i = 0; i < kSumElements; ++i) {
     sum[i] = sum_at(all, node, i) * scale;
   }
   return sum;
@@ -57,7 +57,7 @@ std::vector<TreeSummand> leaf_summands(const std::vector<Values>& all) {
 TEST(TreeSum, FollowsTheTreeBitForBit) {
   for (int m = 1; m <= 16; ++m) {
     const std::vector<Values> all = leaves(m);
-    Values out(kElements);
+    Values out(kSumElements);
     tree_sum(leaf_summands(all), {0, m}, 0.3F, out);
     EXPECT_TRUE(same_bits(out, sum_by_definition(all, {0, m}, 0.3F))) << m;
   }
@@ -65,9 +65,9 @@ TEST(TreeSum, FollowsTheTreeBitForBit) {
 
 TEST(TreeSum, IsNotJustAnyOrder) {  // the values do tell orders apart, or the test above would prove nothing
   const std::vector<Values> all = leaves(8);
-  Values running(kElements);
+  Values running(kSumElements);
   for (const Values& values : all) {
-    add_in_place(running.data(), values.data(), kElements);
+    add_in_place(running.data(), values.data(), kSumElements);
   }
   EXPECT_FALSE(same_bits(running, sum_by_definition(all, {0, 8}, 1.0F)));
 }
@@ -76,9 +76,9 @@ TEST(TreeSum, GivesTheSameBitsForAnySlicing) {
   const std::vector<Values> all = leaves(7);
   const Values whole = sum_by_definition(all, {0, 7}, 1.0F);
   for (const std::size_t slice : {1U, 3U, 64U, 1000U, 2048U, 2049U, 4096U}) {
-    Values out(kElements);
-    for (std::size_t begin = 0; begin < kElements; begin += slice) {
-      const std::size_t size = std::min(slice, kElements - begin);
+    Values out(kSumElements);
+    for (std::size_t begin = 0; begin < kSumElements; begin += slice) {
+      const std::size_t size = std::min(slice, kSumElements - begin);
       tree_sum(leaf_summands(all), {0, 7}, 1.0F, std::span(out).subspan(begin, size), begin);
     }
     EXPECT_TRUE(same_bits(out, whole)) << slice;
@@ -102,7 +102,7 @@ TEST(TreeSum, GivesTheSameBitsForAnyCutIntoPartials) {
       for (std::size_t i = 0; i < sums.size(); ++i) {
         summands.push_back({subtrees[i], sums[i].data()});
       }
-      Values out(kElements);
+      Values out(kSumElements);
       tree_sum(summands, {0, m}, 0.125F, out);
       ASSERT_TRUE(same_bits(out, whole)) << "cut at " << cut << " of " << m;
     }
@@ -113,7 +113,7 @@ TEST(TreeSum, SumsASubtreeAsThePartOfTheWholeThatItIs) {
   const std::vector<Values> all = leaves(7);
   for (const MicrobatchRange root : {MicrobatchRange{0, 3}, MicrobatchRange{3, 7}, MicrobatchRange{5, 7}}) {
     const std::vector<TreeSummand> summands = leaf_summands(all);
-    Values out(kElements);
+    Values out(kSumElements);
     tree_sum(std::span(summands).subspan(static_cast<std::size_t>(root.begin), static_cast<std::size_t>(root.size())),
              root, 1.0F, out);
     EXPECT_TRUE(same_bits(out, sum_by_definition(all, root, 1.0F))) << root.begin;
@@ -123,7 +123,7 @@ TEST(TreeSum, SumsASubtreeAsThePartOfTheWholeThatItIs) {
 TEST(TreeSum, RefusesSummandsThatDoNotCoverTheTree) {
   const std::vector<Values> all = leaves(4);
   const std::vector<TreeSummand> complete = leaf_summands(all);
-  Values out(kElements);
+  Values out(kSumElements);
   const auto sum = [&](std::vector<TreeSummand> summands) { tree_sum(summands, {0, 4}, 1.0F, out); };
   EXPECT_THROW(sum({}), InvariantError);
   EXPECT_THROW(sum({complete[0], complete[1], complete[2]}), InvariantError);

@@ -10,13 +10,13 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-constexpr int kWorkers = 4;
+constexpr int kAccusers = 4;
 constexpr milliseconds kDecided = kHeartbeatPeriod + milliseconds(200);
 
 class BlameTest : public ::testing::Test {
  protected:
   BlameTest() {
-    for (int rank = 1; rank <= kWorkers; ++rank) {
+    for (int rank = 1; rank <= kAccusers; ++rank) {
       Member facts;
       facts.rank = rank;
       facts.host = "node-a";
@@ -45,7 +45,7 @@ class BlameTest : public ::testing::Test {
   }
 
   TimePoint now_{};
-  Membership membership_{kWorkers, TimePoint{}, {}};
+  Membership membership_{kAccusers, TimePoint{}, {}};
   Blame blame_;
   int silent_ = 0;
 };

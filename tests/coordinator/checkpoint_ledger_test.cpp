@@ -84,23 +84,23 @@ TEST(CheckpointLedger, KnowsWhatIsStillToCome) {
 
 TEST(CheckpointLedger, SaysWhatTakesTooLongEachTimeThatItHasTakenTwiceAsLong) {
   using std::chrono::seconds;
-  constexpr TimePoint kStart{seconds(1000)};
+  constexpr TimePoint kBegun{seconds(1000)};
   constexpr seconds kPatience{60};
   CheckpointLedger ledger(2);
   ledger.begin(10, 1);
-  EXPECT_FALSE(ledger.overdue(kStart, 9, kPatience)) << "its step is still to be done";
-  EXPECT_FALSE(ledger.overdue(kStart + seconds(500), 10, kPatience)) << "its step was done just now";
-  EXPECT_FALSE(ledger.overdue(kStart + seconds(559), 11, kPatience));
+  EXPECT_FALSE(ledger.overdue(kBegun, 9, kPatience)) << "its step is still to be done";
+  EXPECT_FALSE(ledger.overdue(kBegun + seconds(500), 10, kPatience)) << "its step was done just now";
+  EXPECT_FALSE(ledger.overdue(kBegun + seconds(559), 11, kPatience));
   EXPECT_FALSE(ledger.add(10, 1, part(0)));
-  EXPECT_EQ(ledger.overdue(kStart + seconds(560), 11, kPatience),
+  EXPECT_EQ(ledger.overdue(kBegun + seconds(560), 11, kPatience),
             "ALARM checkpoint of step 10 has waited 60 s for the file of rank 2: the disk is slow or "
             "hangs; training goes on, the newest on disk is from before this start");
-  EXPECT_FALSE(ledger.overdue(kStart + seconds(619), 11, kPatience));
+  EXPECT_FALSE(ledger.overdue(kBegun + seconds(619), 11, kPatience));
   EXPECT_TRUE(ledger.add(10, 1, part(1)));
-  EXPECT_THAT(ledger.overdue(kStart + seconds(620), 11, kPatience),
-              testing::Optional(testing::HasSubstr("has waited 120 s for its manifest")));
+  EXPECT_THAT(ledger.overdue(kBegun + seconds(620), 11, kPatience),
+              testing::Optional(::testing::HasSubstr("has waited 120 s for its manifest")));
   ledger.committed(10);
-  EXPECT_FALSE(ledger.overdue(kStart + seconds(9000), 11, kPatience));
+  EXPECT_FALSE(ledger.overdue(kBegun + seconds(9000), 11, kPatience));
 }
 
 TEST(CheckpointLedger, IsLoudFromTheThirdFailureInARowOn) {

@@ -23,6 +23,7 @@
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
 #include "job/tether.hpp"
+#include "job/this_host.hpp"
 #include "worker/coordinator_link_mpi.hpp"
 #include "worker/lifeline.hpp"
 
@@ -198,12 +199,10 @@ int work(const Behaviour& behaviour, const InheritedTether& inherited) {
   }
   DirectChannel channel(mpi.communicator());
   const auto link = make_coordinator_link(channel);
-  char host[256] = {};
-  ::gethostname(host, sizeof(host) - 1);
   std::unique_ptr<Lifeline> lifeline;
   try {
     const WelcomeInfo welcome = link->join(
-        {.rank = mpi.rank(), .host = host, .process = own_process(), .device = "cpu"}, kLimit);
+        {.rank = mpi.rank(), .host = host_name(), .process = own_process(), .device = "cpu"}, kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
                                           [](const std::string&) { ::_exit(3); });
     tether.settle();

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 
 #include "job/control_protocol.hpp"
-#include "job/own_addresses.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -144,7 +144,7 @@ TEST_F(LifelineServerTest, ListensAtItsOwnAddressAlone) {
   EXPECT_EQ(server_.hosts(), "127.0.0.1");
   EXPECT_THROW(call({}, "127.0.0.2"), boost::system::system_error);
   LifelineServer far(io_, {.reach = Reach::kEveryHost}, kWorkers);
-  EXPECT_THAT(far.hosts(), testing::EndsWith("127.0.0.1"));
+  EXPECT_THAT(far.hosts(), ::testing::EndsWith("127.0.0.1"));
   tcp::socket socket(clients_);
   boost::system::error_code error;
   socket.connect({boost::asio::ip::make_address("127.0.0.2"), far.port()}, error);
@@ -152,7 +152,7 @@ TEST_F(LifelineServerTest, ListensAtItsOwnAddressAlone) {
 }
 
 TEST_F(LifelineServerTest, HasATokenOf256BitsThatNoOtherHas) {
-  EXPECT_THAT(server_.token(), testing::MatchesRegex("[0-9a-f]{64}"));
+  EXPECT_THAT(server_.token(), ::testing::MatchesRegex("[0-9a-f]{64}"));
   EXPECT_NE(LifelineServer(io_, {}, kWorkers).token(), server_.token());
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const TimePoint kStart{};
+const TimePoint kFirst{};
 
 TickPlan plan(int workers) {
   return {.num_workers = workers,
@@ -42,14 +42,14 @@ StepProgress progress(int rank, std::int64_t step, int begin, int end) {
 
 std::vector<report::Tick> run(int workers, bool reversed) {
   TickAccounting accounting(plan(workers));
-  accounting.start(kStart);
+  accounting.start(kFirst);
   std::vector<report::Tick> ticks;
   for (std::int64_t step = 1; step <= 5; ++step) {
     for (int index = 0; index < workers; ++index) {
       const int rank = reversed ? workers - index : index + 1;
       const int size = 4 / workers;
       if (auto tick = accounting.add(progress(rank, step, (rank - 1) * size, rank * size),
-                                     kStart + milliseconds(500 * step), 1.0)) {
+                                     kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }
@@ -86,7 +86,7 @@ TEST(TickAccounting, MakesATickAtEveryIntervalAndAtTheEnd) {
 
 TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
   TickAccounting accounting(plan(2));
-  accounting.start(kStart);
+  accounting.start(kFirst);
   std::optional<report::Tick> tick;
   for (const std::int64_t step : {1, 2}) {
     for (const int rank : {1, 2}) {
@@ -104,7 +104,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
                                  .by_bucket = {0.05 * rank},
                                  .agrees = true});
       }
-      tick = accounting.add(one, kStart + milliseconds(500 * step), 1.0);
+      tick = accounting.add(one, kFirst + milliseconds(500 * step), 1.0);
     }
   }
   ASSERT_TRUE(tick);
@@ -130,8 +130,8 @@ TEST(TickAccounting, CountsOnFromAnEarlierRun) {
   resumed.earlier_seconds = 100.0;
   resumed.checkpoint_step = 3;
   TickAccounting accounting(resumed);
-  accounting.start(kStart);
-  const auto tick = accounting.add(progress(1, 4, 0, 4), kStart + milliseconds(250), 1.0);
+  accounting.start(kFirst);
+  const auto tick = accounting.add(progress(1, 4, 0, 4), kFirst + milliseconds(250), 1.0);
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->index, 8);
   EXPECT_DOUBLE_EQ(tick->seconds_total, 100.25);
@@ -141,12 +141,12 @@ TEST(TickAccounting, CountsOnFromAnEarlierRun) {
 
 TEST(TickAccounting, LetsAFastWorkerBeAheadOfASlowOne) {
   TickAccounting accounting(plan(2));
-  accounting.start(kStart);
-  EXPECT_FALSE(accounting.add(progress(1, 1, 0, 2), kStart, 1.0));
-  EXPECT_FALSE(accounting.add(progress(1, 2, 0, 2), kStart, 1.0));
+  accounting.start(kFirst);
+  EXPECT_FALSE(accounting.add(progress(1, 1, 0, 2), kFirst, 1.0));
+  EXPECT_FALSE(accounting.add(progress(1, 2, 0, 2), kFirst, 1.0));
   EXPECT_EQ(accounting.steps_done(), 0);
-  EXPECT_FALSE(accounting.add(progress(2, 1, 2, 4), kStart, 1.0));
-  EXPECT_TRUE(accounting.add(progress(2, 2, 2, 4), kStart + milliseconds(10), 1.0));
+  EXPECT_FALSE(accounting.add(progress(2, 1, 2, 4), kFirst, 1.0));
+  EXPECT_TRUE(accounting.add(progress(2, 2, 2, 4), kFirst + milliseconds(10), 1.0));
 }
 
 TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
@@ -155,7 +155,7 @@ TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
     StepProgress diverged = progress(1, 1, 0, 4);
     diverged.losses[2].discriminator = bad;
     try {
-      (void)accounting.add(diverged, kStart, 1.0);
+      (void)accounting.add(diverged, kFirst, 1.0);
       FAIL() << "not noticed";
     } catch (const DivergedError& error) {
       const std::string message = error.what();
@@ -167,30 +167,30 @@ TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
 
 TEST(TickAccounting, RefusesMicrobatchesThatDoNotAddUp) {
   TickAccounting missing(plan(1));
-  EXPECT_THROW((void)missing.add(progress(1, 1, 0, 3), kStart, 1.0), InvariantError);
+  EXPECT_THROW((void)missing.add(progress(1, 1, 0, 3), kFirst, 1.0), InvariantError);
   TickAccounting twice(plan(2));
-  EXPECT_FALSE(twice.add(progress(1, 1, 0, 3), kStart, 1.0));
-  EXPECT_THROW((void)twice.add(progress(2, 1, 2, 4), kStart, 1.0), InvariantError);
+  EXPECT_FALSE(twice.add(progress(1, 1, 0, 3), kFirst, 1.0));
+  EXPECT_THROW((void)twice.add(progress(2, 1, 2, 4), kFirst, 1.0), InvariantError);
   TickAccounting skipped(plan(1));
-  EXPECT_THROW((void)skipped.add(progress(1, 2, 0, 4), kStart, 1.0), InvariantError);
+  EXPECT_THROW((void)skipped.add(progress(1, 2, 0, 4), kFirst, 1.0), InvariantError);
   TickAccounting again(plan(1));
-  EXPECT_FALSE(again.add(progress(1, 1, 0, 4), kStart, 1.0));
-  EXPECT_THROW((void)again.add(progress(1, 1, 0, 4), kStart, 1.0), InvariantError);
+  EXPECT_FALSE(again.add(progress(1, 1, 0, 4), kFirst, 1.0));
+  EXPECT_THROW((void)again.add(progress(1, 1, 0, 4), kFirst, 1.0), InvariantError);
 }
 
 TEST(TickAccounting, KnowsTheMedianStep) {
   TickAccounting accounting(plan(1));
   EXPECT_EQ(accounting.median_step_seconds(), 0.0);
-  accounting.start(kStart);
-  (void)accounting.add(progress(1, 1, 0, 4), kStart + milliseconds(100), 1.0);
-  (void)accounting.add(progress(1, 2, 0, 4), kStart + milliseconds(5100), 1.0);
-  (void)accounting.add(progress(1, 3, 0, 4), kStart + milliseconds(5300), 1.0);
+  accounting.start(kFirst);
+  (void)accounting.add(progress(1, 1, 0, 4), kFirst + milliseconds(100), 1.0);
+  (void)accounting.add(progress(1, 2, 0, 4), kFirst + milliseconds(5100), 1.0);
+  (void)accounting.add(progress(1, 3, 0, 4), kFirst + milliseconds(5300), 1.0);
   EXPECT_NEAR(accounting.median_step_seconds(), 0.2, 1e-9);
 }
 
 TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
   TickAccounting accounting(plan(2));
-  accounting.start(kStart);
+  accounting.start(kFirst);
   std::vector<report::Tick> ticks;
   for (std::int64_t step = 1; step <= 4; ++step) {
     for (const int rank : {1, 2}) {
@@ -200,7 +200,7 @@ TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
                       .seconds = 0.01 * rank,
                       .wait_seconds = 0.001 * rank,
                       .bytes = 1U << 20U};
-      if (auto tick = accounting.add(one, kStart + milliseconds(500 * step), 1.0)) {
+      if (auto tick = accounting.add(one, kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }
@@ -221,10 +221,10 @@ TEST(TickAccounting, CountsNoSnapshotOfAnEarlierStart) {
   resumed.start_step = 2;
   resumed.total_steps = 3;
   TickAccounting accounting(resumed);
-  accounting.start(kStart);
+  accounting.start(kFirst);
   StepProgress one = progress(1, 3, 0, 4);
   one.snapshot = {.step = 2, .seconds = 0.01, .bytes = 1U << 20U};
-  const auto tick = accounting.add(one, kStart + milliseconds(500), 1.0);
+  const auto tick = accounting.add(one, kFirst + milliseconds(500), 1.0);
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->snapshots, 0);
 }

@@ -14,7 +14,7 @@ TEST(HostCheck, RefusesAHostWithAnotherVersion) {
     check_host("/nowhere/.host-check", "0.0.1 token");
     FAIL() << "accepted version 0.0.1";
   } catch (const EnvironmentError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("0.0.1: install one on all hosts"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("0.0.1: install one on all hosts"));
   }
 }
 
@@ -27,13 +27,13 @@ TEST(HostCheck, KnowsTwoRanksOfOneHostFromTwoHosts) {
 TEST(HostCheck, RefusesTwoHostsOfOneName) {
   const auto line = find_twins({{"a/1/10", "a/24", "node"}, {"b/1/10", "b/24", "node"}});
   ASSERT_TRUE(line);
-  EXPECT_THAT(*line, testing::HasSubstr("both called node: give each a name of its own"));
+  EXPECT_THAT(*line, ::testing::HasSubstr("both called node: give each a name of its own"));
 }
 
 TEST(HostCheck, RefusesOneSharedMemoryUnderTwoNames) {
   const auto line = find_twins({{"a/1/10", "a/24", "node-a"}, {"a/2/10", "a/24", "node-b"}});
   ASSERT_TRUE(line);
-  EXPECT_THAT(*line, testing::HasSubstr("hosts node-a and node-b share one /dev/shm"));
+  EXPECT_THAT(*line, ::testing::HasSubstr("hosts node-a and node-b share one /dev/shm"));
 }
 
 }  // namespace

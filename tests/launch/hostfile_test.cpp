@@ -12,7 +12,7 @@
 namespace gangway::launch {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 bool nowhere(const std::string& /*name*/) { return false; }
 

@@ -85,9 +85,9 @@ TEST(CheckCommand, AsksTheSameRanksAndEndsWithTheFirstFailure) {
                                                      .exported_variables = {},
                                                      .train_arguments = {"job.yaml"}},
                                                     {"marker", "0.1.0 token"}));
-  EXPECT_THAT(line, testing::StartsWith("mpirun -n 5 "));
-  EXPECT_THAT(line, testing::EndsWith(" g check-host marker '0.1.0 token'"));
-  EXPECT_THAT(line, testing::Not(testing::HasSubstr("--enable-recovery")));
+  EXPECT_THAT(line, ::testing::StartsWith("mpirun -n 5 "));
+  EXPECT_THAT(line, ::testing::EndsWith(" g check-host marker '0.1.0 token'"));
+  EXPECT_THAT(line, ::testing::Not(::testing::HasSubstr("--enable-recovery")));
 }
 
 TEST(ShellLine, QuotesWhatAShellWouldReadOtherwise) {

@@ -9,8 +9,8 @@
 namespace gangway::launch {
 namespace {
 
-using testing::ContainsRegex;
-using testing::HasSubstr;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
 
 std::string tick(int step, double seconds, double exposed_percent, double sent_mib) {
   return "{\"step\": " + std::to_string(step) + ", \"seconds_tick\": " + std::to_string(seconds) +

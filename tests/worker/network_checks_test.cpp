@@ -28,7 +28,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr int kWorkers = 3;
+constexpr int kReplicas = 3;
 
 JobSpec checked_job(int check_steps) {
   JobSpec job = fidelity::small_mlp();
@@ -55,22 +55,22 @@ void flip_bit(NetworkState& state, const std::string& tensor) {
 std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Damage& damage) {
   std::mutex mutex;
   std::vector<std::string> deaths;
-  comm::LoopbackHub hub(kWorkers);
-  comm::spawn_ranks(kWorkers, [&](int worker) {
+  comm::LoopbackHub hub(kReplicas);
+  comm::spawn_ranks(kReplicas, [&](int worker) {
     at::set_num_threads(1);
     comm::LoopbackTransport transport(hub, worker);
     comm::HostGroup group = comm::HostGroup::alone(worker, 2 * comm::kFlagsPerNetwork);
     comm::Lane lane([] {});
     lane.wait(lane.submit([] { at::set_num_threads(1); }));
     std::vector<comm::MicrobatchRange> ranges;
-    for (const MicrobatchRange& range : microbatch_ranges(job.training.microbatches, kWorkers)) {
+    for (const MicrobatchRange& range : microbatch_ranges(job.training.microbatches, kReplicas)) {
       ranges.push_back({range.begin, range.end});
     }
     const comm::MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
     const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
     CpuDevice device(job);
-    Networks networks(job, kWorkers, group, device);
+    Networks networks(job, kReplicas, group, device);
     const ExchangeSetup exchange{transport,
                                  lane,
                                  group,
@@ -124,7 +124,7 @@ TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
       checked_job(1), 6,
       {3, [](Networks& networks) { flip_bit(networks.discriminator, "discriminator/1/weight"); }});
   EXPECT_THAT(deaths,
-              AllOf(SizeIs(kWorkers),
+              AllOf(SizeIs(kReplicas),
                     Each(AllOf(HasSubstr("after step 3"), HasSubstr("'discriminator/1/weight'"),
                                HasSubstr("other bits on worker 1 than")))));
 }
@@ -136,7 +136,7 @@ TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
                                     flip_bit(networks.generator, "generator/0/weight");
                                     networks.generator.updates += 1000;
                                   }});
-  EXPECT_THAT(deaths, AllOf(SizeIs(kWorkers), Each(HasSubstr("'generator/"))));
+  EXPECT_THAT(deaths, AllOf(SizeIs(kReplicas), Each(HasSubstr("'generator/"))));
 }
 
 TEST(NetworkChecksTest, UncheckedReplicasMayDiffer) {

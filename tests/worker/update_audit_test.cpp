@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 constexpr int kWorkers = 3;
 
 /// One worker's network and audit. Its lane is driven by the test.
-struct Worker {
-  Worker(comm::LoopbackHub& hub, int index, Averaging averaging)
+struct AuditedWorker {
+  AuditedWorker(comm::LoopbackHub& hub, int index, Averaging averaging)
       : transport(hub, index),
         network(small_network("generator", 200)),  // some twenty blocks
         state(network, MemoryFormat::kContiguous, kWorkers, averaging),
@@ -71,7 +71,7 @@ class UpdateAuditTest : public ::testing::Test {
  protected:
   explicit UpdateAuditTest(Averaging averaging = Averaging::kYes) {
     for (int i = 0; i < kWorkers; ++i) {
-      workers_.push_back(std::make_unique<Worker>(hub_, i, averaging));
+      workers_.push_back(std::make_unique<AuditedWorker>(hub_, i, averaging));
     }
   }
   static UpdatePlan plan(std::int64_t step) {
@@ -88,7 +88,7 @@ class UpdateAuditTest : public ::testing::Test {
     }
     const comm::BucketPlan& cuts = workers_.front()->state.plan();
     for (int owner = 0; owner < kWorkers; ++owner) {
-      Worker& worker = *workers_[static_cast<std::size_t>(owner)];
+      AuditedWorker& worker = *workers_[static_cast<std::size_t>(owner)];
       for (std::size_t bucket = 0; bucket < cuts.num_buckets(); ++bucket) {
         const comm::ElementRange slice = cuts.slice(bucket, owner);
         for (std::size_t at = slice.begin; at < slice.end; at += comm::kBlockElements) {
@@ -113,7 +113,7 @@ class UpdateAuditTest : public ::testing::Test {
     }
     return {};
   }
-  Worker& worker(int index) { return *workers_[static_cast<std::size_t>(index)]; }
+  AuditedWorker& worker(int index) { return *workers_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] UpdateAudit::Choice choice(std::int64_t step) const {
     return workers_.front()->audit.choose(step);
   }
@@ -121,7 +121,7 @@ class UpdateAuditTest : public ::testing::Test {
 
  private:
   comm::LoopbackHub hub_{kWorkers};
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<AuditedWorker>> workers_;
 };
 
 class UpdateAuditWithoutAverage : public UpdateAuditTest {
@@ -186,14 +186,14 @@ TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
 INSTANTIATE_TEST_SUITE_P(EachPart, UpdateAuditOf, ::testing::Values(0U, 1U, 2U, 3U));
 
 TEST_F(UpdateAuditTest, CatchesARateThatIsNotTheAuditors) {
-  const Worker& owner = worker(choice(0).owner);
+  const AuditedWorker& owner = worker(choice(0).owner);
   for (int i = 0; i < kWorkers; ++i) {
     UpdatePlan mine = plan(0);
     mine.settings.lr = &worker(i) == &owner ? 0.02 : 0.01;
     worker(i).updater.prepare(mine);
     worker(i).audit.begin(0, mine);
   }
-  Worker& updates = worker(choice(0).owner);
+  AuditedWorker& updates = worker(choice(0).owner);
   const comm::ElementRange range = choice(0).range;
   updates.updater.update(range, std::as_const(updates.mean).range(range));
   EXPECT_THAT(verdict(), HasSubstr("to other bits"));

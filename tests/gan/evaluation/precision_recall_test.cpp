@@ -17,7 +17,7 @@ at::Tensor line_of(const std::vector<double>& places) {
   return at::tensor(places, at::kDouble).unsqueeze(1);
 }
 
-at::Tensor normals(std::uint64_t seed, at::IntArrayRef shape) {
+at::Tensor normal_points(std::uint64_t seed, at::IntArrayRef shape) {
   return keyed_normal({.seed = seed}, shape, at::kCPU);
 }
 
@@ -79,8 +79,8 @@ TEST(PrecisionRecall, OfPointsOnALineIsThatByHand) {
 }
 
 TEST(PrecisionRecall, IsWhatTheDefinitionGivesOnMorePointsThanABlockHolds) {
-  const at::Tensor real = normals(1, {1100, 6});
-  const at::Tensor generated = normals(2, {700, 6}) * 0.8 + 0.3;
+  const at::Tensor real = normal_points(1, {1100, 6});
+  const at::Tensor generated = normal_points(2, {700, 6}) * 0.8 + 0.3;
   const std::vector<Point> real_points = points_of(real);
   const std::vector<Point> generated_points = points_of(generated);
   const PrecisionRecall result = precision_recall(real, generated);
@@ -92,14 +92,14 @@ TEST(PrecisionRecall, IsWhatTheDefinitionGivesOnMorePointsThanABlockHolds) {
 }
 
 TEST(PrecisionRecall, OfASetWithItselfIsOne) {
-  const at::Tensor features = normals(1, {600, 8}).relu();
+  const at::Tensor features = normal_points(1, {600, 8}).relu();
   const PrecisionRecall result = precision_recall(features, features);
   EXPECT_EQ(result.precision, 1.0);
   EXPECT_EQ(result.recall, 1.0);
 }
 
 TEST(PrecisionRecall, OfAGeneratorThatRepeatsOneGoodPictureIsPreciseAndRecallsNothing) {
-  const at::Tensor real = normals(1, {200, 8});
+  const at::Tensor real = normal_points(1, {200, 8});
   const PrecisionRecall result = precision_recall(real, real[7].expand({200, 8}) + 0.01);
   EXPECT_EQ(result.precision, 1.0);
   EXPECT_EQ(result.recall, 0.0);
@@ -107,7 +107,7 @@ TEST(PrecisionRecall, OfAGeneratorThatRepeatsOneGoodPictureIsPreciseAndRecallsNo
 
 TEST(PrecisionRecall, OfSetsFarApartIsZero) {
   const PrecisionRecall result =
-      precision_recall(normals(1, {200, 8}), normals(2, {200, 8}) + 100.0);
+      precision_recall(normal_points(1, {200, 8}), normal_points(2, {200, 8}) + 100.0);
   EXPECT_EQ(result.precision, 0.0);
   EXPECT_EQ(result.recall, 0.0);
 }

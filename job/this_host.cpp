@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/own_addresses.hpp"
+#include "job/this_host.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 namespace gangway {
 namespace {
@@ -28,18 +29,24 @@ bool is_usable(const ifaddrs& entry) {
 }
 
 /// Whether one word of the list means this address.
-bool means(std::string_view word, const OwnAddress& own) {
+bool means(const std::string& word, const OwnAddress& own) {
   if (word == own.interface) {
     return true;
   }
   boost::system::error_code error;
-  const ip::network_v4 subnet = ip::make_network_v4(std::string(word), error);
+  const ip::network_v4 subnet = ip::make_network_v4(word, error);
   const ip::address_v4 address = ip::make_address_v4(own.address);
   return !error &&
          ip::network_v4(address, subnet.prefix_length()).canonical() == subnet.canonical();
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : std::string("unknown");
+}
 
 std::vector<OwnAddress> own_addresses() {
   std::vector<OwnAddress> found;
@@ -61,19 +68,22 @@ std::vector<OwnAddress> own_addresses() {
 
 std::vector<OwnAddress> on_networks(const std::vector<OwnAddress>& addresses,
                                     std::string_view networks) {
+  const std::vector<std::string> words = split_at_commas(networks);
   std::vector<OwnAddress> chosen;
   std::ranges::copy_if(addresses, std::back_inserter(chosen), [&](const OwnAddress& own) {
-    std::string_view rest = networks;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      if (means(rest.substr(0, comma), own)) {
-        return true;
-      }
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-    return false;
+    return std::ranges::any_of(words, [&](const std::string& word) { return means(word, own); });
   });
   return chosen.empty() ? addresses : chosen;
+}
+
+std::vector<std::string> split_at_commas(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    parts.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return parts;
 }
 
 }  // namespace gangway

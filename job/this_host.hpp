@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// At which of this host's addresses other hosts may reach a process: of the networks that connect
-// the hosts, not of every one that the host happens to be on. For those who listen: the lifeline
-// server and the supervisor. Any thread.
+// This host as others know it: its name, and the addresses at which they may reach a process, of the
+// networks that connect the hosts, not of every one that the host happens to be on. Any thread.
 #pragma once
 
 #include <string>
@@ -9,6 +8,9 @@
 #include <vector>
 
 namespace gangway {
+
+/// For people; "unknown" where it has none. Two hosts may have the same.
+[[nodiscard]] std::string host_name();
 
 struct OwnAddress {
   std::string interface;  ///< "eth0"
@@ -24,5 +26,8 @@ struct OwnAddress {
 /// empty or names none of this host's: Open MPI says so itself.
 [[nodiscard]] std::vector<OwnAddress> on_networks(const std::vector<OwnAddress>& addresses,
                                                   std::string_view networks);
+
+/// The parts of a list of addresses or networks.
+[[nodiscard]] std::vector<std::string> split_at_commas(std::string_view list);
 
 }  // namespace gangway

@@ -3,7 +3,6 @@
 
 #include <span>
 
-
 #include "checkpoint/durable_file.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/strict_json.hpp"

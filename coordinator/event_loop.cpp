@@ -230,7 +230,7 @@ void EventLoop::grant(GrantLease& grant) {
 }
 
 void EventLoop::send_grants() {
-  while (!grants_.empty() && grants_.front().is_ready) {
+  while (!closing_ && !grants_.empty() && grants_.front().is_ready) {
     for (const Member& member : conductor_.membership().members()) {
       send(member.rank, grants_.front().envelope);
     }

@@ -33,15 +33,14 @@ struct DiskThread::State {
 
 DiskThread::DiskThread()
     : state_(std::make_shared<State>()),
-      thread_(std::make_unique<std::jthread>(
-          [state = state_](const std::stop_token& stop) { state->run(stop); })) {}
+      thread_([state = state_](const std::stop_token& stop) { state->run(stop); }) {}
 
 DiskThread::~DiskThread() {
-  thread_->request_stop();
+  thread_.request_stop();
   const std::scoped_lock lock(state_->mutex);
   state_->waiting.clear();
   if (state_->is_working) {
-    (void)thread_.release();
+    thread_.detach();
   }
 }
 

@@ -33,7 +33,7 @@ class DiskThread {
  private:
   struct State;
   std::shared_ptr<State> state_;  // shared with the thread, which may outlive this
-  std::unique_ptr<std::jthread> thread_;
+  std::jthread thread_;
 };
 
 }  // namespace gangway::coordinator

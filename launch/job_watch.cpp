@@ -97,13 +97,14 @@ std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
   }
   const bool is_lost = exit_code_ == static_cast<int>(ExitCode::kWorkerLost);
   const auto patience = is_lost ? limits_.after_loss : limits_.after_status;
+  const auto after_ranks = exit_code_ == 0 ? limits_.after_ranks : limits_.after_early_end;
   const auto all_gone = all_gone_since();
   // Workers that have not settled wait in MPI_Init, and see nothing of the coordinator's end.
   const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
-                           (!is_led() || now - *ranks_.front().gone >= limits_.after_ranks);
+                           (!is_led() || now - *ranks_.front().gone >= after_ranks);
   const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
   if (now - last_sign >= patience || is_deserted ||
-      (all_gone && now - *all_gone >= limits_.after_ranks)) {
+      (all_gone && now - *all_gone >= after_ranks)) {
     return Verdict{static_cast<ExitCode>(exit_code_), ""};
   }
   return std::nullopt;
@@ -116,7 +117,7 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
   for (const Rank& rank : ranks_) {
     // The coordinator names the culprit, and tells the others, once it has heard those who accuse.
     const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
-    const auto patience = is_its_own ? kBlamePatience + limits_.after_loss : kLastWords;
+    const auto patience = is_its_own ? kBlamePatience + limits_.for_verdict : kLastWords;
     if (rank.gone && now - *rank.gone >= patience) {
       return Verdict{ExitCode::kWorkerLost,
                      is_led() ? fmt::format("{} was killed or has crashed", rank.name)

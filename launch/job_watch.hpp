@@ -27,13 +27,17 @@ struct WatchLimits {
   std::chrono::milliseconds spread{3'000};
   /// layout.timeout_seconds: of a rank that owes beats, and of a process that is stopped.
   std::chrono::milliseconds silence{60'000};
-  /// From the loss of a rank, or a status that tells of one, to the end of all: mpirun waits for
-  /// the daemon of a host that is gone.
-  std::chrono::milliseconds after_loss{3'000};
+  /// From a status that tells of a lost rank to the end of all: mpirun waits for the daemon of a host
+  /// that is gone.
+  std::chrono::milliseconds after_loss{1'300};
+  /// For the coordinator to name who was lost, once it has heard those who accuse.
+  std::chrono::milliseconds for_verdict{3'000};
   /// mpirun still there so long after the job's status: a rank hangs.
   std::chrono::milliseconds after_status{15'000};
-  /// mpirun still there so long after the last rank.
+  /// mpirun still there so long after the last rank, or after the coordinator: of a job that is done,
+  /// and of one that ended early, where a host, a daemon or a rank may be stopped.
   std::chrono::milliseconds after_ranks{2'000};
+  std::chrono::milliseconds after_early_end{700};
 };
 
 /// The job is to be ended now.

@@ -193,7 +193,7 @@ TEST_F(JobWatchTest, SaysNothingMoreOfAJobThatHasSaidHowItEnds) {
   settle_all();
   watch_.ended(3, now_);
   watch_.gone(2, now_);
-  pass(milliseconds(2900));
+  pass(milliseconds(1200));
   EXPECT_FALSE(check());
   pass(milliseconds(100));
   EXPECT_EQ(reason(), "");
@@ -243,6 +243,18 @@ TEST_F(JobWatchTest, EndsAMpirunThatOutlivesItsRanks) {
     watch_.gone(rank, now_);
   }
   pass(milliseconds(1900));
+  EXPECT_FALSE(check());
+  pass(milliseconds(100));
+  EXPECT_EQ(reason(), "");
+}
+
+TEST_F(JobWatchTest, WaitsLessForAMpirunWhoseJobEndedEarly) {
+  settle_all();
+  watch_.ended(75, now_);
+  for (int rank = 0; rank < 3; ++rank) {
+    watch_.gone(rank, now_);
+  }
+  pass(milliseconds(600));
   EXPECT_FALSE(check());
   pass(milliseconds(100));
   EXPECT_EQ(reason(), "");

@@ -96,7 +96,8 @@ std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
     return std::nullopt;
   }
   const bool is_lost = exit_code_ == static_cast<int>(ExitCode::kWorkerLost);
-  const auto patience = is_lost ? limits_.after_loss : limits_.after_status;
+  const auto after_loss = keeping_ ? limits_.after_keeping : limits_.after_loss;
+  const auto patience = is_lost ? after_loss : limits_.after_status;
   const auto after_ranks = exit_code_ == 0 ? limits_.after_ranks : limits_.after_early_end;
   const auto all_gone = all_gone_since();
   // Workers that have not settled wait in MPI_Init, and see nothing of the coordinator's end.

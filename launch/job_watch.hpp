@@ -30,6 +30,9 @@ struct WatchLimits {
   /// From a status that tells of a lost rank to the end of all: mpirun waits for the daemon of a host
   /// that is gone.
   std::chrono::milliseconds after_loss{1'300};
+  /// The same, from the last sign that snapshots were on their way to the disk: that is worth more
+  /// than an early end.
+  std::chrono::milliseconds after_keeping{3'000};
   /// For the coordinator to name who was lost, once it has heard those who accuse.
   std::chrono::milliseconds for_verdict{3'000};
   /// mpirun still there so long after the job's status: a rank hangs.

@@ -14,8 +14,8 @@
 
 #include "job/control_protocol.hpp"
 #include "job/errors.hpp"
-#include "job/this_host.hpp"
 #include "job/secret.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::coordinator {
 namespace {

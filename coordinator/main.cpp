@@ -212,8 +212,8 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                   .recorder = recorder,
                   .choice = choice,
                   .scorer = scorer,
-                   .tether = parts.tether,
-                   .keeps_snapshots = options.start.memory_may_go},
+                  .tether = parts.tether,
+                  .keeps_snapshots = options.start.memory_may_go},
                  std::move(settings));
   const Outcome outcome = loop.run();
   if (outcome.orderly) {
@@ -287,10 +287,9 @@ int coordinate(const Options& options) {
       try_write_status(run.directory, {.exit_code = 0, .reason = line});
       return refuse(session, mpi, 0, line);
     }
-    const Outcome outcome =
-        run_job(options,
-                {.io = io, .signals = signals, .session = session, .mpi = mpi, .tether = tether},
-                run, self);
+    const Outcome outcome = run_job(
+        options, {.io = io, .signals = signals, .session = session, .mpi = mpi, .tether = tether},
+        run, self);
     if (outcome.orderly) {
       session.finalize(outcome.exit_code);
     }

@@ -144,8 +144,7 @@ void RunOutput::log(std::string line) {
 }
 
 void RunOutput::show_tick(report::Tick tick, double fraction_done, std::string beside_bar) {
-  submit([tick = std::move(tick), fraction_done,
-          beside_bar = std::move(beside_bar)](State& state) {
+  submit([tick = std::move(tick), fraction_done, beside_bar = std::move(beside_bar)](State& state) {
     state.print(report::tick_line(tick));
     state.try_writing("stats.jsonl", [&] { state.stats->append(tick); });
     state.try_writing("the TensorBoard file", [&] { state.tensorboard->add_tick(tick); });

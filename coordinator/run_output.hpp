@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a run shows while it trains: lines on the terminal and in the log, stats.jsonl, TensorBoard,
 // small files of the run directory. All of it is written on a thread of its own, in order: a disk
-// that is slow or hangs, below a file or below the terminal (which may be one), keeps the event loop
-// from nothing. A disk that fails costs a warning, never the job. Used on the event loop's thread.
+// that is slow or hangs, below a file or below the terminal (which may be one), keeps the event
+// loop from nothing. A disk that fails costs a warning, never the job. Used on the event loop's
+// thread.
 #pragma once
 
 #include <cstdint>

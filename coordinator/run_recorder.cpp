@@ -65,8 +65,8 @@ void RunRecorder::show_header() {
   const JobSpec& spec = run_.spec;
   say(fmt::format("gangway {}  run {}", GANGWAY_VERSION, run_.directory.string()));
   say(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}",
-                    describe_model(spec.model), spec.data.source, spec.training.kimg,
-                    spec.training.batch, spec.training.microbatches, spec.training.seed));
+                  describe_model(spec.model), spec.data.source, spec.training.kimg,
+                  spec.training.batch, spec.training.microbatches, spec.training.seed));
   if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
     say("note   " + inexact);
   }
@@ -113,8 +113,8 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
   text.erase(text.find_last_not_of('\n') + 1);
   say(text);
   say(fmt::format("model  generator {} parameters, discriminator {}; {}",
-                    placement.generator_parameters, placement.discriminator_parameters,
-                    placement.plan_summary));
+                  placement.generator_parameters, placement.discriminator_parameters,
+                  placement.plan_summary));
   data_fingerprint_ = placement.data_fingerprint;
   software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", placement.libtorch}};
   if (run_.resume) {
@@ -213,16 +213,14 @@ void RunRecorder::show_removals(const std::vector<std::string>& warnings,
 }
 
 ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
-  return {.checkpoints = checkpoints(),
-          .step = step,
-          .retention = retention(std::move(in_use))};
+  return {.checkpoints = checkpoints(), .step = step, .retention = retention(std::move(in_use))};
 }
 
 void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
   if (result.score) {
     const checkpoint::CheckpointScore& score = *result.score;
     say(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
-                      result.is_best ? "  best" : ""));
+                    result.is_best ? "  best" : ""));
     output_.add_scalar("Metrics/" + score.metric, score.value, step);
   }
   show_removals(result.warnings, result.removed);
@@ -233,9 +231,9 @@ void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path&
   const double mib = mebibytes(complete);
   saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
   say(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
-                    path.filename().string(), complete.files.size(),
-                    complete.files.size() == 1 ? "" : "s", mib, seconds,
-                    seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
+                  path.filename().string(), complete.files.size(),
+                  complete.files.size() == 1 ? "" : "s", mib, seconds,
+                  seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
 }
 
 std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Carries out those decisions of the Conductor that concern the run directory and the terminal:
-// placement, ticks, pictures, checkpoints, the end. Used on the event loop's thread, which waits for
-// the disk only where this page says so.
+// placement, ticks, pictures, checkpoints, the end. Used on the event loop's thread, which waits
+// for the disk only where this page says so.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ class RunRecorder {
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
-  /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for a
-  /// disk that fails.
+  /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
+  /// a disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
   void finish(const Outcome& outcome, const Membership& membership, bool keeps);
 

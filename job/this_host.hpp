@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// This host as others know it: its name, and the addresses at which they may reach a process, of the
-// networks that connect the hosts, not of every one that the host happens to be on. Any thread.
+// This host as others know it: its name, and the addresses at which they may reach a process, of
+// the networks that connect the hosts, not of every one that the host happens to be on. Any thread.
 #pragma once
 
 #include <string>

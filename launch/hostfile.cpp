@@ -82,9 +82,8 @@ bool is_own(const in_addr& address) {
   std::array<char, INET_ADDRSTRLEN> text{};
   return ntohl(address.s_addr) >> 24U == kLoopbackNetwork ||
          (::inet_ntop(AF_INET, &address, text.data(), text.size()) != nullptr &&
-          std::ranges::any_of(own_addresses(), [&](const OwnAddress& own) {
-            return own.address == text.data();
-          }));
+          std::ranges::any_of(own_addresses(),
+                              [&](const OwnAddress& own) { return own.address == text.data(); }));
 }
 
 bool resolves_to_this_host(const std::string& name) {

@@ -104,8 +104,7 @@ std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
   const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
                            (!is_led() || now - *ranks_.front().gone >= after_ranks);
   const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
-  if (now - last_sign >= patience || is_deserted ||
-      (all_gone && now - *all_gone >= after_ranks)) {
+  if (now - last_sign >= patience || is_deserted || (all_gone && now - *all_gone >= after_ranks)) {
     return Verdict{static_cast<ExitCode>(exit_code_), ""};
   }
   return std::nullopt;

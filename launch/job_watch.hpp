@@ -27,8 +27,8 @@ struct WatchLimits {
   std::chrono::milliseconds spread{3'000};
   /// layout.timeout_seconds: of a rank that owes beats, and of a process that is stopped.
   std::chrono::milliseconds silence{60'000};
-  /// From a status that tells of a lost rank to the end of all: mpirun waits for the daemon of a host
-  /// that is gone.
+  /// From a status that tells of a lost rank to the end of all: mpirun waits for the daemon of a
+  /// host that is gone.
   std::chrono::milliseconds after_loss{1'300};
   /// The same, from the last sign that snapshots were on their way to the disk: that is worth more
   /// than an early end.
@@ -37,8 +37,8 @@ struct WatchLimits {
   std::chrono::milliseconds for_verdict{3'000};
   /// mpirun still there so long after the job's status: a rank hangs.
   std::chrono::milliseconds after_status{15'000};
-  /// mpirun still there so long after the last rank, or after the coordinator: of a job that is done,
-  /// and of one that ended early, where a host, a daemon or a rank may be stopped.
+  /// mpirun still there so long after the last rank, or after the coordinator: of a job that is
+  /// done, and of one that ended early, where a host, a daemon or a rank may be stopped.
   std::chrono::milliseconds after_ranks{2'000};
   std::chrono::milliseconds after_early_end{700};
 };
@@ -110,7 +110,7 @@ class JobWatch {
   std::optional<TimePoint> first_;  ///< greeting
   std::optional<TimePoint> at_disk_;
   std::optional<TimePoint> ended_;
-  std::optional<TimePoint> keeping_;  ///< seen last
+  std::optional<TimePoint> keeping_;                                      ///< seen last
   int exit_code_ = 0;                                                     ///< once it has ended
   std::map<std::int64_t, std::pair<StoppedProcess, TimePoint>> stopped_;  ///< by pid
   bool is_leaving_ = false;

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 
 #include "job/errors.hpp"
-#include "job/this_host.hpp"
 #include "job/secret.hpp"
+#include "job/this_host.hpp"
 
 namespace gangway::launch {
 namespace {

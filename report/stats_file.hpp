@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// stats.jsonl: one JSON object a tick, for plots and scripts. Owned by the coordinator, written from its event loop.
+// stats.jsonl: one JSON object a tick, for plots and scripts. Owned by the coordinator; used on one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorBoard event files: scalars and PNG images. Owned by the coordinator, written from its event loop.
+// TensorBoard event files: scalars and PNG images. Owned by the coordinator; used on one thread at a time.
 //
 // Format: TFRecord framing with masked CRC-32C (tensorflow/core/lib/io/record_writer.h) around `tensorflow.Event`
 // messages (tensorflow/core/util/event.proto, summary.proto), of which the few fields used are encoded here by hand:

@@ -158,9 +158,10 @@ void Lifeline::watch(const std::stop_token& stop) {
       }
       heard = std::chrono::steady_clock::now();
     } else if (is_silent(heard)) {
-      on_abandoned_(fmt::format("the coordinator has been silent for {} ms: its process is stopped, "
-                                "or its host cut off",
-                                silence_.load()));
+      on_abandoned_(
+          fmt::format("the coordinator has been silent for {} ms: its process is stopped, "
+                      "or its host cut off",
+                      silence_.load()));
       closed_.set_value();
       return;
     }

@@ -48,7 +48,8 @@ struct ShownRun {
 TEST(RunOutput, WaitsForNoTerminalAndKeepsTheOrder) {
   ShownRun run;
   {
-    RunOutput output(run.folder.path(), {.host = "here", .pid = 1}, {.out = run.out, .err = run.out});
+    RunOutput output(run.folder.path(), {.host = "here", .pid = 1},
+                     {.out = run.out, .err = run.out});
     for (int i = 0; i < 3; ++i) {
       output.print("line " + std::to_string(i));  // returns: the terminal takes nothing yet
     }

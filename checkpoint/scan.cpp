@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reading half of checkpoint/directory.hpp.
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostLooks = 10;
+/// How long whoever saves and removes without a pause may keep others from finding a checkpoint.
+constexpr std::chrono::seconds kLongestLook{10};
 
 CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
   CheckpointEntry entry;
@@ -93,8 +95,9 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
   // Whoever saves may remove what is being looked at: that is no damage, and newer ones are there,
   // which the listing may have missed.
+  const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
   bool is_settled = false;
-  for (int look = 0; look < kMostLooks && !is_settled; ++look) {
+  while (!is_settled && std::chrono::steady_clock::now() < give_up) {
     entries.clear();
     is_settled = true;
     for (const auto& [step, path] : step_folders(checkpoints_dir)) {
@@ -111,13 +114,13 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
 
 std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
                                   std::optional<std::int64_t> before) {
-  // Whoever saves may delete what is being looked at; then newer ones are there.
-  Look look;
-  for (int i = 0; i < kMostLooks; ++i) {
+  // Whoever saves may delete what is being looked at; then newer ones are there. A listing that is
+  // not one moment's (NFS) may miss both: nothing is nothing when it was seen twice.
+  const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
+  Look look = look_once(checkpoints_dir, depth, before);
+  for (bool is_settled = false; !look.found && !is_settled;) {
     look = look_once(checkpoints_dir, depth, before);
-    if (look.found || !look.has_lost_one) {
-      break;
-    }
+    is_settled = !look.has_lost_one || std::chrono::steady_clock::now() > give_up;
   }
   for (const std::string& damage : look.refused) {
     warn(look.found ? fmt::format("{}; going on from the older {}", damage,

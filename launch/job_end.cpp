@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 // A rank that has been told leaves within milliseconds, unless it is stopped or still being loaded.
 constexpr milliseconds kRanksLeave{500};
 // mpirun ends with its last rank; ranks on other hosts may have something to save first.
-constexpr milliseconds kMpirunFollows{600};
+constexpr milliseconds kMpirunFollows{300};
 constexpr milliseconds kOthersSave{3'000};
 constexpr milliseconds kMpirunCleans{700};
 // Of what is left behind by a mpirun that has ended.

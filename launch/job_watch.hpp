@@ -29,7 +29,7 @@ struct WatchLimits {
   std::chrono::milliseconds silence{60'000};
   /// From a status that tells of a lost rank to the end of all: mpirun waits for the daemon of a
   /// host that is gone.
-  std::chrono::milliseconds after_loss{1'300};
+  std::chrono::milliseconds after_loss{900};
   /// The same, from the last sign that snapshots were on their way to the disk: that is worth more
   /// than an early end.
   std::chrono::milliseconds after_keeping{3'000};

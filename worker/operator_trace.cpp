@@ -2,6 +2,7 @@
 #include "worker/operator_trace.hpp"
 
 #include <chrono>
+#include <limits>
 
 #include <torch/csrc/autograd/profiler_kineto.h>
 
@@ -18,12 +19,21 @@ std::int64_t nanoseconds(auto time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-/// What to add to Kineto's wall-clock times.
+/// What to add to Kineto's wall-clock times: of some readings the one that was interrupted least.
 std::int64_t steady_minus_wall() {
-  const std::int64_t before = nanoseconds(std::chrono::steady_clock::now());
-  const std::int64_t wall = nanoseconds(std::chrono::system_clock::now());
-  const std::int64_t after = nanoseconds(std::chrono::steady_clock::now());
-  return before + (after - before) / 2 - wall;
+  constexpr int kReadings = 25;
+  std::int64_t narrowest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t offset = 0;
+  for (int i = 0; i < kReadings; ++i) {
+    const std::int64_t before = nanoseconds(std::chrono::steady_clock::now());
+    const std::int64_t wall = nanoseconds(std::chrono::system_clock::now());
+    const std::int64_t gap = nanoseconds(std::chrono::steady_clock::now()) - before;
+    if (gap < narrowest) {
+      narrowest = gap;
+      offset = before + gap / 2 - wall;
+    }
+  }
+  return offset;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "checkpoint/snapshot_files.hpp"
 #include "comm/lane.hpp"
+#include "comm/mpi_abort.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/mpi_transport.hpp"
 #include "comm/peer_error.hpp"
@@ -171,6 +172,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
       },
       [&lane] { return lane.is_awaited(); });
   tether.settle();
+  comm::survive_mpi_aborts();  // the lifeline tells who is lost
   comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   Workplace place;
   Finished finished;

@@ -13,7 +13,7 @@ import unittest
 
 GANGWAY = os.path.join(os.environ["GANGWAY_BIN"], "gangway")
 USAGE, ENVIRONMENT = 2, 6
-DEADLINE = 100  # seconds; a hang is a failure
+DEADLINE = 400  # seconds; a hang is a failure
 FOLDER = sys.argv.pop(1)
 RIVAL = """sh -c 'echo "{\\"row\\": \\"the rival\\", \\"stalls\\": [0.5, 0.25]}"' rival"""
 

@@ -29,7 +29,6 @@ def run_line(run, workers, *arguments, hostfile=HOSTFILE):
 
 
 class OnHosts(Trainings):
-    deadline = 60
 
     def call_inside(self, hosts, script):
         return self.call(RUN, hosts, "1gbit", "--", *inside(script))

@@ -23,7 +23,7 @@ checkpoint: {every_kimg: 0.64}
 output: {tick_kimg: 0.64, pictures_kimg: 0}
 """  # 40 steps, a tick and a checkpoint every 10
 LONG = "training.kimg=640"  # 10,000 steps: longer than any test
-DEADLINE = 15  # seconds; a hang is a failure
+DEADLINE = 120  # seconds; a hang is a failure
 
 
 class Job(unittest.TestCase):

@@ -58,7 +58,7 @@ class RoundedWire(Trainings):
         self.train(RING, *job, "training.kimg=40", run="resumed", workers=3)
 
     def test_as_many_modes_are_found_as_in_fp32(self):
-        exact, rounded = ([MESSAGES, f"numerics.wire={wire}"] for wire in ("fp32", "bf16"))
+        exact, rounded = ([MESSAGES, "training.kimg=400", f"numerics.wire={wire}"] for wire in ("fp32", "bf16"))
         self.train(RING, *exact, run="exact", workers=2)
         self.train(RING, *rounded, run="rounded", workers=2)
         self.assertGreater(self.good_share("rounded"), self.good_share("exact") - 0.1)

@@ -15,7 +15,7 @@ from clean_environment import environment
 PROGRAMS = Path(os.environ["GANGWAY_BIN"]).resolve()
 GANGWAY = str(PROGRAMS / "gangway")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-DEADLINE = 120  # seconds; a hang is a failure
+DEADLINE = 400  # seconds; a hang is a failure
 LAST_WORDS = 4000  # characters of what was said, where a test fails
 
 

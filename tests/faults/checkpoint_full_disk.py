@@ -18,11 +18,11 @@ NOBODY = 65_534
 
 
 def write(writer: str, directory: str, steps: int) -> subprocess.CompletedProcess:
-    return subprocess.run([writer, "write", directory, str(steps)], capture_output=True, text=True, timeout=30)
+    return subprocess.run([writer, "write", directory, str(steps)], capture_output=True, text=True, timeout=300)
 
 
 def newest(writer: str, directory: str) -> str:
-    result = subprocess.run([writer, "check", directory], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([writer, "check", directory], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0 and not result.stderr, result.stderr
     return result.stdout.strip()
 

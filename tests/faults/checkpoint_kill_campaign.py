@@ -39,7 +39,7 @@ def run_and_kill(writer: str, directory: str, delay: float) -> str:
     while time.monotonic() < deadline:  # a sleep would round the moment to the timer's slack
         pass
     process.send_signal(signal.SIGKILL)
-    rest, errors = process.communicate(timeout=30)
+    rest, errors = process.communicate(timeout=300)
     if process.returncode != -signal.SIGKILL:
         sys.exit(f"the writer ended by itself with {process.returncode}: {errors.decode().strip()}")
     if errors:
@@ -63,7 +63,7 @@ def phase_of(directory: str) -> str:
 
 def check(writer: str, directory: str) -> int:
     """Step of the newest valid checkpoint, 0 when there is none; ends the campaign when anything is damaged."""
-    result = subprocess.run([writer, "check", directory], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([writer, "check", directory], capture_output=True, text=True, timeout=300)
     if result.returncode != 0 or result.stderr:
         sys.exit(f"torn or damaged after a kill: {result.stderr.strip()}")
     words = result.stdout.split()

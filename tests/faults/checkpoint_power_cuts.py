@@ -79,7 +79,7 @@ def load(program: str, clone: str, folder: str) -> int:
     if mounted.returncode != 0:
         sys.exit(f"the file system of a cut does not mount: {mounted.stderr.strip()}")
     try:
-        result = subprocess.run([program, "check", os.path.join(folder, "checkpoints")], capture_output=True, text=True, timeout=60)
+        result = subprocess.run([program, "check", os.path.join(folder, "checkpoints")], capture_output=True, text=True, timeout=300)
     finally:
         unmount(folder)
     if result.returncode != 0 or result.stderr:

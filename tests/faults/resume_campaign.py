@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
 from train_command import EXAMPLES, GANGWAY, environment, kill_all, snapshot_files  # noqa: E402
 
-DEADLINE = 120  # seconds a run
+DEADLINE = 400  # seconds a run
 JOBS = {
     "points": [EXAMPLES / "ring8.yaml", "training.microbatches=4", "training.batch=128", "training.kimg=40", "output.tick_kimg=1",
                "output.pictures_kimg=0", "checkpoint.every_steps=60", "checkpoint.snapshot_steps=7"],

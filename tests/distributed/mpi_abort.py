@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A worker outlives another one that dies amid a long message: Open MPI alone would end it too.
+
+    mpi_abort.py MPI_ABORT_PROGRAM
+"""
+import subprocess
+import sys
+import unittest
+
+from clean_environment import environment
+
+PROGRAM = sys.argv.pop(1)
+DEADLINE = 120  # seconds; a hang is a failure
+
+
+class MpiAbort(unittest.TestCase):
+    def said(self, word):
+        mpirun = ["mpirun", "--enable-recovery", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,tcp", "-n", "2"]
+        return subprocess.run([*mpirun, PROGRAM, word], env=environment(), capture_output=True, text=True,
+                              timeout=DEADLINE).stdout
+
+    def test_a_process_that_asks_for_it_goes_on(self):
+        self.assertIn("survived", self.said("survive"))
+
+    def test_without_that_it_would_be_ended(self):
+        self.assertNotIn("survived", self.said("end"))
+
+
+if __name__ == "__main__":
+    unittest.main()

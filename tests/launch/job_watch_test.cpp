@@ -193,7 +193,7 @@ TEST_F(JobWatchTest, SaysNothingMoreOfAJobThatHasSaidHowItEnds) {
   settle_all();
   watch_.ended(3, now_);
   watch_.gone(2, now_);
-  pass(milliseconds(1200));
+  pass(milliseconds(800));
   EXPECT_FALSE(check());
   pass(milliseconds(100));
   EXPECT_EQ(reason(), "");

@@ -22,7 +22,7 @@ target_link_libraries(gangway_torch INTERFACE
   "${LIBTORCH_ROOT}/lib/libtorch_cpu.so" "${LIBTORCH_ROOT}/lib/libc10.so")
 target_link_options(gangway_torch INTERFACE "LINKER:-rpath,${LIBTORCH_ROOT}/lib" "LINKER:--allow-shlib-undefined")
 
-# gangway::nvtx: the headers that name stretches of time for NVIDIA's profilers (worker/nvtx_range.hpp). The wheel brings them
+# gangway::nvtx: the headers that name stretches of time for NVIDIA's profilers (worker/trace/nvtx_range.hpp). The wheel brings them
 # along, so that CPU workers need no CUDA toolkit.
 get_filename_component(gangway_wheels "${LIBTORCH_ROOT}" DIRECTORY)
 add_library(gangway_nvtx INTERFACE)

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/host_group.hpp"
+#include "comm/host/host_group.hpp"
 
 namespace gangway::comm {
 

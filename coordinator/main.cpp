@@ -15,18 +15,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "comm/mpi_session.hpp"
-#include "coordinator/checkpoint_scorer.hpp"
-#include "coordinator/event_loop.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "coordinator/edges/checkpoint_scorer.hpp"
+#include "coordinator/edges/event_loop.hpp"
 #include "coordinator/settings.hpp"
-#include "coordinator/start.hpp"
-#include "coordinator/waiting_workers.hpp"
-#include "job/atomic_file.hpp"
-#include "job/errors.hpp"
-#include "job/process_identity.hpp"
-#include "job/tether.hpp"
-#include "job/this_host.hpp"
-#include "job/unrecorded_end.hpp"
+#include "coordinator/resume/start.hpp"
+#include "coordinator/edges/waiting_workers.hpp"
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+#include "run/tether.hpp"
+#include "base/this_host.hpp"
+#include "run/unrecorded_end.hpp"
 
 extern char** environ;
 

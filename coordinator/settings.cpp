@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "job/control_protocol.hpp"
+#include "run/control_protocol.hpp"
 #include "job/microbatch_ranges.hpp"
 
 namespace gangway::coordinator {

@@ -3,8 +3,8 @@
 // ranges. Pure.
 #pragma once
 
-#include "coordinator/conductor.hpp"
-#include "coordinator/start.hpp"
+#include "coordinator/mind/conductor.hpp"
+#include "coordinator/resume/start.hpp"
 
 namespace gangway::coordinator {
 

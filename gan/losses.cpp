@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/losses.hpp"
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 

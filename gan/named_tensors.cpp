@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 

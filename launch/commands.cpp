@@ -8,18 +8,18 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "checkpoint/digest.hpp"
-#include "checkpoint/directory.hpp"
-#include "job/errors.hpp"
-#include "job/suggestion.hpp"
-#include "launch/bench_commands.hpp"
-#include "launch/checkpoint_commands.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "base/errors.hpp"
+#include "base/suggestion.hpp"
+#include "launch/bench/bench_commands.hpp"
+#include "launch/checkpoints/checkpoint_commands.hpp"
 #include "launch/doctor.hpp"
-#include "launch/host_check.hpp"
-#include "launch/run_job.hpp"
-#include "launch/run_lookup.hpp"
-#include "launch/snapshot_commands.hpp"
-#include "launch/train.hpp"
+#include "launch/mpirun/host_check.hpp"
+#include "launch/run/run_job.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+#include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/run/train.hpp"
 
 namespace gangway::launch {
 namespace {

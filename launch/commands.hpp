@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/environment.hpp"
+#include "launch/process/environment.hpp"
 
 namespace gangway::launch {
 

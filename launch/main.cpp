@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "launch/commands.hpp"
 
 namespace {

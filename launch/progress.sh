@@ -5,7 +5,7 @@
 # The caller sets `program` (first column) and `log` (file that takes all output of the steps).
 
 exit_internal=1     # our code does not build
-exit_environment=6  # the machine lacks something (job/errors.hpp, ExitCode::kEnvironment)
+exit_environment=6  # the machine lacks something (base/errors.hpp, ExitCode::kEnvironment)
 
 # seconds_since EPOCHREALTIME: seconds with one decimal, without starting a process.
 seconds_since() {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/basic_file_sink.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::report {
 

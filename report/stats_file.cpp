@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <boost/crc.hpp>
 #include <fmt/format.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::report {
 namespace {

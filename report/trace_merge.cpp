@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "job/atomic_file.hpp"
-#include "job/trace_steps.hpp"
+#include "base/atomic_file.hpp"
+#include "run/trace_steps.hpp"
 
 namespace gangway::report {
 namespace {

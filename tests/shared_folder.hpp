@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "job/shared_segment.hpp"
+#include "base/shared_segment.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::testing {

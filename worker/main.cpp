@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gangway-worker: a worker that computes on its CPU.
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "worker/worker_program.hpp"
 
 int main(int argc, char** argv) {

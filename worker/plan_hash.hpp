@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/bucket_plan.hpp"
-#include "comm/reduction_tree.hpp"
+#include "comm/arena/bucket_plan.hpp"
+#include "comm/arena/reduction_tree.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::worker {

@@ -10,8 +10,9 @@
 #include <torch/version.h>
 #include <unistd.h>
 
-#include "job/control_protocol.hpp"
-#include "job/errors.hpp"
+#include "gan/data/open_dataset.hpp"
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
 #include "worker/plan_hash.hpp"
 
 namespace gangway::worker {

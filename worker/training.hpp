@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "comm/lane.hpp"
-#include "comm/transport.hpp"
+#include "comm/transport/transport.hpp"
 #include "job/spec.hpp"
-#include "worker/coordinator_link.hpp"
-#include "worker/gan_operations.hpp"
-#include "worker/sample_pictures.hpp"
-#include "worker/state_keeper.hpp"
-#include "worker/step_trace.hpp"
+#include "worker/link/coordinator_link.hpp"
+#include "worker/step/gan_operations.hpp"
+#include "worker/step/sample_pictures.hpp"
+#include "worker/state/state_keeper.hpp"
+#include "worker/trace/step_trace.hpp"
 
 namespace gangway::worker {
 

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "worker/compute_device.hpp"
+#include "worker/step/compute_device.hpp"
 
 namespace gangway::worker {
 

@@ -6,11 +6,11 @@
 #include <optional>
 #include <thread>
 
-#include "comm/host_group.hpp"
-#include "comm/partial_stack.hpp"
-#include "comm/reducer.hpp"
-#include "job/control_protocol.hpp"
-#include "job/errors.hpp"
+#include "comm/host/host_group.hpp"
+#include "comm/reduce/partial_stack.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::bench {
 namespace {

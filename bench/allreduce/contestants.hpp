@@ -13,8 +13,8 @@
 
 #include <mpi.h>
 
-#include "comm/reduction_tree.hpp"
-#include "comm/transport.hpp"
+#include "comm/arena/reduction_tree.hpp"
+#include "comm/transport/transport.hpp"
 
 namespace gangway::bench {
 

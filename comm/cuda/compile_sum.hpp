@@ -5,7 +5,7 @@
 #include <span>
 
 #include "comm/cuda/sum_program.hpp"
-#include "comm/reduction_tree.hpp"
+#include "comm/arena/reduction_tree.hpp"
 
 namespace gangway::comm {
 

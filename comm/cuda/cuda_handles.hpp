@@ -7,8 +7,8 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include "job/errors.hpp"
-#include "job/unique_handle.hpp"
+#include "base/errors.hpp"
+#include "base/unique_handle.hpp"
 
 namespace gangway::comm {
 

@@ -4,7 +4,7 @@
 
 #include "comm/cuda/slice_element.hpp"
 #include "comm/cuda/slice_kernels.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {
@@ -115,7 +115,7 @@ __global__ void sum_kernel(const __grid_constant__ SliceSum sum) {
   }
 }
 
-/// Eight threads a block, one a lane of comm/tree_sum.hpp's block_sum_of_squares.
+/// Eight threads a block, one a lane of comm/arena/tree_sum.hpp's block_sum_of_squares.
 __global__ void block_squares_kernel(const float* values, std::int64_t num_blocks,
                                      double* squares) {
   const std::int64_t block = first_index() / kLanes;

@@ -14,7 +14,7 @@ namespace gangway::comm {
 void launch_update(const SliceUpdate& update, cudaStream_t stream);
 void launch_sum(const SliceSum& sum, cudaStream_t stream);
 /// squares[i] = sum of squares of block i of `values` (kBlockElements each), in double and in the
-/// order of comm/tree_sum.hpp.
+/// order of comm/arena/tree_sum.hpp.
 void launch_block_squares(const float* values, std::int64_t num_blocks, double* squares,
                           cudaStream_t stream);
 /// `scratch` has room for decision.num_blocks doubles.

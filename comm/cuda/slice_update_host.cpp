@@ -3,7 +3,7 @@
 #include <span>
 
 #include "comm/cuda/slice_element.hpp"
-#include "comm/tree_sum.hpp"
+#include "comm/arena/tree_sum.hpp"
 
 namespace gangway::comm {
 namespace {

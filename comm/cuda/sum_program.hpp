@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of additions of one tree sum (comm/reduction_tree.hpp), flattened into a small program
+// The order of additions of one tree sum (comm/arena/reduction_tree.hpp), flattened into a small program
 // that a CUDA kernel takes as an argument. Plain data, C++17: included by .cpp and .cu files.
 #pragma once
 

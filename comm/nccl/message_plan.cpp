@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "comm/cuda/compile_sum.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "comm/bucket_plan.hpp"
+#include "comm/arena/bucket_plan.hpp"
 #include "comm/cuda/sum_program.hpp"
-#include "comm/reduction_tree.hpp"
+#include "comm/arena/reduction_tree.hpp"
 
 namespace gangway::comm {
 

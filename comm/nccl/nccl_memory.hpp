@@ -8,7 +8,7 @@
 #include <nccl.h>
 
 #include "comm/nccl/nccl_session.hpp"
-#include "job/unique_handle.hpp"
+#include "base/unique_handle.hpp"
 
 namespace gangway::comm {
 

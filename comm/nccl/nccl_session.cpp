@@ -26,7 +26,7 @@ ncclConfig_t config_of(const NcclSession::Setup& setup) {
 /// the state alone, and the process is about to end.
 class NcclSession::Threads {
  public:
-  explicit Threads(const std::shared_ptr<State>& state)
+  explicit Threads(const std::shared_ptr<NcclState>& state)
       : aborter_([state] { state->abort_when_told(); }),
         watchdog_([state](const std::stop_token& stop) { state->watch_until(stop); }) {}
   ~Threads() {
@@ -49,7 +49,7 @@ class NcclSession::Threads {
   std::jthread watchdog_;
 };
 
-NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<State>(setup)) {
+NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<NcclState>(setup)) {
   check(cudaSetDevice(setup.device), "choosing the device");
   state_->stream = make_priority_stream();
   threads_ = std::make_unique<Threads>(state_);

@@ -18,30 +18,16 @@
 #include <nccl.h>
 
 #include "comm/cuda/cuda_handles.hpp"
+#include "comm/nccl/nccl_setup.hpp"
 
 namespace gangway::comm {
 
+class NcclState;
+
 class NcclSession {
  public:
-  /// kNonBlocking: no call of NCCL can hang its caller; in NCCL 2.28 each group then costs the
-  /// start of a thread. kBlocking: groups are launched by the caller, which can hang until the
-  /// watchdog aborts.
-  enum class Calls { kNonBlocking, kBlocking };
-
-  struct Setup {
-    ncclUniqueId id{};
-    int worker = 0;
-    int num_workers = 1;
-    int device = 0;
-    int max_ctas =
-        8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
-    Calls calls = Calls::kNonBlocking;
-    std::chrono::milliseconds timeout{60'000};  ///< of launches and operations
-    /// Of initialisation, in which libraries of gigabytes may still come from a disk.
-    std::chrono::milliseconds meeting_timeout{120'000};
-    std::chrono::milliseconds abort_timeout{10'000};
-  };
-
+  using Calls = NcclCalls;
+  using Setup = NcclSetup;
   /// Initialises the communicator together with all others. Makes `device` current on this thread.
   /// @throws CommError when a peer does not come in time; EnvironmentError when NCCL cannot start.
   explicit NcclSession(const Setup& setup);
@@ -95,12 +81,11 @@ class NcclSession {
   void abort(const std::string& reason);
 
  private:
-  class State;
   class Threads;
   /// Waits for the end of the communicator; false: not within `timeout`.
   bool end(std::chrono::milliseconds timeout) noexcept;
 
-  std::shared_ptr<State> state_;  // shared with its two threads: aborting may outlive the session
+  std::shared_ptr<NcclState> state_;  // shared with its two threads: aborting may outlive the session
   std::unique_ptr<Threads> threads_;
 };
 

@@ -17,11 +17,11 @@ constexpr std::chrono::milliseconds kPatience{1000};
 
 }  // namespace
 
-std::string NcclSession::State::who() const {
+std::string NcclState::who() const {
   return fmt::format("worker {} of {}", setup.worker, setup.num_workers);
 }
 
-void NcclSession::State::fail(const std::string& reason) {
+void NcclState::fail(const std::string& reason) {
   const std::scoped_lock lock(mutex);
   if (failure.empty()) {
     failure = reason;
@@ -30,14 +30,14 @@ void NcclSession::State::fail(const std::string& reason) {
   changed.notify_all();
 }
 
-void NcclSession::State::throw_if_failed() {
+void NcclState::throw_if_failed() {
   if (failed) {
     const std::scoped_lock lock(mutex);
     throw CommError(failure);
   }
 }
 
-void NcclSession::State::require(ncclResult_t result, const char* what) {
+void NcclState::require(ncclResult_t result, const char* what) {
   if (result == ncclSuccess || result == ncclInProgress) {
     return;
   }
@@ -48,7 +48,7 @@ void NcclSession::State::require(ncclResult_t result, const char* what) {
   throw_if_failed();
 }
 
-void NcclSession::State::settle(ncclResult_t result, const char* what,
+void NcclState::settle(ncclResult_t result, const char* what,
                                 std::chrono::milliseconds timeout) {
   const Deadline deadline(timeout);
   require(result, what);
@@ -71,18 +71,18 @@ void NcclSession::State::settle(ncclResult_t result, const char* what,
   }
 }
 
-bool NcclSession::State::wait_gone(std::chrono::milliseconds timeout) {
+bool NcclState::wait_gone(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex);
   return changed.wait_for(lock, timeout, [this] { return ended; });
 }
 
-void NcclSession::State::note_end() {
+void NcclState::note_end() {
   const std::scoped_lock lock(mutex);
   ended = true;
   changed.notify_all();
 }
 
-void NcclSession::State::abort_when_told() {
+void NcclState::abort_when_told() {
   (void)cudaSetDevice(setup.device);
   {
     std::unique_lock lock(mutex);
@@ -106,7 +106,7 @@ void NcclSession::State::abort_when_told() {
   note_end();
 }
 
-void NcclSession::State::watch_until(const std::stop_token& stop) {
+void NcclState::watch_until(const std::stop_token& stop) {
   (void)cudaSetDevice(setup.device);
   // Looking at an event is forbidden while any thread captures, unless a thread says that it knows.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -122,7 +122,7 @@ void NcclSession::State::watch_until(const std::stop_token& stop) {
   }
 }
 
-void NcclSession::State::poll_watches() {
+void NcclState::poll_watches() {
   std::string reason;
   {
     const std::scoped_lock lock(mutex);
@@ -150,7 +150,7 @@ void NcclSession::State::poll_watches() {
   }
 }
 
-void NcclSession::State::poll_error() {
+void NcclState::poll_error() {
   const std::unique_lock lock(calls, std::try_to_lock);
   if (!lock.owns_lock() || !communicator) {
     return;  // the launching thread is in a call, and looks at its result itself

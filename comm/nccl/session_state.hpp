@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "comm/deadline.hpp"
-#include "comm/nccl/nccl_session.hpp"
+#include "comm/transport/deadline.hpp"
+#include "comm/nccl/nccl_setup.hpp"
 
 namespace gangway::comm {
 
@@ -26,9 +26,9 @@ struct NcclCommTraits {
 };
 using NcclComm = UniqueHandle<NcclCommTraits>;
 
-class NcclSession::State {
+class NcclState {
  public:
-  explicit State(const Setup& given) : setup(given) {}
+  explicit NcclState(const NcclSetup& given) : setup(given) {}
 
   /// Notes the first failure and has the communicator aborted. Any thread; never waits.
   void fail(const std::string& reason);
@@ -68,7 +68,7 @@ class NcclSession::State {
     const char* what = "";
   };
 
-  const Setup setup;
+  const NcclSetup setup;
   CudaStream stream;
   std::mutex calls;  // guards the two handles below and every call on them
   NcclComm communicator;

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "comm/exchange_words.hpp"
+#include "comm/host/exchange_words.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/transport.hpp"
+#include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/nccl/check_nccl.hpp"
-#include "comm/pending.hpp"
+#include "comm/transport/pending.hpp"
 
 namespace gangway::comm {
 namespace {

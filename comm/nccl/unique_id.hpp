@@ -7,7 +7,7 @@
 
 #include <nccl.h>
 
-#include "comm/transport.hpp"
+#include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "gan/cuda/random_kernels.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::cuda {
 namespace {

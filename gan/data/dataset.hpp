@@ -3,11 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-
-#include "job/spec.hpp"
 
 namespace gangway::data {
 
@@ -35,9 +32,5 @@ class Dataset {
   /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
 };
-
-/// Opens `spec.source`, resized or padded to what the model wants (model.resolution, model.channels).
-/// @throws ConfigError: one line that names the file, what is wrong and what to do.
-[[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed);
 
 }  // namespace gangway::data

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "gan/data/fingerprint.hpp"
-#include "gan/data/pixels.hpp"
-#include "gan/data/resample.hpp"
-#include "job/errors.hpp"
+#include "gan/data/images/pixels.hpp"
+#include "gan/data/images/resample.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {

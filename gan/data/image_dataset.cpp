@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "gan/data/fingerprint.hpp"
-#include "gan/data/image_decoder.hpp"
-#include "gan/data/pixels.hpp"
-#include "gan/data/resample.hpp"
-#include "job/errors.hpp"
+#include "gan/data/images/image_decoder.hpp"
+#include "gan/data/images/pixels.hpp"
+#include "gan/data/images/resample.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gan/data/dataset.hpp"
-#include "gan/data/image_archive.hpp"
+#include "gan/data/images/image_archive.hpp"
 
 namespace gangway::data {
 

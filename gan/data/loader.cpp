@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {

@@ -2,7 +2,7 @@
 #include "gan/evaluation/generate.hpp"
 
 #include "gan/random_tensors.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gan/layer_block.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -4,7 +4,7 @@
 #include "gan/models/dcgan.hpp"
 #include "gan/models/infogan.hpp"
 #include "gan/models/mlp.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <png.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::pictures {
 namespace {

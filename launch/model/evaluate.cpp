@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/scores.hpp"
+#include "checkpoint/store/scores.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/toy_modes.hpp"
-#include "job/errors.hpp"
-#include "job/run_directory.hpp"
+#include "base/errors.hpp"
+#include "run/run_files.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_weights.hpp"
 #include "launch/model/image_scores.hpp"

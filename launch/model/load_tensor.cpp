@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 

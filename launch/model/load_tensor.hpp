@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "checkpoint/safetensors.hpp"
+#include "checkpoint/format/safetensors.hpp"
 #include "gan/torch.hpp"
 
 namespace gangway::launch {

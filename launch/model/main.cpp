@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_weights.hpp"
 

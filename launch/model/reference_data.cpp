@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/idx_dataset.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "gan/label_blocks.hpp"
 #include "gan/layer_block.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/directory.hpp"
-#include "job/errors.hpp"
-#include "job/parse.hpp"
-#include "job/run_directory.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "base/errors.hpp"
+#include "job/keys/parse.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_files.hpp"
 #include "launch/model/load_tensor.hpp"
 
 namespace gangway::launch {

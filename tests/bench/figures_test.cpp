@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::bench {
 namespace {

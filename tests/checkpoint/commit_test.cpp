@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/directory.hpp"
-#include "checkpoint/names.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/format/names.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/compare.hpp"
+#include "checkpoint/tools/compare.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/digest.hpp"
+#include "checkpoint/tools/digest.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/hash.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
+#include "checkpoint/store/commit.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/hash.hpp"
+#include "checkpoint/files/hash.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/manifest.hpp"
+#include "checkpoint/format/manifest.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/crc32c.hpp"
-#include "checkpoint/hash.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/files/crc32c.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

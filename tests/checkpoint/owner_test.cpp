@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/owner.hpp"
+#include "checkpoint/store/owner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,12 +8,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/crc32c.hpp"
-#include "checkpoint/digest.hpp"
-#include "checkpoint/hash.hpp"
-#include "checkpoint/stored_state.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/files/crc32c.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/format/worker_file.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/repair.hpp"
+#include "checkpoint/tools/repair.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/crc32c.hpp"
-#include "checkpoint/names.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/files/crc32c.hpp"
+#include "checkpoint/format/names.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/verify.hpp"
 
 namespace gangway::checkpoint {
 namespace {

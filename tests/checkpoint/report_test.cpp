@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/report.hpp"
+#include "checkpoint/tools/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/manifest.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

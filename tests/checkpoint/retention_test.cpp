@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/directory.hpp"
-#include "checkpoint/names.hpp"
-#include "checkpoint/owner.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/store/owner.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

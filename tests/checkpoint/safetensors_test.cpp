@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/safetensors.hpp"
+#include "checkpoint/format/safetensors.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/hash.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/worker_file.hpp"
 
 namespace gangway::checkpoint {
 

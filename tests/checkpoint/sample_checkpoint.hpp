@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/directory.hpp"
-#include "checkpoint/safetensors.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/safetensors.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::checkpoint {

@@ -6,9 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/digest.hpp"
-#include "checkpoint/directory.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/store/warn.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/scores.hpp"
+#include "checkpoint/store/scores.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/directory.hpp"
-#include "checkpoint/names.hpp"
-#include "checkpoint/retention.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/store/retention.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/weights_file.hpp"
+#include "checkpoint/format/weights_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/lane.hpp"
-#include "comm/reducer.hpp"
+#include "comm/reduce/reducer.hpp"
 #include "tests/comm/rendezvous_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"

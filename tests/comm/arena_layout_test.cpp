@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/arena_layout.hpp"
+#include "comm/arena/arena_layout.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/arena.hpp"
+#include "comm/arena/arena.hpp"
 
 namespace gangway::comm {
 namespace {

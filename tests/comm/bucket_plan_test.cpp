@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/bucket_plan.hpp"
+#include "comm/arena/bucket_plan.hpp"
 
 #include <gtest/gtest.h>
 

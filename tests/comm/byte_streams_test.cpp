@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/byte_streams.hpp"
+#include "comm/transport/byte_streams.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/loopback_transport.hpp"
-#include "job/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 
 namespace gangway::comm {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "comm/calibration.hpp"
+#include "comm/calibrate/calibration.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <mutex>
 
-#include "comm/calibrator.hpp"
-#include "comm/loopback_transport.hpp"
-#include "job/errors.hpp"
+#include "comm/calibrate/calibrator.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/host_group.hpp"
+#include "comm/host/host_group.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/shared_folder.hpp"
 

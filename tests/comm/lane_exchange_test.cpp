@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "comm/message_tag.hpp"
+#include "comm/transport/message_tag.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "job/control_protocol.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/pending.hpp"
+#include "comm/transport/pending.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/loopback_transport.hpp"
-#include "job/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

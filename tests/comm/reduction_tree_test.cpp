@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "comm/reduction_tree.hpp"
+#include "comm/arena/reduction_tree.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

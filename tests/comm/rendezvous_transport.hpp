@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
 

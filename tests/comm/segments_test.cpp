@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/segments.hpp"
+#include "comm/transport/segments.hpp"
 
 #include <gtest/gtest.h>
 

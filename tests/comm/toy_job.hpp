@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "comm/arena.hpp"
-#include "comm/host_group.hpp"
+#include "comm/arena/arena.hpp"
+#include "comm/host/host_group.hpp"
 #include "comm/lane.hpp"
-#include "comm/partial_stack.hpp"
-#include "comm/reducer.hpp"
+#include "comm/reduce/partial_stack.hpp"
+#include "comm/reduce/reducer.hpp"
 
 namespace gangway::comm {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/trace.hpp"
+#include "comm/transport/trace.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/clock_offset.hpp"
-#include "comm/deadline.hpp"
-#include "comm/loopback_transport.hpp"
-#include "comm/traced_transport.hpp"
+#include "comm/transport/clock_offset.hpp"
+#include "comm/transport/deadline.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "comm/transport/traced_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 
 namespace gangway::comm {

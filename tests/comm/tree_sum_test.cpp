@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/tree_sum.hpp"
+#include "comm/arena/tree_sum.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "comm/arena_layout.hpp"
-#include "job/errors.hpp"
+#include "comm/arena/arena_layout.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/wire_format.hpp"
+#include "comm/arena/wire_format.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/short_floats.hpp"
+#include "comm/arena/short_floats.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/blame.hpp"
+#include "coordinator/mind/blame.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/checkpoint_scorer.hpp"
+#include "coordinator/edges/checkpoint_scorer.hpp"
 
 #include <thread>
 
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "job/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::coordinator {

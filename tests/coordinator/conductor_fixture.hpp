@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/conductor.hpp"
+#include "coordinator/mind/conductor.hpp"
 
 namespace gangway::coordinator {
 

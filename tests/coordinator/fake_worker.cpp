@@ -18,14 +18,15 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "checkpoint/directory.hpp"
-#include "comm/mpi_session.hpp"
-#include "job/control_protocol.hpp"
-#include "job/errors.hpp"
-#include "job/tether.hpp"
-#include "job/this_host.hpp"
-#include "worker/coordinator_link_mpi.hpp"
-#include "worker/lifeline.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/format/worker_file.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
+#include "run/tether.hpp"
+#include "base/this_host.hpp"
+#include "worker/link/coordinator_link_mpi.hpp"
+#include "worker/link/lifeline.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/job_changes.hpp"
+#include "coordinator/resume/job_changes.hpp"
 
 #include <string>
 #include <utility>
@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/fingerprint.hpp"
-#include "job/key.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/keys/key.hpp"
 #include "tests/job/job_problems.hpp"
 
 namespace gangway::coordinator {

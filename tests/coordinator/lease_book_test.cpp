@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/lease_book.hpp"
+#include "coordinator/mind/lease_book.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

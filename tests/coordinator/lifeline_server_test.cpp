@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/lifeline_server.hpp"
+#include "coordinator/edges/lifeline_server.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "job/control_protocol.hpp"
-#include "job/this_host.hpp"
+#include "run/control_protocol.hpp"
+#include "base/this_host.hpp"
 
 namespace gangway::coordinator {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/membership.hpp"
+#include "coordinator/mind/membership.hpp"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/run_output.hpp"
+#include "coordinator/edges/run_output.hpp"
 
 #include <future>
 #include <ostream>
@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::coordinator {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/save_clock.hpp"
+#include "coordinator/mind/save_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/snapshot_book.hpp"
+#include "coordinator/mind/snapshot_book.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

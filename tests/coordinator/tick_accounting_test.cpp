@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/tick_accounting.hpp"
+#include "coordinator/mind/tick_accounting.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::coordinator {
 namespace {

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "comm/loopback_transport.hpp"
-#include "comm/mpi_session.hpp"
-#include "comm/mpi_transport.hpp"
-#include "comm/range_gather.hpp"
-#include "comm/reduction_routes.hpp"
-#include "job/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "comm/transport/mpi_transport.hpp"
+#include "comm/reduce/range_gather.hpp"
+#include "comm/reduce/reduction_routes.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 

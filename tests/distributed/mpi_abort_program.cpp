@@ -13,8 +13,8 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "comm/mpi_abort.hpp"
-#include "comm/mpi_session.hpp"
+#include "comm/transport/mpi_abort.hpp"
+#include "comm/transport/mpi_session.hpp"
 
 namespace {
 

@@ -34,14 +34,30 @@ def descendants(pid):
     return found
 
 
+def segments_of(pids):
+    """Shared memory of Open MPI and of host groups that these processes have mapped; snapshots are another matter."""
+    found = set()
+    for pid in pids:
+        try:
+            found |= set(re.findall(r"/dev/shm/(?:vader_segment|gangway-)\S+", Path(f"/proc/{pid}/maps").read_text()))
+        except OSError:
+            pass  # it has ended by itself
+    return found
+
+
 def kill_all(process):
-    """SIGKILL for a started command and everything below it, launcher and ranks."""
-    for pid in descendants(process.pid):
+    """SIGKILL for a started command and everything below it, launcher and ranks. Nobody is left to remove their shared
+    memory, and the next start would only do so a minute later."""
+    pids = descendants(process.pid)
+    segments = segments_of(pids)
+    for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass  # it has ended by itself
     process.wait()
+    for segment in segments:
+        Path(segment).unlink(missing_ok=True)
 
 
 def snapshot_files(folder):

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "job/errors.hpp"
-#include "job/file_descriptor.hpp"
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace gangway::testing {
 

@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/snapshot_files.hpp"
-#include "checkpoint/snapshot_memory.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
 
 namespace {
 

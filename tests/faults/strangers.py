@@ -24,7 +24,7 @@ from train_command import EXAMPLES, Trainings  # noqa: E402
 IDLE, GARBAGE, SECONDS = 100, 20, 3.0
 WORKERS = 2
 PREEMPTED = 75
-MOST_STRANGERS = 32 + WORKERS  # coordinator/lifeline_server.hpp
+MOST_STRANGERS = 32 + WORKERS  # coordinator/edges/lifeline_server.hpp
 GARBAGE_WORDS = (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"gangway-lifeline ", b"gangway-lifeline 0 1\n", os.urandom(4096))
 RETURN = 5.0  # seconds after which who was hung up on calls again
 

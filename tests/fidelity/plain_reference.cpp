@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/permutation.hpp"
 #include "gan/penalty.hpp"
 #include "gan/random_tensors.hpp"

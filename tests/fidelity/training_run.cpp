@@ -12,11 +12,14 @@
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
-#include "checkpoint/digest.hpp"
-#include "checkpoint/directory.hpp"
-#include "checkpoint/snapshot_files.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/lane.hpp"
-#include "job/fingerprint.hpp"
+#include "job/keys/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "worker/training.hpp"

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "comm/loopback_transport.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
-#include "worker/compute_device.hpp"
-#include "worker/coordinator_link.hpp"
+#include "worker/step/compute_device.hpp"
+#include "worker/link/coordinator_link.hpp"
 
 namespace gangway::fidelity {
 

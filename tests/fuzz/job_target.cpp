@@ -2,7 +2,7 @@
 // A job file.
 #include <string_view>
 
-#include "job/parse.hpp"
+#include "job/keys/parse.hpp"
 #include "tests/fuzz/target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

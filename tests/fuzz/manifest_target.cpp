@@ -3,9 +3,9 @@
 // somebody with bad intentions would.
 #include <string>
 
-#include "checkpoint/hash.hpp"
-#include "checkpoint/manifest.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "base/errors.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include "gan/models/models.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

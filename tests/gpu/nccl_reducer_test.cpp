@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/lane.hpp"
-#include "comm/pending.hpp"
+#include "comm/transport/pending.hpp"
 #include "tests/gpu/gpu_network.hpp"
 #include "tests/gpu/workers.hpp"
 

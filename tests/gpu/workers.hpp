@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "comm/mpi_session.hpp"
-#include "comm/mpi_transport.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "comm/transport/mpi_transport.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/dry_run.hpp"
+#include "job/estimate/dry_run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/parse.hpp"
+#include "job/keys/parse.hpp"
 
 namespace gangway {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/fingerprint.hpp"
+#include "job/keys/fingerprint.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

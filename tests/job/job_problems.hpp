@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/parse.hpp"
+#include "job/keys/parse.hpp"
 
 namespace gangway::testing {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/key.hpp"
+#include "job/keys/key.hpp"
 
 namespace gangway {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/key_types.hpp"
+#include "job/keys/key_types.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The same sums, layer by layer, by hand.
-#include "job/parameter_counts.hpp"
+#include "job/estimate/parameter_counts.hpp"
 
 #include <gtest/gtest.h>
 

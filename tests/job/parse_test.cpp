@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/parse.hpp"
+#include "job/keys/parse.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "job/reference_page.hpp"
+#include "job/keys/reference_page.hpp"
 
 #include <gtest/gtest.h>
 
-#include "job/atomic_file.hpp"
-#include "job/key.hpp"
+#include "base/atomic_file.hpp"
+#include "job/keys/key.hpp"
 
 namespace gangway {
 namespace {

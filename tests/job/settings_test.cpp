@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which key is meant, before its value is looked at.
-#include "job/settings.hpp"
+#include "job/keys/settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

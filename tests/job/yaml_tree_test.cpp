@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/yaml_tree.hpp"
+#include "job/keys/yaml_tree.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,11 +4,11 @@
 
 #include <fstream>
 
-#include "job/errors.hpp"
-#include "job/line_rate.hpp"
-#include "launch/child.hpp"
-#include "launch/quiet_machine.hpp"
-#include "launch/temporary_folder.hpp"
+#include "base/errors.hpp"
+#include "run/line_rate.hpp"
+#include "launch/process/child.hpp"
+#include "launch/bench/quiet_machine.hpp"
+#include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/checkpoint_commands.hpp"
+#include "launch/checkpoints/checkpoint_commands.hpp"
 
 #include <filesystem>
 #include <string>
@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/safetensors.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "base/errors.hpp"
 #include "launch/commands.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"

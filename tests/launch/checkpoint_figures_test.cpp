@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "launch/checkpoint_figures.hpp"
+#include "launch/bench/checkpoint_figures.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
-#include "launch/bench_checkpoint.hpp"
+#include "base/errors.hpp"
+#include "launch/bench/bench_checkpoint.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "launch/host_check.hpp"
+#include "launch/mpirun/host_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

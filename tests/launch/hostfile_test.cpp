@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/hostfile.hpp"
+#include "launch/mpirun/hostfile.hpp"
 
 #include <array>
 
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "launch/initial_weights.hpp"
+#include "launch/run/initial_weights.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
-#include "job/parameter_counts.hpp"
+#include "base/errors.hpp"
+#include "job/estimate/parameter_counts.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 

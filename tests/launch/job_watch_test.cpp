@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/job_watch.hpp"
+#include "launch/run/job_watch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

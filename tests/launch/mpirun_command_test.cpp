@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "launch/mpirun_command.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/shared_segment.hpp"
-#include "launch/message_paths.hpp"
+#include "base/shared_segment.hpp"
+#include "launch/mpirun/message_paths.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "launch/overlap_figures.hpp"
+#include "launch/bench/overlap_figures.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "launch/run_lookup.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
-#include "job/run_directory.hpp"
+#include "base/errors.hpp"
+#include "run/run_directory.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

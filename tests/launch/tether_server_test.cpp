@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/tether_server.hpp"
+#include "launch/run/tether_server.hpp"
 
 #include <future>
 #include <map>
@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "job/errors.hpp"
-#include "job/tether_connection.hpp"
+#include "base/errors.hpp"
+#include "run/tether_connection.hpp"
 
 namespace gangway::launch {
 namespace {

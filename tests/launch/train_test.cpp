@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "launch/train.hpp"
+#include "launch/run/train.hpp"
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::report {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "report/failure_box.hpp"
 #include "report/progress_bar.hpp"
 #include "report/table.hpp"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "job/trace_steps.hpp"
+#include "run/trace_steps.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::report {

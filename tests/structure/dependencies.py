@@ -47,20 +47,24 @@ class Rule:
 
 COMPUTES_NOT = ("LibTorch", "NCCL")
 NO_PROCESSES = ("Protobuf", "gRPC", "MPI", "NCCL", "sockets")
+JOB = ("base/", "job/")
+RUN = (*JOB, "run/")
 RULES = (
-    Rule("job/", (), COMPUTES_NOT + ("MPI",)),
+    Rule("base/", (), COMPUTES_NOT + ("MPI",)),
+    Rule("job/", ("base/",), COMPUTES_NOT + ("MPI",)),
     Rule("job/spec.hpp", ("job/",), standard_only=True),
-    Rule("checkpoint/", ("job/",), COMPUTES_NOT + ("MPI", "gRPC")),
-    Rule("coordinator/", ("job/", "checkpoint/", "report/", "comm/mpi_session.hpp"), COMPUTES_NOT),
-    Rule("report/", ("job/",), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
-    Rule("comm/", ("job/", "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
+    Rule("run/", JOB, COMPUTES_NOT + ("MPI",)),
+    Rule("checkpoint/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "gRPC")),
+    Rule("coordinator/", (*RUN, "checkpoint/", "report/", "comm/transport/mpi_session.hpp"), COMPUTES_NOT),
+    Rule("report/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
+    Rule("comm/", (*RUN, "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
     Rule("pipeline/", ("job/",), ("LibTorch",) + NO_PROCESSES, standard_only=True),
-    Rule("gan/", ("job/",), NO_PROCESSES),
-    Rule("gan/data/", ("job/", "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
+    Rule("gan/", JOB, NO_PROCESSES),
+    Rule("gan/data/", (*JOB, "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
-    Rule("worker/", ("job/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("gRPC",)),
-    Rule("launch/", ("job/", "checkpoint/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf")),
-    Rule("launch/model/", ("job/", "gan/", "checkpoint/", "report/", "worker/", "launch/"), NO_PROCESSES),
+    Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("gRPC",)),
+    Rule("launch/", (*RUN, "checkpoint/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf")),
+    Rule("launch/model/", (*JOB, "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
 )
@@ -71,6 +75,7 @@ FORBIDDEN_WORDS = {"gan/models": "rank"}
 # Programs that start in milliseconds because they do not load these libraries.
 LOADS_NOT = {"gangway": r"libtorch|libc10", "gangway-coordinator": r"libtorch|libc10"}
 MAX_FILE_LINES = 400
+MAX_FOLDER_FILES = 25  # beside one another; folders of samples (tests/fuzz/corpus) are not read here
 MAX_FUNCTION_LINES = 60  # reported, not refused
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -159,6 +164,41 @@ def check_includes(tree):
                 yield f"{name}: reaches {library}, which {rule.path} must not: {together[library]}"
         if all(library in together for library in APART):
             yield f"{name}: {' and '.join(APART)} meet: {'; '.join(together[library] for library in APART)}"
+
+
+def circles(arrows):
+    """Groups of nodes that reach one another, each sorted; `arrows` maps a node to those that it points to."""
+    reached = {}
+    for node in arrows:
+        seen, waiting = set(), [node]
+        while waiting:
+            new = arrows.get(waiting.pop(), set()) - seen
+            seen |= new
+            waiting += new
+        reached[node] = seen
+    groups = {tuple(sorted(other for other in seen if node in reached.get(other, ()))) for node, seen in reached.items()
+              if node in seen}
+    return sorted(groups)
+
+
+def check_circles(tree):
+    """No folder and no header with its source may need what needs it."""
+    for what, key in (("folders", os.path.dirname), ("files", lambda name: os.path.splitext(name)[0])):
+        arrows = {}
+        for name, headers in tree.project_includes.items():
+            if not name.startswith(("tests/", "bench/")):
+                arrows.setdefault(key(name), set()).update(key(header) for header in headers if key(header) != key(name))
+        for group in circles(arrows):
+            yield f"{what} that need one another: {', '.join(group)}"
+
+
+def check_folders(tree):
+    held = {}
+    for name in tree.text:
+        held.setdefault(os.path.dirname(name), []).append(name)
+    for folder, names in sorted(held.items()):
+        if len(names) > MAX_FOLDER_FILES:
+            yield f"{folder}/: {len(names)} files, at most {MAX_FOLDER_FILES}: divide it by ideas"
 
 
 def absolute(folder, path):
@@ -270,7 +310,7 @@ def main(arguments):
     root = Path(arguments[1] if len(arguments) == 2 else Path(__file__).parents[2]).resolve()
     tree, notes = Tree(root).read(), []
     violations = [*check_includes(tree), *check_opened(tree, build), *check_words(tree), *check_lengths(tree, notes),
-                  *check_programs(build)]
+                  *check_circles(tree), *check_folders(tree), *check_programs(build)]
     print(*(f"note: {note}" for note in notes), *dict.fromkeys(violations), sep="\n")
     print(f"{len(tree.text)} files, {len(violations)} violations, {len(notes)} notes")
     return 1 if violations else 0

@@ -20,7 +20,8 @@ def tree_of(files):
 
 def violations_of(files):
     tree = tree_of(files)
-    return [*dependencies.check_includes(tree), *dependencies.check_words(tree), *dependencies.check_lengths(tree, [])]
+    return [*dependencies.check_includes(tree), *dependencies.check_words(tree), *dependencies.check_lengths(tree, []),
+            *dependencies.check_circles(tree), *dependencies.check_folders(tree)]
 
 
 class DependencyRules(unittest.TestCase):
@@ -31,8 +32,8 @@ class DependencyRules(unittest.TestCase):
     def test_allows_a_worker_to_use_models_and_transports(self):
         self.assertEqual([], violations_of({
             "gan/models/a.hpp": "#include <torch/nn/module.h>\n",
-            "comm/transport.hpp": "#include <mpi.h>\n",
-            "worker/loop.cpp": '#include "gan/models/a.hpp"\n#include "comm/transport.hpp"\n'}))
+            "comm/transport/transport.hpp": "#include <mpi.h>\n",
+            "worker/loop.cpp": '#include "gan/models/a.hpp"\n#include "comm/transport/transport.hpp"\n'}))
 
     def test_refuses_an_include_against_the_arrows(self):
         self.assert_refused({"job/a.cpp": '#include "worker/b.hpp"\n', "worker/b.hpp": ""}, "job/a.cpp", "worker/b.hpp")
@@ -65,6 +66,17 @@ class DependencyRules(unittest.TestCase):
 
     def test_refuses_a_file_past_the_limit(self):
         self.assert_refused({"job/a.cpp": "\n" * (dependencies.MAX_FILE_LINES + 1)}, "job/a.cpp", "lines")
+
+    def test_refuses_folders_that_need_one_another(self):
+        self.assert_refused({"comm/a/one.hpp": '#include "comm/b/two.hpp"\n', "comm/b/two.hpp": "",
+                             "comm/b/three.cpp": '#include "comm/a/four.hpp"\n', "comm/a/four.hpp": ""}, "comm/a, comm/b")
+
+    def test_refuses_a_header_that_needs_what_needs_its_source(self):
+        self.assert_refused({"job/a.hpp": "", "job/a.cpp": '#include "job/b.hpp"\n', "job/b.hpp": '#include "job/a.hpp"\n'},
+                            "files", "job/a, job/b")
+
+    def test_refuses_a_crowded_folder(self):
+        self.assert_refused({f"job/a{number}.hpp": "" for number in range(dependencies.MAX_FOLDER_FILES + 1)}, "job/", "26 files")
 
     def test_notes_a_long_function(self):
         notes = []

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "job/proto/messages.pb.h"
-#include "worker/coordinator_link_mpi.hpp"
+#include "worker/link/coordinator_link_mpi.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "worker/gan_operations.hpp"
+#include "gan/data/open_dataset.hpp"
+#include "worker/step/gan_operations.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "comm/loopback_transport.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "gan/data/dataset.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/scratch_folder.hpp"

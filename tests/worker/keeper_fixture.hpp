@@ -11,12 +11,12 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/snapshot_files.hpp"
-#include "comm/loopback_transport.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/worker/small_network.hpp"
-#include "worker/state_keeper.hpp"
+#include "worker/state/state_keeper.hpp"
 
 namespace gangway::worker {
 

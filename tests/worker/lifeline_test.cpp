@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/lifeline.hpp"
+#include "worker/link/lifeline.hpp"
 
 #include <array>
 
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks within a training: workers as threads, each with its own networks and lane.
-#include "worker/network_checks.hpp"
+#include "gan/data/open_dataset.hpp"
+#include "worker/step/network_checks.hpp"
 
 #include <bit>
 #include <functional>
@@ -10,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/loopback_transport.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "gan/data/dataset.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/fidelity/small_jobs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/network_state.hpp"
+#include "worker/state/network_state.hpp"
 
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/network_updater.hpp"
+#include "worker/step/network_updater.hpp"
 
 #include <gtest/gtest.h>
 

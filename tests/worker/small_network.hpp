@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "comm/arena.hpp"
+#include "comm/arena/arena.hpp"
 #include "gan/network.hpp"
 
 namespace gangway::worker {

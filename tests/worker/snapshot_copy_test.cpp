@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "worker/snapshot_copy.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "worker/state/snapshot_copy.hpp"
 
 #include <cstring>
 #include <functional>
@@ -7,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/snapshot_files.hpp"
-#include "comm/loopback_transport.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
-#include "worker/buddies.hpp"
+#include "worker/state/buddies.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "worker/snapshot_loader.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "worker/state/snapshot_loader.hpp"
 
 #include <algorithm>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "job/fingerprint.hpp"
+#include "job/keys/fingerprint.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/keeper_fixture.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/snapshot_taker.hpp"
+#include "worker/state/snapshot_taker.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/keeper_fixture.hpp"
-#include "worker/network_updater.hpp"
+#include "worker/step/network_updater.hpp"
 
 namespace gangway::worker {
 namespace {

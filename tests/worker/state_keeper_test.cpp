@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "worker/state_keeper.hpp"
+#include "worker/state/state_keeper.hpp"
 
 #include <limits>
 #include <mutex>
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/digest.hpp"
-#include "job/errors.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/keeper_fixture.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/update_audit.hpp"
+#include "worker/step/update_audit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/loopback_transport.hpp"
-#include "job/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "base/errors.hpp"
 #include "tests/worker/small_network.hpp"
 
 namespace gangway::worker {

@@ -8,8 +8,8 @@
 
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
-#include "job/control_protocol.hpp"
-#include "job/errors.hpp"
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
 #include "worker/cuda/torch_cuda.hpp"
 
 namespace gangway::worker {

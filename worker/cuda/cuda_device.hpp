@@ -11,7 +11,7 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
-#include "worker/compute_device.hpp"
+#include "worker/step/compute_device.hpp"
 #include "worker/cuda/device_sync.hpp"
 
 namespace gangway::worker {

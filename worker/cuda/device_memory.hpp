@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "comm/gradient_memory.hpp"
+#include "comm/host/gradient_memory.hpp"
 #include "comm/nccl/nccl_memory.hpp"
-#include "worker/network_state.hpp"
+#include "worker/state/network_state.hpp"
 
 namespace gangway::worker {
 

@@ -7,7 +7,7 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "gan/layer_block.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "comm/nccl/nccl_reducer.hpp"
-#include "comm/partial_stack.hpp"
+#include "comm/reduce/partial_stack.hpp"
 #include "worker/cuda/device_memory.hpp"
 #include "worker/cuda/wait_times.hpp"
-#include "worker/gradient_watch.hpp"
-#include "worker/network_sync.hpp"
+#include "worker/step/gradient_watch.hpp"
+#include "worker/step/network_sync.hpp"
 
 namespace gangway::worker {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "worker/network_sync.hpp"
+#include "worker/step/network_sync.hpp"
 
 namespace gangway::worker {
 

@@ -7,7 +7,7 @@
 
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/slice_element.hpp"
-#include "comm/tree_sum.hpp"
+#include "comm/arena/tree_sum.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/cuda/compile_sum.hpp"
-#include "comm/tree_sum.hpp"
-#include "job/errors.hpp"
+#include "comm/arena/tree_sum.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

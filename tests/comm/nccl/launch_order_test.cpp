@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/cuda/slice_update.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/lane.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"

@@ -10,7 +10,7 @@
 
 #include "comm/nccl/check_nccl.hpp"
 #include "comm/nccl/shared_device.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"

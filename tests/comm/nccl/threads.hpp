@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 
-#include "comm/loopback_transport.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "comm/nccl/unique_id.hpp"
 #include "tests/comm/spawn_ranks.hpp"

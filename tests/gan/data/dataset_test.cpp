@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/dataset.hpp"
 
 #include <array>

@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/dataset.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace {
 

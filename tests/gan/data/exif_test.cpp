@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/exif.hpp"
+#include "gan/data/images/exif.hpp"
 
 #include <string_view>
 #include <vector>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "gan/data/pixels.hpp"
+#include "gan/data/images/pixels.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 #include "tests/scratch_folder.hpp"
 

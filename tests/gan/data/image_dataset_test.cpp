@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
 
 #include <memory>
@@ -13,7 +14,7 @@
 #include <turbojpeg.h>
 #include <zip.h>
 
-#include "gan/data/pixels.hpp"
+#include "gan/data/images/pixels.hpp"
 #include "gan/pictures/png.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 #include "tests/scratch_folder.hpp"

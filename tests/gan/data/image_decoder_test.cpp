@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the decoder promises beside the pictures that compare_with_pillow.py shows it: bounds,
 // refusals.
-#include "gan/data/image_decoder.hpp"
+#include "gan/data/images/image_decoder.hpp"
 
 #include <string>
 #include <string_view>

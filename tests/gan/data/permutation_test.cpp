@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {

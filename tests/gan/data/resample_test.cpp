@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/resample.hpp"
+#include "gan/data/images/resample.hpp"
 
 #include <algorithm>
 #include <numeric>

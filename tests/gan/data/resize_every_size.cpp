@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gan/data/resample.hpp"
+#include "gan/data/images/resample.hpp"
 
 namespace {
 

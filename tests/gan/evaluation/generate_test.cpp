@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/models/models.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

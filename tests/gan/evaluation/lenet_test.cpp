@@ -12,7 +12,7 @@
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/train_features.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

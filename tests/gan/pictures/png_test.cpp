@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <png.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::pictures {

@@ -12,12 +12,15 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/directory.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/format/worker_file.hpp"
 #include "gan/models/models.hpp"
 #include "gan/torch.hpp"
-#include "job/fingerprint.hpp"
-#include "job/parse.hpp"
-#include "job/run_directory.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/keys/parse.hpp"
+#include "run/run_files.hpp"
 
 namespace {
 

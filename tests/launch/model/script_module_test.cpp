@@ -9,8 +9,8 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "gan/models/models.hpp"
-#include "job/errors.hpp"
-#include "job/parse.hpp"
+#include "base/errors.hpp"
+#include "job/keys/parse.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

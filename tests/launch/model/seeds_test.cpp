@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/errors.hpp"
+#include "base/errors.hpp"
 #include "launch/model/commands.hpp"
 
 namespace gangway::launch {

@@ -10,12 +10,15 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/directory.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/format/worker_file.hpp"
 #include "gan/evaluation/generate.hpp"
-#include "job/errors.hpp"
-#include "job/fingerprint.hpp"
-#include "job/parse.hpp"
-#include "job/run_directory.hpp"
+#include "base/errors.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/keys/parse.hpp"
+#include "run/run_files.hpp"
 #include "launch/model/commands.hpp"
 #include "tests/scratch_folder.hpp"
 

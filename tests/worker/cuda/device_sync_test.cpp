@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "comm/loopback_transport.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "comm/nccl/unique_id.hpp"
 #include "gan/models/models.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"

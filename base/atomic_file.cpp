@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "base/atomic_file.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+const char* remedy_for(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space or choose another --outdir";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "choose an --outdir that you may write to";
+    case ELOOP:
+      return "a link lies in its place; remove it";
+    case ENOENT:
+    case ENOTDIR:
+      return "the folder is gone; start the job again";
+    default:
+      return "look at the disk and start the job again";
+  }
+}
+
+[[noreturn]] void fail(const char* what, const std::filesystem::path& path) {
+  const int error = errno;
+  throw EnvironmentError(fmt::format("{}: cannot {}: {}; {}", path.string(), what,
+                                     std::generic_category().message(error), remedy_for(error)));
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path)
+    : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
+  // Through a link in its place, somebody else's file would be overwritten.
+  file_.reset(
+      ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file_) {
+    fail("be written", errno == ELOOP ? temporary_ : path_);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (!committed_) {
+    (void)::unlink(temporary_.c_str());
+  }
+}
+
+void AtomicFile::write(std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(file_.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written < 0) {
+      fail("be written", path_);
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(file_.get()) != 0) {
+    fail("be synced", path_);
+  }
+  file_.reset();
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    fail("be put in place", path_);
+  }
+  committed_ = true;
+  sync_directory(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+std::optional<std::string> read_small_file(const std::filesystem::path& path,
+                                           std::size_t limit_bytes) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) {
+    return std::nullopt;
+  }
+  if (!file) {
+    fail("be read", path);
+  }
+  std::string content(limit_bytes + 1, '\0');
+  std::size_t size = 0;
+  while (size < content.size()) {
+    const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      fail("be read", path);
+    }
+    if (got == 0) {
+      break;
+    }
+    size += static_cast<std::size_t>(got);
+  }
+  if (size > limit_bytes) {
+    throw EnvironmentError(fmt::format("{}: larger than {} bytes; it is not a file of this program",
+                                       path.string(), limit_bytes));
+  }
+  content.resize(size);
+  return content;
+}
+
+void sync_directory(const std::filesystem::path& directory) {
+  const FileDescriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) != 0) {
+    fail("be synced", directory);
+  }
+}
+
+}  // namespace gangway

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "base/message_segments.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Device and inode, as /proc/PID/maps writes them.
+using FileIdentity = std::string;
+
+struct Segment {
+  fs::path path;
+  FileIdentity identity;
+  std::uintmax_t bytes = 0;
+  std::chrono::system_clock::time_point touched;  ///< by the file system's clock
+};
+
+std::vector<Segment> own_segments(const fs::path& folder) {
+  std::vector<Segment> segments;
+  std::error_code failure;
+  for (auto entry = fs::directory_iterator(folder, failure);
+       !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    struct stat status {};
+    if (!entry->path().filename().string().starts_with(kMessageSegmentPrefix) ||
+        ::lstat(entry->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_uid != ::geteuid()) {
+      continue;
+    }
+    constexpr std::uintmax_t kBlock = 512;  // stat(2)
+    segments.push_back({.path = entry->path(),
+                        .identity = fmt::format("{:02x}:{:02x} {}", major(status.st_dev),
+                                                minor(status.st_dev), status.st_ino),
+                        .bytes = static_cast<std::uintmax_t>(status.st_blocks) * kBlock,
+                        .touched = std::chrono::system_clock::from_time_t(
+                            std::max(status.st_mtime, status.st_ctime))});
+  }
+  return segments;
+}
+
+bool is_number(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](unsigned char byte) { return std::isdigit(byte) != 0; });
+}
+
+/// What the processes that this one may look into have mapped.
+std::set<FileIdentity> mapped_files() {
+  std::set<FileIdentity> mapped;
+  std::error_code failure;
+  for (auto process = fs::directory_iterator("/proc", failure);
+       !failure && process != fs::directory_iterator(); process.increment(failure)) {
+    if (!is_number(process->path().filename().string())) {
+      continue;
+    }
+    std::ifstream maps(process->path() / "maps");
+    std::string range;
+    std::string rights;
+    std::string offset;
+    std::string device;
+    std::string inode;
+    std::string rest;
+    while (maps >> range >> rights >> offset >> device >> inode && std::getline(maps, rest)) {
+      if (inode != "0") {
+        mapped.insert(device + " " + inode);
+      }
+    }
+  }
+  return mapped;
+}
+
+ReapedMessageSegments remove(const std::vector<Segment>& segments,
+                             const std::function<bool(const Segment&)>& is_left) {
+  ReapedMessageSegments reaped;
+  for (const Segment& segment : segments) {
+    if (is_left(segment) && ::unlink(segment.path.c_str()) == 0) {
+      ++reaped.removed;
+      reaped.bytes += segment.bytes;
+    }
+  }
+  return reaped;
+}
+
+}  // namespace
+
+ReapedMessageSegments reap_message_segments(const fs::path& folder, std::chrono::seconds age) {
+  const std::vector<Segment> segments = own_segments(folder);
+  if (segments.empty()) {
+    return {};
+  }
+  const std::set<FileIdentity> mapped = mapped_files();
+  const auto latest = std::chrono::system_clock::now() - age;
+  return remove(segments, [&](const Segment& segment) {
+    return segment.touched <= latest && !mapped.contains(segment.identity);
+  });
+}
+
+ReapedMessageSegments remove_message_segments(std::uint32_t job, const fs::path& folder) {
+  const std::string middle = fmt::format(".{}.{:x}.", ::geteuid(), job);
+  return remove(own_segments(folder), [&](const Segment& segment) {
+    return segment.path.filename().string().find(middle) != std::string::npos;
+  });
+}
+
+}  // namespace gangway

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Reads chunks of a checkpoint's files, one file open at a time. Internal to the store; one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/stored_chunk.hpp"
+
+namespace gangway::checkpoint {
+
+class ChunkReader {
+ public:
+  /// Both are borrowed. @param caching  kDirect for whoever reads much and once
+  ChunkReader(const std::filesystem::path& directory, const Manifest& manifest, Caching caching)
+      : directory_(directory), manifest_(manifest), caching_(caching) {}
+
+  /// Fills the front of `buffer`, which holds kChunkBytes; unverified.
+  /// @throws CheckpointError when the file is not there, has another size or cannot be read.
+  std::span<const std::byte> read(const StoredChunk& chunk, std::span<std::byte> buffer);
+
+  [[nodiscard]] std::filesystem::path path_of(int file) const;
+
+ private:
+  const std::filesystem::path& directory_;
+  const Manifest& manifest_;
+  Caching caching_;
+  std::optional<OpenFile> open_;
+  int open_index_ = -1;
+};
+
+/// What is wrong with a chunk's bytes by the manifest's sum, if anything; nothing in format 1.
+[[nodiscard]] std::optional<std::string> damage_in(const Manifest& manifest,
+                                                   const StoredChunk& chunk,
+                                                   std::span<const std::byte> bytes);
+
+}  // namespace gangway::checkpoint

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/format/weights_file.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+/// Tensors of `prefix` in `state`, by name.
+std::vector<const StoredTensor*> tensors_below(const StoredState& state,
+                                               const std::string& prefix) {
+  std::vector<const StoredTensor*> found;
+  for (const StoredTensor& tensor : state.tensors()) {
+    if (tensor.name.starts_with(prefix)) {
+      found.push_back(&tensor);
+    }
+  }
+  return found;
+}
+
+/// Statistics are averaged over the data, not trained.
+bool is_statistic(std::string_view name) { return name.find("running_") != std::string_view::npos; }
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+}  // namespace
+
+std::string weights_name(std::string_view tensor) {
+  std::string name(tensor.substr(tensor.find('/') + 1));
+  std::ranges::replace(name, '/', '.');
+  return name;
+}
+
+ExportedWeights export_weights(StoredState& state, const std::string& network, WeightsKind kind,
+                               const std::filesystem::path& file) {
+  ExportedWeights exported;
+  std::vector<const StoredTensor*> tensors;
+  if (kind == WeightsKind::kAverage) {
+    tensors = tensors_below(state, network + "_ema/");
+    exported.is_average = !tensors.empty();
+  }
+  if (tensors.empty()) {
+    tensors = tensors_below(state, network + "/");
+  }
+  if (tensors.empty()) {
+    throw CheckpointError(fmt::format("{}: holds no network '{}'", state.path().string(), network));
+  }
+  std::vector<std::vector<std::byte>> values;
+  std::vector<TensorRecord> records;
+  for (const StoredTensor* tensor : tensors) {
+    values.emplace_back(tensor->num_bytes());
+    state.read_row_major(*tensor, values.back());
+    records.push_back({.name = weights_name(tensor->name),
+                       .type = tensor->type,
+                       .shape = tensor->shape,
+                       .bytes = values.back()});
+  }
+  const Manifest& manifest = state.manifest();
+  (void)write_safetensors(file, records,
+                          {{"gangway.network", network},
+                           {"gangway.weights", exported.is_average ? "average" : "last"},
+                           {"gangway.step", std::to_string(manifest.step)},
+                           {"gangway.images", std::to_string(manifest.images)},
+                           {"gangway.job_fingerprint", manifest.job_fingerprint},
+                           {"gangway.checkpoint_id", manifest.checkpoint_id}});
+  exported.tensors = records.size();
+  return exported;
+}
+
+InitialWeights::InitialWeights(std::string key, const std::filesystem::path& file)
+    : key_(std::move(key)) {
+  try {
+    file_ = std::make_unique<SafetensorsFile>(file);
+  } catch (const CheckpointError& error) {
+    throw ConfigError(fmt::format("{}: {}", key_, error.what()));
+  }
+  for (const TensorRecord& tensor : file_->tensors()) {
+    if (tensor.type != ElementType::kF32) {
+      refuse(
+          fmt::format("tensor '{}' is {}; weights are F32", tensor.name, type_name(tensor.type)));
+    }
+  }
+}
+
+void InitialWeights::refuse(const std::string& what) const {
+  throw ConfigError(fmt::format("{}: {}: {}", key_, file_->path().string(), what));
+}
+
+std::int64_t InitialWeights::num_parameters() const {
+  std::size_t bytes = 0;
+  for (const TensorRecord& tensor : file_->tensors()) {
+    bytes += is_statistic(tensor.name) ? 0 : tensor.bytes.size();
+  }
+  return static_cast<std::int64_t>(bytes / item_size(ElementType::kF32));
+}
+
+void InitialWeights::require_parameters(std::int64_t expected) const {
+  if (num_parameters() != expected) {
+    refuse(fmt::format("has {} parameters, the job's network has {}; are they of another model?",
+                       num_parameters(), expected));
+  }
+}
+
+void InitialWeights::require(std::span<const WantedTensor> wanted) const {
+  std::set<std::string> known;
+  for (const WantedTensor& tensor : wanted) {
+    const std::string name = weights_name(tensor.name);
+    const TensorRecord* const found = file_->find(name);
+    if (found == nullptr) {
+      refuse(fmt::format("has no tensor '{}' {}", name, shape_text(tensor.shape)));
+    }
+    if (found->shape != tensor.shape) {
+      refuse(fmt::format("tensor '{}' is {}, the job's network has {}", name,
+                         shape_text(found->shape), shape_text(tensor.shape)));
+    }
+    known.insert(name);
+  }
+  for (const TensorRecord& tensor : file_->tensors()) {
+    if (!known.contains(tensor.name)) {
+      refuse(fmt::format("tensor '{}' is not of the job's network", tensor.name));
+    }
+  }
+}
+
+std::span<const std::byte> InitialWeights::bytes(const std::string& name) const {
+  const TensorRecord* const found = file_->find(weights_name(name));
+  if (found == nullptr) {
+    refuse(fmt::format("has no tensor '{}'", weights_name(name)));
+  }
+  return found->bytes;
+}
+
+}  // namespace gangway::checkpoint

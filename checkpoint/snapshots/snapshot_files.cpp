@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/snapshots/snapshot_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/snapshots/snapshot_runs.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "base/errors.hpp"
+#include "run/run_files.hpp"
+#include "run/run_start.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Warn = std::function<void(std::string)>;
+
+std::span<const std::byte> span_of(const MappedMemory& memory) {
+  return {static_cast<const std::byte*>(memory.get().data), memory.get().bytes};
+}
+
+SnapshotEntry entry_of(const ParsedSlot& slot, const fs::path& file) {
+  return {.file = file,
+          .run_directory = slot.run_directory,
+          .key = key_of(slot.run_directory, slot.job_fingerprint, slot.run_id),
+          .moment = moment_in(slot.header),
+          .worker = static_cast<int>(slot.header.worker),
+          .num_workers = static_cast<int>(slot.header.num_workers),
+          .replica = static_cast<int>(slot.header.replica),
+          .bytes = slot.layout.data_bytes,
+          .is_in_use = owner_of_slot(file) == SlotOwner::kLiving};
+}
+
+/// The entry of a whole slot; nothing of one that is empty or half written.
+/// @throws CheckpointError where it is damaged or another run's.
+std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string& key) {
+  const MappedMemory memory = map_slot_file(file);
+  if (is_unfinished_slot(span_of(memory))) {
+    return std::nullopt;
+  }
+  const ParsedSlot slot = parse_slot(span_of(memory), file.string());
+  if (!moment_of(slot, span_of(memory), file.string())) {
+    return std::nullopt;
+  }
+  SnapshotEntry entry = entry_of(slot, file);
+  if (entry.key != key) {
+    throw CheckpointError(
+        fmt::format("{}: damaged snapshot: of the run '{}', which its name does "
+                    "not say",
+                    file.string(), printable(slot.run_directory)));
+  }
+  return entry;
+}
+
+bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
+  return std::tuple(b.moment, a.num_workers, a.worker, a.replica) <
+         std::tuple(a.moment, b.num_workers, b.worker, b.replica);
+}
+
+std::vector<SnapshotEntry> find_and_warn(std::span<const fs::path> folders, const std::string& key,
+                                         const Warn& warn) {
+  std::vector<SnapshotEntry> entries;
+  for (const fs::path& file : slot_files(folders, key)) {
+    try {
+      if (auto entry = read_entry(file, key)) {
+        entries.push_back(std::move(*entry));
+      }
+    } catch (const CheckpointError& error) {
+      warn(error.what());
+    }
+  }
+  std::sort(entries.begin(), entries.end(), is_before);
+  return entries;
+}
+
+/// The parts of one moment. @throws CheckpointError naming what is missing or damaged.
+std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const Warn& warn) {
+  std::vector<SnapshotFile> parts;
+  const int num_workers = group.front().num_workers;
+  for (int worker = 0; worker < num_workers; ++worker) {
+    std::string damage;
+    for (const SnapshotEntry& entry : group) {
+      if (entry.worker != worker || static_cast<int>(parts.size()) > worker) {
+        continue;
+      }
+      try {
+        parts.emplace_back(entry.file);
+        if (!damage.empty()) {
+          warn(fmt::format("{}; its replica {} is used instead", damage, entry.file.string()));
+        }
+      } catch (const CheckpointError& error) {
+        damage = error.what();
+      }
+    }
+    if (static_cast<int>(parts.size()) <= worker) {
+      throw CheckpointError(!damage.empty()
+                                ? damage
+                                : fmt::format("snapshot of step {}: the part of worker {} of {} is "
+                                              "not on this host",
+                                              group.front().moment.step, worker, num_workers));
+    }
+  }
+  return parts;
+}
+
+bool has_ended_with(const fs::path& run_directory, std::initializer_list<ExitCode> codes) {
+  try {
+    const auto status = read_status(run_directory);
+    return status && std::any_of(codes.begin(), codes.end(), [&](ExitCode code) {
+             return status->exit_code == static_cast<int>(code);
+           });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whether nobody can go on from it any more. What cannot be told counts as no.
+bool is_done_with(const ParsedSlot& slot) {
+  const fs::path run = slot.run_directory;
+  const bool is_ours_to_judge = is_same_place(viewpoint_on(run), slot.header.viewpoint);
+  struct stat status {};
+  if (::stat(run.c_str(), &status) != 0) {
+    return errno == ENOENT && is_ours_to_judge;
+  }
+  const std::string run_id = run_id_of(run);
+  if (run_id != slot.run_id) {  // another has taken its place
+    return !run_id.empty() && is_ours_to_judge;
+  }
+  return has_ended_with(run, {ExitCode::kDone});
+}
+
+/// Whether the file may go: it has no sound header, its run is over, or nobody has come back for
+/// it.
+bool is_reapable(const fs::path& file, fs::file_time_type now) {
+  MappedMemory memory;
+  try {
+    memory = map_slot_file(file);
+  } catch (const CheckpointError&) {
+    return false;  // for want of memory, say
+  }
+  const auto bytes = span_of(memory);
+  SlotHeader header;
+  if (bytes.size() >= sizeof header) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const bool is_of_another_version =
+        header.magic != kSlotMagic &&
+        std::equal(kSlotMagic.begin(), kSlotMagic.end() - 2, header.magic.begin());
+    if (is_of_another_version) {
+      return false;
+    }
+  }
+  try {
+    const ParsedSlot slot = parse_slot(bytes, file.string());
+    return is_done_with(slot) || now - last_sign_of_life(slot.run_directory, file) > kSnapshotsKept;
+  } catch (const CheckpointError&) {
+    return true;
+  }
+}
+
+/// Of a copy under way: of the run and its process.
+constexpr std::string_view kUnfinishedCopy = ".copy";
+/// What the disk takes between two signs of life.
+constexpr std::size_t kCopyStep = std::size_t{8} << 20U;
+
+/// What killed processes left of copies; the folder's run is the caller's alone.
+void remove_unfinished_copies(const fs::path& folder, const std::string& key) {
+  const std::string start = std::string(kSnapshotPrefix) + key;
+  std::error_code failure;
+  for (auto entry = fs::directory_iterator(folder, failure);
+       !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(start) && name.ends_with(kUnfinishedCopy)) {
+      (void)::unlink(entry->path().c_str());
+    }
+  }
+}
+
+/// False: its owner has overwritten it meanwhile, or it was damaged before.
+bool copy_slot(const fs::path& from, const fs::path& to, const std::function<void()>& progress) {
+  const MappedMemory memory = map_slot_file(from);
+  auto rest = span_of(memory);
+  // Another process of this host may be at the same slot.
+  const fs::path own = fmt::format("{}.{}{}", to.string(), ::getpid(), kUnfinishedCopy);
+  (void)::unlink(own.c_str());  // of a process that had this number
+  NewFile file(own, rest.size(), Caching::kPages, Readers::kOwner);
+  while (!rest.empty()) {
+    const auto part = rest.first(std::min(rest.size(), kCopyStep));
+    file.write(part);
+    file.sync();
+    progress();
+    rest = rest.subspan(part.size());
+  }
+  try {
+    (void)SnapshotFile(own);
+  } catch (const CheckpointError&) {
+    return false;
+  }
+  file.finish();
+  if (::rename(own.c_str(), to.c_str()) != 0) {
+    const int error = errno;
+    (void)::unlink(own.c_str());
+    throw EnvironmentError(fmt::format("{}: cannot be made: {}", to.string(), cause_of(error)));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<fs::path> snapshot_folders(const fs::path& run_directory,
+                                       const fs::path& shared_memory) {
+  std::vector<fs::path> folders{shared_memory};
+  if (shared_memory != run_directory / kSnapshotsFolder) {  // tests have the two in one
+    folders.push_back(run_directory / kSnapshotsFolder);
+  }
+  return folders;
+}
+
+std::vector<SnapshotEntry> find_snapshots(std::span<const fs::path> folders,
+                                          const std::string& key) {
+  return find_and_warn(folders, key, [](const std::string&) {});
+}
+
+struct SnapshotFile::Content {
+  MappedMemory memory;
+  ParsedSlot slot;
+  SnapshotEntry entry;
+};
+
+SnapshotFile::SnapshotFile(const fs::path& file, VerifyPieces verify)
+    : content_(std::make_unique<Content>()) {
+  content_->memory = map_slot_file(file);
+  const auto bytes = span_of(content_->memory);
+  content_->slot = parse_slot(bytes, file.string());
+  if (!moment_of(content_->slot, bytes, file.string())) {
+    throw CheckpointError(fmt::format("{}: half a snapshot: its process died", file.string()));
+  }
+  content_->entry = entry_of(content_->slot, file);
+  for (std::size_t piece = 0; verify == VerifyPieces::kAll && piece < pieces().size(); ++piece) {
+    this->verify(piece);
+  }
+}
+
+SnapshotFile::SnapshotFile(SnapshotFile&&) noexcept = default;
+SnapshotFile& SnapshotFile::operator=(SnapshotFile&&) noexcept = default;
+SnapshotFile::~SnapshotFile() = default;
+
+const SnapshotEntry& SnapshotFile::entry() const { return content_->entry; }
+
+const std::vector<SnapshotPiece>& SnapshotFile::pieces() const { return content_->slot.pieces; }
+
+std::span<const std::byte> SnapshotFile::bytes(std::size_t piece) const {
+  return span_of(content_->memory)
+      .subspan(content_->slot.layout.data_offset + content_->slot.layout.offsets.at(piece),
+               content_->slot.pieces.at(piece).bytes());
+}
+
+PieceHash SnapshotFile::hash(std::size_t piece) const {
+  PieceHash hash;
+  const auto from =
+      span_of(content_->memory)
+          .subspan(content_->slot.layout.hashes_offset + piece * sizeof hash, sizeof hash);
+  std::memcpy(&hash, from.data(), sizeof hash);
+  return hash;
+}
+
+void SnapshotFile::verify(std::size_t piece) const {
+  if (hash_bytes(bytes(piece)) != hash(piece)) {
+    throw CheckpointError(
+        fmt::format("{}: damaged snapshot of step {}: '{}' is not what its hash "
+                    "says",
+                    entry().file.string(), entry().moment.step, pieces()[piece].name));
+  }
+}
+
+std::optional<CompleteSnapshot> newest_complete(std::span<const fs::path> folders,
+                                                const std::string& key, const Warn& warn,
+                                                std::int64_t newer_than) {
+  const std::vector<SnapshotEntry> entries = find_and_warn(folders, key, warn);
+  for (auto first = entries.begin(); first != entries.end();) {
+    const auto last = std::find_if(first, entries.end(), [&](const SnapshotEntry& entry) {
+      return entry.moment != first->moment || entry.num_workers != first->num_workers;
+    });
+    if (first->moment.step > newer_than) {
+      try {
+        return CompleteSnapshot{.moment = first->moment,
+                                .num_workers = first->num_workers,
+                                .parts = open_parts({first, last}, warn)};
+      } catch (const CheckpointError& error) {
+        warn(fmt::format("{}; an older state is used", error.what()));
+      }
+    }
+    first = last;
+  }
+  return std::nullopt;
+}
+
+std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key) {
+  for (const fs::path& folder : folders) {
+    remove_unfinished_copies(folder, key);
+  }
+  const std::vector<fs::path> files = slot_files(folders, key);
+  return static_cast<std::size_t>(std::count_if(
+      files.begin(), files.end(), [](const fs::path& file) { return remove_slot_file(file); }));
+}
+
+void remove_saved_snapshots(std::span<const fs::path> folders, const std::string& key,
+                            const fs::path& run_directory) {
+  if (has_ended_with(run_directory, {ExitCode::kDone, ExitCode::kPreempted})) {
+    (void)remove_snapshots(folders, key);
+  }
+}
+
+std::size_t copy_snapshots(const KeepSnapshots& keep) {
+  std::vector<SnapshotEntry> entries = find_snapshots(std::span(&keep.shared_memory, 1), keep.key);
+  std::erase_if(entries,
+                [&](const SnapshotEntry& entry) { return entry.moment.step < keep.from_step; });
+  std::ranges::stable_sort(entries, {}, [&](const SnapshotEntry& entry) {
+    return std::tuple(entry.moment, entry.worker != keep.begin_with || entry.replica != 0);
+  });
+  std::error_code failure;
+  if (!entries.empty() && (fs::create_directories(keep.folder, failure), failure)) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be made: {}", keep.folder.string(), failure.message()));
+  }
+  std::size_t copied = 0;
+  for (const SnapshotEntry& entry : entries) {
+    const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.moment);
+    copied += !fs::exists(target) && copy_slot(entry.file, target, keep.progress) ? 1U : 0U;
+  }
+  if (copied > 0) {
+    sync_directory(keep.folder);
+  }
+  return copied;
+}
+
+ReapedSnapshots reap_snapshots(const fs::path& folder, fs::file_time_type now) {
+  ReapedSnapshots reaped;
+  for (const fs::path& file : slot_files(std::span(&folder, 1), {})) {
+    std::error_code error;
+    const auto bytes = static_cast<std::size_t>(fs::file_size(file, error));
+    const SlotOwner owner = owner_of_slot(file);
+    if (error || owner == SlotOwner::kGone) {
+      continue;  // gone meanwhile, or another user's
+    }
+    // It is examined without being claimed, then claimed and removed: a run that takes it over in
+    // between has the claim, and keeps it.
+    const bool is_removed =
+        owner == SlotOwner::kDead && is_reapable(file, now) && remove_slot_file(file);
+    (is_removed ? reaped.removed : reaped.kept) += 1;
+    (is_removed ? reaped.removed_bytes : reaped.kept_bytes) += bytes;
+  }
+  return reaped;
+}
+
+}  // namespace gangway::checkpoint

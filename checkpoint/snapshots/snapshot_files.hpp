@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// What snapshots there are on this host, of the living and of the dead: found, verified, removed.
+// Called by a worker's start, by whoever ends a run and by `gangway doctor`. Any thread. What lies
+// in the files is believed only after it was checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/snapshots/snapshot.hpp"
+#include "base/shared_segment.hpp"
+
+namespace gangway::checkpoint {
+
+/// Shared memory and the run's own folder: where the snapshots of a run may lie.
+[[nodiscard]] std::vector<std::filesystem::path> snapshot_folders(
+    const std::filesystem::path& run_directory,
+    const std::filesystem::path& shared_memory = kSharedMemoryFolder);
+
+/// A slot that claims to be whole; its header is sound, its data were not read.
+struct SnapshotEntry {
+  std::filesystem::path file;
+  std::filesystem::path run_directory;
+  std::string key;  ///< snapshot_key() of its run
+  SnapshotMoment moment;
+  int worker = 0;
+  int num_workers = 1;
+  int replica = 0;
+  std::size_t bytes = 0;   ///< of data
+  bool is_in_use = false;  ///< its process lives
+};
+
+/// Whole slots of the run `key` in `folders`, of all workers; the newest first, then by worker and
+/// replica. Others (empty, half written, foreign, damaged headers) are left out.
+[[nodiscard]] std::vector<SnapshotEntry> find_snapshots(
+    std::span<const std::filesystem::path> folders, const std::string& key);
+
+/// What is compared with its hash when a part is opened; the structure always is.
+enum class VerifyPieces { kAll, kLater };
+
+/// A worker's part, mapped for reading. What belongs to a living process may change meanwhile.
+class SnapshotFile {
+ public:
+  /// @throws CheckpointError naming the file and the piece.
+  explicit SnapshotFile(const std::filesystem::path& file,
+                        VerifyPieces verify = VerifyPieces::kAll);
+  SnapshotFile(SnapshotFile&&) noexcept;
+  SnapshotFile& operator=(SnapshotFile&&) noexcept;
+  ~SnapshotFile();
+
+  [[nodiscard]] const SnapshotEntry& entry() const;
+  /// In the order of the SnapshotMemory that wrote them.
+  [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const;
+  [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
+  [[nodiscard]] PieceHash hash(std::size_t piece) const;
+  /// Reads one piece. @throws CheckpointError where it is not what its hash says.
+  void verify(std::size_t piece) const;
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+/// The same moment of all workers.
+struct CompleteSnapshot {
+  SnapshotMoment moment;
+  int num_workers = 1;
+  std::vector<SnapshotFile> parts;  ///< by worker
+};
+
+/// The newest moment whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is
+/// replaced by a replica where there is one. Each refused moment or part costs one line to `warn`
+/// that names the damage and what is used instead. Nothing when there is none.
+/// @param newer_than  moments up to this step are of no use (a checkpoint is as new)
+[[nodiscard]] std::optional<CompleteSnapshot> newest_complete(
+    std::span<const std::filesystem::path> folders, const std::string& key,
+    const std::function<void(std::string)>& warn, std::int64_t newer_than = -1);
+
+/// Removes the slots of the run `key` whose process no longer lives, and what was left of copies;
+/// the living remove their own (SnapshotMemory::remove). Called when a job has ended well, and when
+/// a new state is whole. @return how many slots.
+std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
+                             const std::string& key);
+
+/// The same, once the run's status says that it has ended with all of its state on the disk: at its
+/// end, or stopped on request. Called by each worker as it leaves.
+void remove_saved_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
+                            const std::filesystem::path& run_directory);
+
+/// What is to be copied to the disk by copy_snapshots(), and who shares the work.
+struct KeepSnapshots {
+  std::filesystem::path shared_memory = kSharedMemoryFolder;
+  std::filesystem::path folder;  ///< on the disk; made if missing
+  std::string key;               ///< of the run
+  /// Of this step and of all later ones: which of them all workers have, nobody here may know.
+  std::int64_t from_step = -1;
+  int begin_with = 0;  ///< this worker's slots, before those of others
+  /// Called now and then, when more of it is on the disk.
+  std::function<void()> progress = [] {};
+};
+
+/// Copies whole slots of a run from shared memory, durably: what is in memory may be gone before
+/// somebody goes on from it. What is there already stays, so the processes of a host share the
+/// work; the oldest moment comes first, as it is the likeliest to be whole everywhere. A copy that
+/// is not what its hashes say (its owner lives and has overwritten it) is dropped.
+/// @return how many were copied. @throws EnvironmentError
+std::size_t copy_snapshots(const KeepSnapshots& keep);
+
+/// What reap_snapshots() found.
+struct ReapedSnapshots {
+  std::size_t removed = 0;
+  std::size_t removed_bytes = 0;
+  std::size_t kept = 0;  ///< of runs that can go on from them, or in use
+  std::size_t kept_bytes = 0;
+};
+
+/// Removes slots of dead processes whose run directory is gone, whose run has ended well or has
+/// been left alone for kSnapshotsKept, and those that never got a header. All others stay: a run
+/// may be resumed from them. A directory is gone where its parent is there without it, and seen as
+/// the slot's maker saw it: the same path of another container, which shares this memory, says
+/// nothing. A run that starts has shown its sign of life before its workers call this: the
+/// coordinator has written its job.yaml.
+ReapedSnapshots reap_snapshots(
+    const std::filesystem::path& folder,
+    std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());
+
+}  // namespace gangway::checkpoint

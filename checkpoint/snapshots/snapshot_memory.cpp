@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::checkpoint {
+
+namespace {
+
+/// Bytes that are hashed, and then copied while they are still in the processor's second cache.
+constexpr std::size_t kCopyBlock = std::size_t{128} << 10U;
+
+struct FreeHashState {
+  void operator()(XXH3_state_t* state) const noexcept { (void)XXH3_freeState(state); }
+};
+
+/// How far a piece of the snapshot under way has come.
+struct PieceProgress {
+  std::unique_ptr<XXH3_state_t, FreeHashState> hash;
+  std::size_t copied = 0;
+};
+
+struct Slot {
+  SlotFile file;
+  SlotHeader* header = nullptr;  ///< in the mapped file
+  std::byte* hashes = nullptr;
+  std::byte* data = nullptr;
+  bool is_whole = false;
+  SnapshotMoment moment{};
+  int pins = 0;
+};
+
+PieceHash digest_of(const PieceProgress& progress) {
+  const XXH128_hash_t hash = XXH3_128bits_digest(progress.hash.get());
+  return {.low = hash.low64, .high = hash.high64};
+}
+
+}  // namespace
+
+struct SnapshotMemory::State {
+  SnapshotPlace place;
+  Viewpoint viewpoint;
+  std::vector<SnapshotPiece> pieces;
+  SlotLayout layout;
+  std::vector<PieceProgress> progress;
+  Slot* target = nullptr;  ///< of the filling thread alone
+  SnapshotMoment target_moment;
+
+  std::mutex mutex;  ///< guards what follows, and is_whole, moment, pins of the slots
+  std::vector<Slot> slots;
+  std::int64_t protected_step = -1;
+
+  /// The slot to overwrite; null where all are needed. Under the mutex.
+  Slot* choose() {
+    const Slot* newest = nullptr;
+    bool is_protected_here = false;
+    for (const Slot& slot : slots) {
+      if (slot.is_whole && (newest == nullptr || slot.moment > newest->moment)) {
+        newest = &slot;
+      }
+      is_protected_here =
+          is_protected_here || (slot.is_whole && slot.moment.step == protected_step);
+    }
+    Slot* chosen = nullptr;
+    for (Slot& slot : slots) {
+      const bool is_needed =
+          slot.is_whole &&
+          (is_protected_here ? slot.moment.step == protected_step : &slot == newest);
+      if (slot.pins > 0 || is_needed) {
+        continue;
+      }
+      const bool is_better = chosen == nullptr || (chosen->is_whole && !slot.is_whole) ||
+                             (chosen->is_whole && slot.moment < chosen->moment);
+      chosen = is_better ? &slot : chosen;
+    }
+    return chosen;
+  }
+
+  [[nodiscard]] std::span<const std::byte> bytes_of(const Slot& slot, std::size_t piece) const {
+    return {slot.data + layout.offsets.at(piece), pieces.at(piece).bytes()};
+  }
+  [[nodiscard]] static PieceHash hash_in(const Slot& slot, std::size_t piece) {
+    PieceHash hash;
+    std::memcpy(&hash, slot.hashes + piece * sizeof hash, sizeof hash);
+    return hash;
+  }
+};
+
+SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> pieces,
+                               int num_slots)
+    : state_(std::make_unique<State>()) {
+  if (num_slots < kMinSlots || num_slots > kMaxSlots || place.worker < 0 ||
+      place.worker >= place.num_workers) {
+    throw InvariantError(fmt::format("snapshots of worker {} of {} in {} slots", place.worker,
+                                     place.num_workers, num_slots));
+  }
+  const std::string key = snapshot_key(place.run_directory, place.job_fingerprint, place.run_id);
+  place.run_directory = std::filesystem::weakly_canonical(place.run_directory);
+  const std::vector<std::byte> table = write_slot_table(place, pieces);
+  state_->layout = lay_out_slot(pieces, table.size());
+  state_->progress.resize(pieces.size());
+  for (PieceProgress& progress : state_->progress) {
+    progress.hash.reset(XXH3_createState());
+  }
+  for (int index = 0; index < num_slots; ++index) {
+    const SlotHeader header = make_slot_header(place, index, table, state_->layout, pieces.size());
+    Slot slot{.file = SlotFile(place.folder / slot_name(key, place, index), header, table)};
+    std::byte* const begin = slot.file.bytes().data();
+    slot.header = reinterpret_cast<SlotHeader*>(begin);
+    slot.hashes = begin + state_->layout.hashes_offset;
+    slot.data = begin + state_->layout.data_offset;
+    if (const auto moment = slot.file.found()) {
+      slot.is_whole = true;
+      slot.moment = *moment;
+    }
+    state_->slots.push_back(std::move(slot));
+  }
+  state_->viewpoint = viewpoint_on(place.run_directory);
+  state_->place = std::move(place);
+  state_->pieces = std::move(pieces);
+}
+
+SnapshotMemory::~SnapshotMemory() = default;
+
+const std::vector<SnapshotPiece>& SnapshotMemory::pieces() const { return state_->pieces; }
+
+std::size_t SnapshotMemory::data_bytes() const { return state_->layout.data_bytes; }
+
+bool SnapshotMemory::begin(SnapshotMoment moment) noexcept {
+  abandon();
+  const std::lock_guard lock(state_->mutex);
+  Slot* const slot = state_->choose();
+  if (slot == nullptr) {
+    return false;
+  }
+  slot->is_whole = false;
+  std::atomic_ref(slot->header->state).store(0, std::memory_order_relaxed);
+  // No byte of the new snapshot may be seen beside the old state, whenever this process dies.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (PieceProgress& progress : state_->progress) {
+    progress.copied = 0;
+    (void)XXH3_128bits_reset(progress.hash.get());
+  }
+  state_->target = slot;
+  state_->target_moment = moment;
+  return true;
+}
+
+void SnapshotMemory::copy(std::size_t piece, std::span<const std::byte> source) {
+  PieceProgress& progress = state_->progress.at(piece);
+  if (state_->target == nullptr ||
+      source.size() > state_->pieces[piece].bytes() - progress.copied) {
+    throw InvariantError(fmt::format("snapshot piece '{}': {} bytes after {} of {}",
+                                     state_->pieces[piece].name, source.size(), progress.copied,
+                                     state_->pieces[piece].bytes()));
+  }
+  std::byte* const target = state_->target->data + state_->layout.offsets[piece];
+  while (!source.empty()) {
+    const auto block = source.first(std::min(source.size(), kCopyBlock));
+    // The source is what is hashed: a byte that is lost on its way is found when it is read.
+    (void)XXH3_128bits_update(progress.hash.get(), block.data(), block.size());
+    std::memcpy(target + progress.copied, block.data(), block.size());
+    progress.copied += block.size();
+    source = source.subspan(block.size());
+  }
+}
+
+PieceHash SnapshotMemory::hash(std::size_t piece) const {
+  return digest_of(state_->progress.at(piece));
+}
+
+void SnapshotMemory::complete() {
+  Slot* const slot = state_->target;
+  if (slot == nullptr) {
+    throw InvariantError("a snapshot was completed that was not begun");
+  }
+  for (std::size_t piece = 0; piece < state_->pieces.size(); ++piece) {
+    const PieceProgress& progress = state_->progress[piece];
+    if (progress.copied != state_->pieces[piece].bytes()) {
+      throw InvariantError(fmt::format("snapshot of step {}: piece '{}' has {} of {} bytes",
+                                       state_->target_moment.step, state_->pieces[piece].name,
+                                       progress.copied, state_->pieces[piece].bytes()));
+    }
+    const PieceHash hash = digest_of(progress);
+    std::memcpy(slot->hashes + piece * sizeof hash, &hash, sizeof hash);
+  }
+  slot->header->step = state_->target_moment.step;
+  slot->header->incarnation = state_->target_moment.incarnation;
+  slot->header->epoch = state_->target_moment.epoch;
+  slot->header->viewpoint = state_->viewpoint;
+  slot->header->seal =
+      seal_of(*slot->header, {slot->hashes, state_->pieces.size() * sizeof(PieceHash)});
+  // After everything before it, for whoever looks when this process is dead.
+  std::atomic_ref(slot->header->state).store(kSlotWhole, std::memory_order_release);
+  const std::lock_guard lock(state_->mutex);
+  slot->is_whole = true;
+  slot->moment = state_->target_moment;
+  state_->target = nullptr;
+}
+
+void SnapshotMemory::abandon() noexcept { state_->target = nullptr; }
+
+void SnapshotMemory::protect(std::int64_t step) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  state_->protected_step = step;
+}
+
+std::vector<SnapshotMoment> SnapshotMemory::moments() const {
+  std::vector<SnapshotMoment> moments;
+  const std::lock_guard lock(state_->mutex);
+  for (const Slot& slot : state_->slots) {
+    if (slot.is_whole) {
+      moments.push_back(slot.moment);
+    }
+  }
+  std::sort(moments.rbegin(), moments.rend());
+  return moments;
+}
+
+std::optional<PinnedSnapshot> SnapshotMemory::pin_newest() {
+  const std::vector<SnapshotMoment> whole = moments();
+  return whole.empty() ? std::nullopt : pin(whole.front().step);
+}
+
+std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
+  const std::lock_guard lock(state_->mutex);
+  Slot* found = nullptr;
+  for (Slot& slot : state_->slots) {
+    if (slot.is_whole && slot.moment.step == step &&
+        (found == nullptr || slot.moment > found->moment)) {
+      found = &slot;
+    }
+  }
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  ++found->pins;
+  return PinnedSnapshot(this, static_cast<std::size_t>(found - state_->slots.data()));
+}
+
+void SnapshotMemory::remove() noexcept {
+  for (Slot& slot : state_->slots) {
+    slot.file.remove_name();
+  }
+}
+
+PinnedSnapshot::PinnedSnapshot(PinnedSnapshot&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)), slot_(other.slot_) {}
+
+PinnedSnapshot::~PinnedSnapshot() {
+  if (memory_ != nullptr) {
+    const std::lock_guard lock(memory_->state_->mutex);
+    --memory_->state_->slots[slot_].pins;
+  }
+}
+
+SnapshotMoment PinnedSnapshot::moment() const { return memory_->state_->slots[slot_].moment; }
+
+std::span<const std::byte> PinnedSnapshot::bytes(std::size_t piece) const {
+  return memory_->state_->bytes_of(memory_->state_->slots[slot_], piece);
+}
+
+PieceHash PinnedSnapshot::hash(std::size_t piece) const {
+  return SnapshotMemory::State::hash_in(memory_->state_->slots[slot_], piece);
+}
+
+std::vector<PieceRecord> PinnedSnapshot::records() const {
+  std::vector<PieceRecord> records;
+  for (std::size_t index = 0; index < memory_->pieces().size(); ++index) {
+    const SnapshotPiece& piece = memory_->pieces()[index];
+    records.push_back({.tensor = piece.name,
+                       .type = piece.type,
+                       .shape = piece.shape,
+                       .order = piece.order,
+                       .begin = piece.begin,
+                       .end = piece.end,
+                       .bytes = bytes(index),
+                       .xxh3_128 = hash(index).hex()});
+  }
+  return records;
+}
+
+std::span<const std::byte> PinnedSnapshot::data() const {
+  return {memory_->state_->slots[slot_].data, memory_->state_->layout.data_bytes};
+}
+
+std::optional<std::string> PinnedSnapshot::find_damage() const {
+  const auto& pieces = memory_->pieces();
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    if (hash_bytes(bytes(piece)) != hash(piece)) {
+      return fmt::format("snapshot of step {}: '{}' is not what its hash says", moment().step,
+                         pieces[piece].name);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangway::checkpoint

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "checkpoint/files/durable_file.hpp"
+#include "base/errors.hpp"
+#include "base/file_claim.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr int kAttempts = 10;  // against whoever cleans up at the same moment
+
+[[noreturn]] void fail(const fs::path& path, const char* what, int error) {
+  throw EnvironmentError(
+      fmt::format("{}: snapshot file cannot be {}: {}; or turn snapshots off "
+                  "with checkpoint.snapshot_steps=0",
+                  path.string(), what, cause_of(error)));
+}
+
+double free_bytes(const fs::path& folder) {
+  struct statvfs status {};
+  return ::statvfs(folder.c_str(), &status) == 0
+             ? static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize)
+             : 0.0;
+}
+
+/// Still the file of that name, regular and ours.
+bool is_ours(const FileDescriptor& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 0 &&
+         status.st_uid == ::geteuid();
+}
+
+std::size_t size_of(const FileDescriptor& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
+FileDescriptor open_existing(const fs::path& path, int mode) {
+  return FileDescriptor(::open(path.c_str(), mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+/// Another start on this host that looks for what to remove holds each file for a moment.
+bool claim_with_patience(const FileDescriptor& file) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    if (claim(file)) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+}  // namespace
+
+SlotFile::SlotFile(fs::path path, const SlotHeader& header, std::span<const std::byte> table)
+    : path_(std::move(path)) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (take_over(header, table) || make(header, table)) {
+      return;
+    }
+  }
+  throw EnvironmentError(fmt::format(
+      "{}: made and removed by others again and again; is the run started twice?", path_.string()));
+}
+
+/// False where there is none, or it was of no use and is gone.
+bool SlotFile::take_over(const SlotHeader& header, std::span<const std::byte> table) {
+  file_ = open_existing(path_, O_RDWR);
+  if (!file_) {
+    if (errno == ENOENT) {
+      return false;
+    }
+    fail(path_, "opened", errno);
+  }
+  if (!claim_with_patience(file_)) {
+    throw EnvironmentError(fmt::format(
+        "{}: in use by a living process: end the run that was started before", path_.string()));
+  }
+  if (!is_ours(file_)) {
+    struct stat status {};
+    if (::fstat(file_.get(), &status) == 0 && status.st_nlink == 0) {
+      return false;  // removed between the opening and the claim
+    }
+    throw EnvironmentError(fmt::format("{}: not a file of this user; remove it", path_.string()));
+  }
+  const std::size_t bytes = static_cast<std::size_t>(header.file_bytes);
+  if (size_of(file_) == bytes) {
+    reserve(bytes);
+    map(bytes);
+    const auto* const old = reinterpret_cast<const SlotHeader*>(this->bytes().data());
+    if (old->fixed_hash == header.fixed_hash &&
+        std::equal(table.begin(), table.end(), this->bytes().data() + kSlotPage)) {
+      try {
+        const std::string where = path_.string();
+        found_ = moment_of(parse_slot(this->bytes(), where), this->bytes(), where);
+        return true;
+      } catch (const CheckpointError&) {
+        // Damaged: replaced below. Whoever wanted to start from it has been told by the reader.
+        found_.reset();
+      }
+    }
+    memory_.reset();
+  }
+  (void)::unlink(path_.c_str());
+  file_.reset();
+  return false;
+}
+
+/// False where somebody else was faster.
+bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) {
+  file_ = FileDescriptor(
+      ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  if (!file_) {
+    if (errno == EEXIST) {
+      return false;
+    }
+    fail(path_, "made", errno);
+  }
+  // Who reaps may have seen it before it was claimed.
+  if (!claim(file_) || !is_ours(file_)) {
+    file_.reset();
+    return false;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(header.file_bytes);
+  try {
+    reserve(bytes);
+    map(bytes);
+  } catch (...) {
+    remove_name();
+    throw;
+  }
+  std::copy(table.begin(), table.end(), this->bytes().data() + kSlotPage);
+  // Its magic last: without, a file is one that was never finished.
+  SlotHeader unfinished = header;
+  unfinished.magic = {};
+  std::memcpy(this->bytes().data(), &unfinished, sizeof unfinished);
+  std::uint64_t magic = 0;
+  std::memcpy(&magic, header.magic.data(), sizeof magic);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(this->bytes().data()))
+      .store(magic, std::memory_order_release);
+  return true;
+}
+
+/// All of its memory: a write to it cannot raise SIGBUS.
+void SlotFile::reserve(std::size_t bytes) {
+  // Asked for first: memory that is not there would be taken page by page until all are short of
+  // it.
+  const bool is_new = size_of(file_) == 0;
+  int error =
+      is_new && static_cast<double>(bytes) > free_bytes(path_.parent_path()) ? ENOSPC : EINTR;
+  while (error == EINTR) {  // a signal that was handled
+    error = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
+  }
+  if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
+    throw EnvironmentError(fmt::format(
+        "{}: {:.1f} MiB needed for a snapshot, {:.1f} MiB free in {}: make it larger (docker run "
+        "--shm-size, or mount -o remount,size=), or turn snapshots off with "
+        "checkpoint.snapshot_steps=0",
+        path_.string(), static_cast<double>(bytes) / kMebibyte,
+        free_bytes(path_.parent_path()) / kMebibyte, path_.parent_path().string()));
+  }
+  if (error != 0) {
+    fail(path_, "allocated", error);
+  }
+}
+
+void SlotFile::map(std::size_t bytes) {
+  // Touched now, so that the first snapshot costs no more than the others.
+  void* data =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.get(), 0);
+  if (data == MAP_FAILED) {
+    fail(path_, "mapped", errno);
+  }
+  memory_ = MappedMemory({data, bytes});
+}
+
+std::span<std::byte> SlotFile::bytes() const {
+  return {static_cast<std::byte*>(memory_.get().data), memory_.get().bytes};
+}
+
+void SlotFile::remove_name() noexcept {
+  if (file_) {
+    (void)::unlink(path_.c_str());
+    file_.reset();
+  }
+}
+
+MappedMemory map_slot_file(const fs::path& path) {
+  const FileDescriptor file = open_existing(path, O_RDONLY);
+  if (!file) {
+    throw CheckpointError(fmt::format("{}: cannot be opened: {}", path.string(), cause_of(errno)));
+  }
+  if (!is_ours(file)) {
+    throw CheckpointError(
+        fmt::format("{}: not a regular file of this user: not read", path.string()));
+  }
+  const std::size_t bytes = size_of(file);
+  if (bytes == 0) {
+    return {};
+  }
+  void* data = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (data == MAP_FAILED) {
+    throw CheckpointError(fmt::format("{}: cannot be mapped: {}", path.string(), cause_of(errno)));
+  }
+  return MappedMemory({data, bytes});
+}
+
+SlotOwner owner_of_slot(const fs::path& path) {
+  const FileDescriptor file = open_existing(path, O_RDONLY);
+  if (!file || !is_ours(file)) {
+    return SlotOwner::kGone;
+  }
+  return is_claimed(file) ? SlotOwner::kLiving : SlotOwner::kDead;
+}
+
+std::vector<fs::path> slot_files(std::span<const fs::path> folders, const std::string& key) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders) {
+    std::error_code failure;
+    for (auto entry = fs::directory_iterator(folder, failure);
+         !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+      const auto found = key_in_slot_name(entry->path().filename().string());
+      if (found && (key.empty() || *found == key)) {
+        files.push_back(entry->path());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool remove_slot_file(const fs::path& path) noexcept {
+  const FileDescriptor file = open_existing(path, O_RDWR);
+  return file && claim_to_remove(file) && is_ours(file) && ::unlink(path.c_str()) == 0;
+}
+
+SnapshotFolder choose_snapshot_folder(std::size_t bytes_on_host, const fs::path& shared_memory,
+                                      const fs::path& fallback) {
+  const auto needed = static_cast<double>(bytes_on_host);
+  const double shared = free_bytes(shared_memory);
+  if (needed <= shared * (7.0 / 8.0)) {
+    return {.path = shared_memory, .reason = {}};
+  }
+  std::error_code error;
+  fs::create_directories(fallback, error);
+  const double on_disk = error ? 0.0 : free_bytes(fallback);
+  const std::string sizes =
+      fmt::format("snapshots need {:.1f} MiB on this host, {:.1f} MiB are free in {}",
+                  needed / kMebibyte, shared / kMebibyte, shared_memory.string());
+  if (needed > on_disk) {
+    throw EnvironmentError(
+        fmt::format("{} and {:.1f} MiB in {}: free some, or turn snapshots off with "
+                    "checkpoint.snapshot_steps=0",
+                    sizes, on_disk / kMebibyte, fallback.string()));
+  }
+  return {.path = fallback, .reason = fmt::format("{}: they lie in {}", sizes, fallback.string())};
+}
+
+}  // namespace gangway::checkpoint

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/store/checkpoint_reader.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
+#include "checkpoint/format/stored_state.hpp"
+
+namespace gangway::checkpoint {
+
+struct CheckpointReader::Content {
+  explicit Content(const std::filesystem::path& checkpoint) : state(checkpoint) {}
+
+  struct Held {
+    std::vector<std::byte> bytes;
+    TensorRecord record;
+  };
+
+  const TensorRecord& record_of(const StoredTensor& tensor) {
+    const std::scoped_lock lock(mutex);
+    const auto known = held.find(tensor.name);
+    if (known != held.end()) {
+      return known->second.record;
+    }
+    Held fresh;
+    fresh.bytes.resize(static_cast<std::size_t>(tensor.num_bytes()));
+    state.read_row_major(tensor, fresh.bytes);
+    fresh.record = {.name = tensor.name, .type = tensor.type, .shape = tensor.shape};
+    Held& kept = held.emplace(tensor.name, std::move(fresh)).first->second;
+    kept.record.bytes = kept.bytes;
+    return kept.record;
+  }
+
+  StoredState state;
+  std::mutex mutex;  // guards held and reading by state
+  std::map<std::string, Held, std::less<>> held;
+};
+
+CheckpointReader::CheckpointReader(const std::filesystem::path& checkpoint)
+    : content_(std::make_unique<Content>(checkpoint)) {}
+CheckpointReader::~CheckpointReader() = default;
+CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
+CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = default;
+
+const Manifest& CheckpointReader::manifest() const { return content_->state.manifest(); }
+
+std::vector<const TensorRecord*> CheckpointReader::tensors() const {
+  std::vector<const TensorRecord*> all;
+  for (const StoredTensor& tensor : content_->state.tensors()) {
+    all.push_back(&content_->record_of(tensor));
+  }
+  return all;
+}
+
+const TensorRecord* CheckpointReader::find(std::string_view name) const {
+  const StoredTensor* tensor = content_->state.find(name);
+  return tensor == nullptr ? nullptr : &content_->record_of(*tensor);
+}
+
+const TensorRecord& CheckpointReader::require(std::string_view name) const {
+  return content_->record_of(content_->state.require(name));
+}
+
+}  // namespace gangway::checkpoint

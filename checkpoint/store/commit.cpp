@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/store/commit.hpp"
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/store/warn.hpp"
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/store/owner.hpp"
+#include "checkpoint/format/state_index.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/tensor_list.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::checkpoint {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Renames without ever replacing. Returns 0 or the error number.
+int rename_to_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return 0;
+  }
+  if (errno != EINVAL && errno != ENOSYS) {
+    return errno;
+  }
+  // File systems without the flag (some network ones): there is one writer, so a look before is
+  // enough.
+  struct stat status {};
+  if (::lstat(to.c_str(), &status) == 0) {
+    return EEXIST;
+  }
+  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+std::string content_id(const Manifest& manifest) {
+  Hasher hasher;
+  hasher.update(manifest.job_fingerprint);
+  hasher.update(static_cast<std::uint64_t>(manifest.step));
+  for (const ManifestFile& file : manifest.files) {
+    hasher.update(file.xxh3_128);
+  }
+  return hasher.hex();
+}
+
+void write_manifest(const fs::path& directory, const Manifest& manifest) {
+  const fs::path unfinished = directory / kUnfinishedManifestName;
+  write_new_file(unfinished, to_json(manifest));
+  if (const int error = rename_to_new(unfinished, directory / kManifestName); error != 0) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be renamed: {}", unfinished.string(), cause_of(error)));
+  }
+  sync_directory(directory);
+}
+
+/// Moves what the workers recorded about their files into the manifest, after checking it against
+/// what they reported and against the files.
+void adopt_records(const fs::path& temporary, Manifest& manifest) {
+  require_files(temporary, manifest);
+  std::vector<WorkerRecord> records;
+  for (ManifestFile& file : manifest.files) {
+    const fs::path path = temporary / record_name(file.name);
+    const std::string text = read_small_file(path, kMaxManifestBytes);
+    if (hash_of(text) != file.xxh3_128) {
+      throw CheckpointError(fmt::format("{}: its content hashes to {}, worker {} reported {}",
+                                        path.string(), hash_of(text), file.worker, file.xxh3_128));
+    }
+    records.push_back(parse_record(text, static_cast<int>(records.size()), path.string()));
+    if (records.back().file != file.name || records.back().bytes != file.bytes) {
+      throw CheckpointError(fmt::format("{}: is of '{}' of {} bytes, not of '{}' of {}",
+                                        path.string(), printable(records.back().file),
+                                        records.back().bytes, file.name, file.bytes));
+    }
+    file.chunk_crc32c = records.back().chunk_crc32c;
+  }
+  manifest.tensors = join_records(records, temporary.string());
+  manifest.tensor_count = static_cast<std::int64_t>(manifest.tensors.size());
+  require_covered(manifest.tensors, [&](int file) { return manifest.files.at(static_cast<std::size_t>(file)).name; }, temporary.string());
+  (void)index_state(temporary, manifest);
+  for (const ManifestFile& file : manifest.files) {
+    (void)::unlink((temporary / record_name(file.name)).c_str());
+  }
+}
+
+enum class Existing { kNone, kKeepIt };
+
+/// Decides about what already has the final name: keeps a valid equal, sets a damaged one aside,
+/// refuses another job's.
+Existing settle_existing(const fs::path& final_path, const Manifest& manifest, const Warn& warn) {
+  struct stat status {};
+  if (::lstat(final_path.c_str(), &status) != 0) {
+    return Existing::kNone;
+  }
+  std::string damage;
+  std::string other_job;
+  try {
+    other_job = verify_checkpoint(final_path).job_fingerprint;
+  } catch (const CheckpointError& error) {
+    damage = error.what();
+  }
+  if (damage.empty() && other_job == manifest.job_fingerprint) {
+    return Existing::kKeepIt;
+  }
+  if (damage.empty()) {
+    throw CheckpointError(fmt::format(
+        "{}: exists already, of another job ({}, not {}): start this job as a new run (--run NAME)",
+        final_path.string(), other_job, manifest.job_fingerprint));
+  }
+  const fs::path aside = final_path.parent_path() / damaged_name(manifest.step);
+  if (const int error = rename_to_new(final_path, aside); error != 0) {
+    throw EnvironmentError(fmt::format("{}: damaged, and cannot be set aside: {}",
+                                       final_path.string(), cause_of(error)));
+  }
+  if (warn) {
+    warn(fmt::format("{}; set aside as {}, a new one takes its place", damage,
+                     aside.filename().string()));
+  }
+  return Existing::kNone;
+}
+
+}  // namespace
+
+fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
+  const fs::path temporary = checkpoints_dir / temporary_name(step);
+  std::error_code error;
+  if (!fs::is_directory(checkpoints_dir, error)) {
+    fs::create_directories(checkpoints_dir, error);
+    if (error) {
+      throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}",
+                                         checkpoints_dir.string(), error.message(),
+                                         remedy_for(error.value())));
+    }
+  }
+  if (::mkdir(temporary.c_str(), 0755) != 0) {
+    const int error_number = errno;
+    throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}", temporary.string(),
+                                       cause_of(error_number), remedy_for(error_number)));
+  }
+  try {
+    write_owner(temporary, this_process());
+  } catch (...) {
+    discard_temporary(temporary);
+    throw;
+  }
+  return temporary;
+}
+
+fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const Warn& warn) {
+  if (parse_temporary_name(last_component(temporary)) != manifest.step) {
+    throw InvariantError(
+        fmt::format("{}: is not a temporary folder of step {}", temporary.string(), manifest.step));
+  }
+  adopt_records(temporary, manifest);
+  if (manifest.checkpoint_id.empty()) {
+    manifest.checkpoint_id = content_id(manifest);
+  }
+  write_manifest(temporary, manifest);
+
+  const fs::path parent = fs::absolute(temporary).lexically_normal().parent_path();
+  const fs::path final_path = parent / step_name(manifest.step);
+  if (settle_existing(final_path, manifest, warn) == Existing::kKeepIt) {
+    discard_temporary(temporary);
+    return final_path;
+  }
+  sync_directory(parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
+  if (const int error = rename_to_new(temporary, final_path); error != 0) {
+    throw EnvironmentError(fmt::format("{}: cannot be renamed to {}: {}", temporary.string(),
+                                       final_path.string(), cause_of(error)));
+  }
+  sync_directory(parent);
+  // Of use only while temporary; readers ignore one that a crash left here.
+  (void)::unlink((final_path / kOwnerName).c_str());
+  return final_path;
+}
+
+bool discard_temporary(const fs::path& temporary) {
+  if (!parse_temporary_name(last_component(temporary))) {
+    throw InvariantError(
+        fmt::format("{}: is not a temporary folder of a checkpoint", temporary.string()));
+  }
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporary, ignored)) {
+    // The owner goes last: as long as it is there, a crash in here leaves a folder whose owner is
+    // known to be dead.
+    const std::string name = entry.path().filename().string();
+    if (is_own_file_name(name) && name != kOwnerName) {
+      (void)::unlink(entry.path().c_str());
+    }
+  }
+  (void)::unlink((temporary / kOwnerName).c_str());
+  return ::rmdir(temporary.c_str()) == 0 || errno == ENOENT;
+}
+
+}  // namespace gangway::checkpoint

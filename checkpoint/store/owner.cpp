@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/store/owner.hpp"
+
+#include <span>
+
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+#include "base/this_host.hpp"
+
+namespace gangway::checkpoint {
+
+namespace {
+
+constexpr std::size_t kMaxOwnerBytes = 4096;
+
+}  // namespace
+
+Owner this_process() {
+  const ProcessIdentity self = own_process();
+  return Owner{.host = host_name(),
+               .boot_id = self.boot_id,
+               .pid_namespace = self.pid_namespace,
+               .pid = self.pid,
+               .start_ticks = self.start_ticks};
+}
+
+void write_owner(const std::filesystem::path& directory, const Owner& owner) {
+  const nlohmann::ordered_json document = {{"host", owner.host},
+                                           {"boot_id", owner.boot_id},
+                                           {"pid_namespace", owner.pid_namespace},
+                                           {"pid", owner.pid},
+                                           {"start_ticks", owner.start_ticks}};
+  const std::string text = document.dump(2) + "\n";
+  NewFile file(directory / kOwnerName, text.size());
+  file.write(std::as_bytes(std::span(text.data(), text.size())));
+  file.finish(Durability::kWhenever);  // after a power cut its process is dead, whatever it says
+}
+
+OwnerState judge(const Owner& owner, const Owner& self) {
+  if (owner.boot_id != self.boot_id) {
+    return owner.host == self.host ? OwnerState::kDead : OwnerState::kUnknown;
+  }
+  if (owner.pid_namespace != self.pid_namespace) {
+    return OwnerState::kUnknown;
+  }
+  const std::uint64_t ticks = start_ticks_of(owner.pid);
+  return ticks != 0 && ticks == owner.start_ticks ? OwnerState::kAlive : OwnerState::kDead;
+}
+
+OwnerState owner_state(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / kOwnerName;
+  try {
+    const nlohmann::json document =
+        parse_strict_json(read_small_file(path, kMaxOwnerBytes), 1, path.string());
+    const Owner owner{.host = document.at("host").get<std::string>(),
+                      .boot_id = document.at("boot_id").get<std::string>(),
+                      .pid_namespace = document.at("pid_namespace").get<std::string>(),
+                      .pid = document.at("pid").get<std::int64_t>(),
+                      .start_ticks = document.at("start_ticks").get<std::uint64_t>()};
+    return judge(owner, this_process());
+  } catch (const CheckpointError&) {
+    return OwnerState::kDead;
+  } catch (const nlohmann::json::exception&) {
+    return OwnerState::kDead;
+  }
+}
+
+}  // namespace gangway::checkpoint

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/store/scan.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/store/warn.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/state_index.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::checkpoint {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
+  CheckpointEntry entry;
+  entry.path = path;
+  entry.step = step;
+  try {
+    entry.manifest = read_manifest(path);
+    for (const ManifestFile& file : entry.manifest->files) {
+      entry.bytes += file.bytes;
+    }
+    require_files(path, *entry.manifest);
+    entry.status = CheckpointStatus::kComplete;
+  } catch (const CheckpointError& error) {
+    entry.damage = error.what();
+  }
+  return entry;
+}
+
+/// (step, path) of everything that has a checkpoint's name, newest first.
+std::vector<std::pair<std::int64_t, fs::path>> step_folders(const fs::path& checkpoints_dir) {
+  std::vector<std::pair<std::int64_t, fs::path>> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoints_dir, error)) {
+    if (const auto step = parse_step_name(entry.path().filename().string())) {
+      folders.emplace_back(*step, entry.path());
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw CheckpointError(
+        fmt::format("{}: cannot be listed: {}", checkpoints_dir.string(), error.message()));
+  }
+  std::sort(folders.rbegin(), folders.rend());
+  return folders;
+}
+
+/// What a walk from the newest to the first valid one met.
+struct Look {
+  std::optional<Found> found;
+  std::vector<std::string> refused;
+  bool has_lost_one = false;  ///< one that was listed was gone when it was read
+};
+
+Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::int64_t> before) {
+  Look look;
+  for (const auto& [step, path] : step_folders(checkpoints_dir)) {
+    if (before && step >= *before) {
+      continue;
+    }
+    try {
+      look.found = Found{.path = path,
+                         .step = step,
+                         .manifest = depth == Depth::kContents ? verify_checkpoint(path)
+                                                               : StoredState(path).manifest()};
+      break;
+    } catch (const CheckpointError& error) {
+      if (is_removed(path)) {
+        look.has_lost_one = true;
+      } else {
+        look.refused.emplace_back(error.what());
+      }
+    }
+  }
+  return look;
+}
+
+}  // namespace
+
+bool is_removed(const fs::path& checkpoint) {
+  std::error_code ignored;
+  return fs::symlink_status(checkpoint, ignored).type() == fs::file_type::not_found;
+}
+
+std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
+  std::vector<CheckpointEntry> entries;
+  // Whoever saves may remove what is being looked at: that is no damage, and newer ones are there,
+  // which the listing may have missed.
+  const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
+  bool is_settled = false;
+  while (!is_settled && std::chrono::steady_clock::now() < give_up) {
+    entries.clear();
+    is_settled = true;
+    for (const auto& [step, path] : step_folders(checkpoints_dir)) {
+      CheckpointEntry entry = inspect(path, step);
+      if (entry.status == CheckpointStatus::kComplete || !is_removed(path)) {
+        entries.push_back(std::move(entry));
+      } else {
+        is_settled = false;
+      }
+    }
+  }
+  return entries;
+}
+
+std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
+                                  std::optional<std::int64_t> before) {
+  // Whoever saves may delete what is being looked at; then newer ones are there. A listing that is
+  // not one moment's (NFS) may miss both: nothing is nothing when it was seen twice.
+  const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
+  Look look = look_once(checkpoints_dir, depth, before);
+  for (bool is_settled = false; !look.found && !is_settled;) {
+    look = look_once(checkpoints_dir, depth, before);
+    is_settled = !look.has_lost_one || std::chrono::steady_clock::now() > give_up;
+  }
+  for (const std::string& damage : look.refused) {
+    warn(look.found ? fmt::format("{}; going on from the older {}", damage,
+                                  look.found->path.filename().string())
+                    : fmt::format("{}; no older checkpoint is valid", damage));
+  }
+  return look.found;
+}
+
+}  // namespace gangway::checkpoint

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/tools/digest.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "checkpoint/files/crc32c.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/format/stored_state.hpp"
+
+namespace gangway::checkpoint {
+
+namespace {
+
+/// Rises when what enters the digest changes; the files' format version does not enter.
+constexpr std::uint64_t kDigestVersion = 1;
+
+/// The length goes first, so that no two lists of texts run into the same bytes.
+void add_text(Hasher& hasher, std::string_view text) {
+  hasher.update(static_cast<std::uint64_t>(text.size()));
+  hasher.update(text);
+}
+
+/// Row-major. What is stored so is read a chunk at a time, the rest a tensor at a time.
+void add_values(Hasher& hasher, StoredState& state, const StoredTensor& tensor) {
+  const std::size_t item = item_size(tensor.type);
+  const std::uint64_t elements = tensor.num_elements();
+  const std::uint64_t at_once =
+      tensor.order == StoredOrder::kRowMajor ? kChunkBytes / item : elements;
+  std::vector<std::byte> bytes;
+  for (std::uint64_t begin = 0; begin < elements; begin += at_once) {
+    const std::uint64_t end = std::min(begin + at_once, elements);
+    bytes.resize(static_cast<std::size_t>(end - begin) * item);
+    if (tensor.order == StoredOrder::kRowMajor) {
+      state.read_elements(tensor, begin, end, bytes);
+    } else {
+      state.read_row_major(tensor, bytes);
+    }
+    hasher.update(std::span<const std::byte>(bytes));
+  }
+}
+
+}  // namespace
+
+std::string digest(const std::filesystem::path& checkpoint) {
+  StoredState state(checkpoint);
+  Hasher hasher;
+  add_text(hasher, "gangway-digest");
+  hasher.update(kDigestVersion);
+  add_text(hasher, state.manifest().numerics);
+  hasher.update(static_cast<std::uint64_t>(state.manifest().step));
+  for (const StoredTensor& tensor : state.tensors()) {
+    add_text(hasher, tensor.name);
+    add_text(hasher, type_name(tensor.type));
+    hasher.update(static_cast<std::uint64_t>(tensor.shape.size()));
+    for (const std::int64_t extent : tensor.shape) {
+      hasher.update(static_cast<std::uint64_t>(extent));
+    }
+    add_values(hasher, state, tensor);
+  }
+  return hasher.hex();
+}
+
+}  // namespace gangway::checkpoint

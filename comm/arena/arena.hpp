@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// One block of floats under an ArenaLayout. Pages that are never touched are never resident, so an
+// arena of which a worker uses only its slices (moments, averages) costs only those.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <sys/mman.h>
+
+#include "comm/arena/arena_layout.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::comm {
+
+/// Zeroed, page-aligned floats. Movable; not thread-safe by itself.
+class Arena {
+ public:
+  /// Takes over a mapping of at least `elements` floats, which it unmaps at its end.
+  [[nodiscard]] static Arena adopt(void* mapping, std::size_t elements) {
+    return Arena(static_cast<float*>(mapping), elements);
+  }
+  explicit Arena(std::size_t elements) : elements_(elements) {
+    if (elements_ == 0) {
+      return;
+    }
+    void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw EnvironmentError("out of address space for an arena; use fewer workers on this host");
+    }
+    data_ = static_cast<float*>(memory);
+  }
+  Arena(Arena&& other) noexcept : data_(other.data_), elements_(other.elements_) {
+    other.data_ = nullptr;
+    other.elements_ = 0;
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  Arena& operator=(Arena&&) = delete;
+  ~Arena() {
+    if (data_ != nullptr) {
+      (void)munmap(data_, bytes());
+    }
+  }
+
+  [[nodiscard]] float* data() noexcept { return data_; }
+  [[nodiscard]] const float* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return elements_; }
+  [[nodiscard]] std::span<float> range(ElementRange r) { return {data_ + r.begin, r.size()}; }
+  [[nodiscard]] std::span<const float> range(ElementRange r) const {
+    return {data_ + r.begin, r.size()};
+  }
+
+ private:
+  Arena(float* data, std::size_t elements) : data_(data), elements_(elements) {}
+  [[nodiscard]] std::size_t bytes() const noexcept { return elements_ * sizeof(float); }
+
+  float* data_ = nullptr;
+  std::size_t elements_ = 0;
+};
+
+}  // namespace gangway::comm

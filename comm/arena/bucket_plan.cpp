@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "comm/arena/bucket_plan.hpp"
+
+#include <algorithm>
+
+#include <xxhash.h>
+
+namespace gangway::comm {
+namespace {
+
+// How many times as large as the first bucket the others are.
+constexpr std::size_t kShares = 4;
+
+}  // namespace
+
+BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets)
+    : num_workers_(num_workers) {
+  const std::size_t blocks = layout.num_blocks();
+  const std::size_t count =
+      std::max<std::size_t>(1, std::min({target_buckets, blocks, kMaxBuckets}));
+  // The bucket at the end of the arena is the smallest: it leaves first, and the sooner the better.
+  const std::size_t shares = kShares * (count - 1) + 1;
+  const auto cut = [&](std::size_t i) {
+    return i == count ? blocks : blocks * kShares * i / shares;
+  };
+  for (std::size_t i = count; i-- > 0;) {
+    const ElementRange range{cut(i) * kBlockElements, cut(i + 1) * kBlockElements};
+    if (!range.empty()) {
+      buckets_.push_back(range);
+    }
+  }
+  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(num_workers), layout.size(),
+                                   layout.statistics_range().begin};
+  for (const std::vector<ArenaEntry>* entries : {&layout.parameters(), &layout.statistics()}) {
+    for (const ArenaEntry& entry : *entries) {
+      words.push_back(XXH3_64bits(entry.name.data(), entry.name.size()));
+      words.push_back(entry.offset);
+      words.push_back(entry.elements);
+    }
+  }
+  for (const ElementRange& bucket : buckets_) {
+    words.push_back(bucket.begin);
+    words.push_back(bucket.end);
+  }
+  hash_ = XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
+}
+
+ElementRange BucketPlan::slice(std::size_t index, int worker) const {
+  const ElementRange bucket = buckets_[index];
+  const std::size_t blocks = bucket.size() / kBlockElements;
+  const auto cut = [&](int w) {
+    return bucket.begin + blocks * static_cast<std::size_t>(w) /
+                              static_cast<std::size_t>(num_workers_) * kBlockElements;
+  };
+  return {cut(worker), cut(worker + 1)};
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// How an arena is cut for the reduction: into buckets that travel together, each bucket into one
+// slice a worker. The cuts decide the speed only; sums and updates are element-wise. Immutable
+// within a segment; equal on all workers (hash compared before the first lease).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "comm/arena/arena_layout.hpp"
+
+namespace gangway::comm {
+
+/// As many as MessageTag can name.
+inline constexpr std::size_t kMaxBuckets = 128;
+
+class BucketPlan {
+ public:
+  /// Cuts `layout` into about `target_buckets` buckets of whole blocks (never more than kMaxBuckets
+  /// or than there are blocks) and each of them into `num_workers` slices. Bucket 0 lies at the end
+  /// of the arena: its gradients are ready first in backward.
+  BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets);
+
+  [[nodiscard]] std::size_t num_buckets() const { return buckets_.size(); }
+  [[nodiscard]] ElementRange bucket(std::size_t index) const { return buckets_[index]; }
+  /// The part of bucket `index` that `worker` reduces, updates and hands out; may be empty.
+  [[nodiscard]] ElementRange slice(std::size_t index, int worker) const;
+  [[nodiscard]] int num_workers() const { return num_workers_; }
+  /// Of layout and cuts; equal on all workers of a job.
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+
+ private:
+  std::vector<ElementRange> buckets_;
+  int num_workers_;
+  std::uint64_t hash_ = 0;
+};
+
+/// Buckets a network is cut into unless told otherwise: enough to overlap, few enough to fill
+/// messages (notes: six to twelve serve a 24 MB network).
+inline constexpr std::size_t kDefaultBuckets = 8;
+
+}  // namespace gangway::comm

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The two 16-bit floats: bfloat16, the upper half of a float, and IEEE 754's binary16. To the
+// nearest, ties to even; an infinity stays one, a NaN stays a (quiet) NaN with its upper bits.
+// Without branches, so that loops over them are vectorised. Used by comm/arena/wire_format.cpp. Pure.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace gangway::comm {
+
+/// A conditional that compilers do not turn into a jump over the arithmetic of either side.
+[[nodiscard]] inline std::uint32_t chosen(bool is_first, std::uint32_t first,
+                                          std::uint32_t second) {
+  const std::uint32_t mask = 0U - static_cast<std::uint32_t>(is_first);
+  return (first & mask) | (second & ~mask);
+}
+
+[[nodiscard]] inline std::uint16_t bf16_of(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
+  const std::uint32_t not_a_number = (bits >> 16U) | 0x40U;
+  // Signed comparisons: the oldest vector units know no others.
+  const auto magnitude = static_cast<std::int32_t>(bits & 0x7FFF'FFFFU);
+  return static_cast<std::uint16_t>(magnitude > 0x7F80'0000 ? not_a_number : rounded);
+}
+
+[[nodiscard]] inline float of_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
+
+[[nodiscard]] inline std::uint16_t fp16_of(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rest = bits & 0x7FFF'FFFFU;
+  const auto magnitude = static_cast<std::int32_t>(rest);
+  // Below 2^-14: adding 1/2 moves the last bit of a denormal half to that of the sum, which rounds.
+  const std::uint32_t denormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5F) - 0x3F00'0000U;
+  const std::uint32_t normal = (rest - (112U << 23U) + 0xFFFU + ((rest >> 13U) & 1U)) >> 13U;
+  const std::uint32_t not_a_number = 0x7E00U | ((rest >> 13U) & 0x3FFU);
+  const std::uint32_t huge = magnitude > 0x7F80'0000 ? not_a_number : 0x7C00U;
+  const std::uint32_t finite = chosen(magnitude < 0x3880'0000, denormal, normal);
+  return static_cast<std::uint16_t>(chosen(magnitude < 0x4780'0000, finite, huge) |
+                                    ((bits >> 16U) & 0x8000U));
+}
+
+[[nodiscard]] inline float of_fp16(std::uint16_t bits) {
+  const std::uint32_t rest = bits & 0x7FFFU;
+  // Denormals too: scaling is exact.
+  const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest << 13U) * 0x1p112F);
+  const std::uint32_t quiet = static_cast<std::int32_t>(rest) > 0x7C00 ? 0x40'0000U : 0U;
+  const std::uint32_t other = 0x7F80'0000U | (rest << 13U) | quiet;
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
+  return std::bit_cast<float>(chosen(static_cast<std::int32_t>(rest) < 0x7C00, finite, other) |
+                              sign);
+}
+
+/// Which way fp16 is converted: by the CPU's own instructions, where it has them, or by integers.
+/// The bits are the same.
+enum class Halves { kPortable, kNative };
+/// kNative where this CPU can.
+[[nodiscard]] Halves fastest_halves();
+
+/// halves[i] = fp16 of values[i] * factor, a power of two.
+/// @pre equal sizes, a multiple of 8; kNative only where fastest_halves() is
+void to_fp16(std::span<const float> values, float factor, std::span<std::uint16_t> halves,
+             Halves way);
+/// values[i] = halves[i] * factor. @pre as to_fp16
+void from_fp16(std::span<const std::uint16_t> halves, float factor, std::span<float> values,
+               Halves way);
+
+}  // namespace gangway::comm

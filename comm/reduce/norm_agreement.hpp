@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// How the workers come to know the norm of the whole mean gradient, of which each has only its
+// slices: every worker tells all others the sums of squares of its blocks, and each adds up all of
+// them in one order. Made by a Reducer; lane thread only.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "comm/arena/arena.hpp"
+#include "comm/arena/bucket_plan.hpp"
+#include "comm/transport/pending.hpp"
+#include "comm/transport/transport.hpp"
+
+namespace gangway::comm {
+
+class NormAgreement {
+ public:
+  /// All outlive this. @param network  for tags
+  NormAgreement(Transport& transport, const ArenaLayout& layout, const BucketPlan& plan,
+                int network);
+
+  void begin();
+  /// Tells the others about the own slices of `mean`, which hold their final values. Once.
+  void offer(const Arena& mean);
+  [[nodiscard]] bool is_offered() const { return offered_; }
+  /// True when this call has learned the norm. @pre offered
+  [[nodiscard]] bool advance();
+  [[nodiscard]] bool is_known() const { return known_; }
+  /// Squared norm of the parameters' mean gradient, summed by blocks (docs/numerics.md). @pre known
+  [[nodiscard]] double squared_norm() const { return squared_norm_; }
+  /// What is still on its way.
+  [[nodiscard]] std::span<const PendingRequest> pending() const { return pending_; }
+
+ private:
+  [[nodiscard]] std::span<double> squares_of(std::size_t bucket, int worker);
+
+  Transport& transport_;
+  const ArenaLayout& layout_;
+  const BucketPlan& plan_;
+  int network_;
+  std::vector<double> squares_;  // of blocks
+  std::vector<PendingRequest> pending_;
+  bool offered_ = false;
+  bool known_ = false;
+  double squared_norm_ = 0.0;
+};
+
+}  // namespace gangway::comm

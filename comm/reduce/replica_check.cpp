@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "comm/reduce/replica_check.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include "comm/transport/peer_error.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::comm {
+namespace {
+
+// A megabyte: small enough to share one large tensor among the workers of a host.
+constexpr std::size_t kMostElements = 64 * kBlockElements;
+
+/// Workers by memory, both ascending.
+std::vector<std::vector<int>> replicas_of(const std::vector<int>& hosts) {
+  std::map<int, std::vector<int>> by_host;
+  for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
+    by_host[hosts[worker]].push_back(static_cast<int>(worker));
+  }
+  std::vector<std::vector<int>> replicas;
+  for (auto& [host, workers] : by_host) {
+    replicas.push_back(std::move(workers));
+  }
+  return replicas;
+}
+
+}  // namespace
+
+ReplicaCheck::ReplicaCheck(Transport& transport, Setup setup)
+    : transport_(transport), setup_(std::move(setup)), replicas_(replicas_of(setup_.hosts)) {
+  if (setup_.hosts.size() != static_cast<std::size_t>(transport.num_workers())) {
+    throw InvariantError(fmt::format("network {}: hosts of {} workers among {}; please report this",
+                                     setup_.network, setup_.hosts.size(), transport.num_workers()));
+  }
+  make_pieces();
+  make_shares();
+  pending_.reserve(2 * setup_.hosts.size());
+}
+
+void ReplicaCheck::make_pieces() {
+  for (const auto* entries : {&setup_.layout->parameters(), &setup_.layout->statistics()}) {
+    for (const ArenaEntry& entry : *entries) {
+      const std::size_t end = entry.offset + entry.elements;
+      for (std::size_t begin = entry.offset; begin < end; begin += kMostElements) {
+        pieces_.push_back({names_.size(), {begin, std::min(end, begin + kMostElements)}});
+      }
+      names_.push_back(entry.name);
+    }
+  }
+}
+
+void ReplicaCheck::make_shares() {
+  shares_.resize(setup_.hosts.size());
+  for (const std::vector<int>& workers : replicas_) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const std::size_t position = pieces_[i].range.begin * workers.size() / setup_.layout->size();
+      shares_[static_cast<std::size_t>(workers[position])].pieces.push_back(i);
+    }
+  }
+  std::size_t begin = 0;
+  for (Share& share : shares_) {
+    share.begin = begin;
+    begin += share.size();
+  }
+  hashes_.resize(begin);
+  for (const std::vector<int>& workers : replicas_) {
+    std::vector<std::size_t>& where = where_.emplace_back(pieces_.size());
+    for (const int worker : workers) {
+      const Share& share = shares_[static_cast<std::size_t>(worker)];
+      for (std::size_t i = 0; i < share.pieces.size(); ++i) {
+        where[share.pieces[i]] = share.begin + 1 + i;
+      }
+    }
+  }
+}
+
+std::span<std::uint64_t> ReplicaCheck::hashes_of(int worker) {
+  const Share& share = shares_[static_cast<std::size_t>(worker)];
+  return std::span(hashes_).subspan(share.begin, share.size());
+}
+
+void ReplicaCheck::begin(std::int64_t step) {
+  if (needs() != Need::kNothing) {
+    throw InvariantError(fmt::format(
+        "network {}: a comparison of weights began before the last one was over; please report "
+        "this",
+        setup_.network));
+  }
+  const std::span<std::uint64_t> own = hashes_of(transport_.worker());
+  own.front() = static_cast<std::uint64_t>(step);
+  const Share& share = shares_[static_cast<std::size_t>(transport_.worker())];
+  for (std::size_t i = 0; i < share.pieces.size(); ++i) {
+    const std::span<const float> values = setup_.weights->range(pieces_[share.pieces[i]].range);
+    own[1 + i] = XXH3_64bits(values.data(), values.size_bytes());
+  }
+  step_ = step;
+  need_.store(Need::kMessages, std::memory_order_release);
+}
+
+void ReplicaCheck::start() {
+  const MessageTag tag{transport_.epoch(), setup_.network, MessageKind::kCheck, 0, 0};
+  const std::span<std::uint64_t> own = hashes_of(transport_.worker());
+  for (int peer = 0; peer < transport_.num_workers(); ++peer) {
+    if (peer != transport_.worker()) {
+      pending_.push_back(
+          {transport_.start_receive(peer, tag, std::as_writable_bytes(hashes_of(peer))), peer});
+      pending_.push_back({transport_.start_send(peer, tag, std::as_bytes(own)), peer});
+    }
+  }
+  deadline_ = Deadline(setup_.timeout);
+  started_ = true;
+}
+
+bool ReplicaCheck::advance() {
+  if (needs() == Need::kNothing) {
+    return false;
+  }
+  if (!started_) {
+    start();
+    return true;
+  }
+  if (!poll_all(transport_, pending_)) {
+    if (deadline_.expired()) {
+      throw PeerError(
+          pending_.front().peer,
+          fmt::format("worker {} waited {:.0f} s for worker {} (hashes of the weights of network "
+                      "{}); is it "
+                      "alive, and is the network up? The limit is layout.timeout_seconds",
+                      transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
+                      setup_.network));
+    }
+    return false;
+  }
+  started_ = false;
+  compare();
+  need_.store(Need::kNothing, std::memory_order_release);
+  return true;
+}
+
+void ReplicaCheck::compare() const {
+  for (std::size_t worker = 0; worker < shares_.size(); ++worker) {
+    if (const auto step = static_cast<std::int64_t>(hashes_[shares_[worker].begin]);
+        step != step_) {
+      throw InvariantError(fmt::format(
+          "worker {} compares weights after step {}, worker {} after step {}; please report this",
+          transport_.worker(), step_, worker, step));
+    }
+  }
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+    const std::uint64_t first = hashes_[where_.front()[piece]];
+    if (std::ranges::any_of(where_, [&](const std::vector<std::size_t>& where) {
+          return hashes_[where[piece]] != first;
+        })) {
+      throw InvariantError(difference(piece));
+    }
+  }
+}
+
+std::string ReplicaCheck::describe(std::size_t replica) const {
+  const std::vector<int>& workers = replicas_[replica];
+  return workers.size() == 1 ? fmt::format("worker {}", workers.front())
+                             : fmt::format("workers {} (one memory)", fmt::join(workers, ", "));
+}
+
+std::string ReplicaCheck::difference(std::size_t piece) const {
+  std::map<std::uint64_t, std::vector<std::size_t>> holders;  // replicas by hash
+  for (std::size_t replica = 0; replica < replicas_.size(); ++replica) {
+    holders[hashes_[where_[replica][piece]]].push_back(replica);
+  }
+  const auto most = std::ranges::max_element(
+      holders, {}, [](const auto& holder) { return holder.second.size(); });
+  const bool is_majority = 2 * most->second.size() > replicas_.size();
+  std::vector<std::string> named;
+  for (std::size_t replica = 0; replica < replicas_.size(); ++replica) {
+    if (!is_majority || hashes_[where_[replica][piece]] != most->first) {
+      named.push_back(describe(replica));
+    }
+  }
+  const std::string& tensor = names_[pieces_[piece].tensor];
+  return fmt::format(
+      "after step {}: '{}' has {}: bad memory, or a mistake of ours (if it happens again on other "
+      "machines, please report it); go on from the last checkpoint",
+      step_, tensor,
+      is_majority
+          ? fmt::format("other bits on {} than on the other replicas", fmt::join(named, " and "))
+          : fmt::format("different bits on {}, and no majority says which are right",
+                        fmt::join(named, " and ")));
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "comm/transport/mpi_session.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::comm {
+
+namespace {
+
+/// Some transports below MPI (UCX) leave fewer bits for tags than ours need.
+void require_tags(MPI_Comm communicator) {
+  void* attribute = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(communicator, MPI_TAG_UB, static_cast<void*>(&attribute), &found);
+  const int largest = found != 0 ? *static_cast<int*>(attribute) : 0;
+  if (largest < kControlTag) {
+    throw EnvironmentError(fmt::format(
+        "this MPI allows message tags up to {} where {} is needed; start mpirun with --mca pml ob1",
+        largest, kControlTag));
+  }
+}
+
+}  // namespace
+
+MpiSession::MpiSession() {
+  int provided = MPI_THREAD_SINGLE;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
+      provided < MPI_THREAD_SERIALIZED) {
+    throw EnvironmentError("MPI does not start with thread support; try 'gangway doctor'");
+  }
+  // A survivor that writes to a dead TCP peer must get an error, not SIGPIPE. MPI_Init may have set
+  // its own handler.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  require_tags(communicator_);
+  MPI_Comm_rank(communicator_, &rank_);
+  MPI_Comm_size(communicator_, &size_);
+}
+
+void MpiSession::finalize(int exit_code, std::chrono::seconds patience) {
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  const std::jthread watch([&](const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    // True only by the stop that comes with the end of this function.
+    if (!ended.wait_for(lock, stop, patience, [&] { return stop.stop_requested(); })) {
+      ::_exit(exit_code);
+    }
+  });
+  MPI_Comm_free(&communicator_);
+  MPI_Finalize();
+}
+
+}  // namespace gangway::comm

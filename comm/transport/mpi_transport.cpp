@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "comm/transport/mpi_transport.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include "comm/transport/peer_error.hpp"
+#include "comm/transport/segments.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::comm {
+namespace {
+
+constexpr int kPumpEvery = 64;  // polls
+
+void check(int code, const char* what, int peer) {
+  if (code != MPI_SUCCESS) {
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    MPI_Error_string(code, text.data(), &length);
+    throw PeerError(peer, fmt::format("{} with worker {} failed: {}", what, peer, text.data()));
+  }
+}
+
+}  // namespace
+
+MpiTransport::MpiTransport(const MpiSession& session, std::int64_t epoch,
+                           std::function<void()> pump)
+    : session_(session), epoch_(epoch), pump_(std::move(pump)) {}
+
+RequestId MpiTransport::start(const Operation& operation) {
+  if (free_.empty()) {
+    operations_.push_back(operation);
+    free_.reserve(operations_.capacity());
+    return operations_.size() - 1;
+  }
+  const RequestId request = free_.back();
+  free_.pop_back();
+  operations_[request] = operation;
+  return request;
+}
+
+std::size_t MpiTransport::add_segment(Operation& operation, std::size_t last, std::size_t bytes) {
+  if (free_segments_.empty()) {
+    segments_.emplace_back();
+    free_segments_.reserve(segments_.capacity());
+    free_segments_.push_back(segments_.size() - 1);
+  }
+  const std::size_t segment = free_segments_.back();
+  free_segments_.pop_back();
+  segments_[segment] = {.bytes = bytes};
+  (last == kNone ? operation.segment : segments_[last].next) = segment;
+  return segment;
+}
+
+void MpiTransport::drop_segment(Operation& operation) {
+  free_segments_.push_back(operation.segment);
+  operation.segment = segments_[operation.segment].next;
+}
+
+RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) {
+  Operation operation{.peer = peer};
+  std::size_t segment = kNone;
+  for (std::size_t i = 0; i < num_segments(bytes.size()); ++i) {
+    const std::size_t begin = segment_begin(bytes.size(), i);
+    const std::size_t size = segment_begin(bytes.size(), i + 1) - begin;
+    segment = add_segment(operation, segment, size);
+    check(MPI_Isend(bytes.data() + begin, static_cast<int>(size), MPI_BYTE, peer + 1, tag.packed(),
+                    session_.communicator(), &segments_[segment].request),
+          "MPI_Isend", peer);
+  }
+  count_sent(tag, bytes.size());
+  return start(operation);
+}
+
+RequestId MpiTransport::start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) {
+  Operation operation{.peer = peer, .receives = true};
+  std::size_t segment = kNone;
+  for (std::size_t i = 0; i < num_segments(bytes.size()); ++i) {
+    const std::size_t begin = segment_begin(bytes.size(), i);
+    const std::size_t size = segment_begin(bytes.size(), i + 1) - begin;
+    segment = add_segment(operation, segment, size);
+    check(MPI_Irecv(bytes.data() + begin, static_cast<int>(size), MPI_BYTE, peer + 1, tag.packed(),
+                    session_.communicator(), &segments_[segment].request),
+          "MPI_Irecv", peer);
+  }
+  return start(operation);
+}
+
+bool MpiTransport::done(RequestId request) {
+  Operation& operation = operations_[request];
+  if (!operation.active) {
+    return true;
+  }
+  while (operation.segment != kNone) {
+    Segment& segment = segments_[operation.segment];
+    int finished = 0;
+    MPI_Status status{};
+    const int code = MPI_Test(&segment.request, &finished, &status);
+    if (code == MPI_SUCCESS && finished == 0) {
+      return false;
+    }
+    const int peer = operation.peer;
+    int received = static_cast<int>(segment.bytes);
+    if (code == MPI_SUCCESS && operation.receives) {
+      MPI_Get_count(&status, MPI_BYTE, &received);
+    }
+    const std::size_t expected = segment.bytes;
+    drop_segment(operation);
+    if (code != MPI_SUCCESS || static_cast<std::size_t>(received) != expected) {
+      forget(request);
+      check(code, "a message", peer);
+      throw CommError(
+          fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
+                      "built from one job?",
+                      worker(), peer, received, expected));
+    }
+  }
+  operation.active = false;
+  free_.push_back(request);
+  idle_polls_ = 0;
+  return true;
+}
+
+void MpiTransport::forget(RequestId request) {
+  Operation& operation = operations_[request];
+  while (operation.segment != kNone) {
+    MPI_Request& rest = segments_[operation.segment].request;
+    if (operation.receives) {
+      (void)MPI_Cancel(&rest);  // nothing may be written into memory that is given up
+    }
+    (void)MPI_Request_free(&rest);
+    drop_segment(operation);
+  }
+  operation.active = false;
+  free_.push_back(request);
+}
+
+void MpiTransport::idle() {
+  if (++idle_polls_ % kPumpEvery == 0) {
+    pump_();
+  }
+  (void)sched_yield();  // with no core to itself the lane must not keep a peer from computing
+}
+
+}  // namespace gangway::comm

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "comm/transport/pending.hpp"
+
+#include <fmt/format.h>
+
+#include "comm/transport/peer_error.hpp"
+#include "base/errors.hpp"
+
+namespace gangway::comm {
+
+bool poll_all(Transport& transport, std::vector<PendingRequest>& pending) {
+  std::erase_if(pending, [&](const PendingRequest& request) { return transport.done(request.id); });
+  return pending.empty();
+}
+
+void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const Deadline& deadline,
+              std::string_view what) {
+  while (!poll_all(transport, pending)) {
+    if (deadline.expired()) {
+      const int silent = pending.front().peer;
+      throw PeerError(
+          silent,
+          fmt::format(
+              "worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
+              "The limit is layout.timeout_seconds",
+              transport.worker(), deadline.allowed_seconds(), silent, what));
+    }
+    transport.idle();
+  }
+}
+
+}  // namespace gangway::comm

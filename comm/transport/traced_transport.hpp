@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// A transport that also writes down how long each message was under way. Lane thread, as all
+// transports; used only where a run is traced.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "comm/transport/trace.hpp"
+#include "comm/transport/transport.hpp"
+
+namespace gangway::comm {
+
+/// From the start of a send or receive until it was seen to be done.
+struct MessageEvent {
+  TraceClock::time_point begin;
+  TraceClock::time_point end;
+  MessageTag tag;
+  int peer = 0;
+  std::size_t bytes = 0;
+  bool is_send = false;
+};
+
+class TracedTransport final : public Transport {
+ public:
+  /// @param inner  outlives this one
+  TracedTransport(Transport& inner, std::size_t capacity);
+
+  [[nodiscard]] int worker() const override { return inner_.worker(); }
+  [[nodiscard]] int num_workers() const override { return inner_.num_workers(); }
+  [[nodiscard]] std::int64_t epoch() const override { return inner_.epoch(); }
+  [[nodiscard]] RequestId start_send(int peer, MessageTag tag,
+                                     std::span<const std::byte> bytes) override;
+  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
+                                        std::span<std::byte> bytes) override;
+  [[nodiscard]] bool done(RequestId request) override;
+  void idle() override { inner_.idle(); }
+
+  [[nodiscard]] TraceRing<MessageEvent>& ring() { return ring_; }
+
+ private:
+  /// Started while the ring was on.
+  struct Open {
+    RequestId request = 0;
+    MessageEvent event;
+  };
+  void opened(RequestId request, const MessageEvent& event);
+
+  Transport& inner_;
+  TraceRing<MessageEvent> ring_;
+  std::vector<Open> open_;  // its memory is never exceeded
+};
+
+}  // namespace gangway::comm

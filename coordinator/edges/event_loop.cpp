@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/edges/event_loop.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "checkpoint/store/commit.hpp"
+#include "coordinator/edges/envelope.hpp"
+#include "run/control_protocol.hpp"
+#include "base/time.hpp"
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::steady_clock;
+
+// MPI has no wake-up, so it is polled: quickly while messages come, slowly otherwise, to leave the
+// cores to the workers.
+constexpr std::chrono::microseconds kBusyPoll{200};
+constexpr std::chrono::microseconds kQuietPoll{2000};
+constexpr std::chrono::milliseconds kBusyFor{5};
+// Messages may come faster than they are taken in: lifelines, signals and heartbeats have their
+// turn.
+constexpr std::chrono::milliseconds kMessages{20};
+constexpr std::chrono::milliseconds kLastMessages{500};
+// How long workers have to leave after a failure; then those on this host are killed.
+constexpr std::chrono::milliseconds kClosingDeadline{2000};
+constexpr std::chrono::milliseconds kLastRemovals{2000};
+// How long a finished job waits for the score of its last checkpoint.
+constexpr std::chrono::seconds kLastScore{300};
+
+}  // namespace
+
+EventLoop::EventLoop(LoopParts parts, ConductorSettings settings)
+    : parts_(std::move(parts)),
+      conductor_(std::move(settings), steady_clock::now()),
+      timer_(parts_.io) {}
+
+Outcome EventLoop::run() {
+  parts_.lifelines.start(
+      {.opened =
+           [this](int rank) {
+             carry_out(conductor_.on_lifeline_opened(rank, steady_clock::now()));
+           },
+       .heartbeat = [this](
+                        int rank,
+                        Pulse pulse) { conductor_.on_heartbeat(rank, pulse, steady_clock::now()); },
+       .keeping = [this](int rank) { on_keeping(rank); },
+       .dying = [this](int rank, int signal) { conductor_.on_dying(rank, signal); },
+       .closed =
+           [this](int rank) {
+             // What the worker said last counts: it may have said why it leaves.
+             (void)pump(kLastMessages);
+             conductor_.on_lifeline_closed(rank, steady_clock::now());
+           }});
+  wait_for_signal();
+  parts_.tether.settle();
+  parts_.tether.begin_beats();
+  poll();
+  parts_.io.run();
+  parts_.tether.end_beats();  // what follows may take its time
+  return outcome_;
+}
+
+void EventLoop::wait_for_signal() {
+  parts_.signals.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) {
+      return;
+    }
+    if (scoring_ends_) {  // all is trained and saved: whoever is impatient goes without a score
+      scoring_ends_ = steady_clock::now();
+    }
+    const bool again = signal == SIGINT && leaving_;
+    const Request request = signal == SIGUSR2 ? Request::kSaveAndGoOn
+                                              : (again ? Request::kEndNow : Request::kSaveAndLeave);
+    leaving_ = leaving_ || request == Request::kSaveAndLeave;
+    carry_out(conductor_.on_request(request, signal, steady_clock::now()));
+    wait_for_signal();
+  });
+}
+
+void EventLoop::schedule_poll() {
+  const bool busy = steady_clock::now() - last_message_ < kBusyFor;
+  timer_.expires_after(busy ? kBusyPoll : kQuietPoll);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      poll();
+    }
+  });
+}
+
+void EventLoop::beat() {
+  const auto now = steady_clock::now();
+  parts_.tether.beat();
+  if (now >= next_beat_) {
+    next_beat_ = now + kHeartbeatPeriod;
+    parts_.lifelines.beat();
+  }
+}
+
+void EventLoop::poll() {
+  beat();
+  if (pump(kMessages)) {
+    last_message_ = steady_clock::now();
+  }
+  disk_.poll();
+  folders_.poll();
+  send_grants();
+  poll_scorer();
+  carry_out(conductor_.on_clock(steady_clock::now()));
+  if (scoring_ends_ && has_last_score()) {
+    scoring_ends_.reset();
+    end();
+  }
+  if (closing_) {
+    close_if_all_gone();
+  }
+  if (!parts_.io.stopped()) {
+    schedule_poll();
+  }
+}
+
+bool EventLoop::pump(std::chrono::milliseconds longest) {
+  bool any = false;
+  const auto end = steady_clock::now() + longest;
+  while (const auto message = parts_.mpi.poll()) {
+    any = true;
+    const messages::Envelope envelope = parse(*message);
+    if (closing_ && envelope.has_goodbye()) {
+      said_goodbye_.insert(message->rank);
+    }
+    carry_out(conductor_.on_message(message->rank, envelope, steady_clock::now(), unix_seconds()));
+    if (steady_clock::now() >= end) {
+      break;
+    }
+  }
+  return any;
+}
+
+void EventLoop::carry_out(Effects effects) {
+  for (Effect& effect : effects) {
+    std::visit(
+        [this](auto& what) {
+          using What = std::decay_t<decltype(what)>;
+          if constexpr (std::is_same_v<What, SendEnvelope>) {
+            send(what.rank, what.envelope);
+          } else if constexpr (std::is_same_v<What, ChooseBeginning>) {
+            choose(what);
+          } else if constexpr (std::is_same_v<What, GrantLease>) {
+            grant(what);
+          } else if constexpr (std::is_same_v<What, CommitCheckpoint>) {
+            commit(what);
+          } else if constexpr (std::is_same_v<What, DiscardCheckpoint>) {
+            discard(what);
+          } else if constexpr (std::is_same_v<What, ShowPlacement>) {
+            parts_.recorder.show_placement(conductor_.membership(), what);
+          } else if constexpr (std::is_same_v<What, ShowTick>) {
+            parts_.recorder.show_tick(what.tick);
+          } else if constexpr (std::is_same_v<What, ShowPicture>) {
+            parts_.recorder.show_picture(what);
+          } else if constexpr (std::is_same_v<What, Say>) {
+            parts_.recorder.say(what.line);
+          } else {
+            static_assert(std::is_same_v<What, EndJob>);
+            outcome_ = what.outcome;
+            if (outcome_.exit_code == static_cast<int>(ExitCode::kDone)) {
+              scoring_ends_ = steady_clock::now() + kLastScore;
+            } else {
+              end();
+            }
+          }
+        },
+        effect);
+  }
+}
+
+void EventLoop::send(int rank, const messages::Envelope& envelope) {
+  parts_.mpi.send(rank, bytes_of(envelope));
+}
+
+void EventLoop::choose(const ChooseBeginning& question) {
+  parts_.tether.end_beats();  // large checkpoints take a while to verify
+  try {
+    if (!question.refused_checkpoint.empty()) {
+      parts_.choice.refuse_checkpoint(question.refused_checkpoint);
+    }
+    Beginning beginning = parts_.choice.choose(question.inventory);
+    if (const auto last = parts_.recorder.begin_at(beginning.step)) {
+      beginning.first_tick = last->index + 1;
+      beginning.earlier_seconds = last->seconds_total;
+    }
+    carry_out(conductor_.begin_with(beginning));
+  } catch (const Error& error) {
+    carry_out(conductor_.cannot_begin(error.code(), error.what()));
+  }
+  parts_.tether.begin_beats();
+}
+
+void EventLoop::grant(GrantLease& grant) {
+  const std::int64_t step = grant.checkpoint_step;
+  grants_.push_back({.envelope = std::move(grant.envelope), .is_ready = step < 0});
+  if (step >= 0) {
+    folders_.submit([this, &held = grants_.back(), step,
+                     checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
+      try {
+        return [this, &held, step, folder = checkpoint::begin_checkpoint(checkpoints, step)] {
+          parts_.recorder.began_checkpoint(step, folder);
+          held.envelope.mutable_lease()->set_checkpoint_directory(folder.string());
+          held.is_ready = true;
+        };
+      } catch (const std::exception& error) {
+        return [this, &held, step, reason = std::string(error.what())] {
+          held.is_ready = true;  // without a folder nobody writes
+          carry_out(conductor_.checkpoint_failed(step, reason, steady_clock::now()));
+        };
+      }
+    });
+  }
+  send_grants();
+}
+
+void EventLoop::send_grants() {
+  while (!closing_ && !grants_.empty() && grants_.front().is_ready) {
+    for (const Member& member : conductor_.membership().members()) {
+      send(member.rank, grants_.front().envelope);
+    }
+    grants_.pop_front();
+  }
+}
+
+void EventLoop::commit(const CommitCheckpoint& commit) {
+  const CompleteCheckpoint& checkpoint = commit.checkpoint;
+  CommitWork work = parts_.recorder.commit_work(checkpoint, conductor_.membership().epoch(),
+                                                parts_.scorer.steps());
+  disk_.submit([this, checkpoint, work = std::move(work)]() -> DiskThread::Follow {
+    return [this, checkpoint, result = coordinator::carry_out(work)] {
+      parts_.recorder.show_commit(checkpoint, result);
+      if (result.error.empty()) {  // the disk takes changes, again perhaps
+        score(checkpoint.step);
+        for (std::filesystem::path& temporary : std::exchange(unremoved_, {})) {
+          remove(std::move(temporary));
+        }
+      }
+      const auto now = steady_clock::now();
+      carry_out(result.error.empty()
+                    ? conductor_.checkpoint_committed(checkpoint.step, now)
+                    : conductor_.checkpoint_failed(checkpoint.step, result.error, now));
+    };
+  });
+}
+
+void EventLoop::discard(const DiscardCheckpoint& discard) {
+  if (auto folder = parts_.recorder.give_up_checkpoint(discard.step)) {
+    remove(std::move(*folder));
+  }
+}
+
+void EventLoop::remove(std::filesystem::path temporary) {
+  disk_.submit([this, temporary = std::move(temporary)]() -> DiskThread::Follow {
+    const bool is_gone = checkpoint::discard_temporary(temporary);
+    return [this, temporary, is_gone] {
+      if (!is_gone) {
+        unremoved_.push_back(temporary);
+      }
+    };
+  });
+}
+
+void EventLoop::score(std::int64_t step) {
+  if (!parts_.recorder.keeps_best()) {
+    return;
+  }
+  if (const auto passed_over = parts_.scorer.want(step)) {
+    parts_.recorder.say(fmt::format(
+        "note   the checkpoint of step {} is not scored: checkpoints come faster than scores",
+        *passed_over));
+  }
+}
+
+void EventLoop::poll_scorer() {
+  const auto ended = parts_.scorer.poll(steady_clock::now());
+  if (!ended) {
+    return;
+  }
+  if (!ended->error.empty()) {
+    parts_.recorder.say(fmt::format("warn  the checkpoint of step {} has got no score: {}",
+                                    ended->step, ended->error));
+    return;
+  }
+  ++scores_to_show_;
+  disk_.submit([this, work = parts_.recorder.score_work(
+                          ended->step, parts_.scorer.steps())]() -> DiskThread::Follow {
+    return [this, step = work.step, result = coordinator::carry_out(work)] {
+      --scores_to_show_;
+      parts_.recorder.show_score(step, result);
+    };
+  });
+}
+
+bool EventLoop::has_last_score() const {
+  return steady_clock::now() >= *scoring_ends_ ||
+         (scores_to_show_ == 0 && !parts_.scorer.is_busy());
+}
+
+void EventLoop::end() {
+  if (outcome_.orderly) {
+    disk_.finish(kLastRemovals);  // what failed to be saved leaves nothing behind
+  } else {
+    parts_.lifelines.abandon_all();
+  }
+  const bool keeps = parts_.keeps_snapshots && outcome_.unsaved_snapshot >= 0;
+  parts_.recorder.finish(outcome_, conductor_.membership(), keeps);
+  closing_ = true;
+  ended_at_ = closing_since_ = steady_clock::now();
+  if (keeps) {
+    keep_snapshots();
+  }
+  close_if_all_gone();
+}
+
+void EventLoop::keep_snapshots() {
+  copies_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  disk_.submit([this, copies = copies_,
+                keep = parts_.recorder.keep_work(
+                    outcome_.unsaved_snapshot)]() mutable -> DiskThread::Follow {
+    keep.progress = [copies] { copies->fetch_add(1, std::memory_order_relaxed); };
+    return [this, result = coordinator::carry_out(keep)] {
+      copies_.reset();
+      parts_.recorder.show_kept(result);
+    };
+  });
+}
+
+void EventLoop::on_keeping(int rank) {
+  keepers_.insert(rank);
+  closing_since_ = steady_clock::now();
+}
+
+bool EventLoop::is_keeping() const {
+  return copies_ != nullptr ||
+         std::ranges::any_of(keepers_, [this](int rank) { return parts_.lifelines.is_open(rank); });
+}
+
+void EventLoop::close_if_all_gone() {
+  const auto now = steady_clock::now();
+  const std::uint64_t copied = copies_ != nullptr ? copies_->load() : copies_seen_;
+  if (std::exchange(copies_seen_, copied) != copied) {
+    closing_since_ = now;
+  }
+  const auto& members = conductor_.membership().members();
+  const bool all_gone =
+      outcome_.orderly || std::all_of(members.begin(), members.end(), [this](const Member& member) {
+        // Joined members have a lifeline or answer the Stop; one that never reported does neither.
+        const bool known = member.state != WorkerState::kLost && member.state != WorkerState::kLeft;
+        return !parts_.lifelines.is_open(member.rank) &&
+               (!known || member.heard || said_goodbye_.contains(member.rank));
+      });
+  const std::chrono::milliseconds patience = is_keeping() ? kKeepingStall : kClosingDeadline;
+  if ((all_gone && copies_ == nullptr) || now - closing_since_ >= patience ||
+      now - ended_at_ >= kKeepingDeadline) {
+    kill_stragglers();
+    parts_.recorder.end_keeping();
+    parts_.io.stop();
+  }
+}
+
+void EventLoop::kill_stragglers() {
+  if (outcome_.orderly) {
+    return;
+  }
+  for (const Member& member : conductor_.membership().members()) {
+    const bool hangs = parts_.lifelines.is_open(member.rank) ||
+                       (!member.heard && !said_goodbye_.contains(member.rank));
+    if (hangs) {
+      (void)kill_process(member.process);
+    }
+  }
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/edges/run_recorder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "report/failure_box.hpp"
+#include "report/log_file.hpp"
+#include "report/table.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+double mebibytes(const CompleteCheckpoint& checkpoint) {
+  double bytes = 0.0;
+  for (const CheckpointFile& file : checkpoint.files) {
+    bytes += static_cast<double>(file.bytes);
+  }
+  return bytes / kMebibyte;
+}
+
+/// From the whole snapshot to the synced file, of the slowest worker.
+double seconds_of_files(const CompleteCheckpoint& checkpoint) {
+  double seconds = 0.0;
+  for (const CheckpointFile& file : checkpoint.files) {
+    seconds = std::max(seconds, file.seconds);
+  }
+  return seconds;
+}
+
+std::string exit_line(const Outcome& outcome) {
+  return fmt::format("gangway: {}\n", outcome.reason);
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, Identity self,
+                         Terminal terminal)
+    : run_(run),
+      resume_commands_(std::move(resume_commands)),
+      self_(std::move(self)),
+      output_(run.directory, self_, terminal) {}
+
+std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
+  last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
+  return output_.begin_at(step);
+}
+
+void RunRecorder::say(const std::string& line) { output_.print(line); }
+
+void RunRecorder::show_header() {
+  const JobSpec& spec = run_.spec;
+  say(fmt::format("gangway {}  run {}", GANGWAY_VERSION, run_.directory.string()));
+  say(fmt::format("job    {}; {}; {} kimg, batch {} in {} micro-batches, seed {}",
+                  describe_model(spec.model), spec.data.source, spec.training.kimg,
+                  spec.training.batch, spec.training.microbatches, spec.training.seed));
+  if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
+    say("note   " + inexact);
+  }
+}
+
+std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) const {
+  const auto num_workers = static_cast<int>(membership.members().size());
+  std::vector<PlacedRank> ranks{{.rank = 0,
+                                 .role = "coordinator",
+                                 .host = self_.host,
+                                 .pid = self_.pid,
+                                 .device = {},
+                                 .microbatches = {}}};
+  for (const Member& member : membership.members()) {
+    ranks.push_back({.rank = member.rank,
+                     .role = "worker",
+                     .host = member.host,
+                     .pid = member.pid,
+                     .device = member.device,
+                     .microbatches = microbatch_range(run_.spec.training.microbatches, num_workers,
+                                                      member.rank - 1)});
+  }
+  return ranks;
+}
+
+void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
+  const std::vector<PlacedRank> ranks = placed_ranks(membership);
+  output_.write("placement.json",
+                [directory = run_.directory, ranks] { write_placement(directory, ranks); });
+  report::Table table({{.title = "rank", .align = report::Align::kRight},
+                       {.title = "host"},
+                       {.title = "device"},
+                       {.title = "role"},
+                       {.title = "micro-batches"},
+                       {.title = "pid", .align = report::Align::kRight}});
+  for (const PlacedRank& rank : ranks) {
+    const bool works = rank.microbatches.size() > 0;
+    table.add_row(
+        {std::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device, rank.role,
+         works ? fmt::format("{}-{}", rank.microbatches.begin, rank.microbatches.end - 1) : "-",
+         std::to_string(rank.pid)});
+  }
+  std::string text = table.text();
+  text.erase(text.find_last_not_of('\n') + 1);
+  say(text);
+  say(fmt::format("model  generator {} parameters, discriminator {}; {}",
+                  placement.generator_parameters, placement.discriminator_parameters,
+                  placement.plan_summary));
+  data_fingerprint_ = placement.data_fingerprint;
+  software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", placement.libtorch}};
+  if (run_.resume) {
+    warn_of_changes(run_.resume->manifest);
+  }
+}
+
+void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
+  if (before.data_fingerprint != data_fingerprint_) {
+    say("warn  the data have changed since the checkpoint was saved: from here on it trains to "
+        "other numbers");
+  }
+  for (const auto& [name, version] : before.software) {
+    if (const auto now = software_.find(name); now != software_.end() && now->second != version) {
+      say(
+          fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
+                      "may differ from here on",
+                      name, version, now->second));
+    }
+  }
+}
+
+void RunRecorder::show_tick(report::Tick tick) {
+  tick.checkpoints = std::exchange(saved_, {});
+  const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
+  const bool is_traced = !run_.trace.empty() && tick.step >= run_.trace.end;
+  const double fraction_done = static_cast<double>(tick.step) / total;
+  std::string beside_bar = fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg,
+                                       run_.spec.training.kimg, tick.images_per_second);
+  output_.show_tick(std::move(tick), fraction_done, std::move(beside_bar));
+  if (is_traced) {
+    output_.merge_traces(run_.num_workers, /*is_end=*/false);
+  }
+}
+
+void RunRecorder::show_picture(const ShowPicture& picture) {
+  output_.add_picture(picture.file, picture.step);
+}
+
+fs::path RunRecorder::checkpoints() const { return run_.directory / kCheckpointsFolder; }
+
+void RunRecorder::began_checkpoint(std::int64_t step, fs::path folder) {
+  saving_[step] = std::move(folder);
+}
+
+CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch,
+                                    std::set<std::int64_t> in_use) const {
+  const JobSpec& spec = run_.spec;
+  checkpoint::Manifest manifest;
+  manifest.step = complete.step;
+  manifest.images = complete.step * spec.images_per_step();
+  manifest.epoch = epoch;
+  manifest.job_yaml = run_.job_yaml;
+  manifest.job_fingerprint = job_fingerprint(spec);
+  manifest.model_fingerprint = model_fingerprint(spec);
+  manifest.numerics = numerics_text(spec);
+  manifest.data_fingerprint = data_fingerprint_;
+  manifest.data_cursor = manifest.images;
+  manifest.software = software_;
+  manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
+  for (const CheckpointFile& file : complete.files) {
+    manifest.files.push_back(
+        {.name = file.name, .worker = file.worker, .bytes = file.bytes, .xxh3_128 = file.xxh3_128});
+  }
+  return {.temporary = saving_.at(complete.step),
+          .manifest = std::move(manifest),
+          .retention = retention(std::move(in_use))};
+}
+
+checkpoint::RetentionPolicy RunRecorder::retention(std::set<std::int64_t> in_use) const {
+  const CheckpointSpec& spec = run_.spec.checkpoint;
+  return {.keep = spec.keep,
+          .keep_every_steps = run_.spec.steps_of_kimg(spec.keep_every),
+          .keep_best = spec.keep_best,
+          .in_use = std::move(in_use)};
+}
+
+void RunRecorder::show_commit(const CompleteCheckpoint& complete, const CommitResult& result) {
+  if (result.error.empty()) {
+    last_checkpoint_ = result.path.string();
+    has_saved_ = true;
+    saving_.erase(complete.step);
+    show_saved(complete, result.path, seconds_of_files(complete) + result.seconds);
+  }
+  show_removals(result.warnings, result.removed);
+}
+
+void RunRecorder::show_removals(const std::vector<std::string>& warnings,
+                                const std::vector<fs::path>& removed) {
+  for (const std::string& warning : warnings) {
+    say("warn  " + warning);
+  }
+  for (const fs::path& path : removed) {
+    output_.log("removed " + path.string());
+  }
+}
+
+ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
+  return {.checkpoints = checkpoints(), .step = step, .retention = retention(std::move(in_use))};
+}
+
+void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
+  if (result.score) {
+    const checkpoint::CheckpointScore& score = *result.score;
+    say(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
+                    result.is_best ? "  best" : ""));
+    output_.add_scalar("Metrics/" + score.metric, score.value, step);
+  }
+  show_removals(result.warnings, result.removed);
+}
+
+void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path& path,
+                             double seconds) {
+  const double mib = mebibytes(complete);
+  saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
+  say(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
+                  path.filename().string(), complete.files.size(),
+                  complete.files.size() == 1 ? "" : "s", mib, seconds,
+                  seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
+}
+
+std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
+  const auto found = saving_.find(step);
+  if (found == saving_.end()) {
+    return std::nullopt;
+  }
+  const fs::path folder = found->second;
+  saving_.erase(found);
+  return folder;
+}
+
+void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
+  report::Failure failure;
+  failure.rank = outcome.rank;
+  failure.host = self_.host;
+  failure.pid = self_.pid;
+  if (outcome.rank > 0) {
+    failure.host = membership.member(outcome.rank).host;
+    failure.pid = membership.member(outcome.rank).pid;
+    failure.signal = membership.member(outcome.rank).signal;
+  }
+  failure.job_exit_code = outcome.exit_code;
+  failure.reason = outcome.reason;
+  failure.time = std::chrono::system_clock::now();
+  failure.step = outcome.step;
+  failure.log_file = (run_.directory / kLogsFolder / report::log_file_name(outcome.rank)).string();
+  failure.last_checkpoint = last_checkpoint_;
+  failure.resume_command = has_saved_ && !resume_commands_.after_save.empty()
+                               ? resume_commands_.after_save
+                               : resume_commands_.before_save;
+  const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
+                          outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
+                          outcome.exit_code == static_cast<int>(ExitCode::kDiverged);
+  output_.print_error(exit_line(outcome) +
+                      (is_mystery ? report::failure_box(failure) : std::string()));
+  output_.write(std::string(kErrorFile), [directory = run_.directory, failure] {
+    write_file_atomically(directory / kErrorFile, report::failure_json(failure));
+  });
+}
+
+void RunRecorder::finish(const Outcome& outcome, const Membership& membership, bool keeps) {
+  // Folders of checkpoints under way stay: a worker may be writing there still; the next start
+  // removes them.
+  output_.end_bar();
+  // First of all: the exit code of `gangway run` hangs on it.
+  status_ = {.exit_code = outcome.exit_code, .reason = outcome.reason, .keeping = keeps};
+  try_write_status(run_.directory, status_);
+  output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
+  if (!run_.trace.empty()) {
+    output_.merge_traces(run_.num_workers, /*is_end=*/true);
+  }
+  if (outcome.exit_code == 0) {
+    say(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
+  } else if (outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
+    say("note   " + outcome.reason);
+  } else {
+    report_failure(outcome, membership);
+  }
+}
+
+checkpoint::KeepSnapshots RunRecorder::keep_work(std::int64_t step) const {
+  return {.folder = run_.directory / checkpoint::kSnapshotsFolder,
+          .key = checkpoint::snapshot_key(run_.directory, job_fingerprint(run_.spec),
+                                          run_.start.run_id),
+          .from_step = step};
+}
+
+void RunRecorder::show_kept(const KeepResult& result) {
+  if (!result.error.empty()) {
+    output_.warn_of_writing("the snapshot's copy", result.error);
+  } else if (result.copied > 0) {
+    say(fmt::format("kept   the snapshot of step {}, as far as this host has it, in {}/{}",
+                    result.from_step, run_.directory.string(), checkpoint::kSnapshotsFolder));
+  }
+}
+
+void RunRecorder::end_keeping() {
+  if (std::exchange(status_.keeping, false)) {
+    try_write_status(run_.directory, status_);
+  }
+}
+
+}  // namespace gangway::coordinator

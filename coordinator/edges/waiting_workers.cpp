@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/edges/waiting_workers.hpp"
+
+#include <future>
+#include <set>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "coordinator/edges/envelope.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kRefusalDeadline{5000};
+constexpr std::chrono::microseconds kPoll{2000};
+
+}  // namespace
+
+void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
+                        std::chrono::milliseconds period) {
+  messages::Envelope envelope;
+  envelope.mutable_patience();
+  std::future<void> done = std::async(std::launch::async, work);
+  while (done.wait_for(period) != std::future_status::ready) {
+    for (int rank = 1; rank <= num_workers; ++rank) {
+      mpi.send(rank, bytes_of(envelope));
+    }
+  }
+  done.get();
+}
+
+bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason) {
+  messages::Envelope envelope;
+  envelope.mutable_stop()->set_exit_code(exit_code);
+  envelope.mutable_stop()->set_reason(reason);
+  for (int rank = 1; rank <= num_workers; ++rank) {
+    mpi.send(rank, bytes_of(envelope));
+  }
+  std::set<int> left;
+  const auto start = steady_clock::now();
+  while (static_cast<int>(left.size()) < num_workers &&
+         steady_clock::now() - start < kRefusalDeadline) {
+    boost::asio::io_context io;
+    boost::asio::steady_timer(io, kPoll).wait();
+    while (const auto message = mpi.poll()) {
+      if (parse(*message).has_goodbye()) {
+        left.insert(message->rank);
+      }
+    }
+  }
+  return static_cast<int>(left.size()) == num_workers;
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/mind/blame.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace gangway::coordinator {
+namespace {
+
+// Longer than the lifeline's closing grace: a death explains more than any complaint.
+constexpr std::chrono::milliseconds kPatience{200};
+// And for one with an accused: every worker has said since then whether it waits.
+constexpr std::chrono::milliseconds kHeartbeatPatience = kHeartbeatPeriod + kPatience;
+
+/// The only one of those who have not complained that waits for nobody; 0: there are none, or
+/// several.
+int only_idle(const Membership& membership, const std::vector<Complaint>& complaints,
+              TimePoint now) {
+  int idle = 0;
+  for (const Member& member : membership.members()) {
+    const bool complains =
+        std::ranges::find(complaints, member.rank, &Complaint::rank) != complaints.end();
+    if (!complains && takes_part(member) && !waits(member, now)) {
+      if (idle != 0) {
+        return 0;
+      }
+      idle = member.rank;
+    }
+  }
+  return idle;
+}
+
+}  // namespace
+
+void Blame::add(const Complaint& complaint, TimePoint now) {
+  if (complaints_.empty()) {
+    since_ = now;
+  }
+  complaints_.push_back(complaint);
+}
+
+void Blame::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
+  since_ = std::min(since_ + gap, now);
+}
+
+const Complaint* Blame::of(int rank) const {
+  const auto found = std::ranges::find(complaints_, rank, &Complaint::rank);
+  return found == complaints_.end() ? nullptr : &*found;
+}
+
+/// In a circle: whom the first one accuses.
+int Blame::end_of_chain() const {
+  std::set<int> seen;
+  int rank = complaints_.front().rank;
+  for (const Complaint* one = of(rank); one != nullptr && one->accused != 0; one = of(rank)) {
+    if (!seen.insert(rank).second) {
+      return complaints_.front().accused;
+    }
+    rank = one->accused;
+  }
+  return rank;
+}
+
+std::optional<Fault> Blame::verdict(const Membership& membership, TimePoint now) const {
+  if (complaints_.empty()) {
+    return std::nullopt;
+  }
+  const Complaint& first = complaints_.front();
+  const auto waited = now - since_;
+  if (waited < (first.accused == 0 ? kPatience : kHeartbeatPatience)) {
+    return std::nullopt;
+  }
+  int culprit = end_of_chain();
+  const bool is_heard = of(culprit) != nullptr;
+  if (first.accused != 0 && (is_heard || waits(membership.member(culprit), now))) {
+    if (const int idle = only_idle(membership, complaints_, now); idle != 0) {
+      culprit = idle;
+    } else if (!is_heard && waited < kBlamePatience) {
+      return std::nullopt;  // it will complain itself
+    }
+  }
+  const std::string words = fmt::format("{}: {}", membership.describe(first.rank), first.reason);
+  return Fault{ExitCode::kWorkerLost, culprit,
+               culprit == first.rank
+                   ? words
+                   : fmt::format("{} keeps its peers waiting, though its process lives; {}",
+                                 membership.describe(culprit), words)};
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Who is to be named when workers complain of one another. A worker that hangs says nothing; those
+// who wait for it time out, and whoever waits for these accuses the wrong one. Pure; owned by the
+// Conductor, which asks on every tick of its clock.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/mind/membership.hpp"
+#include "base/time.hpp"
+
+namespace gangway::coordinator {
+
+/// A worker's word that a peer, or the network, failed it. It has left.
+struct Complaint {
+  int rank = 0;     ///< who complains
+  int accused = 0;  ///< whom it has waited for; 0: nobody in particular
+  std::string reason;
+};
+
+class Blame {
+ public:
+  void add(const Complaint& complaint, TimePoint now);
+  [[nodiscard]] bool is_empty() const { return complaints_.empty(); }
+  /// The coordinator itself stood still: no time has passed.
+  void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
+
+  /// Nothing while others may still have something to say that matters.
+  ///
+  /// The first complaint is followed from accused to accused, up to one that has not complained
+  /// itself. If that one's heartbeats say that it waits as well, the culprit is the only worker
+  /// that waits for nobody, where there is one.
+  [[nodiscard]] std::optional<Fault> verdict(const Membership& membership, TimePoint now) const;
+
+ private:
+  [[nodiscard]] const Complaint* of(int rank) const;
+  [[nodiscard]] int end_of_chain() const;
+
+  std::vector<Complaint> complaints_;  // in the order in which they came
+  TimePoint since_{};
+};
+
+}  // namespace gangway::coordinator

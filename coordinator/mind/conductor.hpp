@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The coordinator's mind: messages, lifeline events, signals and the passing of time go in, effects
+// come out. It owns the membership, the leases, the checkpoint ledger and the ticks, and does
+// nothing itself: no sockets, threads, clocks or files. The event loop (coordinator/edges/event_loop.hpp)
+// drives it from its one thread and carries the effects out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "coordinator/mind/blame.hpp"
+#include "coordinator/mind/checkpoint_ledger.hpp"
+#include "coordinator/mind/lease_book.hpp"
+#include "coordinator/mind/membership.hpp"
+#include "coordinator/mind/progress_watch.hpp"
+#include "coordinator/mind/save_clock.hpp"
+#include "coordinator/mind/snapshot_book.hpp"
+#include "coordinator/resume/start_talk.hpp"
+#include "coordinator/mind/tick_accounting.hpp"
+#include "job/proto/messages.pb.h"
+
+namespace gangway::coordinator {
+
+/// How the job ended.
+struct Outcome {
+  int exit_code = 0;      ///< an ExitCode, 130 or 143
+  std::string reason;     ///< one line
+  int rank = 0;           ///< the culprit; 0: none in particular
+  std::int64_t step = 0;  ///< steps done
+  /// Every worker has said Goodbye: MPI_Finalize is safe.
+  bool orderly = false;
+  /// Of the snapshot that all have and that is newer than any checkpoint; -1: none.
+  std::int64_t unsaved_snapshot = -1;
+};
+
+// Effects, to be carried out in the order in which they come.
+struct SendEnvelope {
+  int rank = 0;
+  messages::Envelope envelope;
+};
+/// Choose the state to begin with; then call `Conductor::begin_with` or `cannot_begin`.
+struct ChooseBeginning {
+  SnapshotInventory inventory;
+  std::string refused_checkpoint;  ///< not empty: why the one chosen before could not be loaded
+};
+/// The same lease for every worker. The checkpoint's folder is made by whoever carries this out,
+/// and filled in.
+struct GrantLease {
+  messages::Envelope envelope;
+  std::int64_t checkpoint_step = -1;  ///< >= 0: a folder for this step is to be named in the lease
+};
+/// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or
+/// `checkpoint_failed`.
+struct CommitCheckpoint {
+  CompleteCheckpoint checkpoint;
+};
+/// Remove what a failed checkpoint left.
+struct DiscardCheckpoint {
+  std::int64_t step = 0;
+};
+/// All workers are ready: time for the placement table.
+struct ShowPlacement {
+  std::string plan_summary;
+  std::int64_t generator_parameters = 0;
+  std::int64_t discriminator_parameters = 0;
+  std::string data_fingerprint;
+  std::string libtorch;  ///< version
+};
+struct ShowTick {
+  report::Tick tick;
+};
+struct ShowPicture {
+  std::int64_t step = 0;
+  std::string file;  ///< inside the run directory
+};
+/// One line for the user: "warn  …", "note  …" or "ALARM …".
+struct Say {
+  std::string line;
+};
+/// Always the last effect there is.
+struct EndJob {
+  Outcome outcome;
+};
+using Effect = std::variant<SendEnvelope, ChooseBeginning, GrantLease, CommitCheckpoint, DiscardCheckpoint,
+                            ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+using Effects = std::vector<Effect>;
+
+enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
+
+struct ConductorSettings {
+  int num_workers = 1;
+  messages::Welcome welcome;  ///< sent to each worker; the epoch is filled in
+  LeasePlan leases;
+  TickPlan ticks;
+  MembershipLimits limits;
+  std::int64_t snapshot_steps = SnapshotBook::kAuto;  ///< 0: none
+  std::string go_on = "the same command goes on";  ///< advice after a save on request
+  /// Least silence between two steps that is a fault; ten times as long before the first.
+  std::chrono::milliseconds progress_floor{60'000};
+  std::chrono::milliseconds save_interval{0};  ///< between checkpoints; 0: not by time
+  /// What a checkpoint may take beside the training until it is said aloud that it does.
+  std::chrono::milliseconds save_alarm{60'000};
+  /// Least time without a byte on the disk, at the end of the run, that is a fault.
+  std::chrono::milliseconds save_floor{600'000};
+};
+
+class Conductor {
+ public:
+  Conductor(ConductorSettings settings, TimePoint start);
+
+  [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now,
+                                   double unix_seconds);
+  [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
+  void on_heartbeat(int rank, Pulse pulse, TimePoint now);
+  /// The worker has said which signal ends it.
+  void on_dying(int rank, int signal) { membership_.dying(rank, signal); }
+  void on_lifeline_closed(int rank, TimePoint now);
+  /// @param signal number, for the exit code of a leave whose save fails.
+  [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
+  /// The deadlines. Call at least every 50 ms: after a gap of a second or more, the silence of that
+  /// time is taken for the coordinator's own and does not count.
+  [[nodiscard]] Effects on_clock(TimePoint now);
+  /// What all workers begin with, as ChooseBeginning asked.
+  [[nodiscard]] Effects begin_with(const Beginning& beginning);
+  [[nodiscard]] Effects cannot_begin(ExitCode code, const std::string& reason) {
+    return end(code, 0, reason);
+  }
+  [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
+  [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
+                                          TimePoint now);
+
+  [[nodiscard]] const Membership& membership() const { return membership_; }
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
+  [[nodiscard]] Effects on_inventory(int rank, const messages::Inventory& inventory);
+  [[nodiscard]] Effects on_unloadable(int rank, const messages::Unloadable& unloadable);
+  [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
+  [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now,
+                                    double unix_seconds);
+  [[nodiscard]] Effects on_part(int rank, const messages::CheckpointPart& part, TimePoint now);
+  [[nodiscard]] Effects on_stop(int rank, const messages::Stop& stop, TimePoint now);
+  [[nodiscard]] Effects on_goodbye(int rank);
+  [[nodiscard]] Effects begin_if_ready(TimePoint now);
+  [[nodiscard]] Effects grant(TimePoint now);
+  [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
+  [[nodiscard]] Effects end_with(Outcome outcome);
+  [[nodiscard]] Effects lose(const Fault& fault);
+  [[nodiscard]] Effects finish_if_done();
+  void forgive_own_stall(TimePoint now);
+  [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
+  /// Whether all that is left for a rank is to write its last file.
+  [[nodiscard]] bool is_writing_its_last(int rank) const;
+  [[nodiscard]] Effects check_saves(TimePoint now);
+  /// How long the steps that are left take; nothing: no step is known yet.
+  [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
+
+  ConductorSettings settings_;
+  Membership membership_;
+  StartTalk start_;
+  LeaseBook leases_;
+  CheckpointLedger ledger_;
+  SaveClock saves_;
+  SnapshotBook snapshots_;
+  TickAccounting ticks_;
+  ProgressWatch watch_;
+  TimePoint last_clock_;
+  std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
+  std::string last_save_error_;      ///< not empty: the newest save failed
+  Blame blame_;
+  std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
+  ShowPlacement placement_;
+  std::string begin_line_;  ///< what all have loaded, for the user
+  std::int64_t begin_snapshot_ = -1;  ///< step of the snapshot that all began with; -1: none
+  bool has_buddies_ = false;  ///< snapshots are copied to other hosts
+  bool begun_ = false;  ///< the first lease is out
+  bool ended_ = false;
+};
+
+}  // namespace gangway::coordinator

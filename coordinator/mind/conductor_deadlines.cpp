@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// What the Conductor does because time has passed: workers that are lost or hang, saves that take
+// too long or are due.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "coordinator/mind/conductor.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+// The clock comes every few milliseconds. After a longer gap (a slow disk, a stopped process) what
+// the workers have sent meanwhile lies unread: their silence is not theirs.
+constexpr std::chrono::milliseconds kOwnStall{1000};
+
+}  // namespace
+
+void Conductor::forgive_own_stall(TimePoint now) {
+  const auto gap = now - last_clock_;
+  last_clock_ = now;
+  if (gap < kOwnStall) {
+    return;
+  }
+  membership_.forgive(gap, now);
+  watch_.forgive(gap, now);
+  blame_.forgive(gap, now);
+}
+
+Effects Conductor::on_clock(TimePoint now) {
+  if (ended_) {
+    return {};
+  }
+  forgive_own_stall(now);
+  if (const auto fault = membership_.check(now)) {
+    return lose(*fault);
+  }
+  if (const auto fault = blame_.verdict(membership_, now)) {
+    return lose(*fault);
+  }
+  if (const auto fault = check_progress(now)) {
+    return lose(*fault);
+  }
+  return check_saves(now);
+}
+
+std::optional<std::chrono::duration<double>> Conductor::until_end() const {
+  const double step_seconds = ticks_.median_step_seconds();
+  if (step_seconds <= 0.0) {
+    return std::nullopt;
+  }
+  const auto left = static_cast<double>(settings_.leases.total_steps - watch_.slowest_done());
+  return std::chrono::duration<double>(left * step_seconds);
+}
+
+Effects Conductor::check_saves(TimePoint now) {
+  Effects effects;
+  if (auto line = ledger_.overdue(now, watch_.slowest_done(), settings_.save_alarm)) {
+    effects.emplace_back(Say{std::move(*line)});
+  }
+  if (membership_.all_left() && !all_left_) {
+    all_left_ = now;
+  }
+  if (all_left_ && now - *all_left_ >= settings_.save_floor) {
+    return end(ExitCode::kEnvironment, 0,
+               "the manifest of the last checkpoint does not get onto the disk: look at the disk of "
+               "the run directory, then start the same command again");
+  }
+  if (saves_.is_due(now, until_end())) {
+    leases_.request_checkpoint();
+    Effects granted = grant(now);
+    std::ranges::move(granted, std::back_inserter(effects));
+  }
+  return effects;
+}
+
+bool Conductor::is_writing_its_last(int rank) const {
+  return leases_.last_granted() && watch_.done(rank) >= leases_.granted_end() &&
+         ledger_.owes(rank - 1);
+}
+
+std::optional<Fault> Conductor::check_progress(TimePoint now) const {
+  const auto silence = watch_.find(
+      now, ticks_.median_step_seconds(), [this](int rank) -> std::optional<std::chrono::milliseconds> {
+        if (membership_.member(rank).state != WorkerState::kReady) {
+          return std::nullopt;
+        }
+        return is_writing_its_last(rank) ? settings_.save_floor : std::chrono::milliseconds(0);
+      });
+  if (!silence) {
+    return std::nullopt;
+  }
+  if (is_writing_its_last(silence->rank)) {
+    return Fault{ExitCode::kEnvironment, silence->rank,
+                 fmt::format("{} has brought nothing of the last checkpoint to its disk for {:.0f} "
+                             "s: look at the disk, then start the same command again",
+                             membership_.describe(silence->rank), silence->seconds)};
+  }
+  return Fault{
+      ExitCode::kWorkerLost, silence->rank,
+      fmt::format(
+          "{} made no progress for {:.0f} s after step {}: hung, or waiting for another rank",
+          membership_.describe(silence->rank), silence->seconds, silence->step)};
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/mind/lease_book.hpp"
+
+#include <algorithm>
+
+namespace gangway::coordinator {
+namespace {
+
+// Two leases are out at a time, so a request takes effect after at most twice this.
+constexpr double kLeaseSeconds = 1.0;
+constexpr std::int64_t kMaxStepsPerLease = 1000;
+
+/// The first multiple of `interval` above `step`; `limit` when there is none below it.
+std::int64_t next_multiple(std::int64_t step, std::int64_t interval, std::int64_t limit) {
+  if (interval <= 0) {
+    return limit;
+  }
+  return std::min(limit, (step / interval + 1) * interval);
+}
+
+bool is_multiple(std::int64_t step, std::int64_t interval) {
+  return interval > 0 && step % interval == 0;
+}
+
+}  // namespace
+
+LeaseBook::LeaseBook(const LeasePlan& plan)
+    : plan_(plan), end_(plan.start_step), saved_step_(plan.saved_step) {}
+
+void LeaseBook::set_step_seconds(double median_seconds) {
+  if (median_seconds <= 0.0) {
+    return;
+  }
+  const double steps =
+      std::min(kLeaseSeconds / median_seconds, static_cast<double>(kMaxStepsPerLease));
+  steps_per_lease_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+}
+
+bool LeaseBook::is_due(std::int64_t fastest_done) const {
+  if (!last_granted_ && (stop_requested_ || checkpoint_requested_)) {
+    return true;
+  }
+  // At least one whole step ahead, however short the leases.
+  const std::int64_t ahead = std::max<std::int64_t>(2, previous_length_ / 2 + 1);
+  return !last_granted_ && end_ - fastest_done < ahead;
+}
+
+std::vector<Lease> LeaseBook::grant(std::int64_t fastest_done) {
+  std::vector<Lease> leases;
+  if (saved_step_ == end_) {
+    checkpoint_requested_ = false;
+  }
+  while (is_due(fastest_done)) {
+    leases.push_back(next());
+  }
+  return leases;
+}
+
+Lease LeaseBook::stop_lease() const {
+  Lease lease{.begin = end_, .end = end_};
+  lease.checkpoint = saved_step_ != end_;
+  lease.last = true;
+  return lease;
+}
+
+bool LeaseBook::is_marked(std::int64_t step) const {
+  const auto left = static_cast<double>(plan_.total_steps - step);
+  return std::ranges::any_of(plan_.checkpoint_steps, [&](std::int64_t interval) {
+    return is_multiple(step, interval) &&
+           left >= kShareLeftToTheEnd * static_cast<double>(interval);
+  });
+}
+
+Lease LeaseBook::training_lease() const {
+  Lease lease{.begin = end_, .end = std::min(plan_.total_steps, end_ + steps_per_lease_)};
+  lease.end = next_multiple(end_, plan_.tick_steps, lease.end);
+  lease.end = next_multiple(end_, plan_.picture_steps, lease.end);
+  for (const std::int64_t interval : plan_.checkpoint_steps) {
+    lease.end = next_multiple(end_, interval, lease.end);
+  }
+  lease.last = lease.end == plan_.total_steps;
+  lease.pictures = is_multiple(lease.end, plan_.picture_steps) || lease.last;
+  lease.checkpoint = lease.last || is_marked(lease.end);
+  return lease;
+}
+
+Lease LeaseBook::next() {
+  Lease lease = stop_requested_ ? stop_lease() : training_lease();
+  if (checkpoint_requested_ && !lease.last) {
+    lease = Lease{.begin = end_, .end = end_, .checkpoint = true};
+  } else if (!stop_requested_) {
+    previous_length_ = lease.end - lease.begin;
+  }
+  end_ = lease.end;
+  if (lease.checkpoint) {
+    saved_step_ = end_;
+    checkpoint_requested_ = false;
+  }
+  last_granted_ = lease.last;
+  return lease;
+}
+
+}  // namespace gangway::coordinator

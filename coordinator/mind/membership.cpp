@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/mind/membership.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "report/failure_box.hpp"
+
+namespace gangway::coordinator {
+bool takes_part(const Member& member) {
+  return member.state == WorkerState::kJoined || member.state == WorkerState::kReady;
+}
+
+bool waits(const Member& member, TimePoint now) {
+  constexpr auto kOld = 3 * kHeartbeatPeriod;
+  return member.pulse == Pulse::kWaits && member.heard && now - *member.heard < kOld;
+}
+
+Membership::Membership(int num_workers, TimePoint start, const MembershipLimits& limits)
+    : start_(start), limits_(limits) {
+  for (int rank = 1; rank <= num_workers; ++rank) {
+    Member member;
+    member.rank = rank;
+    members_.push_back(member);
+  }
+}
+
+std::string Membership::describe(int rank) const {
+  const Member& member = this->member(rank);
+  if (member.state == WorkerState::kExpected) {
+    return fmt::format("rank {}", rank);
+  }
+  return fmt::format("rank {} (host {}, pid {})", rank, member.host, member.pid);
+}
+
+std::optional<Fault> Membership::join(const Member& facts, std::uint32_t protocol) {
+  if (facts.rank < 1 || facts.rank > static_cast<int>(members_.size())) {
+    return Fault{
+        ExitCode::kInternal, 0,
+        fmt::format("a Hello came from rank {}, outside 1..{}", facts.rank, members_.size())};
+  }
+  if (protocol != kProtocolVersion) {
+    return Fault{ExitCode::kEnvironment, facts.rank,
+                 fmt::format("rank {} on host {} speaks protocol {}, the coordinator {}: start all "
+                             "ranks from one build",
+                             facts.rank, facts.host, protocol, kProtocolVersion)};
+  }
+  Member& member = at(facts.rank);
+  if (member.state != WorkerState::kExpected) {
+    return Fault{ExitCode::kInternal, facts.rank,
+                 fmt::format("{} said Hello twice", describe(facts.rank))};
+  }
+  member.host = facts.host;
+  member.pid = facts.pid;
+  member.process = facts.process;
+  member.shared_memory = facts.shared_memory;
+  member.device = facts.device;
+  member.state = WorkerState::kJoined;
+  return std::nullopt;
+}
+
+std::optional<Fault> Membership::ready(int rank, std::uint64_t plan_hash) {
+  Member& member = at(rank);
+  if (member.state != WorkerState::kJoined) {
+    return Fault{ExitCode::kInternal, rank,
+                 fmt::format("{} said Ready out of turn", describe(rank))};
+  }
+  if (plan_hash_.value_or(plan_hash) != plan_hash) {
+    return Fault{
+        ExitCode::kInternal, rank,
+        fmt::format("{} made plan {:016x}, rank {} made {:016x}: start all ranks from one build",
+                    describe(rank), plan_hash, plan_rank_, *plan_hash_)};
+  }
+  if (!plan_hash_) {
+    plan_hash_ = plan_hash;
+    plan_rank_ = rank;
+  }
+  member.state = WorkerState::kReady;
+  return std::nullopt;
+}
+
+void Membership::leave(int rank) { at(rank).state = WorkerState::kLeft; }
+
+void Membership::lifeline_opened(int rank, TimePoint now) { at(rank).heard = now; }
+
+void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
+  at(rank).heard = now;
+  at(rank).pulse = pulse;
+}
+
+bool Membership::lifeline_closed(int rank, TimePoint now) {
+  Member& member = at(rank);
+  if (!takes_part(member)) {
+    return false;
+  }
+  member.closed = now;
+  return true;
+}
+
+void Membership::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
+  start_ = std::min(start_ + gap, now);
+  for (Member& member : members_) {
+    if (member.heard) {
+      member.heard = std::min(*member.heard + gap, now);
+    }
+    if (member.closed) {
+      member.closed = std::min(*member.closed + gap, now);
+    }
+  }
+}
+
+std::optional<Fault> Membership::check_start(TimePoint now) const {
+  if (all_ready() || now - start_ < limits_.start) {
+    return std::nullopt;
+  }
+  std::string late;
+  int first = 0;
+  for (const Member& member : members_) {
+    if (member.state == WorkerState::kLeft ||
+        (member.state == WorkerState::kReady && member.heard)) {
+      continue;
+    }
+    first = first == 0 ? member.rank : first;
+    late += fmt::format("{}{} {}", late.empty() ? "" : ", ", describe(member.rank),
+                        member.state == WorkerState::kExpected ? "never reported" : "is not ready");
+  }
+  return Fault{ExitCode::kWorkerLost, first,
+               fmt::format("{} after {:.0f} s: see its log in the run directory", late,
+                           seconds(limits_.start))};
+}
+
+std::optional<Fault> Membership::check(TimePoint now) const {
+  for (const Member& member : members_) {
+    if (!takes_part(member)) {
+      continue;
+    }
+    if (member.closed && now - *member.closed >= limits_.closing) {
+      return Fault{ExitCode::kWorkerLost, member.rank,
+                   fmt::format("{} {}", describe(member.rank),
+                               member.signal ? "died of " + report::signal_name(*member.signal)
+                                             : "was killed (SIGKILL, perhaps for want of memory)")};
+    }
+    if (member.heard && !member.closed && now - *member.heard >= limits_.heartbeat) {
+      return Fault{
+          ExitCode::kWorkerLost, member.rank,
+          fmt::format(
+              "{} sent no heartbeat for {:.0f} s: its process is stopped or its host cut off",
+              describe(member.rank), seconds(now - *member.heard))};
+    }
+  }
+  return check_start(now);
+}
+
+MembershipChange Membership::lose(int rank) {
+  at(rank).state = WorkerState::kLost;
+  ++epoch_;
+  return {.epoch = epoch_, .lost = {rank}, .decision = LossDecision::kEndJob};
+}
+
+bool Membership::all_ready() const {
+  return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+    return (member.state == WorkerState::kReady && member.heard) ||
+           member.state == WorkerState::kLeft;
+  });
+}
+
+bool Membership::all_left() const {
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.state == WorkerState::kLeft; });
+}
+
+}  // namespace gangway::coordinator

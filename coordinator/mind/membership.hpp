@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Who takes part: which workers have said Hello, Ready and Goodbye, whose lifeline stands, and who
+// is lost. A pure state machine, driven by the Conductor on the coordinator's event loop.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+
+namespace gangway::coordinator {
+
+enum class WorkerState { kExpected, kJoined, kReady, kLeft, kLost };
+
+/// What a heartbeat says of the worker's compute thread: it waits for its lane, and so for a peer
+/// perhaps, or it does not.
+enum class Pulse { kWorks, kWaits };
+
+/// One rank's standing.
+struct Member {
+  int rank = 0;      ///< MPI rank, 1..W
+  std::string host;  ///< for people
+  std::int64_t pid = 0;
+  ProcessIdentity process;          ///< what may be killed
+  std::uint64_t shared_memory = 0;  ///< equal for workers whose /dev/shm is the same
+  std::string device;
+  WorkerState state = WorkerState::kExpected;
+  std::optional<TimePoint> heard;   ///< last heartbeat; nothing: the lifeline was not connected yet
+  Pulse pulse = Pulse::kWorks;      ///< as it was then
+  std::optional<int> signal;        ///< that ends it, by its own last word
+  std::optional<TimePoint> closed;  ///< when the lifeline closed before a Goodbye
+};
+
+[[nodiscard]] bool takes_part(const Member& member);
+/// Whether its compute thread waits, by a heartbeat that is not old: who falls silent hangs.
+[[nodiscard]] bool waits(const Member& member, TimePoint now);
+
+/// How the membership came to an end, or could not begin.
+struct Fault {
+  ExitCode code = ExitCode::kWorkerLost;
+  int rank = 0;        ///< the first culprit; 0: none in particular
+  std::string reason;  ///< one line: who, what, remedy
+};
+
+struct MembershipLimits {
+  std::chrono::milliseconds start = kStartDeadline;  ///< from the start to the last Ready
+  std::chrono::milliseconds heartbeat =
+      kHeartbeatDeadline;  ///< silence after which a worker is hung
+  /// From a closed lifeline to the verdict: a Stop that says why may still be on its way over MPI.
+  std::chrono::milliseconds closing{50};
+};
+
+/// What is to be done about a loss. Recovery in place adds its decisions here.
+enum class LossDecision { kEndJob };
+
+/// The membership after a loss: a new epoch, and what follows from it.
+struct MembershipChange {
+  std::int64_t epoch = 0;
+  std::vector<int> lost;
+  LossDecision decision = LossDecision::kEndJob;
+};
+
+class Membership {
+ public:
+  Membership(int num_workers, TimePoint start, const MembershipLimits& limits);
+
+  /// A Hello of `protocol` from `rank`. A fault: the programs do not fit, or the rank is unknown or
+  /// greeted before.
+  [[nodiscard]] std::optional<Fault> join(const Member& facts, std::uint32_t protocol);
+  /// A Ready. A fault: this worker made another plan than the others, or is not due to say this.
+  [[nodiscard]] std::optional<Fault> ready(int rank, std::uint64_t plan_hash);
+  void leave(int rank);
+  /// Somebody gets on with loading: the deadline of the start runs from here.
+  void loads(TimePoint now) { start_ = std::max(start_, now); }
+
+  void lifeline_opened(int rank, TimePoint now);
+  void heartbeat(int rank, Pulse pulse, TimePoint now);
+  void dying(int rank, int signal) { at(rank).signal = signal; }
+  /// @return false when the closing is expected: the worker has said Goodbye, or is known as lost.
+  bool lifeline_closed(int rank, TimePoint now);
+
+  /// The coordinator itself stood still for `gap` and read nothing: no deadline runs meanwhile.
+  void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
+
+  /// The deadlines: late starters, silent workers, closed lifelines.
+  [[nodiscard]] std::optional<Fault> check(TimePoint now) const;
+
+  /// Marks `rank` as lost and raises the epoch.
+  MembershipChange lose(int rank);
+
+  /// All have said Ready and their lifelines stand (the two come by different ways, in either
+  /// order).
+  [[nodiscard]] bool all_ready() const;
+  [[nodiscard]] bool all_left() const;
+  [[nodiscard]] std::int64_t epoch() const { return epoch_; }
+  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  /// @pre 1 <= rank <= W.
+  [[nodiscard]] const Member& member(int rank) const {
+    return members_.at(static_cast<std::size_t>(rank - 1));
+  }
+  /// "rank 2 (node-a, pid 4122)".
+  [[nodiscard]] std::string describe(int rank) const;
+
+ private:
+  [[nodiscard]] Member& at(int rank) { return members_.at(static_cast<std::size_t>(rank - 1)); }
+  [[nodiscard]] std::optional<Fault> check_start(TimePoint now) const;
+
+  std::vector<Member> members_;
+  TimePoint start_;
+  MembershipLimits limits_;
+  std::int64_t epoch_ = 1;
+  std::optional<std::uint64_t> plan_hash_;
+  int plan_rank_ = 0;  ///< who named plan_hash_
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/resume/job_changes.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "job/keys/fingerprint.hpp"
+#include "job/keys/key.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+constexpr std::size_t kMostNamed = 5;
+
+/// Nothing where the key has no place in the job.
+std::optional<std::string> value_of(const Key& key, const JobSpec& spec) {
+  return key.applies(spec) ? std::optional(key.get(spec)) : std::nullopt;
+}
+
+/// Why a key counts that changes no weight by itself.
+std::string reason_of(const Key& key) {
+  return key.changes_weights ? "" : ", where a schedule's cosine ends";
+}
+
+}  // namespace
+
+std::string job_changes(const JobSpec& before, const JobSpec& now, std::string_view section) {
+  std::vector<std::string> changes;
+  std::vector<std::string> gone;  // named last: of another optimiser, say
+  for (const Key& key : key_table()) {
+    const bool counts = decides_weights(key, before) || decides_weights(key, now);
+    if (key.is_variant || !counts || !key.path.starts_with(section)) {
+      continue;
+    }
+    const auto old_value = value_of(key, before);
+    const auto value = value_of(key, now);
+    if (value && value != old_value) {
+      changes.push_back(fmt::format("{} {}, was {}{}", key.path, *value,
+                                    old_value.value_or("not there"), reason_of(key)));
+    } else if (!value && old_value) {
+      gone.push_back(fmt::format("{} is gone, was {}", key.path, *old_value));
+    }
+  }
+  std::ranges::move(gone, std::back_inserter(changes));
+  const std::size_t num_named = std::min(changes.size(), kMostNamed);
+  std::string text = fmt::format("{}", fmt::join(std::span(changes).first(num_named), "; "));
+  if (num_named < changes.size()) {
+    text += fmt::format("; and {} more", changes.size() - num_named);
+  }
+  return text;
+}
+
+}  // namespace gangway::coordinator

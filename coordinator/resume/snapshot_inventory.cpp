@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/resume/snapshot_inventory.hpp"
+
+#include <ranges>
+
+namespace gangway::coordinator {
+
+void SnapshotInventory::add(int holder, const SnapshotName& name, int part) {
+  if (part >= 0 && part < name.num_workers) {
+    holders_[name][part].insert(holder);
+  }
+}
+
+void SnapshotInventory::remove(int holder, const SnapshotName& name, int part) {
+  const auto found = holders_.find(name);
+  if (found == holders_.end()) {
+    return;
+  }
+  const auto holders = found->second.find(part);
+  if (holders == found->second.end()) {
+    return;
+  }
+  holders->second.erase(holder);
+  if (holders->second.empty()) {
+    found->second.erase(holders);
+  }
+}
+
+std::optional<WholeSnapshot> SnapshotInventory::newest_after(std::int64_t step) const {
+  for (const auto& [name, parts] : holders_ | std::views::reverse) {
+    if (name.step <= step) {
+      break;
+    }
+    if (static_cast<int>(parts.size()) == name.num_workers) {
+      WholeSnapshot whole{.name = name, .holders = {}};
+      for (const auto& [part, holders] : parts) {
+        whole.holders.push_back(holders);
+      }
+      return whole;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<MissingPart> SnapshotInventory::missing_after(std::int64_t step) const {
+  if (holders_.empty() || holders_.rbegin()->first.step <= step) {
+    return std::nullopt;
+  }
+  const auto& [name, parts] = *holders_.rbegin();
+  for (int part = 0; part < name.num_workers; ++part) {
+    if (!parts.contains(part)) {
+      return MissingPart{name, part};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/resume/start.hpp"
+
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "coordinator/resume/job_changes.hpp"
+#include "job/estimate/dry_run.hpp"
+#include "base/errors.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/keys/parse.hpp"
+#include "run/unrecorded_end.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "job/run_name.hpp"
+#include "run/run_directory.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string family_name(ModelFamily family) {
+  switch (family) {
+    case ModelFamily::kDcgan:
+      return "dcgan";
+    case ModelFamily::kInfogan:
+      return "infogan";
+    case ModelFamily::kMlp:
+      return "mlp";
+  }
+  throw InvariantError("a model family without a name");
+}
+
+fs::path choose_directory(const StartOptions& options, const std::string& default_name) {
+  if (!options.run_directory.empty()) {
+    return fs::absolute(options.run_directory);
+  }
+  const std::string name = options.run_name.empty() ? default_name : options.run_name;
+  require_run_name(name);
+  if (options.resume == "never") {
+    return create_run(options.outdir, name);
+  }
+  return open_run(options.outdir, name);
+}
+
+/// A checkpoint named by the user: its own folder, or a run whose newest one is meant.
+checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
+  if (fs::is_directory(path / kCheckpointsFolder)) {
+    auto found = checkpoint::newest_valid(path / kCheckpointsFolder, tell,
+                                          checkpoint::Depth::kStructure);
+    if (!found) {
+      throw CheckpointError(
+          fmt::format("--resume {}: the run has no valid checkpoint", path.string()));
+    }
+    return std::move(*found);
+  }
+  if (!fs::is_directory(path)) {
+    throw CheckpointError(
+        fmt::format("--resume {}: no such checkpoint or run directory", path.string()));
+  }
+  checkpoint::Manifest manifest = checkpoint::verify_checkpoint(path);
+  const std::int64_t step = manifest.step;
+  return {.path = fs::absolute(path), .step = step, .manifest = std::move(manifest)};
+}
+
+/// Going back behind the run's own checkpoints is never meant by a command given again.
+/// @throws CheckpointError
+void require_newest(const checkpoint::Found& named, const std::string& typed, const fs::path& run) {
+  for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
+    if (entry.status == checkpoint::CheckpointStatus::kComplete && entry.step > named.step) {
+      throw CheckpointError(fmt::format(
+          "--resume {} is step {}, but the run has got further, to {}: --resume auto --run {} goes "
+          "on from there, another --run branches off",
+          typed, named.step, entry.path.string(), run.filename().string()));
+    }
+  }
+}
+
+/// The newest of the run. One that leaves nothing to do is read whole: nobody else would.
+std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const Tell& tell) {
+  const fs::path folder = run.directory / kCheckpointsFolder;
+  auto found = checkpoint::newest_valid(folder, tell, checkpoint::Depth::kStructure);
+  return found && found->step >= run.spec.total_steps() ? checkpoint::newest_valid(folder, tell)
+                                                        : std::move(found);
+}
+
+void find_checkpoint(StartedRun& run, const StartOptions& options, const Tell& tell) {
+  if (options.resume == "never") {
+    return;
+  }
+  if (options.resume != "auto" && options.resume != "must") {
+    run.resume = named_checkpoint(options.resume, tell);
+    require_newest(*run.resume, options.resume, run.directory);
+    return;
+  }
+  run.resume = newest_checkpoint(run, tell);
+  if (run.resume) {
+    return;
+  }
+  run.has_damaged_checkpoints =
+      !checkpoint::list_checkpoints(run.directory / kCheckpointsFolder).empty();
+  if (options.resume == "must" && !run.has_damaged_checkpoints) {
+    throw CheckpointError(
+        fmt::format("--resume must: {} has no valid checkpoint: start with --resume auto",
+                    run.directory.string()));
+  }
+}
+
+/// The keys that differ from those of the job that `name` keeps, with both values.
+std::string changes_since(const std::string& old_yaml, const std::string& name, const JobSpec& now,
+                          std::string_view section = {}) {
+  std::string changes;
+  try {
+    changes = job_changes(parse_job(old_yaml, name), now, section);
+  } catch (const JobFileError& error) {
+    return fmt::format("this version does not know that job: {}", error.problems().front());
+  }
+  return changes.empty() ? "by the version of gangway" : changes;
+}
+
+/// @throws CheckpointError when the checkpoint is of another model.
+void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
+  const JobSpec& spec = run.spec;
+  const std::string name = found.path.filename().string();
+  if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
+    throw CheckpointError(fmt::format(
+        "checkpoint {} holds another model ({}): give the run another name (--run), or "
+        "start afresh (--resume never)",
+        found.path.string(), changes_since(found.manifest.job_yaml, name, spec, "model.")));
+  }
+  if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
+    tell(
+        fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
+                    "other numbers; end it, and give the old values again or another --run, to "
+                    "keep those",
+                    name, changes_since(found.manifest.job_yaml, name, spec)));
+  }
+}
+
+/// The snapshots of the job that ran here before are of no use to another one: said, where they are
+/// newer than what is begun with.
+void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
+  JobSpec old;
+  try {
+    old = load_job({.file = run.directory / kJobFile,
+                    .text = std::nullopt,
+                    .overrides = {},
+                    .environment = {}})
+              .spec;
+  } catch (const JobFileError&) {
+    return;  // it has not run yet, or in another version
+  }
+  const std::string fingerprint = job_fingerprint(old);
+  if (fingerprint == job_fingerprint(run.spec)) {
+    return;
+  }
+  const auto found =
+      checkpoint::find_snapshots(checkpoint::snapshot_folders(run.directory),
+                                 checkpoint::snapshot_key(run.directory, fingerprint,
+                                                          run.start.run_id));
+  const std::int64_t begin = run.resume ? run.resume->step : 0;
+  if (!found.empty() && found.front().moment.step > begin) {
+    tell(
+        fmt::format("warn  the job has changed since it left a snapshot of step {} in memory ({}): "
+                    "it begins at step {}; end it, and give the old values again, to go on from "
+                    "the snapshot",
+                    found.front().moment.step, job_changes(old, run.spec), begin));
+  }
+}
+
+}  // namespace
+
+std::string describe_model(const ModelSpec& model) {
+  if (model.family == ModelFamily::kMlp) {
+    return fmt::format("{}, width {}, latent {}, {} classes", family_name(model.family),
+                       model.width, model.latent, model.classes);
+  }
+  return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
+                     family_name(model.family), model.resolution, model.width, model.latent,
+                     model.channels, model.channels == 1 ? "" : "s", model.classes);
+}
+
+void try_write_status(const fs::path& run_directory, const RunStatus& status) {
+  try {
+    write_status(run_directory, status);
+  } catch (const std::exception& error) {
+    std::cerr << unrecorded_end_line(status.exit_code, error.what()) << std::endl;
+  }
+}
+
+std::string go_on_advice(const StartOptions& options, const fs::path& run_directory) {
+  if (options.resume == "auto" || options.resume == "must") {
+    return "the same command goes on";
+  }
+  return options.resume_command.empty()
+             ? fmt::format("--resume auto --run {} goes on", run_directory.filename().string())
+             : fmt::format("to go on: {}", options.resume_command);
+}
+
+StartedRun open_job(const StartOptions& options, int num_workers) {
+  ResolvedJob job = load_job({.file = options.job_file,
+                              .text = std::nullopt,
+                              .overrides = options.overrides,
+                              .environment = options.environment});
+  require_workers(job.spec, num_workers);
+  const TraceSteps trace = parse_trace_steps(options.trace);
+  const fs::path directory = choose_directory(options, job.name);
+  StartedRun run{.spec = job.spec,
+                 .job_yaml = std::move(job.yaml),
+                 .directory = directory,
+                 .lock = RunLock(directory),
+                 .trace = trace,
+                 .num_workers = num_workers};
+  clear_status(directory);
+  run.start = begin_run_start(directory);
+  return run;
+}
+
+void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
+  checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
+  find_checkpoint(run, options, tell);
+  if (run.resume) {
+    require_same_job(*run.resume, run, tell);
+  }
+  if (options.resume != "never") {
+    tell_of_lost_snapshots(run, tell);
+  }
+  write_job(run.directory, run.job_yaml);
+  write_command(run.directory, options.command);
+}
+
+}  // namespace gangway::coordinator

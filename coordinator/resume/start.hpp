@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What comes before the first message: the job is read and checked, the run directory opened and
+// locked, the newest checkpoint found. Called once by the coordinator's main().
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/store/scan.hpp"
+#include "run/run_files.hpp"
+#include "run/run_lock.hpp"
+#include "run/run_start.hpp"
+#include "job/spec.hpp"
+#include "run/trace_steps.hpp"
+
+namespace gangway::coordinator {
+
+/// What rank 0 was asked for on its command line.
+struct StartOptions {
+  std::filesystem::path job_file;
+  std::vector<std::string> overrides;              ///< key=value
+  std::map<std::string, std::string> environment;  ///< GANGWAY_…
+  std::filesystem::path outdir = "runs";
+  std::string run_name;  ///< empty: the job file's stem
+  std::filesystem::path
+      run_directory;  ///< not empty: chosen and made by `gangway run`, instead of the two above
+  std::string resume = "auto";  ///< auto, never, must, or a path of a checkpoint or a run
+  std::string trace;            ///< "100:110", or empty
+  std::string command;          ///< for command.txt, and the advice until the run has saved
+  std::string resume_command;   ///< the advice from then on
+  bool is_one_host = false;     ///< all ranks are on this host, and see its memory
+  /// The hosts' memory may be wiped, or others take over, when the job ends.
+  bool memory_may_go = false;
+};
+
+/// Receives one line for the user.
+using Tell = std::function<void(const std::string&)>;
+
+/// A run that may begin, or that has nothing left to do.
+struct StartedRun {
+  JobSpec spec;
+  std::string job_yaml;
+  std::filesystem::path directory;  ///< absolute
+  RunLock lock;
+  RunStart start{};  ///< which run, and which start of it
+  /// The newest checkpoint whose structure is sound: its contents are verified as they are loaded.
+  std::optional<checkpoint::Found> resume{};
+  bool has_damaged_checkpoints = false;  ///< and no sound one: a new state would bury them
+  TraceSteps trace{};
+  int num_workers = 1;
+  [[nodiscard]] bool is_finished() const { return resume && resume->step >= spec.total_steps(); }
+};
+
+/// Reads and checks the job, chooses the run directory and locks it.
+/// @param num_workers W, from the size of MPI_COMM_WORLD.
+/// @throws ConfigError; EnvironmentError, also when another process works in the directory.
+[[nodiscard]] StartedRun open_job(const StartOptions& options, int num_workers);
+
+/// Finds the newest checkpoint, and leaves job.yaml and command.txt.
+/// @param tell receives notes: a damaged checkpoint passed over, a changed job.
+/// @throws CheckpointError, EnvironmentError.
+void find_start(StartedRun& run, const StartOptions& options, const Tell& tell);
+
+/// Writes status.json; where the disk fails, a line on standard error carries the exit code.
+void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);
+
+/// "the same command goes on", or which one does, of a run that has saved.
+[[nodiscard]] std::string go_on_advice(const StartOptions& options,
+                                       const std::filesystem::path& run_directory);
+
+/// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
+[[nodiscard]] std::string describe_model(const ModelSpec& model);
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/resume/start_choice.hpp"
+
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::coordinator {
+
+namespace fs = std::filesystem;
+
+bool StartChoice::is_automatic() const {
+  return options_.resume == "auto" || options_.resume == "must";
+}
+
+Beginning StartChoice::choose(const SnapshotInventory& inventory) {
+  Beginning beginning;
+  if (run_.resume) {
+    beginning.step = run_.resume->step;
+    beginning.saved_step = run_.resume->step;
+  }
+  const std::int64_t saved = run_.resume ? run_.resume->step : -1;
+  if (is_automatic()) {
+    beginning.snapshot = inventory.newest_after(saved);
+    if (const auto missing = inventory.missing_after(saved); missing && !beginning.snapshot) {
+      tell_(fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
+                        "the part of worker {} of {}",
+                        missing->name.step, missing->part, missing->name.num_workers));
+    }
+  }
+  if (beginning.snapshot) {
+    beginning.step = beginning.snapshot->name.step;
+    beginning.line = fmt::format(
+        "resume snapshot of step {} that the run left: nothing since then is lost", beginning.step);
+  } else if (run_.resume) {
+    beginning.checkpoint = run_.resume->path.string();
+    beginning.line = fmt::format(
+        "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
+        run_.resume->path.filename().string(), run_.resume->step, run_.resume->manifest.files.size(),
+        run_.num_workers);
+  } else if (run_.has_damaged_checkpoints) {
+    throw CheckpointError(fmt::format(
+        "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
+        "afresh with --resume never",
+        (run_.directory / kCheckpointsFolder).string()));
+  }
+  prepare_trace(beginning.step);
+  return beginning;
+}
+
+void StartChoice::refuse_checkpoint(const std::string& reason) {
+  if (!run_.resume || !is_automatic()) {
+    throw CheckpointError(reason);
+  }
+  run_.has_damaged_checkpoints = true;
+  run_.resume = checkpoint::newest_valid(run_.directory / kCheckpointsFolder, tell_,
+                                         checkpoint::Depth::kStructure, run_.resume->step);
+  tell_(run_.resume ? fmt::format("warn  {}; going on from the older {}", reason,
+                                  run_.resume->path.filename().string())
+                    : fmt::format("warn  {}; no older checkpoint is valid", reason));
+}
+
+/// Removes what an earlier trace left, unless the steps to be traced are over.
+void StartChoice::prepare_trace(std::int64_t step) {
+  TraceSteps& trace = run_.trace;
+  if (trace.empty()) {
+    return;
+  }
+  if (trace.end <= step || trace.begin >= run_.spec.total_steps()) {
+    tell_(fmt::format("warn  --trace {}:{}: nothing is traced: the run goes from step {} to {}",
+                      trace.begin, trace.end, step, run_.spec.total_steps()));
+    trace = {};
+    return;
+  }
+  std::error_code ignored;  // what stays is overwritten
+  fs::remove_all(run_.directory / kTraceFolder, ignored);
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Chooses the state that a start begins with: the newest snapshot in the hosts' memory, else the
+// newest valid checkpoint, else none; and the next best, where one turns out damaged while the
+// workers load it. Called by the coordinator's event loop.
+#pragma once
+
+#include <string>
+
+#include "coordinator/resume/snapshot_inventory.hpp"
+#include "coordinator/resume/start.hpp"
+#include "coordinator/resume/start_talk.hpp"
+
+namespace gangway::coordinator {
+
+class StartChoice {
+ public:
+  /// @param run  after find_start(); its `resume` changes where a checkpoint is refused
+  /// @param tell  receives what is damaged. All outlive this.
+  StartChoice(StartedRun& run, const StartOptions& options, Tell tell)
+      : run_(run), options_(options), tell_(std::move(tell)) {}
+
+  /// @throws CheckpointError where nothing is left that can be begun with
+  [[nodiscard]] Beginning choose(const SnapshotInventory& inventory);
+  /// The checkpoint chosen last is damaged. @throws CheckpointError where it was named by the user.
+  void refuse_checkpoint(const std::string& reason);
+
+ private:
+  [[nodiscard]] bool is_automatic() const;
+  void prepare_trace(std::int64_t step);
+
+  StartedRun& run_;
+  const StartOptions& options_;
+  Tell tell_;
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What the workers of one epoch begin with: their hosts' snapshots are collected, a state is
+// proposed, and where it cannot be loaded, another one. Pure; owned by the Conductor. Who chooses
+// looks at the disk, and is coordinator/resume/start_choice.hpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/resume/snapshot_inventory.hpp"
+#include "base/time.hpp"
+#include "job/proto/messages.pb.h"
+
+namespace gangway::coordinator {
+
+/// A state to begin with: neither checkpoint nor snapshot, then a new one.
+struct Beginning {
+  std::int64_t step = 0;        ///< steps done in it
+  std::int64_t saved_step = 0;  ///< of the newest valid checkpoint; `step` where there is none yet
+  std::string checkpoint;       ///< absolute path
+  std::optional<WholeSnapshot> snapshot;
+  std::int64_t first_tick = 1;   ///< index of the next
+  double earlier_seconds = 0.0;  ///< of earlier starts of the run
+  std::string line;              ///< for the user, once it is loaded; may be empty
+};
+
+class StartTalk {
+ public:
+  explicit StartTalk(int num_workers) : num_workers_(num_workers) {}
+
+  /// @return whether all workers have told: a state may be chosen.
+  [[nodiscard]] bool add(int worker, const messages::Inventory& inventory);
+  /// The proposal goes to all. @param epoch  of the membership
+  [[nodiscard]] messages::Begin propose(const Beginning& beginning, std::int64_t epoch);
+  /// Part of the proposal is damaged; what lies on a damaged part's host is not proposed again.
+  /// @param mates  workers on the host of unloadable.holder(), itself included
+  /// @return whether another is to be chosen: false, where that has happened already.
+  [[nodiscard]] bool refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates);
+
+  /// @return a line for the user, every two seconds.
+  [[nodiscard]] std::optional<std::string> loading(int worker, const messages::Loading& loading,
+                                                   TimePoint now);
+
+  [[nodiscard]] const SnapshotInventory& inventory() const { return inventory_; }
+
+ private:
+  int num_workers_;
+  std::set<int> told_;
+  SnapshotInventory inventory_;
+  std::int64_t attempt_ = 0;
+  std::vector<std::optional<SnapshotName>> proposed_;  // by attempt, from 1
+  std::map<int, messages::Loading> loading_;           // by worker
+  std::optional<TimePoint> loading_since_;
+  TimePoint told_loading_{};
+};
+
+}  // namespace gangway::coordinator

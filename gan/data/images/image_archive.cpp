@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/images/image_archive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <zip.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A bound on what is read, or unpacked, into memory at once.
+constexpr std::uint64_t kLargestArchiveFile = std::uint64_t{1} << 30;
+
+constexpr std::array<std::string_view, 5> kReadEndings{".png", ".jpg", ".jpeg", ".jpe", ".jfif"};
+/// Pictures, too, that a user may take for part of the data.
+constexpr std::array<std::string_view, 15> kUnreadEndings{".gif",  ".webp", ".bmp", ".tif", ".tiff",
+                                                          ".heic", ".heif", ".avif", ".jxl", ".jp2",
+                                                          ".tga",  ".ppm",  ".pgm",  ".pbm", ".svg"};
+
+/// In small letters, with its dot; empty for a hidden file and for what macOS adds to archives.
+std::string ending_of(std::string_view name) {
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    const std::string_view part = name.substr(at, end - at);
+    if (part.starts_with('.') || part == "__MACOSX") {
+      return {};
+    }
+    at = end + 1;
+  }
+  std::string ending(name.substr(std::min(name.rfind('.'), name.size())));
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return ending;
+}
+
+/// Tells the files that are read from the others, and remembers pictures among those.
+class NameFilter {
+ public:
+  [[nodiscard]] bool is_read(std::string_view name) {
+    const std::string ending = ending_of(name);
+    if (std::find(kUnreadEndings.begin(), kUnreadEndings.end(), ending) != kUnreadEndings.end()) {
+      ++num_unread_;
+      first_unread_ = first_unread_.empty() ? name : std::min<std::string_view>(first_unread_, name);
+    }
+    return std::find(kReadEndings.begin(), kReadEndings.end(), ending) != kReadEndings.end();
+  }
+
+  /// @throws ConfigError: training on a part of somebody's pictures must not happen in silence.
+  void require_all_read(const fs::path& location) const {
+    if (num_unread_ > 0) {
+      throw ConfigError(fmt::format("{}: holds pictures that are neither PNG nor JPEG files ({}, such as {}); convert them "
+                                    "(mogrify -format png), or move them away to train without them",
+                                    location.string(), num_unread_, first_unread_));
+    }
+  }
+
+ private:
+  std::int64_t num_unread_ = 0;
+  std::string first_unread_;
+};
+
+/// @throws ConfigError for a file that nobody means to be one image.
+void require_bearable(std::string_view name, std::uint64_t bytes) {
+  if (bytes > kLargestArchiveFile) {
+    throw ConfigError(fmt::format("{}: {} bytes are more than a picture has (1 GiB); remove it", name, bytes));
+  }
+}
+
+/// Sorts the entries and takes off the folders that all of them share: an archive made of one folder has no labels.
+/// @return what was taken off
+std::string tidy(std::vector<ArchiveEntry>& entries) {
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  if (entries.empty()) {
+    return {};
+  }
+  const std::string& first = entries.front().name;
+  const std::string& last = entries.back().name;
+  const auto differ = std::mismatch(first.begin(), first.end(), last.begin(), last.end()).first;
+  const std::string shared(first.begin(), differ);
+  const std::size_t slash = shared.rfind('/');
+  const std::size_t taken = slash == std::string::npos ? 0 : slash + 1;
+  const std::string prefix = first.substr(0, taken);
+  for (ArchiveEntry& entry : entries) {
+    entry.name.erase(0, taken);
+  }
+  return prefix;
+}
+
+class FolderArchive : public ImageArchive {
+ public:
+  explicit FolderArchive(fs::path folder) : root_(std::move(folder)) {
+    std::error_code failure;
+    NameFilter filter;
+    constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+    for (fs::recursive_directory_iterator entry(root_, kFollow, failure), end; !failure && entry != end;
+         entry.increment(failure)) {
+      const std::string name = entry->path().lexically_relative(root_).generic_string();
+      if (!entry->is_regular_file(failure) || !filter.is_read(name)) {
+        continue;
+      }
+      const std::uintmax_t bytes = entry->file_size(failure);
+      if (failure) {
+        break;
+      }
+      require_bearable(entry->path().string(), bytes);
+      entries_.push_back({.name = name, .bytes = static_cast<std::int64_t>(bytes), .position = 0});
+    }
+    if (failure) {
+      throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path and its permissions", root_.string(),
+                                    failure.message()));
+    }
+    filter.require_all_read(root_);
+    root_ /= tidy(entries_);
+  }
+
+  [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
+
+  [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
+    const ArchiveEntry& entry = entries_.at(index);
+    std::ifstream file(root_ / entry.name, std::ios::binary);
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!file) {
+      throw ConfigError(fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
+                                    display_name(index)));
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] std::string display_name(std::size_t index) const override {
+    return (root_ / entries_.at(index).name).string();
+  }
+
+ private:
+  fs::path root_;
+  std::vector<ArchiveEntry> entries_;
+};
+
+struct CloseZip {
+  void operator()(zip_t* archive) const noexcept { zip_discard(archive); }
+};
+using Zip = std::unique_ptr<zip_t, CloseZip>;
+
+struct CloseZipFile {
+  void operator()(zip_file_t* file) const noexcept { (void)zip_fclose(file); }
+};
+
+Zip open_zip(const fs::path& path) {
+  int code = 0;
+  Zip archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  if (!archive) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string reason = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw ConfigError(fmt::format("{}: neither a folder nor a readable ZIP ({}); check data.source or make the file again",
+                                  path.string(), reason));
+  }
+  return archive;
+}
+
+class ZipArchive : public ImageArchive {
+ public:
+  explicit ZipArchive(fs::path path) : path_(std::move(path)) {
+    Zip archive = open_zip(path_);
+    NameFilter filter;
+    const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
+    for (zip_int64_t i = 0; i < count; ++i) {
+      zip_stat_t status;
+      const auto index = static_cast<zip_uint64_t>(i);
+      if (zip_stat_index(archive.get(), index, 0, &status) != 0 || (status.valid & ZIP_STAT_SIZE) == 0) {
+        throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again", path_.string(), i,
+                                      zip_strerror(archive.get())));
+      }
+      if (!filter.is_read(status.name)) {
+        continue;
+      }
+      require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size);
+      entries_.push_back({.name = status.name, .bytes = static_cast<std::int64_t>(status.size), .position = index});
+    }
+    filter.require_all_read(path_);
+    prefix_ = tidy(entries_);
+    idle_.push_back(std::move(archive));
+  }
+
+  [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
+
+  [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
+    Zip archive = borrow();
+    const ArchiveEntry& entry = entries_.at(index);
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
+    const std::unique_ptr<zip_file_t, CloseZipFile> file(zip_fopen_index(archive.get(), entry.position, 0));
+    if (!file) {
+      fail(index, zip_strerror(archive.get()));
+    }
+    const zip_int64_t held = zip_fread(file.get(), bytes.data(), bytes.size());
+    if (held != static_cast<zip_int64_t>(bytes.size())) {
+      fail(index, held < 0 ? zip_file_strerror(file.get()) : "truncated");
+    }
+    std::uint8_t beyond = 0;
+    if (zip_fread(file.get(), &beyond, 1) < 0) {  // the end of the data is where libzip checks the CRC
+      fail(index, zip_file_strerror(file.get()));
+    }
+    give_back(std::move(archive));
+    return bytes;
+  }
+
+  [[nodiscard]] std::string display_name(std::size_t index) const override {
+    return fmt::format("{}!{}{}", path_.string(), prefix_, entries_.at(index).name);
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t index, std::string_view reason) const {
+    throw ConfigError(fmt::format("{}: cannot be unpacked ({}); make the ZIP again", display_name(index), reason));
+  }
+
+  /// libzip's handles are not thread-safe: each reading thread borrows one of its own.
+  Zip borrow() const {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!idle_.empty()) {
+        Zip archive = std::move(idle_.back());
+        idle_.pop_back();
+        return archive;
+      }
+    }
+    return open_zip(path_);
+  }
+
+  void give_back(Zip archive) const {
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(archive));
+  }
+
+  fs::path path_;
+  std::string prefix_;
+  std::vector<ArchiveEntry> entries_;
+  mutable std::mutex mutex_;  ///< guards idle_
+  mutable std::vector<Zip> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageArchive> open_image_archive(const fs::path& location) {
+  std::error_code ignored;
+  if (!fs::exists(location, ignored)) {
+    throw ConfigError(fmt::format("{}: does not exist; check the path in data.source", location.string()));
+  }
+  if (fs::is_directory(location, ignored)) {
+    return std::make_unique<FolderArchive>(location);
+  }
+  return std::make_unique<ZipArchive>(location);
+}
+
+}  // namespace gangway::data

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/images/image_decoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "gan/data/images/encoded_image.hpp"
+#include "gan/data/images/jpeg_decoder.hpp"
+#include "gan/data/images/png_decoder.hpp"
+
+namespace gangway::data {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+/// How files begin. A WebP file is a RIFF file, an AVIF or HEIC file begins with the length of its
+/// `ftyp` box.
+struct Kind {
+  std::string_view name;
+  std::string_view magic;
+  std::size_t at = 0;
+};
+
+constexpr Kind kPng{"PNG", "\x89PNG\r\n\x1A\n"sv};
+constexpr Kind kJpeg{"JPEG", "\xFF\xD8\xFF"sv};
+constexpr std::array<Kind, 8> kOthers{{{"GIF", "GIF8"sv},
+                                       {"WebP", "WEBP"sv, 8},
+                                       {"BMP", "BM"sv},
+                                       {"TIFF", "II*\0"sv},
+                                       {"TIFF", "MM\0*"sv},
+                                       {"HEIC or AVIF", "ftyp"sv, 4},
+                                       {"SVG or HTML", "<"sv},
+                                       {"PDF", "%PDF"sv}}};
+
+bool is_of(const EncodedImage& file, const Kind& kind) {
+  return file.bytes.size() >= kind.at + kind.magic.size() &&
+         std::equal(kind.magic.begin(), kind.magic.end(),
+                    file.bytes.begin() + static_cast<std::ptrdiff_t>(kind.at),
+                    [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
+}
+
+[[noreturn]] void refuse(const EncodedImage& file) {
+  if (file.bytes.empty()) {
+    fail(file, "empty file");
+  }
+  const auto kind = std::find_if(kOthers.begin(), kOthers.end(),
+                                 [&](const Kind& other) { return is_of(file, other); });
+  fail(file,
+       kind == kOthers.end()
+           ? "neither a PNG nor a JPEG file (wrong magic)"
+           : fmt::format("neither a PNG nor a JPEG file but {} by its first bytes", kind->name));
+}
+
+}  // namespace
+
+Pixels decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                    const DecodeOptions& options) {
+  const EncodedImage file{.bytes = bytes, .name = name, .options = options};
+  if (is_of(file, kPng)) {
+    return decode_png(file);
+  }
+  if (is_of(file, kJpeg)) {
+    return decode_jpeg(file);
+  }
+  refuse(file);
+}
+
+}  // namespace gangway::data

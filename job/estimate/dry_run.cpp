@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "job/estimate/dry_run.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "job/estimate/parameter_counts.hpp"
+#include "job/keys/parse.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::int64_t kBytesPerNumber = 4;
+/// Resident memory beside the tensors: 111 MiB once LibTorch is loaded, about 180 more after the
+/// first steps of a DCGAN-32 (kernels, thread pools, allocator); torch 2.11.0 on CPU, one thread.
+constexpr std::int64_t kProcessBytes = 300LL << 20U;
+/// Copies of a feature map alive at the peak (input, normalized, output, gradient): gives 1.08 MB
+/// an image for DCGAN-32, where 1.06 were measured between micro-batches of 2 and of 128.
+constexpr std::int64_t kKeptPerElement = 4;
+
+/// Elements of all feature maps of one image in one network: the maps shrink fourfold and the
+/// channels double at each level, so the sum is below twice the first level.
+std::int64_t feature_elements(const ModelSpec& model) {
+  if (model.family == ModelFamily::kMlp) {
+    return std::int64_t{3} * model.width + 2;
+  }
+  const std::int64_t side = model.resolution / 2;
+  const std::int64_t image = std::int64_t{model.resolution} * model.resolution * model.channels;
+  return image + 2 * side * side * model.width;
+}
+
+int most_microbatches(const JobSpec& spec, int workers) {
+  int most = 0;
+  for (const MicrobatchRange& range : microbatch_ranges(spec.training.microbatches, workers)) {
+    most = std::max(most, range.size());
+  }
+  return most;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1U << 20U);
+  return mebibytes < 10 ? fmt::format("{:.1f} MiB", mebibytes)
+                        : fmt::format("{:.0f} MiB", mebibytes);
+}
+
+std::string placement_table(const JobSpec& spec, int workers) {
+  std::string text = fmt::format("  {:>4}  {:<11}  {}\n", "rank", "role", "micro-batches");
+  text += fmt::format("  {:>4}  {:<11}  {}\n", 0, "coordinator", "-");
+  for (int worker = 0; worker < workers; ++worker) {
+    const MicrobatchRange range = microbatch_range(spec.training.microbatches, workers, worker);
+    const std::string held = range.size() == 1 ? std::to_string(range.begin)
+                                               : fmt::format("{}-{}", range.begin, range.end - 1);
+    text += fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, "worker", held);
+  }
+  return text;
+}
+
+std::string memory_table(const JobSpec& spec, int workers) {
+  const MemoryEstimate memory = estimate_memory(spec, workers);
+  std::string text;
+  const auto row = [&](std::string_view what, std::int64_t bytes) {
+    text += fmt::format("  {:<22} {:>10}\n", what, bytes_text(bytes));
+  };
+  row("weights", memory.weights_bytes);
+  row("gradients", memory.gradients_bytes);
+  row("optimiser (own slice)", memory.optimizer_bytes);
+  row("activations", memory.activations_bytes);
+  row("process and libraries", memory.process_bytes);
+  row("total", memory.total_bytes());
+  return text;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
+  const ParameterCounts counts = count_parameters(spec.model);
+  const std::int64_t parameters = counts.generator + counts.discriminator;
+  const int local = most_microbatches(spec, workers);
+  // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
+  // reduction: comm/).
+  const std::int64_t partials = std::bit_width(static_cast<unsigned>(local)) - 1;
+  MemoryEstimate memory;
+  memory.weights_bytes =
+      kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? counts.generator : 0));
+  memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
+  memory.optimizer_bytes = kBytesPerNumber * 2 * parameters / workers;
+  memory.activations_bytes = kBytesPerNumber * kKeptPerElement * 2 * feature_elements(spec.model) *
+                             spec.images_per_microbatch();
+  memory.process_bytes = kProcessBytes;
+  return memory;
+}
+
+void require_workers(const JobSpec& spec, int workers) {
+  const int microbatches = spec.training.microbatches;
+  if (workers < 1) {
+    throw ConfigError(fmt::format(
+        "{} workers: a job needs at least one; start mpirun with -n 2 or more (one rank "
+        "coordinates), or gangway run with -n 1 or more",
+        workers));
+  }
+  if (workers > microbatches) {
+    throw ConfigError(fmt::format(
+        "{} workers cannot share training.microbatches {}: some would have none; use -n {} or "
+        "fewer, or more micro-batches (that changes the numbers)",
+        workers, microbatches, microbatches));
+  }
+  if (spec.layout.data != 0 && spec.layout.data != workers) {
+    throw ConfigError(fmt::format(
+        "layout.data asks for {} workers, but {} were started; use -n {} or layout.data=auto",
+        spec.layout.data, workers, spec.layout.data));
+  }
+}
+
+std::string describe_dry_run(const JobSpec& spec, int workers) {
+  require_workers(spec, workers);
+  const ParameterCounts counts = count_parameters(spec.model);
+  std::string text = to_yaml(spec);
+  text += fmt::format("\nPlacement: {} worker{}, {} micro-batches of {} images\n", workers,
+                      workers == 1 ? "" : "s", spec.training.microbatches,
+                      spec.images_per_microbatch());
+  text += placement_table(spec, workers);
+  text +=
+      fmt::format("\nSteps: {} of {} real images\n", spec.total_steps(), spec.images_per_step());
+  text += fmt::format("Parameters: generator {}, discriminator {}\n", counts.generator,
+                      counts.discriminator);
+  if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
+    text += fmt::format("Numerics: {}\n", inexact);
+  }
+  text += fmt::format("\nMemory of the largest worker (estimate)\n{}", memory_table(spec, workers));
+  return text;
+}
+
+}  // namespace gangway

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// One key of the job file as data: parsing, printing, "did you mean" and the reference page all
+// read this. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/spec.hpp"
+#include "job/keys/yaml_tree.hpp"
+
+namespace gangway {
+
+struct Key {
+  std::string path;          ///< `training.kimg`
+  std::string type;          ///< number, whole number, text …
+  std::string allowed;       ///< range or choices, for people
+  std::string unit;          ///< empty: none
+  std::string description;   ///< one line
+  std::string default_note;  ///< where the default depends on other keys; else empty
+  bool changes_weights = true;
+  bool is_fingerprinted_at_default = true;  ///< false: came after jobs had fingerprints
+  bool is_variant = false;  ///< a map that is itself a choice (`optimizer: {adam: …}`), one at most
+  /// Takes the value over. Returns what is wrong with it, or nothing.
+  std::function<std::string(const YamlNode&, JobSpec&)> set;
+  /// The value as YAML on one line; empty for a variant.
+  std::function<std::string(const JobSpec&)> get;
+  /// Why the key has no place in this job; empty if it has.
+  std::function<std::string(const JobSpec&)> why_refused;
+
+  /// Everything before the last dot.
+  [[nodiscard]] std::string parent() const;
+  [[nodiscard]] bool applies(const JobSpec& spec) const { return why_refused(spec).empty(); }
+};
+
+/// GANGWAY_TRAINING_KIMG for training.kimg.
+[[nodiscard]] std::string environment_name(const std::string& path);
+
+/// All keys, in the order in which they are printed. Made at the first call; any thread.
+[[nodiscard]] const std::vector<Key>& key_table();
+
+/// The maps that hold keys: `training`, `training.r1` …, each once, in the table's order.
+[[nodiscard]] std::vector<std::string> sections_of(const std::vector<Key>& keys);
+
+/// The value that is printed for a key, as in the resolved job.
+[[nodiscard]] std::string default_of(const Key& key);
+
+}  // namespace gangway

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT
+// The schema of the job file. To add a key: a field in job/spec.hpp, an entry here, a rule in
+// job/keys/rules.cpp if it depends on another key; then `gangway-job-reference --write
+// docs/job-file.md`.
+#include <utility>
+
+#include "job/keys/key_types.hpp"
+#include "base/utf8.hpp"
+
+namespace gangway {
+namespace {
+
+using Keys = std::vector<Key>;
+
+constexpr const char* kKimg = "thousand images";
+
+std::string refuse_unless_images(const JobSpec& job) {
+  return job.model.family == ModelFamily::kMlp
+             ? "has no meaning for family mlp, which makes points; leave it out"
+             : "";
+}
+
+Key for_images(Key key) {
+  key.why_refused = refuse_unless_images;
+  return key;
+}
+
+Key for_gpus(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    return job.numerics.device == DeviceKind::kCuda
+               ? ""
+               : "has a meaning for numerics.device cuda alone; leave it out";
+  };
+  return key;
+}
+
+Key with_default(Key key, std::string note) {
+  key.default_note = std::move(note);
+  return key;
+}
+
+Key for_speed(Key key) {
+  key.changes_weights = false;
+  return key;
+}
+
+void add_model(Keys& keys) {
+  keys.push_back(choice_key(
+      {"model.family", "", "Architecture of both networks; mlp makes points for toy data"},
+      [](auto& job) -> auto& { return job.model.family; }));
+  keys.push_back(for_images(
+      with_default(whole_key({"model.resolution", "pixels",
+                              "Side of the square images: 32 or 64 for dcgan, 28 for infogan"},
+                             [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
+                   "28 for infogan, else 32")));
+  keys.push_back(
+      whole_key({"model.width", "channels",
+                 "Channels next to the image (dcgan, infogan); hidden units of a layer (mlp)"},
+                [](auto& job) -> auto& { return job.model.width; }, {1, 4096}));
+  keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
+                           [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
+  keys.push_back(for_images(
+      whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
+                [](auto& job) -> auto& { return job.model.channels; }, {1, 3})));
+  keys.push_back(for_images(whole_key(
+      {"model.classes", "", "Labels that the networks are conditioned on; 0 trains without labels"},
+      [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000})));
+  keys.push_back(with_default(choice_key(
+                                  {"model.normalization", "", "Normalization in the discriminator"},
+                                  [](auto& job) -> auto& { return job.model.normalization; }),
+                              "auto: none with a penalty or mlp, else batch"));
+  keys.push_back(choice_key(
+      {"model.activation", "", "Activation in the discriminator; softplus is smooth"},
+      [](auto& job) -> auto& { return job.model.activation; }));
+  keys.push_back(real_key(
+      {"model.dropout", "", "Share of the discriminator's features that is dropped"},
+      [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne));
+}
+
+void add_data(Keys& keys) {
+  keys.push_back(text_key(
+      {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
+      [](auto& job) -> auto& { return job.data.source; },
+      "fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25"));
+  keys.push_back(for_images(choice_key(
+      {"data.mirror", "", "Whether half of the real images are flipped left to right"},
+      [](auto& job) -> auto& { return job.data.mirror; })));
+  keys.push_back(for_speed(
+      whole_key({"data.prefetch", "micro-batches", "Micro-batches prepared ahead by the loader"},
+                [](auto& job) -> auto& { return job.data.prefetch; }, {1, 1024})));
+}
+
+void add_training(Keys& keys) {
+  // Not a weight at a given step: job_fingerprint counts it where a schedule ends at it.
+  keys.push_back(for_speed(real_key(
+      {"training.kimg", kKimg, "Length: real images shown to the discriminator"},
+      [](auto& job) -> auto& { return job.training.kimg; }, kAboveZero)));
+  keys.push_back(whole_key({"training.batch", "images", "Images a phase, over all workers"},
+                           [](auto& job) -> auto& { return job.training.batch; }, {1, 1'048'576}));
+  keys.push_back(
+      whole_key({"training.microbatches", "",
+                 "Pieces that the batch is cut into: the unit of arithmetic, and the most workers"},
+                [](auto& job) -> auto& { return job.training.microbatches; }, {1, 65'536}));
+  keys.push_back(whole_key({"training.seed", "", "Seed of every random number"},
+                           [](auto& job) -> auto& { return job.training.seed; }, {}));
+  keys.push_back(choice_key(
+      {"training.loss", "", "Loss of both networks"},
+      [](auto& job) -> auto& { return job.training.loss; }));
+  keys.push_back(with_default(
+      real_key(
+          {"training.gradient_penalty", "",
+           "Weight of the WGAN-GP penalty (Gulrajani et al., 2017); 0: none"},
+          [](auto& job) -> auto& { return job.training.penalty.gradient_penalty; }, kZeroOrMore),
+      "10 with wasserstein, else 0"));
+  keys.push_back(real_key(
+      {"training.r1.gamma", "", "Weight of the R1 penalty (Mescheder et al., 2018); 0: none"},
+      [](auto& job) -> auto& { return job.training.penalty.r1_gamma; }, kZeroOrMore));
+  keys.push_back(whole_key(
+      {"training.r1.interval", "steps", "Steps from one R1 penalty to the next"},
+      [](auto& job) -> auto& { return job.training.penalty.r1_interval; }, {1, 1'000'000}));
+}
+
+/// The map `NETWORK.optimizer.KIND` itself: naming a kind other than the one before starts from
+/// that kind's defaults.
+template <typename Network>
+Key optimizer_variant(const std::string& path, Network network, OptimizerKind kind) {
+  Key key = make_key(
+      {path, "", "Optimiser: adam (Kingma and Ba, 2015) or adamw (Loshchilov and Hutter, 2019)"},
+      "map", "one of adam, adamw");
+  key.is_variant = true;
+  key.set = [network, kind](const YamlNode&, JobSpec& job) -> std::string {
+    if (network(job).optimizer.kind != kind) {
+      network(job).optimizer = OptimizerSpec{};
+      network(job).optimizer.kind = kind;
+    }
+    return {};
+  };
+  key.get = [](const JobSpec&) { return std::string(); };
+  return key;
+}
+
+template <typename Network>
+void add_optimizer(Keys& keys, const std::string& section, Network network, OptimizerKind kind) {
+  const std::string path = section + ".optimizer." + std::string(name_of(kind));
+  Keys own;
+  own.push_back(optimizer_variant(path, network, kind));
+  own.push_back(real_key(
+      {path + ".lr", "", "Learning rate"},
+      [network](auto& job) -> auto& { return network(job).optimizer.lr; }, kAboveZero));
+  own.push_back(pair_key(
+      {path + ".betas", "", "Decay of the two moments"},
+      [network](auto& job) -> auto& { return network(job).optimizer.betas; }, kZeroToBelowOne));
+  own.push_back(real_key(
+      {path + ".eps", "", "Added to the root of the second moment"},
+      [network](auto& job) -> auto& { return network(job).optimizer.eps; }, kAboveZero));
+  own.push_back(real_key(
+      {path + ".weight_decay", "", "Weight decay: L2 in adam, decoupled in adamw"},
+      [network](auto& job) -> auto& { return network(job).optimizer.weight_decay; }, kZeroOrMore));
+  for (Key& key : own) {
+    key.why_refused = [network, kind](const JobSpec& job) -> std::string {
+      return network(job).optimizer.kind == kind ? "" : "belongs to the other optimiser";
+    };
+    keys.push_back(std::move(key));
+  }
+}
+
+template <typename Network>
+void add_network(Keys& keys, const std::string& section, Network network) {
+  add_optimizer(keys, section, network, OptimizerKind::kAdam);
+  add_optimizer(keys, section, network, OptimizerKind::kAdamW);
+  keys.push_back(real_key(
+      {section + ".schedule.warmup_kimg", kKimg, "Learning rate rises linearly from 0 over these"},
+      [network](auto& job) -> auto& { return network(job).schedule.warmup_kimg; }, kZeroOrMore));
+  keys.push_back(choice_key(
+      {section + ".schedule.decay", "", "How the learning rate falls"},
+      [network](auto& job) -> auto& { return network(job).schedule.decay; }));
+  keys.push_back(real_key(
+      {section + ".schedule.step_kimg", kKimg, "With decay step: from one fall to the next"},
+      [network](auto& job) -> auto& { return network(job).schedule.step_kimg; }, kZeroOrMore));
+  keys.push_back(real_key(
+      {section + ".schedule.step_factor", "", "With decay step: factor at each fall"},
+      [network](auto& job) -> auto& { return network(job).schedule.step_factor; },
+      kAboveZeroToOne));
+  keys.push_back(real_key(
+      {section + ".schedule.final_factor", "", "With decay cosine: factor at training.kimg"},
+      [network](auto& job) -> auto& { return network(job).schedule.final_factor; }, kZeroToOne));
+  keys.push_back(real_key(
+      {section + ".clip_norm", "", "Largest norm of the whole gradient; 0: no clipping"},
+      [network](auto& job) -> auto& { return network(job).clip_norm; }, kZeroOrMore));
+  keys.push_back(file_or_none_key(
+      {section + ".weights", "", "Weights to begin from, instead of random ones"},
+      [network](auto& job) -> auto& { return network(job).weights; },
+      "none, or a safetensors file as of gangway checkpoints export"));
+}
+
+void add_networks(Keys& keys) {
+  add_network(
+      keys, "generator", [](auto& job) -> auto& { return job.generator; });
+  keys.push_back(real_key(
+      {"generator.ema_kimg", kKimg,
+       "Half-life of the average of the weights, 1/13 of the images so far at most; 0: no average"},
+      [](auto& job) -> auto& { return job.generator.ema_kimg; }, kZeroOrMore));
+  add_network(
+      keys, "discriminator", [](auto& job) -> auto& { return job.discriminator; });
+  keys.push_back(whole_key(
+      {"discriminator.steps", "", "Updates of the discriminator for one of the generator"},
+      [](auto& job) -> auto& { return job.discriminator.steps; }, {1, 1000}));
+}
+
+/// A word for both networks, or a map by network; who is not named in the map has fp32.
+Key wire_key(KeyText text) {
+  const auto wire = [](auto& job) -> auto& { return job.numerics.wire; };
+  const Key both = choice_key(
+      text, [wire](auto& job) -> auto& { return wire(job).generator; });
+  Key key = make_key(std::move(text), "choice, or map by network", both.allowed);
+  key.set = [wire, both](const YamlNode& node, JobSpec& job) -> std::string {
+    WireSpec read;
+    const auto read_into = [&](const YamlNode& value, WireFormat& format) {
+      JobSpec draft;
+      std::string complaint = both.set(value, draft);
+      format = wire(draft).generator;
+      return complaint;
+    };
+    std::string complaint;
+    if (node.kind != YamlNode::Kind::kMap) {
+      complaint = read_into(node, read.generator);
+      read.discriminator = read.generator;
+    }
+    for (const YamlEntry& entry : node.entries) {
+      const bool is_generator = entry.key == "generator";
+      const std::string fault = is_generator ? read_into(entry.value, read.generator)
+                                : entry.key == "discriminator"
+                                    ? read_into(entry.value, read.discriminator)
+                                    : "no such network; expected generator, discriminator";
+      if (complaint.empty() && !fault.empty()) {
+        complaint = shown(entry.key) + ": " + fault;
+      }
+    }
+    if (complaint.empty()) {
+      wire(job) = read;
+    }
+    return complaint;
+  };
+  key.get = [wire](const JobSpec& job) {
+    const std::string generator(name_of(wire(job).generator));
+    const std::string discriminator(name_of(wire(job).discriminator));
+    return generator == discriminator
+               ? generator
+               : "{generator: " + generator + ", discriminator: " + discriminator + "}";
+  };
+  return key;
+}
+
+void add_numerics(Keys& keys) {
+  keys.push_back(whole_key({"numerics.threads", "threads",
+                            "Compute threads of a worker; another number gives other bits"},
+                           [](auto& job) -> auto& { return job.numerics.threads; }, {1, 1024}));
+  keys.push_back(choice_key(
+      {"numerics.memory_format", "", "Order of image tensors in memory"},
+      [](auto& job) -> auto& { return job.numerics.memory_format; }));
+  keys.push_back(wire_key(
+      {"numerics.wire", "",
+       "Number format of gradients and new weights between hosts; all but fp32 are inexact, as in "
+       "{generator: bf16, discriminator: fp32}"}));
+  keys.push_back(choice_key(
+      {"numerics.device", "", "Kind of device that computes"},
+      [](auto& job) -> auto& { return job.numerics.device; }));
+  keys.push_back(for_gpus(choice_key(
+      {"numerics.order", "",
+       "In which order micro-batches' gradients are added: as the job's tree has them, or as NCCL "
+       "likes, which is inexact"},
+      [](auto& job) -> auto& { return job.numerics.order; })));
+  keys.push_back(for_gpus(choice_key(
+      {"numerics.kernels", "",
+       "What a GPU computes with: deterministic kernels, or the fastest, which is inexact"},
+      [](auto& job) -> auto& { return job.numerics.kernels; })));
+}
+
+void add_layout(Keys& keys) {
+  keys.push_back(auto_or_whole_key(
+      {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
+      [](auto& job) -> auto& { return job.layout.data; }, {1, 65'536}));
+  keys.push_back(
+      whole_key({"layout.stages", "", "Pieces that the networks are cut into; 1 for now"},
+                [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
+  keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
+                           [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
+  keys.push_back(choice_key(
+      {"layout.transport", "",
+       "What carries data between workers: shared memory on one host, MPI, or both by hosts; nccl "
+       "between GPUs, which auto chooses there"},
+      [](auto& job) -> auto& { return job.layout.transport; }));
+  keys.push_back(choice_key(
+      {"layout.overlap", "",
+       "What the exchange runs beside: nothing, the backward pass, or the other network's work "
+       "too"},
+      [](auto& job) -> auto& { return job.layout.overlap; }));
+  keys.push_back(
+      real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
+               [](auto& job) -> auto& { return job.layout.timeout_seconds; },
+               {.low = 0.1, .high = 86'400.0}));
+  keys.push_back(
+      whole_key({"layout.check_steps", "steps",
+                 "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
+                [](auto& job) -> auto& { return job.layout.check_steps; }, {0, 1'000'000'000}));
+  keys.push_back(choice_key(
+      {"layout.audit", "",
+       "Whether, every check_steps, other workers recompute a random slice of each update"},
+      [](auto& job) -> auto& { return job.layout.audit; }));
+}
+
+void add_checkpoint(Keys& keys) {
+  keys.push_back(real_key(
+      {"checkpoint.every_kimg", kKimg, "From one checkpoint to the next; 0: not by images"},
+      [](auto& job) -> auto& { return job.checkpoint.every_kimg; }, kZeroOrMore));
+  keys.push_back(real_key(
+      {"checkpoint.every_seconds", "seconds", "From one checkpoint to the next; 0: not by time"},
+      [](auto& job) -> auto& { return job.checkpoint.every_seconds; }, kZeroOrMore));
+  keys.push_back(whole_key(
+      {"checkpoint.every_steps", "steps", "From one checkpoint to the next; 0: not by steps"},
+      [](auto& job) -> auto& { return job.checkpoint.every_steps; }, {0, 1'000'000'000}));
+  keys.push_back(auto_or_whole_key(
+      {"checkpoint.snapshot_steps", "steps",
+       "From one snapshot in memory to the next; auto: under 0.5 % of the time; 0: none"},
+      [](auto& job) -> auto& { return job.checkpoint.snapshot_steps; }, {0, 1'000'000'000},
+      CheckpointSpec::kAutoSnapshots));
+  keys.push_back(whole_key({"checkpoint.keep", "", "Newest checkpoints that are kept"},
+                           [](auto& job) -> auto& { return job.checkpoint.keep; }, {1, 1'000'000}));
+  keys.push_back(real_key(
+      {"checkpoint.keep_every", kKimg,
+       "The first checkpoint of each stretch so long is kept for good; 0: none is"},
+      [](auto& job) -> auto& { return job.checkpoint.keep_every; }, kZeroOrMore));
+  keys.push_back(
+      whole_key({"checkpoint.keep_best", "",
+                 "Checkpoints with the best scores that are kept as well; 0: none is scored"},
+                [](auto& job) -> auto& { return job.checkpoint.keep_best; }, {0, 1'000'000}));
+  keys.push_back(whole_key({"checkpoint.score_samples", "", "Generated examples of a score"},
+                           [](auto& job) -> auto& { return job.checkpoint.score_samples; },
+                           {100, 1'000'000}));
+}
+
+void add_output(Keys& keys) {
+  keys.push_back(real_key(
+      {"output.tick_kimg", kKimg, "From one line of progress to the next"},
+      [](auto& job) -> auto& { return job.output.tick_kimg; }, kAboveZero));
+  keys.push_back(real_key(
+      {"output.pictures_kimg", kKimg, "From one picture of fakes to the next; 0: only at the end"},
+      [](auto& job) -> auto& { return job.output.pictures_kimg; }, kZeroOrMore));
+  keys.push_back(whole_key({"output.grid", "pictures", "Side of a picture's grid"},
+                           [](auto& job) -> auto& { return job.output.grid; }, {1, 64}));
+}
+
+void mark_speed_only(Keys& keys) {
+  for (Key& key : keys) {
+    const std::string section = key.path.substr(0, key.path.find('.'));
+    if (section == "layout" || section == "checkpoint" || section == "output") {
+      key.changes_weights = false;
+    }
+  }
+}
+
+Keys make_table() {
+  Keys keys;
+  add_model(keys);
+  add_data(keys);
+  add_training(keys);
+  add_networks(keys);
+  add_numerics(keys);
+  add_layout(keys);
+  add_checkpoint(keys);
+  add_output(keys);
+  mark_speed_only(keys);
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<Key>& key_table() {
+  static const Keys table = make_table();
+  return table;
+}
+
+}  // namespace gangway

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Makes keys of the types that a job file knows: whole numbers, numbers, choices, text. Used by
+// job/keys/key_table.cpp. Pure.
+//
+// A field is given as a generic lambda, `[](auto& job) -> auto& { return job.training.batch; }`,
+// which serves reading and writing.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "job/choices.hpp"
+#include "job/keys/key.hpp"
+
+namespace gangway {
+
+/// What people read about a key.
+struct KeyText {
+  std::string path;
+  std::string unit;
+  std::string description;
+};
+
+struct WholeBounds {
+  std::uint64_t low = 0;
+  std::uint64_t high = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Far beyond any use; kimg this large still fits 64-bit image counts.
+inline constexpr double kLargestReal = 1e9;
+
+struct RealBounds {
+  double low = 0.0;
+  bool is_low_allowed = true;
+  double high = kLargestReal;
+  bool is_high_allowed = true;
+};
+inline constexpr RealBounds kAboveZero{.is_low_allowed = false};
+inline constexpr RealBounds kZeroOrMore{};
+inline constexpr RealBounds kZeroToOne{.high = 1.0};
+inline constexpr RealBounds kZeroToBelowOne{.high = 1.0, .is_high_allowed = false};
+inline constexpr RealBounds kAboveZeroToOne{.is_low_allowed = false, .high = 1.0};
+
+/// A parsed value, or what is wrong with it.
+template <typename Value>
+struct Read {
+  Value value{};
+  std::string complaint{};
+};
+
+[[nodiscard]] std::string text_of(const WholeBounds& bounds);
+[[nodiscard]] std::string text_of(const RealBounds& bounds);
+[[nodiscard]] Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds);
+[[nodiscard]] Read<double> read_real(const YamlNode& node, const RealBounds& bounds);
+[[nodiscard]] Read<std::array<double, 2>> read_pair(const YamlNode& node, const RealBounds& bounds);
+/// One line without control characters, at most 4096 bytes.
+[[nodiscard]] Read<std::string> read_text(const YamlNode& node);
+/// Shortest text that reads back as the same number.
+[[nodiscard]] std::string real_text(double value);
+/// As it stands where YAML takes it for the same text, else in single quotes.
+[[nodiscard]] std::string quoted_if_needed(const std::string& text);
+/// What a value is, for messages: "not 'abc'", "not a list".
+[[nodiscard]] std::string unlike(const YamlNode& node);
+[[nodiscard]] std::string choice_complaint(const YamlNode& node,
+                                           const std::vector<std::string>& names);
+[[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
+[[nodiscard]] Key make_key(KeyText text, std::string type, std::string allowed);
+
+template <typename Field>
+[[nodiscard]] Key whole_key(KeyText text, Field field, WholeBounds bounds) {
+  Key key = make_key(std::move(text), "whole number", text_of(bounds));
+  key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
+    auto read = read_whole(node, bounds);
+    if (read.complaint.empty()) {
+      auto& target = field(job);
+      target = static_cast<std::remove_cvref_t<decltype(target)>>(read.value);
+    }
+    return read.complaint;
+  };
+  key.get = [field](const JobSpec& job) { return std::to_string(field(job)); };
+  return key;
+}
+
+template <typename Field>
+[[nodiscard]] Key real_key(KeyText text, Field field, RealBounds bounds) {
+  Key key = make_key(std::move(text), "number", text_of(bounds));
+  key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
+    auto read = read_real(node, bounds);
+    if (read.complaint.empty()) {
+      field(job) = read.value;
+    }
+    return read.complaint;
+  };
+  key.get = [field](const JobSpec& job) { return real_text(field(job)); };
+  return key;
+}
+
+template <typename Field>
+[[nodiscard]] Key pair_key(KeyText text, Field field, RealBounds bounds) {
+  Key key = make_key(std::move(text), "list of two numbers", text_of(bounds));
+  key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
+    auto read = read_pair(node, bounds);
+    if (read.complaint.empty()) {
+      field(job) = read.value;
+    }
+    return read.complaint;
+  };
+  key.get = [field](const JobSpec& job) {
+    return "[" + real_text(field(job)[0]) + ", " + real_text(field(job)[1]) + "]";
+  };
+  return key;
+}
+
+/// A key whose value is one of the words of `choices(Value)`.
+template <typename Field>
+[[nodiscard]] Key choice_key(KeyText text, Field field) {
+  using Value = std::remove_cvref_t<decltype(field(std::declval<JobSpec&>()))>;
+  static constexpr auto kChoices = choices(Value{});
+  std::vector<std::string> available;
+  for (const auto& choice : kChoices) {
+    available.emplace_back(choice.name);
+  }
+  Key key = make_key(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
+                     joined(available, ", "));
+  key.set = [field, available](const YamlNode& node, JobSpec& job) -> std::string {
+    for (const auto& choice : kChoices) {
+      if (node.kind != YamlNode::Kind::kScalar || node.text != choice.name) {
+        continue;
+      }
+      field(job) = choice.value;
+      return {};
+    }
+    return choice_complaint(node, available);
+  };
+  key.get = [field](const JobSpec& job) { return std::string(name_of(field(job))); };
+  return key;
+}
+
+/// A key that takes any line of text; what it may say is a matter of rules (job/keys/rules.hpp).
+template <typename Field>
+[[nodiscard]] Key text_key(KeyText text, Field field, std::string allowed) {
+  Key key = make_key(std::move(text), "text", std::move(allowed));
+  key.set = [field](const YamlNode& node, JobSpec& job) {
+    auto read = read_text(node);
+    if (read.complaint.empty()) {
+      field(job) = read.value;
+    }
+    return read.complaint;
+  };
+  key.get = [field](const JobSpec& job) { return quoted_if_needed(field(job)); };
+  return key;
+}
+
+/// `auto` or a whole number; `automatic` stands for auto in the field.
+template <typename Field>
+[[nodiscard]] Key auto_or_whole_key(KeyText text, Field field, WholeBounds bounds,
+                                    std::int64_t automatic = 0) {
+  Key key = whole_key(std::move(text), field, bounds);
+  key.type = "auto or whole number";
+  key.set = [field, automatic, set_number = key.set](const YamlNode& node,
+                                                     JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
+      auto& target = field(job);
+      target = static_cast<std::remove_cvref_t<decltype(target)>>(automatic);
+      return {};
+    }
+    return set_number(node, job);
+  };
+  key.get = [field, automatic](const JobSpec& job) {
+    return field(job) == automatic ? std::string("auto") : std::to_string(field(job));
+  };
+  return key;
+}
+
+/// The name of a file, or `none`, for which the field is empty. A job without one has the
+/// fingerprint that it had before there was the key.
+template <typename Field>
+[[nodiscard]] Key file_or_none_key(KeyText text, Field field, std::string allowed) {
+  Key key = text_key(std::move(text), field, std::move(allowed));
+  key.set = [field, set_text = key.set](const YamlNode& node, JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "none") {
+      field(job).clear();
+      return {};
+    }
+    return set_text(node, job);
+  };
+  key.get = [field](const JobSpec& job) {
+    return field(job).empty() ? std::string("none") : quoted_if_needed(field(job));
+  };
+  key.is_fingerprinted_at_default = false;
+  return key;
+}
+
+}  // namespace gangway

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// From the job file, the environment and the command line to one valid JobSpec, or to every
+// complaint at once.
+//
+// Called once at the start by `gangway run`, `gangway train` and the coordinator, and by each
+// worker on the resolved job it receives. Pure but for reading the file. Precedence: defaults <
+// file < environment < command line.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/errors.hpp"
+#include "job/spec.hpp"
+
+namespace gangway {
+
+struct JobSources {
+  std::filesystem::path
+      file;  ///< job file; with `text` only its name in messages; empty: defaults alone
+  std::optional<std::string> text;  ///< content, instead of reading `file`
+  std::vector<std::string>
+      overrides;  ///< `training.kimg=80`, from the command line; the last one of a key counts
+  std::map<std::string, std::string>
+      environment;  ///< GANGWAY_TRAINING_KIMG -> 80; names of no section are ignored
+};
+
+struct ResolvedJob {
+  JobSpec spec;
+  std::string name;  ///< default name of the run: the job file's stem, made a valid run name
+  std::string yaml;  ///< to_yaml(spec)
+};
+
+/// Everything that is wrong with a job; what() has one line a problem, each with its place and the
+/// remedy.
+class JobFileError : public ConfigError {
+ public:
+  explicit JobFileError(std::vector<std::string> problems);
+  [[nodiscard]] const std::vector<std::string>& problems() const noexcept { return problems_; }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+/// Parses and checks all sources. `normalization: auto`, and defaults that depend on other keys,
+/// come out resolved.
+/// @throws JobFileError with all problems; a file that cannot be read is one.
+[[nodiscard]] ResolvedJob load_job(const JobSources& sources);
+
+/// The spec of a resolved job, as job.yaml and the Welcome message carry it; `name` stands in
+/// messages.
+/// @throws JobFileError
+[[nodiscard]] JobSpec parse_job(std::string_view text, const std::string& name);
+
+/// The resolved job as YAML: every key that applies, so it runs again as it is and parses back to
+/// an equal JobSpec.
+[[nodiscard]] std::string to_yaml(const JobSpec& spec);
+
+}  // namespace gangway

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#include "job/keys/settings.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/keys/key_types.hpp"
+#include "base/suggestion.hpp"
+#include "base/utf8.hpp"
+
+namespace gangway {
+namespace {
+
+std::string suggestion_text(const std::optional<std::string>& near, std::string_view otherwise) {
+  return near ? fmt::format("; did you mean '{}'?", *near) : std::string(otherwise);
+}
+
+}  // namespace
+
+void Problems::add(std::string line) {
+  if (is_full()) {
+    has_more_ = true;
+    return;
+  }
+  lines_.push_back(std::move(line));
+}
+
+std::vector<std::string> Problems::lines() const {
+  std::vector<std::string> lines = lines_;
+  if (has_more_) {
+    lines.push_back(fmt::format("there are more than {} problems; mend these first", kMost));
+  }
+  return lines;
+}
+
+KeyIndex::KeyIndex(const std::vector<Key>& table) : sections(sections_of(table)) {
+  for (const Key& key : table) {
+    keys.emplace(key.path, &key);
+    known.push_back(key.path);
+    if (!key.is_variant) {
+      environment_names.emplace(environment_name(key.path), key.path);
+    }
+  }
+  known.insert(known.end(), sections.begin(), sections.end());
+}
+
+const KeyIndex& key_index() {
+  static const KeyIndex index(key_table());
+  return index;
+}
+
+SettingCollector::SettingCollector(const KeyIndex& index, Problems& problems)
+    : index_(index), problems_(problems) {}
+
+void SettingCollector::add_file(const std::string& name, std::string_view text) {
+  const Source source{.layer = Layer::kFile, .place = name, .path = {}};
+  const YamlResult result = read_yaml(text);
+  for (const YamlProblem& problem : result.problems) {
+    problems_.add(place_of(source, "", problem.at) + ": " + problem.message);
+  }
+  if (result.root.kind == YamlNode::Kind::kMap) {
+    walk_map(source, "", result.root);
+  } else if (result.root.kind != YamlNode::Kind::kNull) {
+    problems_.add(fmt::format("{}: expected a map of sections ({}), {}",
+                              place_of(source, "", result.root.at), children_of(""),
+                              unlike(result.root)));
+  }
+}
+
+void SettingCollector::add_environment(const std::string& name, const std::string& value) {
+  const Source source{.layer = Layer::kEnvironment,
+                      .place = fmt::format("environment: {}={}", shown(name), shown(value)),
+                      .path = {}};
+  if (const auto known = index_.environment_names.find(name);
+      known != index_.environment_names.end()) {
+    add_value({source.layer, source.place, known->second}, known->second, value);
+    return;
+  }
+  const bool names_section =
+      std::any_of(index_.sections.begin(), index_.sections.end(), [&](const std::string& section) {
+        const std::string start = environment_name(section) + "_";
+        return section.find('.') == std::string::npos && name.compare(0, start.size(), start) == 0;
+      });
+  if (!names_section) {
+    return;  // GANGWAY_BIN and its like belong to others
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : index_.environment_names) {
+    names.push_back(entry.first);
+  }
+  problems_.add(fmt::format("{}: unknown key{}", source.place,
+                            suggestion_text(nearest_word(name, names), "; see docs/job-file.md")));
+}
+
+void SettingCollector::add_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    problems_.add(fmt::format("command line: '{}': expected key=value, such as training.kimg=80",
+                              shown(text)));
+    return;
+  }
+  const std::string path = text.substr(0, equals);
+  add_value({Layer::kCommandLine, fmt::format("command line: {}", shown(text)), path}, path,
+            text.substr(equals + 1));
+}
+
+void SettingCollector::add_value(const Source& source, const std::string& path,
+                                 const std::string& text) {
+  const YamlResult result = read_yaml(text);
+  for (const YamlProblem& problem : result.problems) {
+    problems_.add(fmt::format("{}: {}", source.place, problem.message));
+  }
+  if (!result.problems.empty()) {
+    return;
+  }
+  // A key of a variant chooses the variant too, as it does in a file.
+  for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const auto key = index_.keys.find(path.substr(0, dot));
+    if (key != index_.keys.end() && key->second->is_variant && index_.keys.contains(path)) {
+      settings_.push_back({key->second, {}, {source.layer, source.place}});
+    }
+  }
+  walk(source, path, {}, result.root);
+}
+
+std::string SettingCollector::place_of(const Source& source, const std::string& path,
+                                       YamlPosition at) {
+  if (source.layer == Layer::kFile) {
+    const std::string place =
+        at.line > 0 ? fmt::format("{}:{}:{}", source.place, at.line, at.column) : source.place;
+    return path.empty() ? place : fmt::format("{}: {}", place, shown(path));
+  }
+  return path == source.path ? source.place : fmt::format("{}: {}", source.place, shown(path));
+}
+
+bool SettingCollector::is_section(const std::string& path) const {
+  return std::find(index_.sections.begin(), index_.sections.end(), path) != index_.sections.end();
+}
+
+std::string SettingCollector::children_of(const std::string& path) const {
+  const std::string start = path.empty() ? "" : path + ".";
+  std::vector<std::string> children;
+  for (const std::string& known : index_.known) {
+    if (known.compare(0, start.size(), start) != 0) {
+      continue;
+    }
+    std::string child = known.substr(start.size(), known.find('.', start.size()) - start.size());
+    if (std::find(children.begin(), children.end(), child) == children.end()) {
+      children.push_back(std::move(child));
+    }
+  }
+  return joined(children, ", ");
+}
+
+void SettingCollector::walk(const Source& source, const std::string& path, YamlPosition at,
+                            const YamlNode& node) {
+  const auto key = index_.keys.find(path);
+  const bool is_leaf = key != index_.keys.end() && !key->second->is_variant;
+  if (is_leaf) {
+    settings_.push_back({key->second, node, {source.layer, place_of(source, path, at)}});
+    return;
+  }
+  if (!is_section(path)) {
+    report_unknown(source, path, at);
+    return;
+  }
+  if (node.kind != YamlNode::Kind::kNull && node.kind != YamlNode::Kind::kMap) {
+    problems_.add(fmt::format("{}: expected a map of keys ({}), {}", place_of(source, path, at),
+                              children_of(path), unlike(node)));
+    return;
+  }
+  if (key != index_.keys.end()) {
+    settings_.push_back({key->second, {}, {source.layer, place_of(source, path, at)}});
+  }
+  walk_map(source, path, node);
+}
+
+void SettingCollector::walk_map(const Source& source, const std::string& path,
+                                const YamlNode& map) {
+  std::string variant;
+  for (const YamlEntry& entry : map.entries) {
+    if (problems_.is_full()) {
+      problems_.add("");  // remembered as "there are more"
+      return;
+    }
+    const std::string child = path.empty() ? entry.key : path + "." + entry.key;
+    const auto key = index_.keys.find(child);
+    const bool is_variant = key != index_.keys.end() && key->second->is_variant;
+    if (is_variant && !variant.empty()) {
+      problems_.add(fmt::format("{}: '{}' is chosen already; keep one of them",
+                                place_of(source, child, entry.at), variant));
+      continue;
+    }
+    if (is_variant) {
+      variant = entry.key;
+    }
+    walk(source, child, entry.at, entry.value);
+  }
+}
+
+void SettingCollector::report_unknown(const Source& source, const std::string& path,
+                                      YamlPosition at) {
+  const std::string otherwise = "; see docs/job-file.md";
+  problems_.add(fmt::format("{}: unknown key{}", place_of(source, path, at),
+                            suggestion_text(nearest_path(path, index_.known), otherwise)));
+}
+
+}  // namespace gangway

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// From texts to settings: which key is given which value, by whom, and what is wrong before any
+// value is looked at. Used by job/keys/parse.cpp. Pure.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/keys/key.hpp"
+#include "job/keys/yaml_tree.hpp"
+
+namespace gangway {
+
+/// Complaints for a person: bounded, so that a file of nonsense costs little and still reads well.
+class Problems {
+ public:
+  static constexpr std::size_t kMost = 100;
+  void add(std::string line);
+  [[nodiscard]] bool is_full() const { return lines_.size() >= kMost; }
+  /// All lines; the last says so if there were more.
+  [[nodiscard]] std::vector<std::string> lines() const;
+
+ private:
+  std::vector<std::string> lines_;
+  bool has_more_ = false;
+};
+
+/// Where a value came from; a later one wins.
+enum class Layer { kDefault, kFile, kEnvironment, kCommandLine };
+
+struct Origin {
+  Layer layer = Layer::kDefault;
+  std::string
+      text;  ///< begins a message: `job.yaml:3:5: training.kimg`, `command line: training.kimg=abc`
+};
+
+struct Setting {
+  const Key* key = nullptr;
+  YamlNode value;
+  Origin origin;
+};
+
+/// The keys as they are looked up: by path, by name in the environment, by section.
+struct KeyIndex {
+  /// Borrows `table` for its life.
+  explicit KeyIndex(const std::vector<Key>& table);
+  std::map<std::string, const Key*, std::less<>> keys;   ///< by path
+  std::vector<std::string> sections;                     ///< as of sections_of
+  std::vector<std::string> known;                        ///< for suggestions: keys, then sections
+  std::map<std::string, std::string> environment_names;  ///< to paths
+};
+
+/// That of key_table(). Made at the first call; any thread.
+[[nodiscard]] const KeyIndex& key_index();
+
+class SettingCollector {
+ public:
+  /// Borrows both for its life.
+  SettingCollector(const KeyIndex& index, Problems& problems);
+
+  /// A job file's content; `name` stands in messages.
+  void add_file(const std::string& name, std::string_view text);
+  /// GANGWAY_TRAINING_KIMG, 80. Ignores names that are not GANGWAY_ and a section.
+  void add_environment(const std::string& name, const std::string& value);
+  /// training.kimg=80.
+  void add_override(const std::string& text);
+
+  /// In the order of the calls, so that the last one of a key counts.
+  [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
+
+ private:
+  /// What the messages of one source begin with.
+  struct Source {
+    Layer layer = Layer::kFile;
+    std::string place;  ///< the file's name, or `command line: a.b=c`
+    std::string path;   ///< outside files: the key that `place` names already
+  };
+
+  void add_value(const Source& source, const std::string& path, const std::string& text);
+  void walk(const Source& source, const std::string& path, YamlPosition at, const YamlNode& node);
+  void walk_map(const Source& source, const std::string& path, const YamlNode& map);
+  void report_unknown(const Source& source, const std::string& path, YamlPosition at);
+  [[nodiscard]] static std::string place_of(const Source& source, const std::string& path,
+                                            YamlPosition at);
+  [[nodiscard]] bool is_section(const std::string& path) const;
+  [[nodiscard]] std::string children_of(const std::string& path) const;
+
+  const KeyIndex& index_;
+  Problems& problems_;
+  std::vector<Setting> settings_;
+};
+
+}  // namespace gangway

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What a run may be called.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace gangway {
+
+/// A valid run name made from the job file's stem; `job` where nothing usable is left.
+[[nodiscard]] std::string run_name_of(const std::filesystem::path& job_file);
+
+/// @throws ConfigError unless `name` is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin with a dot.
+void require_run_name(const std::string& name);
+
+}  // namespace gangway

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "launch/bench/measured_run.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "launch/process/command_output.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLastCharacters = 2000;
+
+}  // namespace
+
+MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& outdir,
+                         const std::string& name) {
+  const std::string line = shell_line(words);
+  const CommandOutput output = output_of(line);
+  if (output.code != 0) {
+    const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
+    throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));
+  }
+  for (const auto& entry : fs::directory_iterator(outdir)) {
+    if (entry.path().filename().string().ends_with("-" + name)) {
+      std::ifstream file(entry.path() / "stats.jsonl");
+      std::stringstream text;
+      text << file.rdbuf();
+      return {.directory = entry.path(), .stats = text.str()};
+    }
+  }
+  throw EnvironmentError(
+      fmt::format("'{}' left nothing in {}: is it shared by all hosts?", line, outdir.string()));
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "launch/bench/overlap_figures.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.hpp"
+#include "report/table.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr double kMebibyte = 1048576.0;
+
+struct TickFigures {
+  std::int64_t step = 0;
+  double seconds = 0.0;
+  double exposed_percent = 0.0;
+  double sent_mib = 0.0;
+};
+
+TickFigures tick_of(std::string_view line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto number = [&](const char* key) {
+    if (!json.is_object() || !json.contains(key) || !json[key].is_number()) {
+      throw EnvironmentError(
+          fmt::format("stats.jsonl: a line without {}: are all programs of one build?", key));
+    }
+    return json[key].get<double>();
+  };
+  return {.step = static_cast<std::int64_t>(number("step")),
+          .seconds = number("seconds_tick"),
+          .exposed_percent = number("exposed_percent"),
+          .sent_mib = number("sent_mib_per_step")};
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
+}
+
+std::vector<double> all(const OverlapRow& row, double StepFigures::*member) {
+  std::vector<double> values;
+  for (const StepFigures& round : row.rounds) {
+    values.push_back(round.*member);
+  }
+  return values;
+}
+
+std::string in_milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
+std::string percent(double share) { return fmt::format("{:.0f} %", share * 100.0); }
+
+std::string hidden(const OverlapRow& row, const std::vector<OverlapRow>& rows) {
+  const auto blocking = std::ranges::find_if(rows, [&](const OverlapRow& other) {
+    return other.transport == row.transport && other.overlap == "none";
+  });
+  if (row.overlap == "none" || blocking == rows.end()) {
+    return "-";
+  }
+  const double exposed = median(all(*blocking, &StepFigures::exposed_seconds));
+  return exposed > 0.0 ? percent(1.0 - median(all(row, &StepFigures::exposed_seconds)) / exposed)
+                       : "-";
+}
+
+}  // namespace
+
+StepFigures step_figures(std::string_view stats, std::int64_t warmup_steps) {
+  std::vector<double> step_seconds;
+  StepFigures figures;
+  double steps = 0.0;
+  std::int64_t before = 0;
+  while (!stats.empty()) {
+    const std::size_t end = std::min(stats.find('\n'), stats.size());
+    const TickFigures tick = tick_of(stats.substr(0, end));
+    stats.remove_prefix(std::min(end + 1, stats.size()));
+    if (before >= warmup_steps && tick.step > before) {
+      const auto in_tick = static_cast<double>(tick.step - before);
+      step_seconds.push_back(tick.seconds / in_tick);
+      figures.exposed_seconds += tick.seconds * tick.exposed_percent / 100.0;
+      figures.sent_bytes += tick.sent_mib * kMebibyte * in_tick;
+      steps += in_tick;
+    }
+    before = tick.step;
+  }
+  if (step_seconds.empty()) {
+    throw EnvironmentError("the runs are too short to measure: use more --steps");
+  }
+  figures.seconds = median(step_seconds);
+  figures.exposed_seconds /= steps;
+  figures.sent_bytes /= steps;
+  return figures;
+}
+
+std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBound& bound) {
+  using report::Align;
+  report::Table table({{"transport"},
+                       {"overlap"},
+                       {"step ms", Align::kRight},
+                       {"minimum ms", Align::kRight},
+                       {"exposed ms", Align::kRight},
+                       {"hidden", Align::kRight},
+                       {"compute ms", Align::kRight},
+                       {"wire ms", Align::kRight},
+                       {"bound / step", Align::kRight}});
+  for (const OverlapRow& row : rows) {
+    const std::vector<double> seconds = all(row, &StepFigures::seconds);
+    const double step = median(seconds);
+    const double sent = median(all(row, &StepFigures::sent_bytes)) / bound.num_hosts;
+    const double wire =
+        bound.link_bytes_per_second > 0.0 ? sent / bound.link_bytes_per_second : 0.0;
+    table.add_row({row.transport, row.overlap, in_milliseconds(step),
+                   in_milliseconds(*std::ranges::min_element(seconds)),
+                   in_milliseconds(median(all(row, &StepFigures::exposed_seconds))), hidden(row, rows),
+                   in_milliseconds(bound.compute_seconds), in_milliseconds(wire),
+                   percent(std::max(bound.compute_seconds, wire) / step)});
+  }
+  return table.text();
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "launch/checkpoints/checkpoint_commands.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/tools/compare.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/tools/repair.hpp"
+#include "checkpoint/tools/report.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_source.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/weights_file.hpp"
+#include "base/errors.hpp"
+#include "run/run_start.hpp"
+#include "launch/process/environment.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+using checkpoint::CheckpointEntry;
+using checkpoint::CheckpointStatus;
+
+constexpr const char* kTorchScriptSuffix = ".pt";
+constexpr const char* kPlainSuffix = ".safetensors";
+
+CLI::App* add_verb(CLI::App& group, CheckpointOptions& options, const std::string& name,
+                   const std::string& help) {
+  CLI::App* command = group.add_subcommand(name, help);
+  command
+      ->add_option("run", options.reference,
+                   "Directory or name of a run; with @STEP one of its checkpoints")
+      ->required()
+      ->type_name("RUN[@STEP]");
+  command->add_option("--outdir", options.outdir, "Folder of the runs")->capture_default_str();
+  return command;
+}
+
+void print(const std::string& text) { std::cout << text << std::flush; }
+
+/// A run and, where one was asked for, a step of it.
+struct Place {
+  fs::path run;
+  RunReference reference;
+};
+
+Place place_of(const CheckpointOptions& options) {
+  Place place;
+  place.reference = parse_run_reference(options.reference);
+  place.run = find_run_directory(place.reference, options.outdir);
+  return place;
+}
+
+/// The checkpoint that a text means: its own folder, RUN@STEP, or the newest complete one of RUN.
+fs::path checkpoint_of(const std::string& text, const fs::path& outdir) {
+  std::error_code error;
+  if (fs::is_regular_file(fs::path(text) / checkpoint::kManifestName, error)) {
+    return text;
+  }
+  const RunReference reference = parse_run_reference(text);
+  return find_checkpoint(find_run_directory(reference, outdir), reference);
+}
+
+/// For what changes something, the step is to be said.
+std::int64_t require_step(const Place& place, const std::string& verb) {
+  if (!place.reference.step) {
+    throw ConfigError(fmt::format(
+        "which checkpoint? Say 'gangway checkpoints {} {}@STEP'; 'gangway checkpoints ls {}' shows "
+        "them",
+        verb, place.reference.run, place.reference.run));
+  }
+  return *place.reference.step;
+}
+
+CheckpointEntry entry_of(const Place& place, std::int64_t step) {
+  for (CheckpointEntry& entry :
+       checkpoint::list_checkpoints(checkpoint::checkpoints_folder(place.run))) {
+    if (entry.step == step) {
+      return std::move(entry);
+    }
+  }
+  throw CheckpointError(
+      fmt::format("{} has no checkpoint of step {}: see 'gangway checkpoints ls {}'",
+                  place.run.string(), step, place.reference.run));
+}
+
+int verify(const CheckpointOptions& options) {
+  const Place place = place_of(options);
+  const checkpoint::VerifyText verified = checkpoint::verify_text(place.run, place.reference.step);
+  print(verified.text);
+  return verified.all_valid ? 0 : static_cast<int>(ExitCode::kCheckpoint);
+}
+
+int diff(const CheckpointOptions& options) {
+  const auto differences =
+      checkpoint::compare_checkpoints(checkpoint_of(options.reference, options.outdir),
+                                      checkpoint_of(options.other, options.outdir));
+  print(checkpoint::differences_text(differences));
+  return differences.empty() ? 0 : 1;
+}
+
+int pin(const CheckpointOptions& options) {
+  const Place place = place_of(options);
+  const fs::path path = find_checkpoint(place.run, place.reference);
+  const auto entries = checkpoint::list_checkpoints(path.parent_path());
+  const auto entry = std::ranges::find(entries, path, &CheckpointEntry::path);
+  checkpoint::pin_checkpoint(path.parent_path(), entry->step);
+  print(fmt::format("{}: kept until it is unpinned\n", path.string()));
+  return 0;
+}
+
+int unpin(const CheckpointOptions& options) {
+  const Place place = place_of(options);
+  const std::int64_t step = require_step(place, "unpin");
+  const bool was_pinned =
+      checkpoint::unpin_checkpoint(checkpoint::checkpoints_folder(place.run), step);
+  print(fmt::format("{}: step {} {}\n", place.run.string(), step,
+                    was_pinned ? "may be removed again" : "was not pinned"));
+  return 0;
+}
+
+int remove(const CheckpointOptions& options) {
+  const Place place = place_of(options);
+  const std::int64_t step = require_step(place, "rm");
+  const CheckpointEntry entry = entry_of(place, step);
+  const fs::path folder = checkpoint::checkpoints_folder(place.run);
+  if (!options.force && checkpoint::pinned_steps(folder).contains(step)) {
+    throw ConfigError(fmt::format(
+        "{} is pinned: unpin it, or say --force to remove it all the same", entry.path.string()));
+  }
+  const auto entries = checkpoint::list_checkpoints(folder);
+  const auto newest =
+      std::ranges::find(entries, CheckpointStatus::kComplete, &CheckpointEntry::status);
+  if (!options.force && newest != entries.end() && newest->step == step) {
+    throw ConfigError(
+        fmt::format("{} is the newest, from which the run goes on: say --force to "
+                    "remove it all the same",
+                    entry.path.string()));
+  }
+  checkpoint::remove_checkpoint(entry);
+  print(fmt::format("{}: removed\n", entry.path.string()));
+  return 0;
+}
+
+int export_network(const CheckpointOptions& options) {
+  const fs::path path = checkpoint_of(options.reference, options.outdir);
+  std::error_code error;
+  const bool is_folder = fs::is_directory(options.output, error);
+  const std::string suffix = options.output.extension().string();
+  if (!is_folder && suffix != kPlainSuffix && suffix != kTorchScriptSuffix) {
+    throw ConfigError(fmt::format("{}: neither a folder nor a name that ends in {} or {}",
+                                  options.output.string(), kPlainSuffix, kTorchScriptSuffix));
+  }
+  const fs::path stem = is_folder ? options.output / options.network : options.output;
+  if (is_folder || suffix == kPlainSuffix) {
+    checkpoint::StoredState state(path);
+    const fs::path file = is_folder ? fs::path(stem.string() + kPlainSuffix) : options.output;
+    const auto exported = checkpoint::export_weights(
+        state, options.network,
+        options.last ? checkpoint::WeightsKind::kLast : checkpoint::WeightsKind::kAverage, file);
+    print(fmt::format("{}: {} tensors, {} weights of the {} at step {}\n", file.string(),
+                      exported.tensors, exported.is_average ? "average" : "last", options.network,
+                      state.manifest().step));
+  }
+  if (is_folder || suffix == kTorchScriptSuffix) {
+    const fs::path file = is_folder ? fs::path(stem.string() + kTorchScriptSuffix) : options.output;
+    std::vector<std::string> words{"export",      path.string(), "-o",
+                                   file.string(), "--network",   options.network};
+    if (options.last) {
+      words.emplace_back("--last");
+    }
+    become("gangway-model", words);  // which knows the networks
+  }
+  return 0;
+}
+
+/// Values of the same step that lie elsewhere: where the user says, and in this host's memory.
+std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& options,
+                                                  const Place& place,
+                                                  const CheckpointEntry& entry) {
+  std::vector<checkpoint::ElementSource> sources;
+  if (!options.other.empty()) {
+    sources.push_back(checkpoint::elements_of(checkpoint_of(options.other, options.outdir)));
+  }
+  const auto folders = checkpoint::snapshot_folders(place.run);
+  const std::string key =
+      checkpoint::snapshot_key(place.run, entry.manifest->job_fingerprint, run_id_of(place.run));
+  std::vector<checkpoint::SnapshotFile> parts;
+  for (const auto& found : checkpoint::find_snapshots(folders, key)) {
+    if (found.moment.step != entry.step) {
+      continue;
+    }
+    try {
+      parts.emplace_back(found.file, checkpoint::VerifyPieces::kLater);
+    } catch (const CheckpointError&) {
+      continue;  // overwritten meanwhile: of no use, and no damage
+    }
+  }
+  if (!parts.empty()) {
+    sources.push_back(checkpoint::elements_of(std::move(parts)));
+  }
+  return sources;
+}
+
+/// One checkpoint: a line for each damaged chunk, or "ok". True when all is sound in the end.
+bool scrub_one(const CheckpointOptions& options, const Place& place, const CheckpointEntry& entry) {
+  const std::string name = entry.path.filename().string();
+  try {
+    if (!entry.manifest || entry.manifest->format_version < 2) {
+      (void)checkpoint::verify_checkpoint(entry.path);  // which names the file that is damaged
+      print(fmt::format("{}  ok\n", name));
+      return true;
+    }
+    std::vector<checkpoint::DamagedChunk> damage = checkpoint::find_damage(entry.path);
+    if (!damage.empty()) {
+      for (const auto& source : sources_of(options, place, entry)) {
+        const checkpoint::RepairResult result = checkpoint::repair_checkpoint(entry.path, source);
+        for (const auto& chunk : result.repaired) {
+          print(fmt::format("{}  REPAIRED  {}\n", name, chunk.line));
+        }
+        damage = result.left;
+      }
+    }
+    for (const auto& chunk : damage) {
+      print(fmt::format("{}  DAMAGED  {}\n", name, chunk.line));
+    }
+    if (!damage.empty()) {
+      return false;
+    }
+    (void)checkpoint::verify_checkpoint(entry.path);  // what no chunk's sum covers
+    print(fmt::format("{}  ok\n", name));
+    return true;
+  } catch (const CheckpointError& error) {
+    print(fmt::format("{}  DAMAGED  {}\n", name, error.what()));
+    return false;
+  }
+}
+
+int scrub(const CheckpointOptions& options) {
+  const Place place = place_of(options);
+  bool is_sound = true;
+  if (place.reference.step) {
+    is_sound = scrub_one(options, place, entry_of(place, *place.reference.step));
+  } else {
+    const auto entries = checkpoint::list_checkpoints(checkpoint::checkpoints_folder(place.run));
+    for (const CheckpointEntry& entry : entries) {
+      is_sound = scrub_one(options, place, entry) && is_sound;
+    }
+    if (entries.empty()) {
+      print(fmt::format("{}: no checkpoints\n", place.run.string()));
+    }
+  }
+  return is_sound ? 0 : static_cast<int>(ExitCode::kCheckpoint);
+}
+
+}  // namespace
+
+void add_checkpoint_commands(CLI::App& app, CheckpointOptions& options) {
+  CLI::App* group = app.add_subcommand(
+      "checkpoints", "List, verify, compare, export, pin or remove the checkpoints of a run");
+  group->require_subcommand(1);
+  add_verb(*group, options, "ls", "A table of all checkpoints");
+  add_verb(*group, options, "verify",
+           "Read everything and check every hash; exit code 5 when one is damaged");
+  add_verb(*group, options, "show", "Manifest and tensors of a checkpoint");
+  CLI::App* diff_command =
+      add_verb(*group, options, "diff",
+               "Name the tensors that differ, in how many elements and by how much; exit code 1 "
+               "when there are any");
+  diff_command->add_option("other", options.other, "What to compare with")
+      ->required()
+      ->type_name("RUN[@STEP]");
+  CLI::App* export_command =
+      add_verb(*group, options, "export",
+               "Write the generator as safetensors (.safetensors) or TorchScript (.pt)");
+  export_command
+      ->add_option("-o,--output", options.output,
+                   "File that does not exist yet, or a folder for one of each kind")
+      ->required();
+  export_command->add_option("--network", options.network, "generator or discriminator")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"generator", "discriminator"}));
+  export_command->add_flag("--last", options.last,
+                           "The last weights, also where there is their average over the training");
+  add_verb(*group, options, "pin", "Keep a checkpoint until it is unpinned");
+  add_verb(*group, options, "unpin", "Let a pinned checkpoint be removed again");
+  CLI::App* rm = add_verb(*group, options, "rm", "Remove a checkpoint");
+  rm->add_flag("--force", options.force, "Also the newest one, and one that is pinned");
+  CLI::App* scrub_command = add_verb(
+      *group, options, "scrub",
+      "Verify everything, name each damaged file, tensor and chunk, and repair what can be "
+      "had elsewhere; exit code 5 when damage is left");
+  scrub_command
+      ->add_option("--from", options.other,
+                   "A checkpoint of the same step, of any layout; snapshots in this host's memory "
+                   "are used anyway")
+      ->type_name("RUN[@STEP]");
+  group->footer(
+      "Examples:\n"
+      "  gangway checkpoints ls fashion-mnist\n"
+      "  gangway checkpoints show runs/00000-fashion-mnist@1563\n"
+      "  gangway checkpoints diff first@400 second@400\n"
+      "  gangway checkpoints export fashion-mnist -o generator.pt\n"
+      "  gangway checkpoints rm fashion-mnist@1563");
+}
+
+int run_checkpoint_command(const std::string& verb, const CheckpointOptions& options) {
+  if (verb == "ls") {
+    print(checkpoint::list_text(place_of(options).run, std::chrono::system_clock::now()));
+    return 0;
+  }
+  if (verb == "show") {
+    const Place place = place_of(options);
+    print(checkpoint::show_text(place.run, place.reference.step));
+    return 0;
+  }
+  if (verb == "verify") {
+    return verify(options);
+  }
+  if (verb == "diff") {
+    return diff(options);
+  }
+  if (verb == "export") {
+    return export_network(options);
+  }
+  if (verb == "pin") {
+    return pin(options);
+  }
+  if (verb == "unpin") {
+    return unpin(options);
+  }
+  return verb == "rm" ? remove(options) : scrub(options);
+}
+
+}  // namespace gangway::launch

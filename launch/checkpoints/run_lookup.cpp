@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "launch/checkpoints/run_lookup.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/tools/report.hpp"
+#include "base/errors.hpp"
+#include "run/run_directory.hpp"
+
+namespace gangway::launch {
+
+namespace fs = std::filesystem;
+
+RunReference parse_run_reference(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos || fs::is_directory(text)) {
+    return {.run = text, .step = std::nullopt};
+  }
+  std::int64_t step = -1;
+  const char* first = text.data() + at + 1;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(first, last, step);
+  if (error != std::errc{} || end != last || step < 0) {
+    throw ConfigError(fmt::format("'{}': after @ comes the step of a checkpoint, as in {}@120",
+                                  text, text.substr(0, at)));
+  }
+  return {.run = text.substr(0, at), .step = step};
+}
+
+fs::path find_run_directory(const RunReference& reference, const fs::path& outdir) {
+  if (fs::is_directory(reference.run)) {
+    return fs::absolute(reference.run);
+  }
+  if (const auto found = find_run(outdir, reference.run)) {
+    return *found;
+  }
+  throw ConfigError(
+      fmt::format("no run '{}': it is neither a directory nor the name of a run in {} (--outdir)",
+                  reference.run, outdir.string()));
+}
+
+fs::path find_checkpoint(const fs::path& run, const RunReference& reference) {
+  for (const auto& entry : checkpoint::list_checkpoints(checkpoint::checkpoints_folder(run))) {
+    if (reference.step ? entry.step == *reference.step
+                       : entry.status == checkpoint::CheckpointStatus::kComplete) {
+      return entry.path;
+    }
+  }
+  throw CheckpointError(
+      reference.step ? fmt::format("{} has no checkpoint of step {}: see 'gangway checkpoints ls'",
+                                   run.string(), *reference.step)
+                     : fmt::format("{} has no complete checkpoint yet", run.string()));
+}
+
+}  // namespace gangway::launch

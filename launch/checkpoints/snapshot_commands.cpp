@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "launch/checkpoints/snapshot_commands.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "base/errors.hpp"
+#include "run/run_lock.hpp"
+#include "base/shared_segment.hpp"
+#include "launch/process/environment.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+using checkpoint::duration_text;
+using checkpoint::RunSnapshots;
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / kMebibyte; }
+
+std::string free_command(const fs::path& run_directory) {
+  return shell_line(
+      {(program_folder() / "gangway").string(), "snapshots", "rm", run_directory.string()});
+}
+
+std::string step_text(const RunSnapshots& run) {
+  return run.newest_step < 0 ? "no whole step" : fmt::format("up to step {}", run.newest_step);
+}
+
+std::chrono::seconds age_of(const RunSnapshots& run, fs::file_time_type now) {
+  return std::chrono::duration_cast<std::chrono::seconds>(now - run.last_sign);
+}
+
+int list() {
+  const auto survey = checkpoint::survey_snapshots(kSharedMemoryFolder);
+  for (const RunSnapshots& run : survey.runs) {
+    std::cout << run.run_directory.string() << ": "
+              << describe_snapshots(run, kSharedMemoryFolder, fs::file_time_type::clock::now())
+              << '\n';
+  }
+  if (survey.runs.empty()) {
+    std::cout << "no run of this user has snapshots in " << kSharedMemoryFolder << '\n';
+  }
+  std::cout << std::flush;
+  return 0;
+}
+
+int remove(const SnapshotOptions& options) {
+  const RunReference reference = parse_run_reference(options.reference);
+  if (reference.step) {
+    throw ConfigError(fmt::format("all snapshots of a run are removed, not those of a step: {}",
+                                  free_command(reference.run)));
+  }
+  const fs::path run = find_run_directory(reference, options.outdir);
+  const RunLock lock(run);  // nobody is about to go on from them
+  const RunSnapshots removed =
+      checkpoint::remove_run_snapshots(checkpoint::snapshot_folders(run), run);
+  std::cout << (removed.files == 0
+                    ? fmt::format("{}: had no snapshots\n", run.string())
+                    : fmt::format("{}: removed {} files ({}, {:.1f} MiB); the run goes on from its "
+                                  "newest checkpoint\n",
+                                  run.string(), removed.files, step_text(removed),
+                                  mebibytes(removed.bytes)))
+            << std::flush;
+  return 0;
+}
+
+}  // namespace
+
+void add_snapshot_commands(CLI::App& app, SnapshotOptions& options) {
+  CLI::App* group = app.add_subcommand(
+      "snapshots", "What failed runs keep in this host's memory to go on from, and freeing it");
+  group->require_subcommand(1);
+  group->add_subcommand("ls", "By run: step, memory, age, and the command that frees it");
+  CLI::App* rm = group->add_subcommand(
+      "rm", "Free the memory of a run that no process works at; it goes on from its checkpoint");
+  rm->add_option("run", options.reference, "Directory or name of a run")
+      ->required()
+      ->type_name("RUN");
+  rm->add_option("--outdir", options.outdir, "Folder of the runs")->capture_default_str();
+}
+
+int run_snapshot_command(const std::string& verb, const SnapshotOptions& options) {
+  return verb == "ls" ? list() : remove(options);
+}
+
+std::string describe_snapshots(const RunSnapshots& run, const fs::path& folder,
+                               fs::file_time_type now) {
+  const std::string what =
+      fmt::format("{}, {:.1f} MiB in {}", step_text(run), mebibytes(run.bytes), folder.string());
+  if (run.is_in_use) {
+    return what + ", in use by a living process";
+  }
+  const std::chrono::seconds age = age_of(run, now);
+  const auto left = std::max(std::chrono::seconds{0}, checkpoint::kSnapshotsKept - age);
+  return fmt::format("{}, last used {} ago, kept for another {}; to free it: {}", what,
+                     duration_text(age), duration_text(std::chrono::ceil<std::chrono::hours>(left)),
+                     free_command(run.run_directory));
+}
+
+std::string kept_snapshots_note(const fs::path& run_directory, const fs::path& folder) {
+  std::error_code error;
+  const fs::path real = fs::canonical(run_directory, error);
+  const auto survey = checkpoint::survey_snapshots(folder);
+  const auto run = std::ranges::find(survey.runs, real, &RunSnapshots::run_directory);
+  if (error || run == survey.runs.end() || run->newest_step < 0 || run->is_in_use) {
+    return {};
+  }
+  return fmt::format(
+      "note   snapshots up to step {} stay in this host's memory ({:.1f} MiB) for {}, for the same "
+      "command to go on from; to free it: {}",
+      run->newest_step, mebibytes(run->bytes), duration_text(checkpoint::kSnapshotsKept),
+      free_command(run_directory));
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "launch/mpirun/host_check.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/shared_segment.hpp"
+#include "base/this_host.hpp"
+#include "launch/process/command_output.hpp"
+#include "launch/process/environment.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMarker = ".host-check";
+constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complaints so
+constexpr std::size_t kMaxMarkerBytes = 256;
+constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
+constexpr int kLimitSeconds = 60;                       // a host behind a firewall never answers
+constexpr int kKillSeconds = 3;                         // after that
+// A network file system may show a new file so much later.
+constexpr std::chrono::seconds kMarkerPatience{5};
+constexpr std::chrono::milliseconds kMarkerRetry{100};
+
+/// There for as long as the hosts are asked.
+class Marker {
+ public:
+  explicit Marker(const fs::path& run) : path_(run / kMarker) {
+    std::random_device random;
+    content_ = fmt::format("{} {:08x}{:08x}", GANGWAY_VERSION, random(), random());
+    write_file_atomically(path_, content_);
+  }
+  ~Marker() {
+    std::error_code ignored;  // a file too many in the run directory does no harm
+    fs::remove(path_, ignored);
+  }
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+  Marker(Marker&&) = delete;
+  Marker& operator=(Marker&&) = delete;
+
+  [[nodiscard]] std::vector<std::string> arguments() const { return {path_.string(), content_}; }
+
+ private:
+  fs::path path_;
+  std::string content_;
+};
+
+/// What the ranks of the check have said of their hosts.
+std::vector<CheckedHost> checked_hosts(const std::string& text) {
+  std::vector<CheckedHost> hosts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first;
+    CheckedHost host;
+    if (words >> first >> host.daemon >> host.memory >> host.name && first == kHostLine) {
+      hosts.push_back(std::move(host));
+    }
+  }
+  return hosts;
+}
+
+std::string line_in(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+CheckedHost this_host() {
+  std::error_code ignored;
+  struct stat memory {};
+  const std::string boot = line_in("/proc/sys/kernel/random/boot_id");
+  const bool has_memory = ::stat(kSharedMemoryFolder, &memory) == 0;
+  return {
+      .daemon = fmt::format("{}/{}/{}", boot,
+                            fs::read_symlink("/proc/self/ns/pid", ignored).string(), ::getppid()),
+      .memory = has_memory ? fmt::format("{}/{}", boot, memory.st_dev) : std::string("none"),
+      .name = host_name()};
+}
+
+/// The complaint of the first host that had one; empty: none got so far.
+std::string first_complaint(const std::string& text) {
+  const std::size_t begin = text.find(kOwnLine);
+  if (begin == std::string::npos) {
+    return {};
+  }
+  const std::size_t end = text.find('\n', begin);
+  return text.substr(begin + kOwnLine.size(), end - begin - kOwnLine.size());
+}
+
+}  // namespace
+
+void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
+  const Marker marker(run);
+  const std::string line = shell_line(check_command(job, marker.arguments()));
+  // Nothing of it outlives this process, whatever ends it.
+  const CommandOutput output = output_of(fmt::format(
+      "exec setpriv --pdeathsig TERM timeout -k {} {} {}", kKillSeconds, kLimitSeconds, line));
+  if (output.code == 0) {
+    if (const auto twins = find_twins(checked_hosts(output.text))) {
+      throw EnvironmentError(*twins);
+    }
+    return;
+  }
+  if (const std::string complaint = first_complaint(output.text); !complaint.empty()) {
+    throw EnvironmentError(complaint);
+  }
+  std::cerr << output.text << std::flush;
+  throw EnvironmentError(fmt::format(
+      "mpirun does not start ranks on all hosts of {}: each needs Open MPI, ssh without a password "
+      "and {}, and none a firewall between them",
+      job.hostfile.string(), job.program.string()));
+}
+
+std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {
+  for (auto one = hosts.begin(); one != hosts.end(); ++one) {
+    for (auto other = std::next(one); other != hosts.end(); ++other) {
+      if (one->daemon == other->daemon) {
+        continue;  // two ranks of one host
+      }
+      if (one->name == other->name) {
+        return fmt::format(
+            "two hosts of the hostfile are both called {}: give each a name of its own (hostname), "
+            "or, if they are one, name it once; Open MPI would take them for one host and crash",
+            one->name);
+      }
+      if (one->memory == other->memory && one->memory != "none") {
+        return fmt::format(
+            "hosts {} and {} share one {}: name the host once in the hostfile, or give each "
+            "container a /dev/shm of its own; Open MPI would mix up their messages",
+            one->name, other->name, kSharedMemoryFolder);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void check_host(const fs::path& marker, const std::string& content) {
+  const std::string host = host_name();
+  const std::string version = content.substr(0, content.find(' '));
+  if (version != GANGWAY_VERSION) {
+    throw EnvironmentError(
+        fmt::format("{}: {} is version {}, on the first host it is {}: install one on all hosts",
+                    host, (program_folder() / "gangway").string(), GANGWAY_VERSION, version));
+  }
+  require_programs(DeviceKind::kCpu);
+  const auto end = std::chrono::steady_clock::now() + kMarkerPatience;
+  while (read_small_file(marker, kMaxMarkerBytes) != content) {
+    if (std::chrono::steady_clock::now() >= end) {
+      throw EnvironmentError(fmt::format(
+          "{}: {} is not the folder that the first host sees: put the runs on a file system that "
+          "all hosts share (--outdir)",
+          host, marker.parent_path().string()));
+    }
+    std::this_thread::sleep_for(kMarkerRetry);
+  }
+  const CheckedHost self = this_host();
+  std::cout << fmt::format("{} {} {} {}", kHostLine, self.daemon, self.memory, self.name)
+            << std::endl;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Whether all hosts of a job can start its ranks and share its run directory, asked by `gangway
+// run` before the job starts: afterwards mpirun keeps silent about a rank that cannot start, and
+// hosts that do not share a file system would notice at the first checkpoint.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/mpirun/mpirun_command.hpp"
+
+namespace gangway::launch {
+
+/// A host as a rank on it sees it.
+struct CheckedHost {
+  std::string daemon;  ///< of Open MPI: one an entry of the hostfile
+  std::string memory;  ///< the shared memory of the host: kernel and device; "none"
+  std::string name;
+};
+
+/// Two entries of a hostfile that are one host to Open MPI, or share its memory: its transport
+/// within a host then crashes. Says which, and the remedy.
+[[nodiscard]] std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts);
+
+/// Starts `gangway check-host` as mpirun would start the job's ranks, and waits for them: some 0.3
+/// s.
+/// @param job whose `program` and `hostfile` are set. @param run its directory.
+/// @throws EnvironmentError that names the first host in trouble and the remedy; where mpirun has
+/// more to say, it is on standard error before.
+void require_ready_hosts(const MpirunRequest& job, const std::filesystem::path& run);
+
+/// `gangway check-host`: what a rank of that looks at.
+/// @param marker file in the run directory. @param content what the first host wrote into it.
+/// @throws EnvironmentError
+void check_host(const std::filesystem::path& marker, const std::string& content);
+
+}  // namespace gangway::launch

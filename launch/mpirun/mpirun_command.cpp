@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "launch/mpirun/mpirun_command.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace gangway::launch {
+namespace {
+
+// For whoever sends mpirun SIGTERM: it sends SIGCONT at once, at which the job saves and leaves
+// (run/tether.hpp), SIGTERM after so long, and kills after as long again. It sleeps meanwhile, even
+// when all ranks have left. (Measured with Open MPI 4.1.4. SIGUSR1 is passed on at once.)
+constexpr int kSecondsFromTermToKill = 2;
+
+bool is_plain(char character) {
+  constexpr std::string_view kHarmless = "%+,-./:=@_";
+  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+         (character >= '0' && character <= '9') ||
+         kHarmless.find(character) != std::string_view::npos;
+}
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) {
+    return word;
+  }
+  std::string text = "'";
+  for (const char character : word) {
+    text += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  }
+  return text + "'";
+}
+
+/// How many ranks, where, and over what they talk.
+std::vector<std::string> placement(const MpirunRequest& request) {
+  std::vector<std::string> words{"-n", std::to_string(request.workers + 1), "--oversubscribe",
+                                 "--bind-to", "none"};
+  const auto add = [&](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
+  // and that allows 2^23 - 1 only.
+  add({"--mca", "pml", "ob1"});
+  if (request.hostfile.empty()) {
+    const bool shares = request.host_messages == HostMessages::kSharedMemory;
+    add({"--mca", "btl", shares ? "self,vader,tcp" : "self,tcp"});
+  } else {
+    // By slot, the workers of a host hold adjacent micro-batches, whose sums stay within the host.
+    // Connections that are made only when first used are the weak point of a recovery.
+    add({"--hostfile", request.hostfile.string(), "--map-by", "slot", "--mca", "mpi_preconnect_mpi",
+         "1"});
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> mpirun_command(const MpirunRequest& request) {
+  std::vector<std::string> words = placement(request);
+  words.insert(words.begin(), {"mpirun", "--enable-recovery"});
+  const auto add = [&](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  add({"--mca", "odls_base_sigkill_timeout", std::to_string(kSecondsFromTermToKill)});
+  add({"-x", fmt::format("OMP_NUM_THREADS={}", request.threads)});
+  for (const std::string& name : request.exported_variables) {
+    add({"-x", name});
+  }
+  add({request.program.string(), "train"});
+  words.insert(words.end(), request.train_arguments.begin(), request.train_arguments.end());
+  return words;
+}
+
+std::vector<std::string> check_command(const MpirunRequest& request,
+                                       const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = placement(request);
+  words.insert(words.begin(), "mpirun");
+  words.insert(words.end(), {request.program.string(), "check-host"});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+std::vector<std::string> measuring_command(const MpirunRequest& request,
+                                           const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = placement(request);
+  words.insert(words.begin(), "mpirun");
+  for (const std::string& name : request.exported_variables) {
+    words.insert(words.end(), {"-x", name});
+  }
+  words.push_back(request.program.string());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += (line.empty() ? "" : " ") + quoted(word);
+  }
+  return line;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "launch/process/environment.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/errors.hpp"
+
+extern char** environ;
+
+namespace gangway::launch {
+
+Environment read_environment() {
+  Environment variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const auto equals = text.find('='); equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+std::optional<std::string> find_variable(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::nullopt : std::optional(found->second);
+}
+
+Environment gangway_variables(const Environment& environment) {
+  Environment chosen;
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("GANGWAY_")) {
+      chosen.emplace(name, value);
+    }
+  }
+  return chosen;
+}
+
+std::vector<std::string> exported_variables(const Environment& environment) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
+        name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH") {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void let_root_use_mpirun() {
+  if (::geteuid() == 0) {
+    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
+      ::setenv(name, "1", /*overwrite=*/0);
+    }
+  }
+}
+
+std::filesystem::path program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+void require_programs(DeviceKind device) {
+  for (const char* name : {"gangway-coordinator", device == DeviceKind::kCuda
+                                                      ? "gangway-worker-cuda"
+                                                      : "gangway-worker"}) {
+    if (!std::filesystem::exists(program_folder() / name)) {
+      throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)",
+                                         (program_folder() / name).string()));
+    }
+  }
+}
+
+void become(const std::string& program, const std::vector<std::string>& arguments) {
+  const std::string path = (program_folder() / program).string();
+  std::vector<char*> words{const_cast<char*>(path.c_str())};  // execv does not write
+  for (const std::string& argument : arguments) {
+    words.push_back(const_cast<char*>(argument.c_str()));
+  }
+  words.push_back(nullptr);
+  ::execv(path.c_str(), words.data());
+  throw EnvironmentError(fmt::format(
+      "{} cannot be started: {}: build all programs (./launch/build)", path, std::strerror(errno)));
+}
+
+}  // namespace gangway::launch

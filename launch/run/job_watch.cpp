@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/job_watch.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/time.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What a rank said last, on its way through the file system or mpirun, may be slower than its end.
+constexpr milliseconds kLastWords{300};
+// As many times as long as the first rank took may another one take.
+constexpr int kSlowerThanTheFirst = 2;
+
+}  // namespace
+
+JobWatch::JobWatch(int ranks, TimePoint start, const WatchLimits& limits)
+    : limits_(limits), start_(start), ranks_(static_cast<std::size_t>(ranks)) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    at(rank).name = rank == 0 ? "the coordinator" : fmt::format("rank {}", rank);
+  }
+}
+
+void JobWatch::greeted(const TetherGreeting& said, TimePoint now) {
+  Rank& rank = at(said.rank);
+  rank.greeted = now;
+  rank.pid = said.pid;
+  rank.name += fmt::format(" (host {}, pid {})", said.host, said.pid);
+  first_ = first_.value_or(now);
+}
+
+void JobWatch::heard(int rank, TimePoint now) { at(rank).heard = now; }
+
+void JobWatch::settled(int rank) { at(rank).is_settled = true; }
+
+void JobWatch::gone(int rank, TimePoint now) { at(rank).gone = now; }
+
+void JobWatch::waits_for_disk(TimePoint now) { at_disk_ = now; }
+
+void JobWatch::ended(int exit_code, TimePoint now) {
+  if (!ended_) {
+    ended_ = now;
+    exit_code_ = exit_code;
+  }
+}
+
+void JobWatch::stopped(const std::vector<StoppedProcess>& processes, TimePoint now) {
+  decltype(stopped_) still;
+  for (const StoppedProcess& process : processes) {
+    const auto before = stopped_.find(process.pid);
+    still.emplace(process.pid, before == stopped_.end() ? std::pair(process, now) : before->second);
+  }
+  stopped_ = std::move(still);
+}
+
+bool JobWatch::is_starting() const {
+  return !std::all_of(ranks_.begin(), ranks_.end(),
+                      [](const Rank& rank) { return rank.is_settled; });
+}
+
+std::optional<JobWatch::TimePoint> JobWatch::all_gone_since() const {
+  TimePoint last = start_;
+  for (const Rank& rank : ranks_) {
+    if (!rank.gone) {
+      return std::nullopt;
+    }
+    last = std::max(last, *rank.gone);
+  }
+  return last;
+}
+
+std::optional<Verdict> JobWatch::check(TimePoint now) const {
+  // By what explains the others.
+  for (const auto step : {&JobWatch::check_end, &JobWatch::check_stopped, &JobWatch::check_losses,
+                          &JobWatch::check_coming, &JobWatch::check_silence}) {
+    if (auto verdict = (this->*step)(now)) {
+      return verdict;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
+  if (!ended_) {
+    if (is_leaving_ && !is_led()) {
+      return Verdict{ExitCode::kPreempted,
+                     "stopped on request before the ranks had met: the same command goes on"};
+    }
+    return std::nullopt;
+  }
+  const bool is_lost = exit_code_ == static_cast<int>(ExitCode::kWorkerLost);
+  const auto after_loss = keeping_ ? limits_.after_keeping : limits_.after_loss;
+  const auto patience = is_lost ? after_loss : limits_.after_status;
+  const auto after_ranks = exit_code_ == 0 ? limits_.after_ranks : limits_.after_early_end;
+  const auto all_gone = all_gone_since();
+  // Workers that have not settled wait in MPI_Init, and see nothing of the coordinator's end.
+  const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
+                           (!is_led() || now - *ranks_.front().gone >= after_ranks);
+  const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
+  if (now - last_sign >= patience || is_deserted || (all_gone && now - *all_gone >= after_ranks)) {
+    return Verdict{static_cast<ExitCode>(exit_code_), ""};
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
+  if (ended_) {
+    return std::nullopt;
+  }
+  for (const Rank& rank : ranks_) {
+    // The coordinator names the culprit, and tells the others, once it has heard those who accuse.
+    const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
+    const auto patience = is_its_own ? kBlamePatience + limits_.for_verdict : kLastWords;
+    if (rank.gone && now - *rank.gone >= patience) {
+      return Verdict{ExitCode::kWorkerLost,
+                     is_led() ? fmt::format("{} was killed or has crashed", rank.name)
+                              : fmt::format("{} was killed or has crashed before all ranks had met",
+                                            rank.name)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> JobWatch::lost_coordinator() const {
+  const Rank& coordinator = ranks_.front();
+  return coordinator.gone && !ended_
+             ? std::optional(fmt::format("{} was killed or has crashed", coordinator.name))
+             : std::nullopt;
+}
+
+std::optional<Verdict> JobWatch::check_coming(TimePoint now) const {
+  if (ended_) {
+    return std::nullopt;
+  }
+  if (!first_) {
+    if (now - start_ < limits_.coming) {
+      return std::nullopt;
+    }
+    return Verdict{ExitCode::kWorkerLost,
+                   fmt::format("no rank has come for {:.0f} s: mpirun hangs, or a host does not "
+                               "answer; try 'gangway doctor'",
+                               seconds(now - start_))};
+  }
+  const auto spread = std::max<std::chrono::steady_clock::duration>(
+      limits_.spread, kSlowerThanTheFirst * (*first_ - start_));
+  for (const Rank& rank : ranks_) {
+    if (!rank.greeted && now - *first_ >= spread) {
+      return Verdict{ExitCode::kWorkerLost,
+                     fmt::format("{} has not come {:.0f} s after the first rank: it died at once, "
+                                 "is stopped, or its host hangs",
+                                 rank.name, seconds(now - *first_))};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> JobWatch::check_silence(TimePoint now) const {
+  if (ended_) {
+    return std::nullopt;
+  }
+  for (const Rank& rank : ranks_) {
+    const bool is_coordinator = &rank == &ranks_.front();
+    if (!rank.greeted || rank.gone || (rank.is_settled && !is_coordinator)) {
+      continue;
+    }
+    const TimePoint heard = rank.heard.value_or(*rank.greeted);
+    const auto limit = rank.heard ? limits_.silence : limits_.coming;
+    const bool is_excused = is_coordinator && at_disk_ && now - *at_disk_ < limits_.silence &&
+                            now - heard < kTimeoutsToWrite * limits_.silence;
+    if (now - heard >= limit && !is_excused) {
+      return Verdict{ExitCode::kWorkerLost,
+                     fmt::format("{} has been silent for {:.0f} s: its process is stopped or "
+                                 "hangs, or its host is cut off",
+                                 rank.name, seconds(now - heard))};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> JobWatch::check_stopped(TimePoint now) const {
+  if (ended_) {
+    return std::nullopt;
+  }
+  for (const auto& [pid, entry] : stopped_) {
+    const auto& [process, since] = entry;
+    if (now - since >= limits_.silence) {
+      const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& one) {
+        return one.pid == process.pid && process.program.starts_with("gangway");
+      });
+      return Verdict{
+          ExitCode::kWorkerLost,
+          fmt::format(
+              "{} has been stopped (SIGSTOP) for {:.0f} s: the job waits for it in vain",
+              rank == ranks_.end() ? fmt::format("{} (pid {})", process.program, pid) : rank->name,
+              seconds(now - since))};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/run_job.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "base/atomic_file.hpp"
+#include "job/choices.hpp"
+#include "run/control_protocol.hpp"
+#include "job/estimate/dry_run.hpp"
+#include "base/errors.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "base/message_segments.hpp"
+#include "job/keys/parse.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_files.hpp"
+#include "run/run_lock.hpp"
+#include "job/run_name.hpp"
+#include "run/run_start.hpp"
+#include "base/shared_segment.hpp"
+#include "run/tether_protocol.hpp"
+#include "run/trace_steps.hpp"
+#include "launch/mpirun/host_check.hpp"
+#include "launch/mpirun/hostfile.hpp"
+#include "launch/run/initial_weights.hpp"
+#include "launch/mpirun/message_paths.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/run/supervise.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run that was killed a moment ago holds its lock until its last process is gone, about a second.
+constexpr std::chrono::seconds kLockPatience{10};
+constexpr std::chrono::milliseconds kLockRetry{200};
+
+/// Beside the coordinator's, which may be on the same host.
+std::uint16_t tether_port(std::uint16_t lifeline_port) {
+  return static_cast<std::uint16_t>(lifeline_port == 0 ? 0 : lifeline_port + 1);
+}
+
+fs::path choose_run(const RunOptions& options, const std::string& default_name) {
+  const std::string name = options.run_name.empty() ? default_name : options.run_name;
+  require_run_name(name);
+  if (options.resume == "never") {
+    return create_run(options.outdir, name);
+  }
+  if (options.resume == "must" && !find_run(options.outdir, name)) {
+    throw CheckpointError(
+        fmt::format("--resume must: there is no run '{}' in {}: start with --resume auto", name,
+                    options.outdir.string()));
+  }
+  return open_run(options.outdir, name);
+}
+
+/// The run must be nobody's before the old status is forgotten. The coordinator takes the lock for
+/// good.
+void require_free(const fs::path& run) {
+  const auto end = std::chrono::steady_clock::now() + kLockPatience;
+  for (bool told = false;; told = true) {
+    try {
+      const RunLock probe(run);
+      return;
+    } catch (const EnvironmentError& error) {
+      if (std::chrono::steady_clock::now() >= end) {
+        throw;
+      }
+      if (!told) {
+        std::cout << "note   " << error.what() << "; waiting for its end" << std::endl;
+      }
+      std::this_thread::sleep_for(kLockRetry);
+    }
+  }
+}
+
+/// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything
+/// looks like a terminal.
+int bar_columns(const std::string& progress) {
+  winsize size{};
+  const bool is_terminal =
+      ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  constexpr int kUnknownWidth = 80;
+  const int columns = is_terminal && size.ws_col > 0 ? size.ws_col : kUnknownWidth;
+  if (progress == "bar") {
+    return columns;
+  }
+  return progress == "auto" && is_terminal ? columns : 0;
+}
+
+/// What goes on with the job when it has ended.
+struct ResumeLines {
+  std::string before_save;  ///< it has saved nothing in its run directory yet
+  std::string after_save;
+};
+
+/// From a checkpoint elsewhere (--resume PATH) the job has to start once more until it has one of
+/// its own; from then on it would be thrown back.
+ResumeLines resume_lines(const RunOptions& options, const fs::path& run,
+                         const std::vector<std::string>& typed) {
+  const std::string go_on = resume_line(typed, run.filename().string());
+  const bool from_path =
+      options.resume != "auto" && options.resume != "must" && options.resume != "never";
+  return {.before_save = from_path ? shell_line(typed) : go_on, .after_save = go_on};
+}
+
+/// Of the run's complete checkpoints; -1: there is none.
+std::int64_t newest_step(const fs::path& run) {
+  for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
+    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
+      return entry.step;
+    }
+  }
+  return -1;
+}
+
+/// Whether there is a checkpoint that the job would go on from.
+bool goes_on(const RunOptions& options, const std::string& default_name) {
+  if (options.resume != "auto" && options.resume != "must") {
+    return options.resume != "never";
+  }
+  const auto run =
+      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
+  return run && newest_step(*run) >= 0;
+}
+
+std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
+                                         const ResumeLines& lines, DeviceKind device) {
+  std::vector<std::string> words{fs::absolute(options.job_file).string()};
+  words.insert(words.end(), options.overrides.begin(), options.overrides.end());
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.push_back(name);
+    words.push_back(value);
+  };
+  add("--run-directory", run.string());
+  if (device == DeviceKind::kCuda) {
+    add("--device", std::string(name_of(device)));
+  }
+  add("--resume", options.resume);
+  add("--command", lines.before_save);
+  add("--resume-command", lines.after_save);
+  if (!options.trace.empty()) {
+    add("--trace", options.trace);
+  }
+  if (options.lifeline_port != 0) {
+    add("--lifeline-port", std::to_string(options.lifeline_port));
+  }
+  if (const int columns = bar_columns(options.progress); columns > 0) {
+    add("--bar-columns", std::to_string(columns));
+  }
+  return words;
+}
+
+/// For ranks on other hosts; on this one they inherit all.
+std::vector<std::string> variables_for_ranks(const RunOptions& options,
+                                             const Environment& environment) {
+  std::vector<std::string> names = exported_variables(environment);
+  if (!options.hostfile.empty()) {
+    names.emplace_back(kTetherVariable);  // `supervise` sets it
+  }
+  return names;
+}
+
+fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
+  if (options.hostfile.empty()) {
+    return {};
+  }
+  fs::path path = run / "hostfile";
+  write_file_atomically(path,
+                        hostfile_with_coordinator(read_hostfile(options.hostfile), is_this_host));
+  return path;
+}
+
+/// There is nothing to save, and nothing to end but this process: what it has started ends with it.
+extern "C" void leave_before_the_start(int /*signal*/) {
+  constexpr std::string_view kLine =
+      "gangway: stopped on request before the job had begun: the same command goes on\n";
+  (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
+  ::_exit(static_cast<int>(ExitCode::kPreempted));
+}
+extern "C" void go_on(int /*signal*/) {}
+
+/// Until `supervise` takes the signals over. Handlers, which no child inherits.
+void heed_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+    (void)std::signal(signal, leave_before_the_start);
+  }
+  (void)std::signal(SIGUSR2, go_on);  // saves and goes on, once there is something
+}
+
+/// Told where it is not as usual.
+HostMessages host_messages(int workers) {
+  const HostMessages chosen = choose_host_messages(workers + 1, kSharedMemoryFolder);
+  if (chosen == HostMessages::kTcp) {
+    std::cout << "note   " << kSharedMemoryFolder
+              << " is nearly full or small: messages within this host go over TCP; make it larger "
+                 "(docker run --shm-size, or mount -o remount,size=), or free some (gangway doctor)"
+              << std::endl;
+  }
+  return chosen;
+}
+
+/// What the run has in memory when it has ended: removed where all is on the disk, else told.
+void settle_snapshots(const fs::path& run, const std::string& fingerprint, int code) {
+  if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
+    (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
+                                       checkpoint::snapshot_key(run, fingerprint, run_id_of(run)));
+  } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
+             !note.empty()) {
+    std::cout << note << std::endl;
+  }
+}
+
+}  // namespace
+
+int default_workers(const JobSpec& spec, int slots) {
+  if (spec.layout.data > 0) {
+    return spec.layout.data;
+  }
+  return std::max(1,
+                  std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));
+}
+
+std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
+  const std::string option = "--resume";
+  const auto goes_on = [](const std::string& value) { return value == "auto" || value == "must"; };
+  bool is_new = false;
+  for (std::size_t index = 0; index < typed.size(); ++index) {
+    std::string& word = typed[index];
+    if (word.starts_with(option + "=") && !goes_on(word.substr(option.size() + 1))) {
+      word = option + "=auto";
+      is_new = true;
+    } else if (word == option && index + 1 < typed.size() && !goes_on(typed[index + 1])) {
+      typed[index + 1] = "auto";
+      is_new = true;
+    }
+  }
+  if (is_new) {
+    typed.insert(typed.end(), {"--run", run_directory_name});
+  }
+  return shell_line(typed);
+}
+
+int run_job(const RunOptions& options, const Environment& environment,
+            const std::vector<std::string>& typed) {
+  heed_signals();
+  const ResolvedJob job = load_job({.file = options.job_file,
+                                    .text = std::nullopt,
+                                    .overrides = options.overrides,
+                                    .environment = gangway_variables(environment)});
+  (void)parse_trace_steps(options.trace);  // refused before anything is made
+  const int slots = options.hostfile.empty()
+                        ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
+                        : count_slots(read_hostfile(options.hostfile));
+  const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
+  require_workers(job.spec, workers);
+  if (options.dry_run) {
+    require_initial_weights(job.spec);
+    std::cout << describe_dry_run(job.spec, workers) << std::flush;
+    return static_cast<int>(ExitCode::kDone);
+  }
+  require_programs(job.spec.numerics.device);
+  require_network_interface();
+  if (!goes_on(options, job.name)) {
+    require_initial_weights(job.spec);  // later the checkpoints count
+  }
+  const fs::path run = choose_run(options, job.name);
+  require_free(run);
+  clear_status(run);
+  fs::remove(run / kPlacementFile);
+  const ResumeLines lines = resume_lines(options, run, typed);
+  const MpirunRequest request{
+      .workers = workers,
+      .threads = job.spec.numerics.threads,
+      .program = program_folder() / "gangway",
+      .hostfile = coordinator_hostfile(options, run),
+      .host_messages = host_messages(workers),
+      .exported_variables = variables_for_ranks(options, environment),
+      .train_arguments = train_arguments(options, run, lines, job.spec.numerics.device)};
+  let_root_use_mpirun();
+  if (!request.hostfile.empty()) {
+    require_ready_hosts(request, run);
+  }
+  (void)reap_message_segments();
+  const std::chrono::duration<double> timeout(job.spec.layout.timeout_seconds);
+  SupervisedJob supervised{
+      .command = mpirun_command(request),
+      .run_directory = run,
+      .ranks = workers + 1,
+      .silence =
+          std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
+      .reach = request.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
+      .tether_port = tether_port(options.lifeline_port),
+      .resume_command = [run, lines, before = newest_step(run)] {
+        return newest_step(run) > before ? lines.after_save : lines.before_save;
+      }};
+  std::cout << "$ " << shell_line(supervised.command) << std::endl;
+  const int code = supervise(supervised);
+  settle_snapshots(run, job_fingerprint(job.spec), code);
+  return code;
+}
+
+}  // namespace gangway::launch

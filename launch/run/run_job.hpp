@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// `gangway run`: checks the job, chooses the run directory, builds the mpirun command and
+// supervises it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "job/spec.hpp"
+#include "launch/process/environment.hpp"
+
+namespace gangway::launch {
+
+struct RunOptions {
+  std::filesystem::path job_file;
+  std::vector<std::string> overrides;
+  int workers = 0;  ///< 0: as many as the job and the machine allow
+  std::filesystem::path outdir = "runs";
+  std::string run_name;  ///< empty: the job file's stem
+  std::string resume = "auto";
+  std::filesystem::path hostfile;
+  std::uint16_t lifeline_port = 0;
+  std::string trace;              ///< steps to trace, as 100:110; empty: none
+  std::string progress = "auto";  ///< auto, lines, bar
+  bool dry_run = false;
+};
+
+/// Workers when -n is not given: layout.data, else what micro-batches and slots allow.
+/// @param slots cores of this machine, or slots of the hostfile.
+[[nodiscard]] int default_workers(const JobSpec& spec, int slots);
+
+/// The words that continue a run after it has saved: those typed; where they would start at another
+/// place again (--resume never or a path), with the run named and --resume auto.
+[[nodiscard]] std::string resume_line(std::vector<std::string> typed,
+                                      const std::string& run_directory_name);
+
+/// @param typed the whole command line, for command.txt and for advice.
+/// @return exit code. @throws Error.
+[[nodiscard]] int run_job(const RunOptions& options, const Environment& environment,
+                          const std::vector<std::string>& typed);
+
+}  // namespace gangway::launch

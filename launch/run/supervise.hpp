@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Runs mpirun as a child, passes signals on in the form that lets the job save, ends everything
+// when the job cannot end itself, and turns the run's status file into an exit code. Called by
+// `gangway run`; uses the whole process's signals and adopts what its descendants leave.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "launch/run/tether_server.hpp"
+
+namespace gangway::launch {
+
+struct SupervisedJob {
+  std::vector<std::string> command;           ///< mpirun and its arguments
+  std::filesystem::path run_directory;        ///< whose status file counts
+  int ranks = 2;                              ///< the coordinator and the workers
+  std::chrono::milliseconds silence{60'000};  ///< layout.timeout_seconds: then a process hangs
+  TetherReach reach = TetherReach::kThisHost;
+  std::uint16_t tether_port = 0;  ///< 0: any
+  std::function<std::string()>
+      resume_command;  ///< advice, asked for when the job died without a word
+};
+
+/// Starts the job once and waits for its end. A relaunch after a death of mpirun or the coordinator
+/// goes around this. SIGINT, SIGTERM and SIGUSR1 become SIGUSR1 (save and leave: mpirun would kill
+/// after SIGTERM), or end a job that has not begun; a second SIGINT ends the job at once; SIGUSR2
+/// saves and goes on. When this returns, no process of the job is left on this host.
+/// @return the exit code of `gangway run`. @throws EnvironmentError when mpirun cannot be started.
+[[nodiscard]] int supervise(const SupervisedJob& job);
+
+}  // namespace gangway::launch

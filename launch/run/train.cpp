@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/train.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "job/choices.hpp"
+#include "base/errors.hpp"
+#include "job/keys/parse.hpp"
+#include "run/tether.hpp"
+#include "run/tether_connection.hpp"
+#include "base/this_host.hpp"
+#include "launch/mpirun/host_check.hpp"
+
+namespace gangway::launch {
+namespace {
+
+// Ample for a supervisor that is there, also over a network that swallows some addresses.
+constexpr std::chrono::seconds kTetherPatience{30};
+
+int number(const std::string& name, const std::string& text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
+    throw EnvironmentError(fmt::format(
+        "{}='{}' is no rank: start with mpirun, srun --mpi=pmix or gangway run", name, text));
+  }
+  return value;
+}
+
+/// Signals that come before a rank can answer must neither kill it nor get lost.
+void hold_signals(int rank) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCONT);  // for the tether; a stopped process continues all the same
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
+    if (rank > 0) {
+      std::signal(signal, SIG_IGN);  // the coordinator answers, for all
+    } else {
+      sigaddset(&set, signal);
+    }
+  }
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+/// How Open MPI is to carry messages, unless the user says otherwise. Set in every rank, so that a
+/// bare mpirun has it too.
+void choose_message_paths() {
+  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
+  // and that allows 2^23 - 1 only.
+  ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
+}
+
+/// Open MPI's number of this job; 0: another launcher's.
+std::uint32_t job_number(const Environment& environment) {
+  std::uint32_t number = 0;
+  if (const auto text = find_variable(environment, "PMIX_NAMESPACE")) {
+    std::from_chars(text->data(), text->data() + text->size(), number);
+  }
+  return number;
+}
+
+/// From here on the supervisor, where there is one, sees the end of this process at once.
+InheritedTether tie(const Environment& environment, int rank) {
+  InheritedTether tether{.socket = -1, .launcher = ::getppid()};
+  const auto text = find_variable(environment, kTetherVariable);
+  const auto address = text ? parse_tether(*text) : std::nullopt;
+  if (address) {
+    ::unsetenv(kTetherVariable);
+    tether.socket =
+        connect_tether(
+            *address,
+            {.rank = rank, .pid = ::getpid(), .job = job_number(environment), .host = host_name()},
+            kTetherPatience)
+            .release();
+  }
+  return tether;
+}
+
+/// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for,
+/// where it can read it.
+bool wants_gpu(const Environment& environment, const WorkerOptions& worker) {
+  if (!worker.device.empty()) {
+    return worker.device == name_of(DeviceKind::kCuda);
+  }
+  try {
+    const ResolvedJob job = load_job({.file = worker.job_file,
+                                      .text = std::nullopt,
+                                      .overrides = worker.overrides,
+                                      .environment = gangway_variables(environment)});
+    return job.spec.numerics.device == DeviceKind::kCuda;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+int launched_rank(const Environment& environment) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
+    if (const auto rank = find_variable(environment, name)) {
+      return number(name, *rank);
+    }
+  }
+  if (const auto tasks = find_variable(environment, "SLURM_NTASKS");
+      tasks && find_variable(environment, "SLURM_PROCID")) {
+    throw EnvironmentError(fmt::format(
+        "Slurm started {} tasks that do not know one another: use 'srun --mpi=pmix gangway train "
+        "...', or 'mpirun gangway train ...' inside the allocation",
+        *tasks));
+  }
+  throw EnvironmentError(
+      "not started by mpirun: use 'gangway run JOB.yaml -n 2', or 'mpirun -n 3 gangway train "
+      "JOB.yaml' for a "
+      "coordinator and two workers");
+}
+
+void train(const Environment& environment, const std::vector<std::string>& arguments,
+           const WorkerOptions& worker) {
+  const int rank = launched_rank(environment);
+  hold_signals(rank);
+  const std::string tether = tether_argument(tie(environment, rank));
+  choose_message_paths();
+  if (rank == 0) {
+    std::vector<std::string> words = arguments;
+    words.push_back(tether);
+    become("gangway-coordinator", words);
+  }
+  // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is
+  // silence.
+  ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
+  if (wants_gpu(environment, worker)) {
+    // Without it cuBLAS may add in another order from run to run (its documentation, "Results
+    // reproducibility"), and LibTorch refuses to be deterministic.
+    ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+    become("gangway-worker-cuda", {tether});
+  }
+  become("gangway-worker", {tether});
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Constants of the control plane that both ends must share: tags on MPI, the lifeline's framing,
+// versions.
+//
+// Control messages are serialised `messages::Envelope`s, sent with MPI_Isend to and from rank 0 on
+// the one communicator duplicated from MPI_COMM_WORLD at the start, with tag kControlTag. Data
+// between workers uses tags from comm/transport/message_tag.hpp, all below kControlTag, so the two never
+// meet.
+//
+// Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
+// worker, with the connection: "gangway-lifeline TOKEN RANK\n"; who does not send it in time is no
+// worker. Then the worker sends one byte every kHeartbeatPeriod: kHeartbeat, or kHeartbeatInWait
+// while its compute thread waits for its lane, and so for a peer perhaps; when a crash ends it, one
+// byte with the number of the signal; and when the run has failed and it copies its snapshots to
+// the disk, kKeeping now and then as long as that gets on. The kernel closes it when the process
+// dies, whatever killed it. The coordinator sends a kHeartbeat as often while its event loop turns,
+// and one byte kAbandon when the job ends without this worker's consent; EOF, kAbandon or silence:
+// the worker copies what it has to, and ends with exit code 3.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace gangway {
+
+inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr int kControlTag = (1 << 30);
+inline constexpr char kHeartbeat = '.';
+inline constexpr char kHeartbeatInWait = ':';
+inline constexpr char kKeeping = '+';
+/// A worker's byte below this is the number of the signal that is about to end it.
+inline constexpr char kEndOfSignals = ' ';
+inline constexpr char kAbandon = '!';
+inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
+/// A worker silent for so long is hung: twenty missed heartbeats.
+inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};
+/// With a shorter layout.timeout_seconds that counts, but no less: a busy machine is no silence.
+inline constexpr std::chrono::milliseconds kLeastHeartbeatDeadline{3'000};
+/// From mpirun's start to the last worker's Ready.
+inline constexpr std::chrono::seconds kStartDeadline{120};
+/// From the failure of a run until its snapshots are on the disk, however slow that is. Whoever
+/// gets no byte there for kKeepingStall gives up before.
+inline constexpr std::chrono::seconds kKeepingDeadline{600};
+inline constexpr std::chrono::seconds kKeepingStall{15};
+
+/// How long a worker that is accused of a wait, and waits itself, may take to say for whom; then the
+/// coordinator names it. Peers begin to wait within about a step of one another.
+inline constexpr std::chrono::milliseconds kBlamePatience{5'000};
+
+/// A lease is granted when all are ready, and then one ahead; the lifeline tells of rank 0's death
+/// at once, so this only bounds a wait that nothing else ends.
+inline constexpr std::chrono::seconds kLeaseDeadline{600};
+
+/// At the end of a run, a disk that takes nothing for as long as this many layout.timeout_seconds
+/// hangs: it is the last chance to save.
+inline constexpr int kTimeoutsToWrite = 10;
+
+}  // namespace gangway

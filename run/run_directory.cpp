@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "run/run_directory.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
+#include "job/run_name.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kNumberDigits = 5;  // at least: the 100,000th run has six
+
+/// The parts of `00003-NAME`.
+struct NumberedName {
+  std::int64_t number = 0;
+  std::string name;
+};
+
+std::optional<NumberedName> split_directory_name(const std::string& directory) {
+  const std::size_t dash = directory.find('-');
+  if (dash == std::string::npos || dash < kNumberDigits) {
+    return std::nullopt;
+  }
+  NumberedName parts{.number = 0, .name = directory.substr(dash + 1)};
+  const auto [end, error] =
+      std::from_chars(directory.data(), directory.data() + dash, parts.number);
+  const bool is_number =
+      error == std::errc{} && end == directory.data() + dash && parts.number >= 0;
+  return is_number ? std::optional(parts) : std::nullopt;
+}
+
+struct ExistingRun {
+  NumberedName parts;
+  fs::path path;
+};
+
+std::vector<ExistingRun> existing_runs(const fs::path& outdir) {
+  std::vector<ExistingRun> runs;
+  std::error_code error;
+  for (fs::directory_iterator entry(outdir, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto parts = split_directory_name(entry->path().filename().string());
+    std::error_code ignored;
+    if (parts && entry->is_directory(ignored)) {
+      runs.push_back({*parts, entry->path()});
+    }
+  }
+  return runs;
+}
+
+[[noreturn]] void fail_to_make(const fs::path& path, const std::error_code& error) {
+  throw EnvironmentError(
+      fmt::format("{}: cannot be made: {}; choose an --outdir that you may write to", path.string(),
+                  error.message()));
+}
+
+void make_folders(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    fail_to_make(path, error);
+  }
+}
+
+/// One chooser at a time, so that two jobs of one name started together share a folder (and the
+/// second meets the lock).
+FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kBetweenTries{20};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  FileDescriptor folder(::open(outdir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  while (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!folder || (errno != EWOULDBLOCK && errno != EINTR)) {
+      fail_to_make(outdir, std::error_code(errno, std::generic_category()));
+    }
+    if (std::chrono::steady_clock::now() >= end) {
+      throw EnvironmentError(fmt::format(
+          "{}: another start has held this folder for {:.0f} s: look for a 'gangway run' that "
+          "hangs "
+          "there (fuser {}), or choose another --outdir",
+          outdir.string(), std::chrono::duration<double>(patience).count(), outdir.string()));
+    }
+    std::this_thread::sleep_for(kBetweenTries);  // flock(2) knows no deadline
+  }
+  return folder;
+}
+
+fs::path create_numbered(const fs::path& outdir, const std::string& name) {
+  std::int64_t number = 0;
+  for (const ExistingRun& run : existing_runs(outdir)) {
+    number = std::max(number, run.parts.number + 1);
+  }
+  const fs::path path = fs::absolute(outdir) / fmt::format("{:05}-{}", number, name);
+  make_folders(path.lexically_normal());
+  sync_directory(outdir);
+  return path.lexically_normal();
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
+                                              const std::string& name) {
+  std::optional<ExistingRun> newest;
+  for (ExistingRun& run : existing_runs(outdir)) {
+    const bool is_named = run.parts.name == name || run.path.filename() == name;
+    if (is_named && (!newest || run.parts.number > newest->parts.number)) {
+      newest = std::move(run);
+    }
+  }
+  return newest ? std::optional(fs::absolute(newest->path).lexically_normal()) : std::nullopt;
+}
+
+std::filesystem::path create_run(const std::filesystem::path& outdir, const std::string& name,
+                                 std::chrono::milliseconds patience) {
+  require_run_name(name);
+  make_folders(outdir);
+  const FileDescriptor held = lock_folder(outdir, patience);
+  return create_numbered(outdir, name);
+}
+
+std::filesystem::path open_run(const std::filesystem::path& outdir, const std::string& name,
+                               std::chrono::milliseconds patience) {
+  require_run_name(name);
+  make_folders(outdir);
+  const FileDescriptor held = lock_folder(outdir, patience);
+  if (auto existing = find_run(outdir, name)) {
+    return *existing;
+  }
+  return create_numbered(outdir, name);
+}
+
+}  // namespace gangway

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "run/run_files.hpp"
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kStatusLimitBytes = 64 * 1024;
+
+/// Bytes that are not UTF-8 (a host name, a message of a library) become U+FFFD: writing a report
+/// must not fail on them.
+void write_json(const std::filesystem::path& path, const Json& json) {
+  write_file_atomically(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void remove_file(const std::filesystem::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be removed: {}; choose an --outdir that you may write to",
+                    path.string(), std::generic_category().message(errno)));
+  }
+}
+
+}  // namespace
+
+void write_job(const std::filesystem::path& run, std::string_view yaml) {
+  write_file_atomically(run / kJobFile, yaml);
+}
+
+void write_command(const std::filesystem::path& run, std::string_view command) {
+  write_file_atomically(run / kCommandFile, std::string(command) + "\n");
+}
+
+void write_placement(const std::filesystem::path& run, const std::vector<PlacedRank>& ranks) {
+  Json list = Json::array();
+  for (const PlacedRank& rank : ranks) {
+    Json entry = {{"rank", rank.rank}, {"role", rank.role}, {"host", rank.host}, {"pid", rank.pid}};
+    if (rank.microbatches.size() > 0) {
+      entry["device"] = rank.device;
+      entry["microbatches"] = {rank.microbatches.begin, rank.microbatches.end};
+    }
+    list.push_back(std::move(entry));
+  }
+  write_json(run / kPlacementFile, {{"ranks", std::move(list)}});
+}
+
+void write_status(const std::filesystem::path& run, const RunStatus& status) {
+  Json json = {{"exit_code", status.exit_code}, {"reason", status.reason}};
+  if (status.keeping) {
+    json["keeping"] = true;
+  }
+  write_json(run / kStatusFile, json);
+}
+
+std::optional<RunStatus> read_status(const std::filesystem::path& run) {
+  const auto text = read_small_file(run / kStatusFile, kStatusLimitBytes);
+  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  if (!json.is_object() || !json.contains("exit_code") || !json["exit_code"].is_number_integer()) {
+    return std::nullopt;
+  }
+  RunStatus status{.exit_code = json["exit_code"].get<int>(), .reason = {}};
+  if (json.contains("reason") && json["reason"].is_string()) {
+    status.reason = json["reason"].get<std::string>();
+  }
+  status.keeping = json.contains("keeping") && json["keeping"] == true;
+  return status;
+}
+
+void clear_status(const std::filesystem::path& run) {
+  remove_file(run / kStatusFile);
+  remove_file(run / kErrorFile);
+}
+
+}  // namespace gangway

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// flock(2) on a file that names its holder.
+#include "run/run_lock.hpp"
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/this_host.hpp"
+#include "base/utf8.hpp"
+#include "run/run_files.hpp"
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+/// What the holder wrote: `pid 123 on HOST`. It has no name for a moment, when it has just come.
+std::string holder_of(int file) {
+  constexpr int kLooks = 20;
+  constexpr std::chrono::milliseconds kMoment{10};
+  for (int look = 0; look < kLooks; ++look) {
+    std::array<char, 256> text{};
+    const ssize_t size = ::pread(file, text.data(), text.size(), 0);
+    std::string holder(text.data(), static_cast<std::size_t>(size > 0 ? size : 0));
+    holder.erase(std::min(holder.find('\n'), holder.size()));
+    if (!holder.empty()) {
+      return shown(holder);
+    }
+    std::this_thread::sleep_for(kMoment);
+  }
+  return "a process that has not named itself yet";
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path) {
+  throw EnvironmentError(
+      fmt::format("{}: cannot be locked: {}; choose an --outdir that you may write to",
+                  path.string(), std::generic_category().message(errno)));
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::filesystem::path& run_directory) {
+  const std::filesystem::path path = run_directory / kLockFile;
+  file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file_) {
+    fail(path);
+  }
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      fail(path);
+    }
+    throw EnvironmentError(
+        fmt::format("{}: in use by {}; wait for that job to end, or give this one another --run",
+                    run_directory.string(), holder_of(file_.get())));
+  }
+  const std::string holder = fmt::format("pid {} on {}\n", ::getpid(), host_name());
+  if (::ftruncate(file_.get(), 0) != 0 || ::pwrite(file_.get(), holder.data(), holder.size(), 0) !=
+                                              static_cast<ssize_t>(holder.size())) {
+    fail(path);
+  }
+}
+
+}  // namespace gangway

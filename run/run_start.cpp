@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "run/run_start.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <sys/random.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLimitBytes = 4096;
+constexpr std::size_t kIdBytes = 16;
+
+std::string new_run_id() {
+  std::array<unsigned char, kIdBytes> bits{};
+  if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size())) {
+    throw EnvironmentError(fmt::format("the kernel gives no random bytes to name a run: {}",
+                                       std::generic_category().message(errno)));
+  }
+  return fmt::format("{:02x}", fmt::join(bits, ""));
+}
+
+bool is_run_id(const std::string& text) {
+  return text.size() == 2 * kIdBytes && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace
+
+std::optional<RunStart> read_run_start(const std::filesystem::path& run) {
+  const auto text = read_small_file(run / kRunStartFile, kLimitBytes);
+  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  if (!json.is_object() || !json.contains("run_id") || !json["run_id"].is_string() ||
+      !json.contains("incarnation") || !json["incarnation"].is_number_integer()) {
+    return std::nullopt;
+  }
+  RunStart start{.run_id = json["run_id"].get<std::string>(),
+                 .incarnation = json["incarnation"].get<std::int64_t>()};
+  return is_run_id(start.run_id) && start.incarnation > 0 ? std::optional(std::move(start))
+                                                          : std::nullopt;
+}
+
+std::string run_id_of(const std::filesystem::path& run) noexcept {
+  try {
+    const auto start = read_run_start(run);
+    return start ? start->run_id : std::string();
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+RunStart begin_run_start(const std::filesystem::path& run) {
+  RunStart start = read_run_start(run).value_or(RunStart{});
+  if (start.run_id.empty()) {
+    start.run_id = new_run_id();
+  }
+  ++start.incarnation;
+  write_file_atomically(
+      run / kRunStartFile,
+      Json{{"run_id", start.run_id}, {"incarnation", start.incarnation}}.dump(2) + "\n");
+  return start;
+}
+
+}  // namespace gangway

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "base/atomic_file.hpp"
+
+#include <fstream>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/errors.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ScratchFolder;
+
+template <typename Action>
+std::string environment_error(Action action) {
+  try {
+    action();
+  } catch (const EnvironmentError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(AtomicFile, ExistsWholeAfterCommit) {
+  const ScratchFolder folder;
+  const fs::path path = folder.path() / "a.json";
+  AtomicFile file(path);
+  file.write("one ");
+  file.write("two");
+  EXPECT_FALSE(fs::exists(path));
+  file.commit();
+  EXPECT_EQ(read_small_file(path, 100), "one two");
+  EXPECT_FALSE(fs::exists(folder.path() / "a.json.tmp"));
+}
+
+TEST(AtomicFile, KeepsWhatWasThereWithoutCommit) {
+  const ScratchFolder folder;
+  const fs::path path = folder.path() / "a.json";
+  write_file_atomically(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+  }
+  EXPECT_EQ(read_small_file(path, 100), "old");
+  EXPECT_FALSE(fs::exists(folder.path() / "a.json.tmp"));
+}
+
+TEST(AtomicFile, ReplacesWhatAKilledWriterLeft) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() / "a.json.tmp") << "half of somethi";
+  write_file_atomically(folder.path() / "a.json", "x");
+  EXPECT_EQ(read_small_file(folder.path() / "a.json", 100), "x");
+}
+
+TEST(AtomicFile, WritesThroughNoLink) {
+  const ScratchFolder folder;
+  const fs::path others = folder.write("others", "theirs");
+  fs::create_symlink(others, folder.path() / "a.json.tmp");
+  const std::string message =
+      environment_error([&] { write_file_atomically(folder.path() / "a.json", "x"); });
+  EXPECT_NE(message.find("a.json.tmp: cannot be written"), std::string::npos) << message;
+  EXPECT_NE(message.find("a link lies in its place; remove it"), std::string::npos) << message;
+  EXPECT_EQ(folder.read("others"), "theirs");
+}
+
+TEST(AtomicFile, TakesANameWithoutAFolder) {
+  const ScratchFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  write_file_atomically("bare.txt", "x");
+  EXPECT_EQ(read_small_file("bare.txt", 100), "x");
+  fs::current_path(before);
+}
+
+/// A device in the place of a file, links being refused; false where this user may not make one.
+bool make_device(const fs::path& path, unsigned minor_number) {
+  return ::mknod(path.c_str(), S_IFCHR | S_IRUSR | S_IWUSR, makedev(1, minor_number)) == 0 &&
+         FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+}
+constexpr unsigned kNull = 3;  // has no fsync
+constexpr unsigned kFull = 7;  // every write to it fails as on a full disk
+
+TEST(AtomicFile, SaysThatTheDiskIsFull) {
+  const ScratchFolder folder;
+  const fs::path path = folder.path() / "status.json";
+  if (!make_device(path.string() + ".tmp", kFull)) {
+    GTEST_SKIP() << "no devices can be made here";
+  }
+  EXPECT_EQ(environment_error([&] { write_file_atomically(path, "x"); }),
+            path.string() +
+                ": cannot be written: No space left on device; free some space or choose another "
+                "--outdir");
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(AtomicFile, SaysThatTheFolderIsGone) {
+  const std::string message =
+      environment_error([] { write_file_atomically("/nowhere/at/all.json", "x"); });
+  EXPECT_EQ(message,
+            "/nowhere/at/all.json: cannot be written: No such file or directory; the folder is "
+            "gone; start the job again");
+}
+
+TEST(AtomicFile, SaysThatTheFolderMayNotBeWrittenTo) {
+  // A file system that nobody may write to, root included.
+  EXPECT_NE(environment_error([] {
+              write_file_atomically("/proc/status.json", "x");
+            }).find("/proc/status.json: cannot be "),
+            std::string::npos);
+}
+
+TEST(AtomicFile, RefusesToReplaceAFolder) {
+  const ScratchFolder folder;
+  fs::create_directories(folder.path() / "a" / "b");
+  EXPECT_NE(environment_error([&] {
+              write_file_atomically(folder.path() / "a", "x");
+            }).find("cannot be put in place"),
+            std::string::npos);
+}
+
+TEST(AtomicFile, SaysThatAFileCannotBeSynced) {
+  const ScratchFolder folder;
+  if (!make_device(folder.path() / "a.tmp", kNull)) {
+    GTEST_SKIP() << "no devices can be made here";
+  }
+  EXPECT_NE(environment_error([&] {
+              write_file_atomically(folder.path() / "a", "x");
+            }).find("cannot be synced"),
+            std::string::npos);
+}
+
+TEST(SmallFile, IsNothingWhereThereIsNone) {
+  EXPECT_EQ(read_small_file("/nowhere/at/all", 10), std::nullopt);
+}
+
+TEST(SmallFile, RefusesAFileThatIsTooLarge) {
+  const ScratchFolder folder;
+  write_file_atomically(folder.path() / "a", "12345678901");
+  EXPECT_NE(environment_error([&] {
+              (void)read_small_file(folder.path() / "a", 10);
+            }).find("larger than 10 bytes"),
+            std::string::npos);
+}
+
+TEST(SmallFile, RefusesAFolder) {
+  const ScratchFolder folder;
+  EXPECT_NE(
+      environment_error([&] { (void)read_small_file(folder.path(), 10); }).find("cannot be read"),
+      std::string::npos);
+}
+
+TEST(SmallFile, RefusesAPathThroughAFile) {
+  const ScratchFolder folder;
+  write_file_atomically(folder.path() / "a", "x");
+  EXPECT_NE(environment_error([&] {
+              (void)read_small_file(folder.path() / "a" / "b", 10);
+            }).find("cannot be read"),
+            std::string::npos);
+}
+
+TEST(SyncDirectory, RefusesWhatIsNone) {
+  EXPECT_NE(
+      environment_error([] { sync_directory("/nowhere"); }).find("/nowhere: cannot be synced"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace gangway

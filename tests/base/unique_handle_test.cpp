@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "base/unique_handle.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gangway {
+namespace {
+
+/// Handles are places in a log of releases that the test owns.
+struct LoggedTraits {
+  using type = std::vector<int>*;
+  static type null() noexcept { return nullptr; }
+  static void release(type log) noexcept { log->push_back(1); }
+};
+using Logged = UniqueHandle<LoggedTraits>;
+
+TEST(UniqueHandle, ReleasesOnce) {
+  std::vector<int> log;
+  {
+    Logged first(&log);
+    EXPECT_TRUE(first);
+    Logged second(std::move(first));
+    EXPECT_FALSE(
+        first);  // NOLINT(bugprone-use-after-move): moved-from is null, which is the contract
+    EXPECT_EQ(second.get(), &log);
+    EXPECT_TRUE(log.empty());
+  }
+  EXPECT_EQ(log.size(), 1U);
+}
+
+TEST(UniqueHandle, ReleasesWhatItHeldWhenAssigned) {
+  std::vector<int> old_log;
+  std::vector<int> new_log;
+  Logged handle(&old_log);
+  handle = Logged(&new_log);
+  EXPECT_EQ(old_log.size(), 1U);
+  EXPECT_TRUE(new_log.empty());
+  Logged& self = handle;
+  handle = std::move(self);
+  EXPECT_TRUE(handle);
+  handle.reset();
+  EXPECT_EQ(new_log.size(), 1U);
+  handle.reset();
+  EXPECT_EQ(new_log.size(), 1U);
+}
+
+}  // namespace
+}  // namespace gangway

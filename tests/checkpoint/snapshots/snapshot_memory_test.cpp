@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "base/errors.hpp"
+#include "tests/checkpoint/snapshots/sample_snapshots.hpp"
+#include "tests/shared_folder.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+using gangway::testing::SharedFolder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(SnapshotMemory, HoldsWhatWasCopiedAfterItsEnd) {
+  const SharedFolder folder;
+  {
+    SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+    take_sample(memory, {.step = 7, .epoch = 2});
+  }
+  const auto entries = find_sample(folder.path());
+  ASSERT_THAT(entries, SizeIs(1));
+  const SnapshotFile file(entries[0].file);
+  EXPECT_EQ(file.entry().moment, (SnapshotMoment{.step = 7, .epoch = 2}));
+  EXPECT_EQ(file.pieces(), sample_pieces());
+  for (std::size_t piece = 0; piece < file.pieces().size(); ++piece) {
+    EXPECT_EQ(as_text(file.bytes(piece)), sample_text(sample_pieces()[piece], 7));
+  }
+}
+
+TEST(SnapshotMemory, IsForItsUserAlone) {
+  const SharedFolder folder;
+  const SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  for (const std::string& name : folder.names()) {
+    struct stat status {};
+    ASSERT_EQ(::stat((folder.path() / name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+    EXPECT_EQ(status.st_blocks * 512, status.st_size);  // no page is missing
+  }
+  EXPECT_THAT(folder.names(), SizeIs(2));
+}
+
+TEST(SnapshotMemory, TakesPiecesInAscendingRangesAndAnyOrderOfPieces) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  ASSERT_TRUE(memory.begin({.step = 3}));
+  const auto& pieces = memory.pieces();
+  for (std::size_t piece = pieces.size(); piece-- > 0;) {
+    const std::string text = sample_text(pieces[piece], 3);
+    const auto bytes = std::as_bytes(std::span(text));
+    memory.copy(piece, bytes.first(bytes.size() / 3));
+    memory.copy(piece, {});
+    memory.copy(piece, bytes.subspan(bytes.size() / 3));
+  }
+  memory.complete();
+  const auto pinned = memory.pin_newest();
+  ASSERT_TRUE(pinned);
+  EXPECT_EQ(pinned->find_damage(), std::nullopt);
+  EXPECT_EQ(as_text(pinned->bytes(2)), sample_text(pieces[2], 3));
+}
+
+TEST(SnapshotMemory, RefusesMoreThanAPieceHas) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  const std::vector<std::byte> bytes(memory.pieces()[0].bytes() + 1);
+  EXPECT_THROW(memory.copy(0, bytes), InvariantError);  // not begun
+  ASSERT_TRUE(memory.begin({.step = 3}));
+  EXPECT_THROW(memory.copy(0, bytes), InvariantError);
+}
+
+TEST(SnapshotMemory, CompletesNothingThatIsNotWhole) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  EXPECT_THROW(memory.complete(), InvariantError);
+  ASSERT_TRUE(memory.begin({.step = 3}));
+  const std::vector<std::byte> bytes(memory.pieces()[0].bytes());
+  memory.copy(0, bytes);
+  try {
+    memory.complete();
+    FAIL();
+  } catch (const InvariantError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("generator/0/weight"));
+  }
+  EXPECT_THAT(memory.moments(), IsEmpty());
+}
+
+TEST(SnapshotMemory, KeepsTheOneBeforeWhileItIsFilled) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  take_sample(memory, {.step = 2});
+  ASSERT_TRUE(memory.begin({.step = 3}));
+  memory.copy(0, std::vector<std::byte>(memory.pieces()[0].bytes()));
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 2}));
+  ASSERT_THAT(find_sample(folder.path()), SizeIs(1));
+  EXPECT_EQ(find_sample(folder.path())[0].moment.step, 2);
+}
+
+TEST(SnapshotMemory, DropsWhatWasAbandoned) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  ASSERT_TRUE(memory.begin({.step = 2}));
+  memory.abandon();
+  take_sample(memory, {.step = 3});
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 3}, SnapshotMoment{.step = 1}));
+}
+
+TEST(SnapshotMemory, DoesNotOverwriteWhatIsPinned) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  auto pinned = memory.pin(1);
+  take_sample(memory, {.step = 2});
+  EXPECT_FALSE(memory.begin({.step = 3}));
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 2}, SnapshotMoment{.step = 1}));
+  pinned.reset();
+  EXPECT_TRUE(memory.begin({.step = 3}));
+}
+
+TEST(SnapshotMemory, HasRoomBesideAPinnedOneWithThreeSlots) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces(), 3);
+  take_sample(memory, {.step = 1});
+  const auto pinned = memory.pin_newest();
+  take_sample(memory, {.step = 2});
+  take_sample(memory, {.step = 3});
+  take_sample(memory, {.step = 4});
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 4}, SnapshotMoment{.step = 3},
+                                            SnapshotMoment{.step = 1}));
+}
+
+TEST(SnapshotMemory, DoesNotOverwriteTheProtectedStep) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  memory.protect(1);
+  take_sample(memory, {.step = 2});
+  take_sample(memory, {.step = 3});  // over 2: not everybody has that one yet
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 3}, SnapshotMoment{.step = 1}));
+  memory.protect(3);
+  take_sample(memory, {.step = 4});
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 4}, SnapshotMoment{.step = 3}));
+}
+
+TEST(SnapshotMemory, TakesOverWhatADeadProcessLeft) {
+  const SharedFolder folder;
+  {
+    SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+    take_sample(memory, {.step = 4});
+    take_sample(memory, {.step = 5});
+  }
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 5}, SnapshotMoment{.step = 4}));
+  take_sample(memory, {.step = 6});
+  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 6}, SnapshotMoment{.step = 5}));
+  EXPECT_THAT(folder.names(), SizeIs(2));
+}
+
+TEST(SnapshotMemory, ReplacesWhatHasOtherPieces) {
+  const SharedFolder folder;
+  {
+    SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+    take_sample(memory, {.step = 4});
+  }
+  std::vector<SnapshotPiece> others = sample_pieces();
+  others.pop_back();
+  SnapshotMemory memory(sample_place(folder.path()), others);
+  EXPECT_THAT(memory.moments(), IsEmpty());
+  take_sample(memory, {.step = 6});
+  EXPECT_THAT(find_sample(folder.path()), SizeIs(1));
+}
+
+TEST(SnapshotMemory, IsRefusedBesideALivingOne) {
+  const SharedFolder folder;
+  const SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  try {
+    const SnapshotMemory second(sample_place(folder.path()), sample_pieces());
+    FAIL();
+  } catch (const EnvironmentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("in use by a living process"));
+  }
+}
+
+TEST(SnapshotMemory, FollowsNoLink) {
+  const SharedFolder folder;
+  std::string name;
+  {
+    const SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+    name = folder.names().at(0);
+  }
+  std::filesystem::remove(folder.path() / name);
+  folder.leave_behind("precious");
+  std::filesystem::create_symlink(folder.path() / "precious", folder.path() / name);
+  EXPECT_THROW(SnapshotMemory(sample_place(folder.path()), sample_pieces()), EnvironmentError);
+  EXPECT_EQ(std::filesystem::file_size(folder.path() / "precious"), 4U);
+}
+
+TEST(SnapshotMemory, SaysHowMuchIsMissing) {
+  const SharedFolder folder;
+  std::vector<SnapshotPiece> pieces = sample_pieces();
+  pieces.erase(pieces.begin() + 1);
+  pieces[0].shape = {std::int64_t{1} << 36};
+  pieces[0].order = StoredOrder::kRowMajor;
+  pieces[0].end = std::uint64_t{1} << 36U;
+  try {
+    const SnapshotMemory memory(sample_place(folder.path()), pieces);
+    FAIL();
+  } catch (const EnvironmentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("MiB free in"));
+    EXPECT_THAT(error.what(), HasSubstr("checkpoint.snapshot_steps=0"));
+  }
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(SnapshotMemory, RefusesPiecesThatOverlap) {
+  const SharedFolder folder;
+  std::vector<SnapshotPiece> pieces = sample_pieces();
+  pieces.push_back(pieces[0]);
+  EXPECT_THROW(SnapshotMemory(sample_place(folder.path()), pieces), InvariantError);
+}
+
+TEST(SnapshotMemory, GoesAwayWhenItIsRemoved) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  memory.remove();
+  memory.remove();
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(SnapshotMemory, LaysItsDataOutAsASafetensorsFile) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  const auto pinned = memory.pin_newest();
+  const auto data = pinned->data();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data.data()) % 4096, 0U);
+  // By item size (the I64 first), then name, then begin.
+  EXPECT_EQ(data.data(), pinned->bytes(3).data());
+  EXPECT_EQ(pinned->bytes(3).data() + pinned->bytes(3).size(), pinned->bytes(0).data());
+  EXPECT_EQ(pinned->bytes(0).data() + pinned->bytes(0).size(), pinned->bytes(1).data());
+}
+
+TEST(SnapshotMemory, GivesItsPiecesToTheWriterWithTheirHashes) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  const auto pinned = memory.pin_newest();
+  const std::vector<PieceRecord> records = pinned->records();
+  ASSERT_THAT(records, SizeIs(5));
+  EXPECT_EQ(records[1].tensor, "generator/0/weight");
+  EXPECT_EQ(records[1].order, StoredOrder::kChannelsLast);
+  EXPECT_EQ(records[1].begin, 320U);
+  EXPECT_EQ(as_text(records[1].bytes), sample_text(sample_pieces()[1], 1));
+  EXPECT_EQ(records[1].xxh3_128, hash_of(records[1].bytes));
+}
+
+TEST(SnapshotMemory, NoticesADamagedPiece) {
+  const SharedFolder folder;
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  take_sample(memory, {.step = 1});
+  const auto pinned = memory.pin_newest();
+  auto* const byte = const_cast<std::byte*>(pinned->bytes(1).data()) + 5;
+  *byte ^= std::byte{4};
+  ASSERT_TRUE(pinned->find_damage());
+  EXPECT_THAT(*pinned->find_damage(), HasSubstr("'generator/0/weight'"));
+}
+
+TEST(SnapshotFolder, IsSharedMemoryWhereThereIsRoom) {
+  const SharedFolder folder;
+  const SnapshotFolder chosen =
+      choose_snapshot_folder(1000, folder.path(), folder.path() / "other");
+  EXPECT_EQ(chosen.path, folder.path());
+  EXPECT_EQ(chosen.reason, "");
+}
+
+TEST(SnapshotFolder, IsTheFallbackWhereSharedMemoryIsTooSmallAndSaysWhy) {
+  const SharedFolder folder;
+  const SnapshotFolder chosen =
+      choose_snapshot_folder(1, folder.path() / "missing", folder.path() / "disk");
+  EXPECT_EQ(chosen.path, folder.path() / "disk");
+  EXPECT_THAT(chosen.reason, HasSubstr("0.0 MiB are free in"));
+  EXPECT_THROW((void)choose_snapshot_folder(std::size_t{1} << 60U, folder.path(), folder.path()),
+               EnvironmentError);
+}
+
+}  // namespace
+}  // namespace gangway::checkpoint

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint/snapshots/snapshot_source.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/format/worker_file.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
+#include "tests/checkpoint/snapshots/sample_snapshots.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/shared_folder.hpp"
+
+namespace gangway::checkpoint {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Of one worker that owns everything, written from its snapshot.
+std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMemory& memory) {
+  const auto pinned = memory.pin_newest();
+  const std::int64_t step = pinned->moment().step;
+  const auto temporary = begin_checkpoint(checkpoints, step);
+  const FileReport report = write_worker_pieces(temporary, {.step = step}, pinned->records());
+  Manifest manifest = sample_manifest(step);
+  manifest.epoch = 0;
+  manifest.files = {
+      {.name = report.name, .worker = 0, .bytes = report.bytes, .xxh3_128 = report.xxh3_128}};
+  return commit_checkpoint(temporary, manifest);
+}
+
+std::vector<SnapshotPiece> whole_pieces() {
+  std::vector<SnapshotPiece> pieces = sample_pieces();
+  pieces[1].end = 720;  // with the first, all of the tensor
+  pieces[2].begin = 0;
+  return pieces;
+}
+
+TEST(SnapshotSource, RepairsACheckpointOfItsStep) {
+  const gangway::testing::SharedFolder shared;
+  const gangway::testing::ScratchFolder folder;
+  SnapshotMemory memory(sample_place(shared.path()), whole_pieces());
+  ASSERT_TRUE(take_sample(memory, {.step = 5}));
+  const auto path = save(folder.path(), memory);
+  ASSERT_THAT(find_damage(path), IsEmpty());
+  const std::string name = (path / worker_file_name(0, 1)).string();
+  std::string bytes = read_text(name);
+  bytes[4096 + 100] ^= 1;
+  write_text(name, bytes);
+  ASSERT_THAT(find_damage(path), SizeIs(1));
+  std::vector<SnapshotFile> parts;
+  parts.emplace_back(find_sample(shared.path()).at(0).file);
+  const RepairResult result = repair_checkpoint(path, elements_of(std::move(parts)));
+  EXPECT_THAT(result.repaired, SizeIs(1));
+  EXPECT_THAT(result.left, IsEmpty());
+  EXPECT_EQ(verify_checkpoint(path).step, 5);
+}
+
+TEST(SnapshotSource, OfAnotherStepIsNotBelieved) {
+  const gangway::testing::SharedFolder shared;
+  const gangway::testing::ScratchFolder folder;
+  SnapshotMemory memory(sample_place(shared.path()), whole_pieces());
+  ASSERT_TRUE(take_sample(memory, {.step = 5}));
+  const auto path = save(folder.path(), memory);
+  const std::string name = (path / worker_file_name(0, 1)).string();
+  std::string bytes = read_text(name);
+  bytes[4096 + 100] ^= 1;
+  write_text(name, bytes);
+  ASSERT_TRUE(take_sample(memory, {.step = 6}));
+  std::vector<SnapshotFile> parts;
+  parts.emplace_back(find_sample(shared.path()).at(0).file);
+  EXPECT_THAT(repair_checkpoint(path, elements_of(std::move(parts))).left, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace gangway::checkpoint

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The coordinator link over a ControlChannel, in the words of job/proto/messages.proto (seen by the
+// .cpp alone). Made by the worker's main; see worker/link/coordinator_link.hpp for the threads.
+#pragma once
+
+#include <memory>
+
+#include "worker/link/control_channel.hpp"
+#include "worker/link/coordinator_link.hpp"
+
+namespace gangway::worker {
+
+/// @param channel must outlive the link.
+[[nodiscard]] std::unique_ptr<CoordinatorLink> make_coordinator_link(ControlChannel& channel);
+
+}  // namespace gangway::worker

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "worker/link/lifeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
+#include "base/this_host.hpp"
+
+namespace gangway::worker {
+namespace {
+
+/// A connected, non-blocking socket, or an empty descriptor with errno's text in `problem`.
+FileDescriptor connect_to(const std::string& host, std::uint16_t port,
+                          std::chrono::milliseconds limit, std::string& problem) {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  if (!socket || inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) {
+    problem = "no IPv4 address or no socket";
+    return {};
+  }
+  int error = 0;
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    error = errno;
+  }
+  if (error == EINPROGRESS) {
+    pollfd waiting{.fd = socket.get(), .events = POLLOUT, .revents = 0};
+    socklen_t length = sizeof(error);
+    if (::poll(&waiting, 1, static_cast<int>(limit.count())) != 1) {
+      error = ETIMEDOUT;
+    } else {
+      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    }
+  }
+  if (error != 0) {
+    problem = std::strerror(error);
+    return {};
+  }
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  return socket;
+}
+
+// Ample for an address that answers at all: a kernel accepts without its process. Others, of
+// networks that do not connect the hosts, may swallow what is sent to them.
+constexpr std::chrono::milliseconds kAddressLimit{5'000};
+
+FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milliseconds limit) {
+  const std::vector<std::string> hosts = split_at_commas(address.hosts);
+  std::string problems;
+  for (const std::string& host : hosts) {
+    std::string problem;
+    const auto share = std::min(kAddressLimit, limit / static_cast<int>(hosts.size()));
+    if (FileDescriptor socket = connect_to(host, address.port, share, problem)) {
+      return socket;
+    }
+    problems += fmt::format("{}{}: {}", problems.empty() ? "" : ", ", host, problem);
+  }
+  throw EnvironmentError(fmt::format(
+      "the coordinator's lifeline at port {} cannot be reached ({}): open that port between the "
+      "hosts, or choose one with --lifeline-port",
+      address.port, problems.empty() ? "no address given" : problems));
+}
+
+}  // namespace
+
+Lifeline::Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
+                   OnAbandoned on_abandoned, InWait in_wait)
+    : on_abandoned_(std::move(on_abandoned)),
+      in_wait_(std::move(in_wait)),
+      socket_(connect_to_any(address, limit)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      last_word_(socket_.get()) {
+  const std::string line = fmt::format("gangway-lifeline {} {}\n", address.token, rank);
+  if (!wake_ || ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+                    static_cast<ssize_t>(line.size())) {
+    throw EnvironmentError(fmt::format(
+        "rank {}: the lifeline to {} broke at once: is rank 0 alive?", rank, address.hosts));
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+Lifeline::~Lifeline() {
+  thread_.request_stop();
+  const std::uint64_t one = 1;
+  (void)!::write(wake_.get(), &one, sizeof(one));  // an eventfd with room: it cannot fail
+}
+
+void Lifeline::say_keeping() const {
+  (void)!::send(socket_.get(), &kKeeping, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool Lifeline::wait_closed(std::chrono::milliseconds limit) {
+  return is_closed_.wait_for(limit) == std::future_status::ready;
+}
+
+bool Lifeline::listen() {
+  std::array<char, 16> bytes{};
+  const ssize_t size = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return true;
+  }
+  const bool told =
+      size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(kAbandon) !=
+                      std::string_view::npos;
+  if (size > 0 && !told) {
+    return true;
+  }
+  if (told) {
+    on_abandoned_("the coordinator has given the job up");
+  } else if (!close_expected_) {
+    on_abandoned_("the coordinator is gone: its lifeline has closed");
+  }
+  return false;
+}
+
+bool Lifeline::is_silent(std::chrono::steady_clock::time_point heard) const {
+  const std::chrono::milliseconds limit(silence_);
+  return limit.count() > 0 && std::chrono::steady_clock::now() - heard >= limit;
+}
+
+void Lifeline::watch(const std::stop_token& stop) {
+  std::array<pollfd, 2> waiting{pollfd{.fd = socket_.get(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+  auto next = std::chrono::steady_clock::now();
+  auto heard = next;
+  while (!stop.stop_requested()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= next) {
+      // A full buffer means that the coordinator does not read: it will notice the silence itself.
+      const char heartbeat = in_wait_() ? kHeartbeatInWait : kHeartbeat;
+      (void)!::send(socket_.get(), &heartbeat, 1, MSG_NOSIGNAL);
+      next = now + kHeartbeatPeriod;
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now);
+    (void)::poll(waiting.data(), waiting.size(), static_cast<int>(left.count()) + 1);
+    if (waiting[0].revents != 0) {
+      if (!listen()) {
+        closed_.set_value();
+        return;
+      }
+      heard = std::chrono::steady_clock::now();
+    } else if (is_silent(heard)) {
+      on_abandoned_(
+          fmt::format("the coordinator has been silent for {} ms: its process is stopped, "
+                      "or its host cut off",
+                      silence_.load()));
+      closed_.set_value();
+      return;
+    }
+  }
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/checkpoint_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.hpp"
+
+namespace gangway::worker {
+
+CheckpointWriter::CheckpointWriter(Setup setup)
+    : setup_(std::move(setup)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+void CheckpointWriter::want(std::int64_t step, const std::string& directory) {
+  const std::scoped_lock lock(mutex_);
+  wanted_.push_back({.step = step, .directory = directory});
+}
+
+void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
+  std::optional<Wanted> missed;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(wanted_, step, &Wanted::step);
+    if (found == wanted_.end()) {
+      return;
+    }
+    auto snapshot = taken ? setup_.memory.pin(step) : std::nullopt;
+    if (snapshot) {
+      found->whole = std::chrono::steady_clock::now();
+      ready_.emplace_back(std::move(*found), std::move(*snapshot));
+    } else {
+      missed = std::move(*found);
+    }
+    wanted_.erase(found);
+    changed_.notify_all();
+  }
+  if (missed) {
+    setup_.report({.step = step,
+                   .error = "the checkpoints before it are still being written: the disk is slower "
+                            "than checkpoints are wanted"});
+  }
+}
+
+bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  got_on_ = std::chrono::steady_clock::now();
+  const auto is_idle = [this] { return wanted_.empty() && ready_.empty() && !is_writing_; };
+  while (!changed_.wait_until(lock, got_on_ + patience, is_idle)) {
+    if (std::chrono::steady_clock::now() >= got_on_ + patience) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void CheckpointWriter::got_on(std::int64_t step) {
+  constexpr std::chrono::seconds kBetweenReports{1};
+  {
+    const std::scoped_lock lock(mutex_);
+    got_on_ = std::chrono::steady_clock::now();
+    if (got_on_ - told_ < kBetweenReports) {
+      return;
+    }
+    told_ = got_on_;
+  }
+  setup_.report({.step = step, .under_way = true});
+}
+
+void CheckpointWriter::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [this] { return !ready_.empty(); })) {
+    {
+      const auto [wanted, snapshot] = std::move(ready_.front());
+      ready_.pop_front();
+      is_writing_ = true;
+      lock.unlock();
+      setup_.report(write(wanted, snapshot));
+    }  // the snapshot's memory is free again
+    lock.lock();
+    got_on_ = std::chrono::steady_clock::now();
+    is_writing_ = false;
+    changed_.notify_all();
+  }
+}
+
+CheckpointPartInfo CheckpointWriter::write(const Wanted& wanted,
+                                           const checkpoint::PinnedSnapshot& snapshot) {
+  CheckpointPartInfo part{.step = wanted.step};
+  checkpoint::FileIdentity identity = setup_.identity;
+  identity.step = wanted.step;
+  try {
+    const checkpoint::FileReport report =
+        checkpoint::write_worker_pieces(wanted.directory, identity, snapshot.records(),
+                                        [this, &wanted] { got_on(wanted.step); });
+    part.file = report.name;
+    part.bytes = report.bytes;
+    part.xxh3_128 = report.xxh3_128;
+  } catch (const std::exception& error) {
+    part.error = error.what();  // costs this save; the coordinator counts and says so
+  }
+  part.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - wanted.whole).count();
+  return part;
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Writes snapshots to disk behind the training: a thread of its own that waits for the snapshot of a
+// wanted step, writes and syncs this worker's file, and reports it. Training never waits for it, but
+// at its end.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "worker/link/coordinator_link.hpp"
+
+namespace gangway::worker {
+
+class CheckpointWriter {
+ public:
+  struct Setup {
+    checkpoint::FileIdentity identity;  ///< but for the step
+    checkpoint::SnapshotMemory& memory;
+    /// Also that one is under way, every second in which the disk takes something. Writer's thread.
+    std::function<void(const CheckpointPartInfo&)> report;
+  };
+  explicit CheckpointWriter(Setup setup);
+  /// Ends after the file in hand; what was not begun is dropped.
+  ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  /// The snapshot of `step`, which is still to be taken, is to be written into `directory`. Compute
+  /// thread.
+  void want(std::int64_t step, const std::string& directory);
+  /// The snapshot of `step` is whole, or there was no room for it. The thread that took it; right
+  /// then, so that no later one can overwrite it.
+  void snapshot_ended(std::int64_t step, bool taken);
+  /// Waits until everything wanted is written and reported, however long that takes, unless the
+  /// disk has taken nothing for `patience`. Compute thread.
+  /// @return whether it is
+  [[nodiscard]] bool wait_idle(std::chrono::milliseconds patience);
+
+ private:
+  struct Wanted {
+    std::int64_t step = 0;
+    std::string directory;
+    std::chrono::steady_clock::time_point whole{};  ///< when the snapshot was
+  };
+  void run(const std::stop_token& stop);
+  [[nodiscard]] CheckpointPartInfo write(const Wanted& wanted,
+                                         const checkpoint::PinnedSnapshot& snapshot);
+  /// The disk takes something of the file of `step`.
+  void got_on(std::int64_t step);
+
+  Setup setup_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable_any changed_;
+  std::deque<Wanted> wanted_;                             // whose snapshot is not there yet
+  std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_;
+  bool is_writing_ = false;
+  std::chrono::steady_clock::time_point got_on_{};  // when something was last written or begun
+  std::chrono::steady_clock::time_point told_{};    // when that was last reported
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/network_state.hpp"
+
+#include <cstring>
+
+#include "run/control_protocol.hpp"
+
+namespace gangway::worker {
+namespace {
+
+comm::ArenaLayout layout_of(gan::Network& network) {
+  std::vector<comm::ArenaLayout::Tensor> parameters;
+  std::vector<comm::ArenaLayout::Tensor> statistics;
+  for (const auto& named : network.parameters()) {
+    parameters.push_back({named.name, static_cast<std::size_t>(named.parameter->tensor.numel())});
+  }
+  for (const auto& named : network.statistics()) {
+    statistics.push_back({named.name, static_cast<std::size_t>(named.statistic->running.numel())});
+  }
+  return {parameters, statistics};
+}
+
+std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat format) {
+  const bool last = format == MemoryFormat::kChannelsLast && tensor.dim() == 4;
+  return at::empty(tensor.sizes(),
+                   tensor.options().memory_format(last ? at::MemoryFormat::ChannelsLast
+                                                       : at::MemoryFormat::Contiguous))
+      .strides()
+      .vec();
+}
+
+}  // namespace
+
+NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers,
+                           Averaging averaging, comm::HostGroup* host)
+    : network_(network),
+      layout_(layout_of(network)),
+      plan_(layout_, num_workers, comm::kDefaultBuckets),
+      weights_(host != nullptr
+                   ? host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
+                   : comm::Arena(layout_.size())),
+      first_moment_(layout_.size()),
+      second_moment_(layout_.size()) {
+  const at::NoGradGuard no_grad;
+  const auto place = [&](const std::string& name, const comm::ArenaEntry& entry,
+                         const at::Tensor& tensor, bool is_statistic) {
+    places_.push_back({name,
+                       {entry.offset, entry.offset + entry.elements},
+                       tensor.sizes().vec(),
+                       strides_of(tensor, format),
+                       is_statistic});
+    view(weights_.data(), places_.back()).copy_(tensor);
+  };
+  for (const auto& named : network.parameters()) {
+    place(named.name, layout_.parameters()[parameters_.size()], named.parameter->tensor, false);
+    parameters_.push_back(named.parameter->tensor);
+  }
+  for (const auto& named : network.statistics()) {
+    place(named.name, layout_.statistics()[statistics_.size()], named.statistic->running, true);
+    statistics_.push_back(named.statistic);
+  }
+  bind_weights(weights_.data());
+  if (averaging == Averaging::kYes) {
+    average_.emplace(layout_.size());
+    std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
+  }
+}
+
+std::int64_t NetworkState::num_parameters() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : parameters_) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
+at::Tensor NetworkState::view(float* arena, const Place& place, at::Device device) {
+  return at::for_blob(arena + place.range.begin, place.sizes)
+      .strides(place.strides)
+      .options(at::device(device).dtype(at::kFloat))
+      .target_device(device)
+      .make_tensor();
+}
+
+void NetworkState::place_on(std::unique_ptr<DeviceMirror> mirror) {
+  mirror_ = std::move(mirror);
+  mirror_->store();
+  bind_weights(mirror_->weights());
+}
+
+at::Device NetworkState::device() const { return mirror_ ? mirror_->device() : at::kCPU; }
+
+void NetworkState::fetch() {
+  if (mirror_) {
+    const comm::ElementRange all{0, layout_.size()};
+    mirror_->fetch({&all, 1});
+  }
+}
+
+void NetworkState::fetch_own(int worker) {
+  if (!mirror_) {
+    return;
+  }
+  std::vector<comm::ElementRange> own;
+  for (std::size_t bucket = 0; bucket < plan_.num_buckets(); ++bucket) {
+    own.push_back(plan_.slice(bucket, worker));
+  }
+  mirror_->fetch(own);
+}
+
+void NetworkState::fetch_weights() {
+  if (mirror_) {
+    mirror_->fetch_weights();
+  }
+}
+
+void NetworkState::store() {
+  if (mirror_) {
+    mirror_->store();
+  }
+}
+
+void NetworkState::begin_anew(std::uint64_t seed) {
+  network_.initialise(seed);
+  fetch_weights();
+  for (comm::Arena* moment : {&first_moment_, &second_moment_}) {
+    std::memset(moment->data(), 0, moment->size() * sizeof(float));
+  }
+  if (average_) {
+    std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
+  }
+  updates = 0;
+  store();
+}
+
+float* NetworkState::bound_weights() { return mirror_ ? mirror_->weights() : weights_.data(); }
+
+void NetworkState::bind_weights(float* arena) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].set_data(view(arena, places_[i], device()));
+  }
+  for (std::size_t i = 0; i < statistics_.size(); ++i) {
+    statistics_[i]->running = view(arena, places_[parameters_.size() + i], device());
+  }
+}
+
+void NetworkState::bind_gradients(float* leaf) {
+  leaf_ = leaf;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].mutable_grad() = view(leaf, places_[i], device());
+  }
+  for (std::size_t i = 0; i < statistics_.size(); ++i) {
+    statistics_[i]->harvest = view(leaf, places_[parameters_.size() + i], device());
+  }
+}
+
+void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {
+  // On the CPU it is the arena itself.
+  const at::Tensor placed =
+      at::from_blob(arena.data(), {static_cast<std::int64_t>(arena.size())}, at::kFloat)
+          .to(device());
+  bind_weights(placed.mutable_data_ptr<float>());
+  try {
+    body();
+  } catch (...) {
+    bind_weights(bound_weights());
+    throw;
+  }
+  bind_weights(bound_weights());
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Everything that one network owns on a worker, in arenas of one layout: weights (whole), moments
+// and average (own slices only, whole after a gather). Binds the network's tensors to them. Compute
+// thread, but for what the lane updates between a phase's reduce and update.
+//
+// The arenas are host memory. Where the worker computes on a device, the device has a state of its
+// own that training works on (DeviceMirror), and the arenas hold what was fetched last.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/arena/arena.hpp"
+#include "comm/arena/arena_layout.hpp"
+#include "comm/arena/bucket_plan.hpp"
+#include "comm/host/host_group.hpp"
+#include "gan/network.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::worker {
+
+/// Whether a network keeps a weight average.
+enum class Averaging { kNo, kYes };
+
+/// One network's state in a device's memory, in the layout of its arenas. Compute thread; calls
+/// wait for the device.
+class DeviceMirror {
+ public:
+  virtual ~DeviceMirror() = default;
+  [[nodiscard]] virtual at::Device device() const = 0;
+  /// Arena-sized, on the device.
+  [[nodiscard]] virtual float* weights() = 0;
+  /// Copies `ranges` of all of the device's state, or its weights alone, to the network's arenas.
+  /// @pre no exchange is under way
+  virtual void fetch(std::span<const comm::ElementRange> ranges) = 0;
+  virtual void fetch_weights() = 0;
+  /// Copies the network's arenas to the device. @pre as above
+  virtual void store() = 0;
+};
+
+class NetworkState {
+ public:
+  /// Copies the network's present values into the arenas and binds the network to them.
+  /// @param host  whose workers share the weights; null: nobody does
+  NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging,
+               comm::HostGroup* host = nullptr);
+
+  [[nodiscard]] gan::Network& network() { return network_; }
+  [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
+  [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
+  [[nodiscard]] comm::Arena& weights() { return weights_; }
+  [[nodiscard]] comm::Arena& first_moment() { return first_moment_; }
+  [[nodiscard]] comm::Arena& second_moment() { return second_moment_; }
+  [[nodiscard]] comm::Arena* average() { return average_ ? &*average_ : nullptr; }
+  [[nodiscard]] std::int64_t num_parameters() const;
+
+  /// From now on training works on `mirror`, which starts with what the arenas hold.
+  void place_on(std::unique_ptr<DeviceMirror> mirror);
+  /// Where the network's tensors lie.
+  [[nodiscard]] at::Device device() const;
+  /// Brings the arenas, or what `worker` owns of them, or the weights alone, up to date, where a
+  /// device has the newest state. @pre no exchange is under way
+  void fetch();
+  void fetch_own(int worker);
+  void fetch_weights();
+  /// Takes up what was written to the arenas. @pre as above
+  void store();
+
+  /// Takes the initial values of `seed` again, as a new network has them.
+  void begin_anew(std::uint64_t seed);
+
+  /// Updates of this network so far: the optimiser's count and the average's.
+  std::int64_t updates = 0;
+
+  /// From now on backward adds to `leaf`, arena-sized memory of device(), and training passes
+  /// harvest their statistics there.
+  void bind_gradients(float* leaf);
+  /// A trained tensor, in the order of layout().parameters().
+  [[nodiscard]] const at::Tensor& parameter(std::size_t index) const { return parameters_[index]; }
+  /// Where backward is to add to its gradient.
+  [[nodiscard]] const float* gradient_memory(std::size_t index) const {
+    return leaf_ + layout_.parameters()[index].offset;
+  }
+  /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average).
+  /// Rebinds whatever happens.
+  void with_weights(comm::Arena& arena, const std::function<void()>& body);
+
+  /// A trained tensor or a statistic, by its place in an arena.
+  struct Place {
+    std::string name;  ///< "generator/0/weight"
+    comm::ElementRange range;
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> strides;  ///< of the memory format
+    bool is_statistic = false;          ///< has no moments
+  };
+  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+  /// The tensor at `place` of `arena`, which is memory of `device`, in its logical shape; shares
+  /// memory.
+  [[nodiscard]] static at::Tensor view(float* arena, const Place& place,
+                                       at::Device device = at::kCPU);
+
+ private:
+  /// Arena-sized memory of device().
+  void bind_weights(float* arena);
+  [[nodiscard]] float* bound_weights();
+
+  gan::Network& network_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<gan::Statistic*> statistics_;
+  comm::ArenaLayout layout_;
+  comm::BucketPlan plan_;
+  std::vector<Place> places_;  // parameters, then statistics
+  comm::Arena weights_;
+  comm::Arena first_moment_;
+  comm::Arena second_moment_;
+  std::optional<comm::Arena> average_;
+  std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on
+  float* leaf_ = nullptr;
+};
+
+}  // namespace gangway::worker

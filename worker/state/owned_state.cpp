@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/owned_state.hpp"
+
+namespace gangway::worker {
+
+std::string NamedArena::stored_name(const NetworkState::Place& place) const {
+  return prefix + place.name.substr(place.name.find('/'));
+}
+
+std::vector<NamedArena> named_arenas(NetworkState& network) {
+  const std::string& name = network.network().name();
+  std::vector<NamedArena> arenas{{name, &network.weights(), true}};
+  if (network.average() != nullptr) {
+    arenas.push_back({name + "_ema", network.average(), true});
+  }
+  arenas.push_back({name + "_optimizer/first_moment", &network.first_moment(), false});
+  arenas.push_back({name + "_optimizer/second_moment", &network.second_moment(), false});
+  return arenas;
+}
+
+checkpoint::SnapshotPiece updates_piece(NetworkState& network) {
+  return {.name = network.network().name() + "_optimizer/updates",
+          .type = checkpoint::ElementType::kI64,
+          .shape = {1},
+          .begin = 0,
+          .end = 1};
+}
+
+checkpoint::StoredOrder order_of(const NetworkState::Place& place) {
+  std::int64_t stride = 1;
+  for (std::size_t axis = place.sizes.size(); axis-- > 0;) {
+    if (place.strides[axis] != stride) {
+      return checkpoint::StoredOrder::kChannelsLast;
+    }
+    stride *= place.sizes[axis];
+  }
+  return checkpoint::StoredOrder::kRowMajor;
+}
+
+std::vector<OwnedPiece> owned_pieces(std::span<NetworkState* const> networks, int worker) {
+  std::vector<OwnedPiece> pieces;
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    NetworkState& network = *networks[i];
+    for (const NamedArena& arena : named_arenas(network)) {
+      for (const NetworkState::Place& place : network.places()) {
+        if (place.is_statistic && !arena.holds_statistics) {
+          continue;
+        }
+        for (std::size_t bucket = 0; bucket < network.plan().num_buckets(); ++bucket) {
+          const comm::ElementRange own =
+              comm::intersect(place.range, network.plan().slice(bucket, worker));
+          if (!own.empty()) {
+            pieces.push_back({.stored = {.name = arena.stored_name(place),
+                                         .order = order_of(place),
+                                         .shape = place.sizes,
+                                         .begin = own.begin - place.range.begin,
+                                         .end = own.end - place.range.begin},
+                              .network = i,
+                              .arena = arena.arena,
+                              .range = own});
+          }
+        }
+      }
+    }
+  }
+  return pieces;
+}
+
+}  // namespace gangway::worker

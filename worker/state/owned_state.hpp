@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What of the trained state a worker owns, as named pieces of tensors: its slices of every arena.
+// The workers' pieces together are the whole state, each element once. Names in checkpoints:
+//
+//   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/first_moment/<block>/<tensor>,
+//   generator_optimizer/second_moment/…, generator_optimizer/updates (int64 [1]); the same for
+//   discriminator, which has no average.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "worker/state/network_state.hpp"
+
+namespace gangway::worker {
+
+/// One arena of a network under its name in checkpoints.
+struct NamedArena {
+  std::string prefix;  ///< "generator_optimizer/first_moment"
+  comm::Arena* arena = nullptr;
+  bool holds_statistics = false;
+
+  /// "generator/0/weight" under prefix "generator_ema" → "generator_ema/0/weight".
+  [[nodiscard]] std::string stored_name(const NetworkState::Place& place) const;
+};
+/// Weights first.
+[[nodiscard]] std::vector<NamedArena> named_arenas(NetworkState& network);
+/// "generator_optimizer/updates", the count of updates.
+[[nodiscard]] checkpoint::SnapshotPiece updates_piece(NetworkState& network);
+
+/// How the elements of a place follow one another in its arena.
+[[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::Place& place);
+
+/// A stretch of one tensor that one worker owns.
+struct OwnedPiece {
+  checkpoint::SnapshotPiece stored;
+  std::size_t network = 0;  ///< index of the networks given
+  comm::Arena* arena = nullptr;
+  comm::ElementRange range;  ///< of the arena
+
+  [[nodiscard]] std::span<float> values() const { return arena->range(range); }
+};
+
+/// Of `worker`, by network, arena and place in the arena. A place in two buckets gives two.
+[[nodiscard]] std::vector<OwnedPiece> owned_pieces(std::span<NetworkState* const> networks,
+                                                   int worker);
+
+}  // namespace gangway::worker

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/snapshot_loader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "comm/transport/byte_streams.hpp"
+#include "base/errors.hpp"
+#include "worker/state/owned_state.hpp"
+#include "worker/state/snapshot_taker.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using checkpoint::PieceHash;
+using checkpoint::SnapshotFile;
+using checkpoint::SnapshotPiece;
+
+/// Bytes of a message between hosts: long enough for the network, short enough for its queue.
+constexpr std::size_t kMessageBytes = std::size_t{4} << 20U;
+
+/// Elements that a worker needs, under their tensor's name.
+struct Wanted {
+  SnapshotPiece piece;
+  std::span<std::byte> memory;  // of this worker only
+};
+using WantedByName = std::map<std::string, std::vector<std::size_t>, std::less<>>;
+
+/// What one worker needs: its own slices, and the counts of updates, which all have.
+struct Wishes {
+  std::vector<Wanted> list;
+  WantedByName by_name;
+
+  Wishes(std::span<NetworkState* const> networks, int worker) {
+    for (const OwnedPiece& own : owned_pieces(networks, worker)) {
+      add(own.stored, std::as_writable_bytes(own.values()));
+    }
+    for (NetworkState* network : networks) {
+      add(updates_piece(*network), std::as_writable_bytes(std::span(&network->updates, 1)));
+    }
+  }
+
+ private:
+  void add(const SnapshotPiece& piece, std::span<std::byte> memory) {
+    by_name[piece.name].push_back(list.size());
+    list.push_back({piece, memory});
+  }
+};
+
+/// Elements [begin, end) of a tensor, in a piece of a part and in a worker's wish.
+struct Overlap {
+  int part = 0;
+  std::size_t piece = 0;
+  std::size_t wish = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// The words of a message.
+enum Word : std::size_t { kWish, kBegin, kEnd, kHashLow, kHashHigh, kPart };
+/// As kWish: the part is damaged, and the rest of it does not come.
+constexpr std::uint64_t kDamaged = ~std::uint64_t{0};
+
+/// A worker's part of the snapshot as this host has it: its own and copies, equally laid out.
+class HeldPart {
+ public:
+  void add(const std::filesystem::path& file) {
+    try {
+      SnapshotFile copy(file, checkpoint::VerifyPieces::kLater);
+      if (copies_.empty() || copy.pieces() == copies_.front().pieces()) {
+        copies_.push_back(std::move(copy));
+      }
+    } catch (const CheckpointError&) {
+      // It was whole when it was found: overwritten, or gone, since.
+    }
+  }
+  [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const { return copies_.at(0).pieces(); }
+  [[nodiscard]] bool is_empty() const { return copies_.empty(); }
+
+  /// Of a copy that is what its hash says. @throws CheckpointError where none is.
+  std::span<const std::byte> bytes(std::size_t piece) {
+    const auto known = sound_.find(piece);
+    if (known != sound_.end()) {
+      return copies_[known->second].bytes(piece);
+    }
+    for (std::size_t i = 0; i < copies_.size(); ++i) {
+      try {
+        copies_[i].verify(piece);
+        sound_[piece] = i;
+        return copies_[i].bytes(piece);
+      } catch (const CheckpointError&) {
+        if (i + 1 == copies_.size()) {
+          throw;
+        }
+      }
+    }
+    throw CheckpointError("a part of a snapshot that this host does not have");
+  }
+
+ private:
+  std::vector<SnapshotFile> copies_;
+  std::map<std::size_t, std::size_t> sound_;  // by piece: index of a copy
+};
+
+class SnapshotLoader final : public comm::StreamEnds {
+ public:
+  SnapshotLoader(const SnapshotShelf& shelf, const BeginInfo& begin, const StateLoad& load)
+      : load_(load),
+        me_(load.transport.worker()),
+        holders_(begin.snapshot->holders),
+        own_(load.networks, me_),
+        parts_(holders_.size()) {
+    for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
+      const bool is_of_it = entry.moment.step == begin.step &&
+                            entry.moment.incarnation == begin.snapshot->incarnation &&
+                            entry.moment.epoch == begin.snapshot->taken_in &&
+                            entry.num_workers == static_cast<int>(parts_.size());
+      if (is_of_it) {
+        parts_[static_cast<std::size_t>(entry.worker)].add(entry.file);
+      }
+    }
+  }
+
+  LoadOutcome run() {
+    std::vector<int> from;
+    std::vector<int> to;
+    for (int peer = 0; peer < load_.transport.num_workers(); ++peer) {
+      if (peer != me_ && serves(me_, peer)) {
+        to.push_back(peer);
+        outgoing_[peer] = overlaps(peer, Wishes(load_.networks, peer));
+      }
+      if (peer != me_ && serves(peer, me_)) {
+        from.push_back(peer);
+      }
+    }
+    take_own();
+    load_.lane.wait(load_.lane.submit([&] {
+      comm::exchange_streams(load_.transport, to, from, *this, load_.timeout);
+    }));
+    return outcome();
+  }
+
+  std::optional<comm::StreamMessage> next(int peer) override {
+    std::vector<Overlap>& rest = outgoing_.at(peer);
+    while (!rest.empty()) {
+      Overlap& overlap = rest.back();
+      const auto bytes = bytes_of(overlap);
+      if (!bytes) {
+        const int part = overlap.part;
+        std::erase_if(rest, [part](const Overlap& one) { return one.part == part; });
+        return comm::StreamMessage{.words = {kDamaged, 0, 0, 0, 0, static_cast<std::uint64_t>(part)},
+                                   .bytes = {}};
+      }
+      const std::size_t item = checkpoint::item_size(own_type(overlap));
+      const std::uint64_t most = kMessageBytes / item;
+      const std::uint64_t begin = overlap.begin;
+      const std::uint64_t end = std::min(overlap.end, begin + most);
+      const auto message = bytes->first((end - begin) * item);
+      const PieceHash hash = checkpoint::hash_bytes(message);
+      const comm::StreamWords words{overlap.wish, begin,     end,
+                                    hash.low,     hash.high, static_cast<std::uint64_t>(overlap.part)};
+      overlap.begin = end;
+      if (overlap.begin == overlap.end) {
+        rest.pop_back();
+      }
+      return comm::StreamMessage{.words = words, .bytes = message};
+    }
+    return std::nullopt;
+  }
+
+  std::span<std::byte> place(int peer, const comm::StreamWords& words,
+                             std::size_t bytes) override {
+    const auto memory = memory_of(words);
+    if (memory.size() != bytes) {
+      throw CommError(fmt::format("worker {} sent state that was not asked for: start all ranks "
+                                  "from one build",
+                                  peer));
+    }
+    return memory;
+  }
+
+  void arrived(int peer, const comm::StreamWords& words) override {
+    if (words[kWish] == kDamaged) {
+      is_incomplete_ = true;  // its holder says why
+      return;
+    }
+    const auto memory = memory_of(words);
+    filled_ += memory.size();
+    if (checkpoint::hash_bytes(memory) != PieceHash{words[kHashLow], words[kHashHigh]}) {
+      fail(fmt::format("'{}' of the snapshot arrived damaged from worker {}",
+                       own_.list[words[kWish]].piece.name, peer),
+           static_cast<int>(words[kPart]), peer);
+    }
+  }
+
+ private:
+  /// Who gives `part` to `worker`: itself, if its host has it.
+  [[nodiscard]] int server(int part, int worker) const {
+    const std::vector<int>& holders = holders_[static_cast<std::size_t>(part)];
+    return std::ranges::find(holders, worker) != holders.end() ? worker : holders.front();
+  }
+  [[nodiscard]] bool serves(int server_worker, int worker) const {
+    for (int part = 0; part < static_cast<int>(holders_.size()); ++part) {
+      if (server(part, worker) == server_worker) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Of the parts that this worker gives to `peer`, what is wished for.
+  std::vector<Overlap> overlaps(int peer, const Wishes& wishes) {
+    std::vector<Overlap> found;
+    for (int part = 0; part < static_cast<int>(parts_.size()); ++part) {
+      if (server(part, peer) != me_) {
+        continue;
+      }
+      const HeldPart& held = parts_[static_cast<std::size_t>(part)];
+      if (held.is_empty()) {
+        found.push_back({.part = part});  // bytes_of() says so
+        continue;
+      }
+      for (std::size_t i = 0; i < held.pieces().size(); ++i) {
+        add_overlaps(part, i, held.pieces()[i], wishes, found);
+      }
+    }
+    return found;
+  }
+  void add_overlaps(int part, std::size_t index, const SnapshotPiece& piece,
+                    const Wishes& wishes, std::vector<Overlap>& found) {
+    const auto wished = wishes.by_name.find(piece.name);
+    if (wished == wishes.by_name.end()) {
+      return;
+    }
+    for (const std::size_t wish : wished->second) {
+      const SnapshotPiece& wanted = wishes.list[wish].piece;
+      if (wanted.type != piece.type || wanted.order != piece.order || wanted.shape != piece.shape) {
+        fail(fmt::format("the snapshot's '{}' has another shape, type or order than this job's",
+                         piece.name),
+             part, me_);
+        return;
+      }
+      const std::uint64_t begin = std::max(wanted.begin, piece.begin);
+      const std::uint64_t end = std::min(wanted.end, piece.end);
+      if (begin < end) {
+        found.push_back({part, index, wish, begin, end});
+      }
+    }
+  }
+
+  void take_own() {
+    for (const Overlap& overlap : overlaps(me_, own_)) {
+      if (const auto bytes = bytes_of(overlap)) {
+        const auto memory = memory_of({overlap.wish, overlap.begin, overlap.end});
+        std::memcpy(memory.data(), bytes->data(), memory.size());
+        filled_ += memory.size();
+      }
+    }
+  }
+
+  [[nodiscard]] checkpoint::ElementType own_type(const Overlap& overlap) const {
+    return parts_[static_cast<std::size_t>(overlap.part)].pieces()[overlap.piece].type;
+  }
+
+  /// Verified; nothing where it is damaged, which is then noted.
+  std::optional<std::span<const std::byte>> bytes_of(const Overlap& overlap) {
+    HeldPart& held = parts_[static_cast<std::size_t>(overlap.part)];
+    if (held.is_empty()) {
+      fail(fmt::format("the part of worker {} is gone from this host's memory", overlap.part),
+           overlap.part, me_);
+      return std::nullopt;
+    }
+    const SnapshotPiece& piece = held.pieces()[overlap.piece];
+    const std::size_t item = checkpoint::item_size(piece.type);
+    try {
+      return held.bytes(overlap.piece)
+          .subspan((overlap.begin - piece.begin) * item, (overlap.end - overlap.begin) * item);
+    } catch (const CheckpointError& error) {
+      fail(error.what(), overlap.part, me_);
+      return std::nullopt;
+    }
+  }
+
+  /// Empty where the words name nothing that is wished for.
+  [[nodiscard]] std::span<std::byte> memory_of(const comm::StreamWords& words) const {
+    if (words[kWish] >= own_.list.size()) {
+      return {};
+    }
+    const Wanted& wanted = own_.list[words[kWish]];
+    const bool is_within = words[kBegin] >= wanted.piece.begin && words[kBegin] <= words[kEnd] &&
+                           words[kEnd] <= wanted.piece.end;
+    const std::size_t item = checkpoint::item_size(wanted.piece.type);
+    return is_within ? wanted.memory.subspan((words[kBegin] - wanted.piece.begin) * item,
+                                             (words[kEnd] - words[kBegin]) * item)
+                     : std::span<std::byte>();
+  }
+
+  void fail(const std::string& reason, int part, int holder) {
+    if (!failure_) {
+      failure_ = LoadFailure{.reason = reason, .part = part, .holder = holder};
+    }
+  }
+
+  LoadOutcome outcome() {
+    std::size_t wanted = 0;
+    for (const Wanted& one : own_.list) {
+      wanted += one.memory.size();
+    }
+    if (filled_ != wanted && !is_incomplete_) {
+      fail("the parts do not make up the whole state", 0, me_);
+    }
+    return {.is_whole = filled_ == wanted && !failure_, .failure = failure_};
+  }
+
+  const StateLoad& load_;
+  int me_;
+  const std::vector<std::vector<int>>& holders_;  // by part
+  Wishes own_;
+  std::vector<HeldPart> parts_;
+  std::map<int, std::vector<Overlap>> outgoing_;  // by peer; the next one last
+  std::size_t filled_ = 0;                        // bytes of own wishes
+  bool is_incomplete_ = false;                    // by another's fault
+  std::optional<LoadFailure> failure_;            // the first
+};
+
+}  // namespace
+
+std::vector<FoundPartInfo> found_parts(const SnapshotShelf& shelf) {
+  std::set<std::tuple<checkpoint::SnapshotMoment, int, int>> found;
+  for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
+    found.emplace(entry.moment, entry.worker, entry.num_workers);
+  }
+  std::vector<FoundPartInfo> parts;
+  for (const auto& [moment, worker, num_workers] : found) {
+    parts.push_back({.step = moment.step,
+                     .incarnation = moment.incarnation,
+                     .taken_in = moment.epoch,
+                     .worker = worker,
+                     .num_workers = num_workers});
+  }
+  return parts;
+}
+
+LoadOutcome load_snapshot(const SnapshotShelf& shelf, const BeginInfo& begin,
+                          const StateLoad& load) {
+  return SnapshotLoader(shelf, begin, load).run();
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/snapshot_taker.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Elements of a network, each a weight, its moments and its average, that are copied at once: some
+/// 50 us.
+constexpr std::size_t kElementsAtOnce = std::size_t{1} << 14U;
+/// Between two looks at exchanges that wait for nobody. Each look may give the core up for a whole
+/// time slice: MPI yields where it shares its cores.
+constexpr double kQuietSeconds = 1e-3;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// An infinity or a NaN has all bits of its exponent set.
+bool all_finite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7F800000U;
+  std::uint32_t bad = 0;
+  for (const float value : values) {
+    bad |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
+  }
+  return bad == 0;
+}
+
+}  // namespace
+
+std::vector<checkpoint::SnapshotPiece> snapshot_pieces(std::span<NetworkState* const> networks,
+                                                       int worker, int num_workers) {
+  std::vector<checkpoint::SnapshotPiece> pieces;
+  for (const OwnedPiece& piece : owned_pieces(networks, worker)) {
+    pieces.push_back(piece.stored);
+  }
+  if (worker == num_workers - 1) {
+    for (NetworkState* network : networks) {
+      pieces.push_back(updates_piece(*network));
+    }
+  }
+  return pieces;
+}
+
+SnapshotTaker::SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory)
+    : setup_(std::move(setup)),
+      memory_(memory),
+      pieces_(owned_pieces(setup_.networks, setup_.worker)),
+      updates_(setup_.networks.size()) {
+  for (const OwnedPiece& piece : pieces_) {
+    total_ += piece.range.size();
+  }
+}
+
+void SnapshotTaker::begin(std::int64_t step) {
+  step_ = step;
+  copied_ = 0;
+  spent_ = 0.0;
+  waited_ = 0.0;
+  has_room_ =
+      memory_.begin({.step = step, .incarnation = setup_.incarnation, .epoch = setup_.epoch});
+  if (!has_room_ && setup_.on_end) {
+    setup_.on_end(step, false);
+  }
+}
+
+void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
+                            std::int64_t updates) {
+  if (step != step_) {
+    copy_rest();  // of the snapshot before
+    begin(step);
+  }
+  if (!has_room_) {
+    return;
+  }
+  updates_[network] = updates;
+  const bool goes_on = !put_off_.empty() && put_off_.back().network == network &&
+                       put_off_.back().range.end == range.begin;
+  if (goes_on) {
+    put_off_.back().range.end = range.end;
+  } else {
+    put_off_.push_back({network, range});
+  }
+}
+
+void SnapshotTaker::before_update(std::size_t network, comm::ElementRange range) {
+  const auto is_hit = [&](const PutOff& one) {
+    return one.network == network && !comm::intersect(one.range, range).empty();
+  };
+  while (std::ranges::any_of(put_off_, is_hit)) {
+    waited_ += copy_next(put_off_.front().range.size());
+    finish_if_whole();
+  }
+}
+
+bool SnapshotTaker::advance(bool is_quiet) {
+  if (put_off_.empty()) {
+    return false;
+  }
+  double seconds = copy_next(kElementsAtOnce);
+  while (is_quiet && seconds < kQuietSeconds && !put_off_.empty()) {
+    seconds += copy_next(kElementsAtOnce);
+  }
+  finish_if_whole();
+  return true;
+}
+
+void SnapshotTaker::copy_rest() {
+  while (!put_off_.empty()) {
+    (void)copy_next(put_off_.front().range.size());
+  }
+  finish_if_whole();
+}
+
+double SnapshotTaker::copy_next(std::size_t most) {
+  const auto start = Clock::now();
+  PutOff& first = put_off_.front();
+  const comm::ElementRange part{first.range.begin,
+                                first.range.begin + std::min(most, first.range.size())};
+  copy_range(first.network, part);
+  first.range.begin = part.end;
+  if (first.range.empty()) {
+    put_off_.erase(put_off_.begin());
+  }
+  const double seconds = seconds_since(start);
+  spent_ += seconds;
+  return seconds;
+}
+
+void SnapshotTaker::copy_range(std::size_t network, comm::ElementRange range) {
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    if (pieces_[i].network == network) {
+      copy_piece(i, comm::intersect(pieces_[i].range, range));
+    }
+  }
+}
+
+void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
+  if (range.empty()) {
+    return;
+  }
+  const OwnedPiece& piece = pieces_[index];
+  const std::span<const float> values = piece.arena->range(range);
+  if (!all_finite(values)) {
+    throw DivergedError(
+        fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
+                    "(clip_norm) or add a penalty, and go on from the last checkpoint",
+                    step_, piece.stored.name));
+  }
+  memory_.copy(index, std::as_bytes(values));
+  copied_ += range.size();
+}
+
+void SnapshotTaker::finish_if_whole() {
+  if (!has_room_ || copied_ != total_) {
+    return;
+  }
+  if (setup_.worker == setup_.num_workers - 1) {
+    for (std::size_t i = 0; i < updates_.size(); ++i) {
+      memory_.copy(pieces_.size() + i, std::as_bytes(std::span(&updates_[i], 1)));
+    }
+  }
+  memory_.complete();
+  has_room_ = false;  // until the next begins
+  seconds_.store(spent_, std::memory_order_relaxed);
+  wait_seconds_.store(waited_, std::memory_order_relaxed);
+  newest_.store(step_, std::memory_order_release);
+  if (setup_.on_end) {
+    setup_.on_end(step_, true);
+  }
+}
+
+void SnapshotTaker::copy_all(std::int64_t step, Clock::time_point since) {
+  copy_rest();
+  begin(step);
+  if (!has_room_) {
+    return;
+  }
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    copy_piece(i, pieces_[i].range);
+  }
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    updates_[i] = setup_.networks[i]->updates;
+  }
+  spent_ = seconds_since(since);
+  waited_ = spent_;
+  finish_if_whole();
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Copies this worker's part of the state into its snapshot memory while training goes on. The
+// update that makes a slice the state of the wanted step only puts it on a list: weights are on
+// their way to those who wait for them first, and the lane copies behind the exchanges, while
+// compute is at the next pass. The next update of a network copies what is still on the list before
+// it begins.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "comm/lane.hpp"
+#include "worker/state/owned_state.hpp"
+
+namespace gangway::worker {
+
+class SnapshotTaker final : public comm::Background {
+ public:
+  struct Setup {
+    std::vector<NetworkState*> networks;  ///< generator, discriminator
+    int worker = 0;
+    int num_workers = 1;
+    std::int64_t incarnation = 0;  ///< of the run
+    std::int64_t epoch = 0;
+    /// Of a snapshot that is whole, or for which there was no room. The thread that copied.
+    std::function<void(std::int64_t step, bool taken)> on_end = {};
+  };
+  /// @param pieces  snapshot_pieces() of the same networks and worker; memory outlives this
+  SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory);
+
+  // Lane thread, these five. What copies throws DivergedError where a value is not finite: what is
+  // poisoned must not become the newest.
+
+  /// `range` of a network, whole blocks of one own slice in ascending order, has the values of
+  /// `step` (steps done) until its next update. @param updates  of the network, counted
+  void put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
+               std::int64_t updates);
+  /// `range` of the network is about to be updated: copies what was put off up to there.
+  void before_update(std::size_t network, comm::ElementRange range);
+  /// Copies some of what was put off.
+  bool advance(bool is_quiet) override;
+  /// Copies all of it: somebody waits.
+  void copy_rest();
+  /// All at once. @pre no exchange is under way
+  /// @param since  when computing began to stand still for it
+  void copy_all(std::int64_t step, std::chrono::steady_clock::time_point since);
+
+  /// Whether this worker owns nothing that `put_off` could be called with.
+  [[nodiscard]] bool is_empty() const { return total_ == 0; }
+  /// The newest whole snapshot; -1: none yet. Any thread.
+  [[nodiscard]] std::int64_t newest() const { return newest_.load(std::memory_order_acquire); }
+  /// For how long the lane copied the last one.
+  [[nodiscard]] double seconds() const { return seconds_.load(std::memory_order_relaxed); }
+  /// For how long of these an update waited.
+  [[nodiscard]] double wait_seconds() const {
+    return wait_seconds_.load(std::memory_order_relaxed);
+  }
+  /// What is copied for one.
+  [[nodiscard]] std::size_t bytes() const { return memory_.data_bytes(); }
+
+ private:
+  /// Elements of a network that are still to be copied, the first ones first.
+  struct PutOff {
+    std::size_t network;
+    comm::ElementRange range;
+  };
+
+  void begin(std::int64_t step);
+  /// At most `most` elements of what was put off first. @pre there is something. @return seconds
+  double copy_next(std::size_t most);
+  void copy_range(std::size_t network, comm::ElementRange range);
+  void copy_piece(std::size_t index, comm::ElementRange range);
+  void finish_if_whole();
+
+  Setup setup_;
+  checkpoint::SnapshotMemory& memory_;
+  std::vector<OwnedPiece> pieces_;
+  std::size_t total_ = 0;              // elements of a snapshot
+  std::vector<std::int64_t> updates_;  // by network
+
+  std::int64_t step_ = -1;  // of the snapshot that was begun last
+  bool has_room_ = false;
+  std::size_t copied_ = 0;
+  std::vector<PutOff> put_off_;
+  double spent_ = 0.0;   // on this snapshot
+  double waited_ = 0.0;  // the part of it that an update waited for
+  std::atomic<std::int64_t> newest_ = -1;
+  std::atomic<double> seconds_ = 0.0;
+  std::atomic<double> wait_seconds_ = 0.0;
+};
+
+/// What a worker's snapshots consist of: its owned_pieces, and on the last worker, which owns a
+/// part of every bucket, the counts of updates.
+[[nodiscard]] std::vector<checkpoint::SnapshotPiece> snapshot_pieces(
+    std::span<NetworkState* const> networks, int worker, int num_workers);
+
+}  // namespace gangway::worker

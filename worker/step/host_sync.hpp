@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A network's exchange in host memory: partials, watch, reducer, updater, and the lane that runs them
+// beside the compute thread. Compute thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "comm/reduce/partial_stack.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "worker/step/gradient_watch.hpp"
+#include "worker/step/network_sync.hpp"
+
+namespace gangway::worker {
+
+class HostSync final : public NetworkSync {
+ public:
+  /// Allocates the partials in the host's memory. @pre the host's group is not connected
+  /// @param wire  number format of what travels between hosts
+  HostSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
+           WireFormat wire);
+  ~HostSync() override;
+  HostSync(const HostSync&) = delete;
+  HostSync& operator=(const HostSync&) = delete;
+
+  void connect() override;
+  void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
+  void open_leaf() override;
+  void close_leaf(int microbatch) override;
+  void open(int phase, const UpdatePlan& plan, double clip_norm) override;
+  [[nodiscard]] bool is_open() const override { return is_open_; }
+  void arm() override;
+  void complete_block(std::size_t block) override { watch_.complete_block(block); }
+  void reduce() override;
+  void await() override;
+  [[nodiscard]] std::vector<Exposure> take_exposures() override;
+  [[nodiscard]] double take_host_wait_seconds() override;
+  [[nodiscard]] std::size_t take_unfired() override;
+
+ private:
+  NetworkState& state_;
+  ExchangeSetup setup_;
+  int network_;
+  WireFormat wire_;
+  comm::PartialStack partials_;
+  NetworkUpdater updater_;
+  std::optional<comm::Reducer> reducer_;
+  GradientWatch watch_;
+  bool is_open_ = false;
+  int phase_ = 0;
+  std::vector<Exposure> exposures_;
+  double waited_seconds_ = 0.0;
+  std::size_t unfired_ = 0;
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step/neighbours.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <xxhash.h>
+
+#include "comm/calibrate/calibrator.hpp"
+#include "comm/host/host_agreement.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "comm/reduce/reduction_routes.hpp"
+#include "base/atomic_file.hpp"
+#include "run/control_protocol.hpp"
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+
+namespace gangway::worker {
+namespace {
+
+constexpr std::string_view kCalibrationFile = "calibration.json";
+constexpr std::size_t kMaxCalibrationBytes = std::size_t{1} << 16U;
+
+/// Cores that this process may use.
+std::size_t num_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return sched_getaffinity(0, sizeof cores, &cores) == 0
+             ? static_cast<std::size_t>(CPU_COUNT(&cores))
+             : 1;
+}
+
+/// By worker, who shares memory with whom under `transport`; `machines` says who could.
+std::vector<int> sharing(TransportKind transport, const std::vector<int>& machines) {
+  if (transport == TransportKind::kMpi || transport == TransportKind::kNccl) {
+    std::vector<int> each_alone(machines.size());
+    std::iota(each_alone.begin(), each_alone.end(), 0);
+    return each_alone;
+  }
+  const auto elsewhere =
+      std::ranges::find_if(machines, [&](int machine) { return machine != machines.front(); });
+  if (transport == TransportKind::kShm && elsewhere != machines.end()) {
+    throw ConfigError(fmt::format(
+        "layout.transport: shm, but worker {} shares no memory with worker 0 (another host or "
+        "container); use hierarchical, mpi or auto",
+        elsewhere - machines.begin()));
+  }
+  return machines;
+}
+
+std::string shared_name(const std::string& token) {
+  return fmt::format("{:016x}", XXH3_64bits(token.data(), token.size()));
+}
+
+/// Lane thread of every worker; equal on all.
+comm::Calibration calibrated(const std::vector<int>& machines, const std::string& token,
+                             const std::filesystem::path& run_directory,
+                             comm::Transport& transport) {
+  const std::filesystem::path file = run_directory / kCalibrationFile;
+  const bool keeps = transport.worker() == 0;
+  const auto before = keeps ? read_small_file(file, kMaxCalibrationBytes) : std::nullopt;
+  const comm::Calibration calibration = comm::calibrate(
+      transport,
+      {.machines = machines,
+       .token = shared_name(token),
+       .recorded = before ? std::optional(comm::parse_calibration(*before)) : std::nullopt});
+  if (keeps) {
+    const std::string text =
+        comm::to_json(calibration, comm::choose_transport(calibration, machines));
+    if (text != before) {
+      write_file_atomically(file, text);
+    }
+  }
+  return calibration;
+}
+
+}  // namespace
+
+Neighbours find_neighbours(const JobSpec& job, const std::string& token,
+                           const std::filesystem::path& run_directory, comm::Transport& transport,
+                           comm::Lane& lane) {
+  std::vector<int> machines;
+  lane.wait(lane.submit([&] {
+    machines = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline);
+  }));
+  const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
+  TransportKind kind = on_gpus ? TransportKind::kNccl : job.layout.transport;
+  std::string choice;
+  if (kind == TransportKind::kAuto && machines.size() > 1) {
+    lane.wait(lane.submit([&] {
+      const comm::Calibration paths = calibrated(machines, token, run_directory, transport);
+      kind = comm::choose_transport(paths, machines);
+      choice = "auto chose " + comm::describe(paths, machines);
+    }));
+  }
+  const auto me = static_cast<std::size_t>(transport.worker());
+  const std::vector<int> hosts = sharing(kind, machines);
+  const std::vector<int> members = comm::workers_of(hosts[me], hosts);
+  const std::vector<int> machine = comm::workers_of(machines[me], machines);
+  const std::size_t beside = machine.size();
+  // A core for each compute thread, and one for this worker's lane.
+  const bool owns_core =
+      num_cores() >= beside * (static_cast<std::size_t>(job.numerics.threads) + 1);
+  std::string summary = fmt::format(
+      "{}; the lane {}",
+      members.size() > 1 ? fmt::format("{} workers of this host share memory", members.size())
+                         : "shares no memory",
+      owns_core ? "owns a core and spins" : "shares its core and sleeps between polls");
+  return {.hosts = hosts,
+          .group = comm::HostGroup({.members = members,
+                                    .worker = transport.worker(),
+                                    .epoch = transport.epoch(),
+                                    .token = shared_name(token),
+                                    .num_flags = 2 * comm::kFlagsPerNetwork}),
+          .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
+          .place_on_machine = static_cast<int>(std::ranges::find(machine, transport.worker()) -
+                                               machine.begin()),
+          .workers_on_machine = static_cast<int>(beside),
+          .summary = std::move(summary),
+          .choice = std::move(choice)};
+}
+
+}  // namespace gangway::worker

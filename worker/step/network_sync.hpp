@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// One network's way from local gradients to new weights everywhere, as the operations of a schedule
+// ask for it. worker/step/host_sync.hpp does it in host memory, worker/cuda/device_sync.hpp on CUDA
+// devices. Compute thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "comm/host/host_group.hpp"
+#include "comm/lane.hpp"
+#include "comm/arena/reduction_tree.hpp"
+#include "comm/transport/trace.hpp"
+#include "comm/transport/transport.hpp"
+#include "worker/step/network_updater.hpp"
+
+namespace gangway::worker {
+
+/// What every network's exchange shares.
+struct ExchangeSetup {
+  comm::Transport& transport;
+  comm::Lane& lane;
+  comm::HostGroup& host;
+  std::vector<comm::MicrobatchRange> ranges;  ///< of every worker
+  std::vector<int> hosts;                     ///< by worker: equal where memory is shared
+  int num_microbatches = 1;
+  std::chrono::milliseconds timeout{60'000};
+  std::function<void(const std::string&)> on_stall = {};  ///< lane thread
+  comm::LaneTrace* trace = nullptr;                        ///< of the lane; null: none
+  SnapshotTaker* snapshots = nullptr;                      ///< null: none are taken
+};
+
+/// How long computing stood still for one exchange: the thread that computes, or the device's stream.
+struct Exposure {
+  int phase = 0;  ///< that began the exchange
+  double seconds = 0.0;
+  std::vector<double> by_bucket;  ///< the part of it for which each bucket was the last to come
+};
+
+class NetworkSync {
+ public:
+  virtual ~NetworkSync() = default;
+  /// Takes up what the workers share. @pre the host's group is connected
+  virtual void connect() = 0;
+  /// From now on `watcher` sees all updates; it outlives this. @pre nothing is open
+  virtual void show_updates_to(UpdateWatcher& watcher) = 0;
+
+  virtual void open_leaf() = 0;
+  virtual void close_leaf(int microbatch) = 0;
+  /// Begins the exchange of `phase`. @pre the one before was awaited
+  virtual void open(int phase, const UpdatePlan& plan, double clip_norm) = 0;
+  [[nodiscard]] virtual bool is_open() const = 0;
+  /// The last backward of a phase follows: what it completes travels at once. @pre open
+  virtual void arm() = 0;
+  /// A block's gradients are complete without autograd having accumulated them.
+  virtual void complete_block(std::size_t block) = 0;
+  /// All gradients are complete: what has not left travels now. @pre open
+  virtual void reduce() = 0;
+  /// What follows sees the new weights; returns at once where nothing is under way.
+  virtual void await() = 0;
+
+  /// Of exchanges that were awaited, as far as it is known by now; each once.
+  [[nodiscard]] virtual std::vector<Exposure> take_exposures() = 0;
+  /// For how long the calling thread waited in here, since the last call. On a CPU that is what
+  /// exposures tell; ahead of a device it is another clock.
+  [[nodiscard]] virtual double take_host_wait_seconds() = 0;
+  /// Parameters that had no gradient when their phase ended, since the last call.
+  [[nodiscard]] virtual std::size_t take_unfired() = 0;
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step/network_updater.hpp"
+
+#include "gan/layer_block.hpp"
+
+namespace gangway::worker {
+namespace {
+
+void update_statistics(int harvests, std::span<const float> mean, std::span<float> running) {
+  if (harvests == 0) {
+    return;
+  }
+  const auto momentum = static_cast<float>(gan::kNormMomentum);
+  const float share = 1.0F / static_cast<float>(harvests);
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    running[i] += momentum * (mean[i] * share - running[i]);
+  }
+}
+
+void update_average(double decay, std::span<const float> weights, std::span<float> average) {
+  const auto gain = static_cast<float>(1.0 - decay);
+  for (std::size_t i = 0; i < average.size(); ++i) {
+    average[i] += gain * (weights[i] - average[i]);
+  }
+}
+
+}  // namespace
+
+void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                  const UpdateSlice& slice) {
+  const std::size_t parameters =
+      comm::intersect(slice.range, layout.parameter_range()).size();  // they come first
+  const std::size_t statistics = slice.range.size() - parameters;
+  if (parameters > 0) {
+    gan::optimizer_step(plan.settings, plan.update,
+                        {.weights = slice.weights.first(parameters),
+                         .gradient = slice.mean.first(parameters),
+                         .first_moment = slice.first_moment.first(parameters),
+                         .second_moment = slice.second_moment.first(parameters)});
+  }
+  update_statistics(plan.harvests, slice.mean.last(statistics), slice.weights.last(statistics));
+  update_average(plan.average_decay, slice.weights, slice.average);
+}
+
+void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
+  if (snapshots_ != nullptr) {
+    snapshots_->before_update(network_, range);
+  }
+  if (watcher_ != nullptr) {
+    watcher_->before_update(range, mean);
+  }
+  update_slice(plan_, state_.layout(),
+               {.range = range,
+                .mean = mean,
+                .weights = state_.weights().range(range),
+                .first_moment = state_.first_moment().range(range),
+                .second_moment = state_.second_moment().range(range),
+                .average = state_.average() != nullptr ? state_.average()->range(range)
+                                                       : std::span<float>{}});
+  if (watcher_ != nullptr) {
+    watcher_->after_update(range);
+  }
+  if (snapshots_ != nullptr && plan_.snapshot_step >= 0) {
+    snapshots_->put_off(network_, range, plan_.snapshot_step, plan_.update);
+  }
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The pictures of a run: real examples once, generated ones of fixed noise again and again. Worker
+// 0 draws; the others only help to gather the generator's average. Compute thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "comm/lane.hpp"
+#include "comm/transport/transport.hpp"
+#include "gan/data/dataset.hpp"
+#include "worker/state/network_state.hpp"
+
+namespace gangway::worker {
+
+class SamplePictures {
+ public:
+  struct Setup {
+    const JobSpec& job;
+    const data::Dataset& dataset;
+    NetworkState& generator;
+    comm::Transport& transport;
+    comm::Lane& lane;
+    std::filesystem::path run_directory;
+    std::chrono::milliseconds timeout;
+  };
+  explicit SamplePictures(Setup setup) : setup_(std::move(setup)) {}
+
+  /// Writes reals.png: the first examples of the first data pass. Worker 0 only.
+  void write_reals() const;
+  /// Writes `file` (a name in the run directory) from fixed noise and the averaged generator. All
+  /// workers call it; true on the one that wrote.
+  bool write_fakes(const std::string& file);
+
+ private:
+  void write(const std::string& file, const at::Tensor& examples) const;
+
+  Setup setup_;
+};
+
+/// "fakes000484.png" after 484 kimg, "fakes000000.512.png" in a job with pictures more often than
+/// every kimg; "fakes_init.png" before the first step.
+[[nodiscard]] std::string fakes_file(const JobSpec& job, std::int64_t steps_done);
+
+}  // namespace gangway::worker

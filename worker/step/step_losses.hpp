@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The losses of one step, as tensors until somebody reads them: to look at one on a device would
+// wait for the device. Compute thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <c10/core/Event.h>
+
+#include "comm/arena/reduction_tree.hpp"
+#include "gan/torch.hpp"
+
+namespace gangway::worker {
+
+/// Mean losses of one local micro-batch in one step.
+struct MicrobatchLoss {
+  int microbatch = 0;
+  double generator = 0.0;
+  double discriminator = 0.0;  ///< mean over the step's repeats
+};
+
+class StepLosses {
+ public:
+  enum class Of { kGenerator, kDiscriminator };
+
+  StepLosses() = default;
+  explicit StepLosses(comm::MicrobatchRange local) : local_(local) {}
+
+  /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
+  void add(Of network, int microbatch, const at::Tensor& loss, int count);
+  /// Nothing more will be added: begins to copy them to the host.
+  void close();
+  /// By micro-batch; waits for the device where it has not come so far. @pre closed
+  [[nodiscard]] std::vector<MicrobatchLoss> read() const;
+
+ private:
+  struct Entry {
+    Of network;
+    int microbatch;
+    int count;
+  };
+  comm::MicrobatchRange local_;
+  std::vector<Entry> entries_;
+  std::vector<at::Tensor> values_;  // until closed
+  at::Tensor on_host_;              // float64 [entries]
+  std::optional<c10::Event> copied_;
+};
+
+}  // namespace gangway::worker

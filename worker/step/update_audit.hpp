@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A second opinion on one network's updates: now and then another worker recomputes a random slice
+// that its owner has updated, and compares every bit. The owner's lane copies the slice before and
+// after its update and sends both; the auditor's lane does the rest. Which slice, and who audits
+// it, is a function of seed, network and step, so nobody has to agree on it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/transport/deadline.hpp"
+#include "comm/lane.hpp"
+#include "comm/transport/pending.hpp"
+#include "comm/transport/transport.hpp"
+#include "worker/step/network_updater.hpp"
+
+namespace gangway::worker {
+
+class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
+ public:
+  struct Setup {
+    int network = 0;  ///< for tags
+    std::uint64_t seed = 0;
+    std::chrono::milliseconds timeout{60'000};
+  };
+  /// What is audited in one step.
+  struct Choice {
+    comm::ElementRange range;  ///< whole blocks of one slice
+    int owner = 0;
+    int auditor = 0;
+  };
+  UpdateAudit(comm::Transport& transport, NetworkState& state, const Setup& setup);
+
+  /// Whether there is another worker to do it.
+  [[nodiscard]] bool is_needed() const { return transport_.num_workers() > 1; }
+  [[nodiscard]] Choice choose(std::int64_t step) const;
+  /// The update that is opened next, by `plan`, is audited. Compute thread; every worker calls it
+  /// with equal arguments. @pre the audit before is over, and so is the exchange
+  void begin(std::int64_t step, const UpdatePlan& plan);
+
+  void before_update(comm::ElementRange range, std::span<const float> mean) override;
+  void after_update(comm::ElementRange range) override;
+
+  [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
+  /// @throws InvariantError naming step, tensor, owner and auditor where a bit differs; CommError
+  /// naming a silent worker.
+  bool advance() override;
+
+ private:
+  [[nodiscard]] std::span<float> part(std::size_t index);
+  void start();
+  void judge();
+  [[nodiscard]] std::string place_of(std::size_t element) const;
+
+  comm::Transport& transport_;
+  NetworkState& state_;
+  Setup setup_;
+  std::atomic<Need> need_ = Need::kNothing;
+  std::int64_t step_ = 0;
+  UpdatePlan plan_;
+  Choice choice_;
+  std::vector<float> record_;  // the parts, one after the other
+  std::size_t recorded_ = 0;   // elements after their update; lane thread, as is all below
+  bool started_ = false;
+  std::vector<comm::PendingRequest> pending_;
+  comm::Deadline deadline_{std::chrono::milliseconds(0)};
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "worker/trace/step_trace.hpp"
+
+#include <filesystem>
+
+#include "comm/transport/clock_offset.hpp"
+#include "worker/trace/nvtx_range.hpp"
+#include "worker/trace/operator_trace.hpp"
+#include "worker/trace/trace_file.hpp"
+
+namespace gangway::worker {
+namespace {
+
+// Some megabytes each: hundreds of steps of a small network.
+constexpr std::size_t kEvents = std::size_t{1} << 16U;
+
+}  // namespace
+
+StepTrace::StepTrace(const Setup& setup)
+    : setup_(setup), transport_(setup.transport, kEvents), lane_(kEvents), compute_(kEvents) {}
+
+void StepTrace::begin() {
+  began_ = comm::TraceClock::now();
+  start_operator_trace();
+  transport_.ring().turn_on(true);
+  lane_.turn_on(true);
+  compute_.turn_on(true);
+}
+
+void StepTrace::end() {
+  compute_.turn_on(false);
+  const std::vector<OperatorEvent> operators = stop_operator_trace();
+  comm::ClockOffset offset;
+  setup_.lane.wait(setup_.lane.submit([&] {
+    lane_.turn_on(false);
+    transport_.ring().turn_on(false);
+    offset = comm::offset_to_first_worker(setup_.transport, setup_.hosts, setup_.timeout);
+  }));
+  is_written_ = true;
+  write_trace_file({.folder = std::filesystem::path(setup_.run_directory) / kTraceFolder,
+                    .worker = setup_.transport.worker(),
+                    .began = began_,
+                    .clock = offset,
+                    .phases = setup_.phases,
+                    .compute = compute_,
+                    .lane = lane_,
+                    .messages = transport_.ring(),
+                    .operators = operators});
+}
+
+void MarkedOperations::perform(const pipeline::Instruction& instruction) {
+  const NvtxRange range([&] { return pipeline::describe(instruction); });
+  if (trace_ == nullptr || !trace_->is_on()) {
+    return operations_.perform(instruction);
+  }
+  ComputeEvent event{.begin = comm::TraceClock::now(),
+                     .kind = ComputeEvent::Kind::kInstruction,
+                     .step = step_,
+                     .instruction = instruction};
+  operations_.perform(instruction);
+  event.end = comm::TraceClock::now();
+  trace_->add(event);
+}
+
+}  // namespace gangway::worker

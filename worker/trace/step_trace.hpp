@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// `--trace A:B` on one worker (docs/tracing.md): turns the recorders on for the steps [A, B) and
+// then writes trace/rank<R>.json. Compute thread; the lane writes its own rings.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/lane.hpp"
+#include "comm/transport/trace.hpp"
+#include "comm/transport/traced_transport.hpp"
+#include "run/trace_steps.hpp"
+#include "pipeline/executor.hpp"
+#include "pipeline/phases.hpp"
+#include "worker/trace/compute_trace.hpp"
+
+namespace gangway::worker {
+
+class StepTrace {
+ public:
+  struct Setup {
+    TraceSteps steps;
+    std::string run_directory;
+    comm::Transport& transport;
+    comm::Lane& lane;
+    std::vector<int> hosts;  ///< by worker
+    std::chrono::milliseconds timeout{60'000};
+    const std::vector<pipeline::Phase>& phases;
+  };
+  /// Allocates the rings.
+  explicit StepTrace(const Setup& setup);
+
+  /// To be used instead of Setup::transport.
+  [[nodiscard]] comm::Transport& transport() { return transport_; }
+  [[nodiscard]] comm::LaneTrace& lane() { return lane_; }
+  [[nodiscard]] ComputeTrace& compute() { return compute_; }
+
+  [[nodiscard]] bool is_on() const { return compute_.is_on(); }
+  /// Whether recording begins before `step`.
+  [[nodiscard]] bool begins_at(std::int64_t step) const {
+    return !is_written_ && !is_on() && step >= setup_.steps.begin && step < setup_.steps.end;
+  }
+  /// Whether it ends once `steps_done` steps are.
+  [[nodiscard]] bool ends_at(std::int64_t steps_done) const {
+    return is_on() && steps_done >= setup_.steps.end;
+  }
+  void begin();
+  /// Ends recording and writes the file. All workers at once.
+  /// @pre no exchange is under way
+  /// @throws EnvironmentError (disk), CommError
+  void end();
+
+ private:
+  Setup setup_;
+  comm::TracedTransport transport_;
+  comm::LaneTrace lane_;
+  ComputeTrace compute_;
+  comm::TraceClock::time_point began_;
+  bool is_written_ = false;
+};
+
+/// Operations that mark each instruction for NVIDIA's profilers (NVTX), and write down when it ran
+/// where there is a trace.
+class MarkedOperations final : public pipeline::Operations {
+ public:
+  /// @param trace  null: none
+  MarkedOperations(pipeline::Operations& operations, ComputeTrace* trace)
+      : operations_(operations), trace_(trace) {}
+  void begin_step(std::int64_t step) { step_ = step; }
+  void perform(const pipeline::Instruction& instruction) override;
+
+ private:
+  pipeline::Operations& operations_;
+  ComputeTrace* trace_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace gangway::worker

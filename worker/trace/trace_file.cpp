@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "worker/trace/trace_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/this_host.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using comm::LaneEvent;
+using comm::LaneWork;
+using comm::TraceClock;
+using nlohmann::json;
+
+// Rows of a process, as the viewer shows them from top to bottom. Each network's buckets follow.
+constexpr int kComputeRow = 1;
+constexpr int kOperatorRow = 2;
+constexpr int kLaneRow = 3;
+constexpr int kMessageRow = 4;
+constexpr int kFirstBucketRow = 100;
+constexpr int kRowsOfANetwork = 1000;
+
+constexpr std::array kNetworks = {"generator", "discriminator"};  // by NetworkId
+constexpr std::array kWorks = {"leave", "forward", "sum", "update", "offer", "done"};
+
+std::int64_t nanoseconds(TraceClock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+std::string network_name(int network) {
+  const auto index = static_cast<std::size_t>(network);
+  return index < kNetworks.size() ? kNetworks[index] : fmt::format("network {}", network);
+}
+
+const char* message_name(comm::MessageKind kind) {
+  switch (kind) {
+    case comm::MessageKind::kPartial:
+      return "gradients";
+    case comm::MessageKind::kWeights:
+      return "weights";
+    case comm::MessageKind::kScalars:
+      return "norm";
+    case comm::MessageKind::kGather:
+      return "state";
+    default:
+      return "word";  // checks, clocks, and the like: small and rare
+  }
+}
+
+/// Collects the lines of a file. Times become microseconds since the trace began, small enough for
+/// a viewer's floats to hold nanoseconds.
+class Lines {
+ public:
+  Lines(int rank, TraceClock::time_point began) : rank_(rank), began_(nanoseconds(began)) {}
+
+  void add_interval(int row, const char* category, const std::string& name, std::int64_t begin,
+                    std::int64_t end, json arguments) {
+    add({{"ph", "X"},
+         {"pid", rank_},
+         {"tid", row},
+         {"cat", category},
+         {"name", name},
+         {"ts", microseconds(begin)},
+         {"dur", static_cast<double>(std::max<std::int64_t>(0, end - begin)) / 1000.0},
+         {"args", std::move(arguments)}});
+  }
+  void add_interval(int row, const char* category, const std::string& name,
+                    TraceClock::time_point begin, TraceClock::time_point end, json arguments) {
+    add_interval(row, category, name, nanoseconds(begin), nanoseconds(end), std::move(arguments));
+  }
+  /// Intervals of one row that may overlap in any way.
+  void add_loose_interval(int row, const char* category, const std::string& name,
+                          TraceClock::time_point begin, TraceClock::time_point end,
+                          json arguments) {
+    json event = {{"pid", rank_},     {"tid", row},   {"cat", category},
+                  {"id", ++last_id_}, {"name", name}, {"args", std::move(arguments)}};
+    event["ph"] = "b";
+    event["ts"] = microseconds(nanoseconds(begin));
+    add(event);
+    event["ph"] = "e";
+    event["ts"] = microseconds(nanoseconds(end));
+    event.erase("args");
+    add(event);
+  }
+  void name_process(const std::string& name, const std::string& label) {
+    add({{"ph", "M"}, {"pid", rank_}, {"name", "process_name"}, {"args", {{"name", name}}}});
+    add({{"ph", "M"}, {"pid", rank_}, {"name", "process_labels"}, {"args", {{"labels", label}}}});
+    add({{"ph", "M"},
+         {"pid", rank_},
+         {"name", "process_sort_index"},
+         {"args", {{"sort_index", rank_}}}});
+  }
+  void name_row(int row, const std::string& name) {
+    for (const auto& [key, value] :
+         {std::pair<std::string, json>{"name", name}, {"sort_index", row}}) {
+      add({{"ph", "M"},
+           {"pid", rank_},
+           {"tid", row},
+           {"name", "thread_" + key},
+           {"args", {{key, value}}}});
+    }
+  }
+  /// @param offset  to worker 0's clock, nanoseconds
+  [[nodiscard]] std::string text(std::int64_t offset) const {
+    return trace_file_head(began_ + offset) + text_ + "\n]}\n";
+  }
+
+ private:
+  void add(const json& event) {
+    text_ += text_.empty() ? "" : ",\n";
+    text_ += event.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  [[nodiscard]] double microseconds(std::int64_t time) const {
+    return static_cast<double>(time - began_) / 1000.0;
+  }
+
+  int rank_;
+  std::int64_t began_;
+  std::int64_t last_id_ = 0;
+  std::string text_;
+};
+
+void add_compute(Lines& lines, const TraceContent& content) {
+  lines.name_row(kComputeRow, "compute");
+  content.compute.for_each([&](const ComputeEvent& event) {
+    json arguments = {{"step", event.step}};
+    std::string name = fmt::format("step {}", event.step);
+    if (event.kind == ComputeEvent::Kind::kLoaderWait) {
+      name = "wait for the loader";
+    } else if (event.kind == ComputeEvent::Kind::kInstruction) {
+      name = pipeline::describe(event.instruction);
+      arguments["phase"] =
+          content.phases.at(static_cast<std::size_t>(event.instruction.phase)).name;
+      arguments["repeat"] = event.instruction.repeat;
+    }
+    lines.add_interval(kComputeRow, "compute", name, event.begin, event.end, std::move(arguments));
+  });
+}
+
+void add_operators(Lines& lines, const TraceContent& content) {
+  std::map<std::uint64_t, int> rows;  // by LibTorch's number of the thread
+  for (const OperatorEvent& event : content.operators) {
+    const auto [row, is_new] =
+        rows.emplace(event.thread, kOperatorRow + kRowsOfANetwork * static_cast<int>(rows.size()));
+    if (is_new) {
+      lines.name_row(row->second, "operators");
+    }
+    lines.add_interval(row->second, "operator", event.name, event.begin, event.end, json::object());
+  }
+}
+
+/// What became of one bucket in one exchange, from the work of the lane on it.
+class BucketRow {
+ public:
+  /// @param agrees  whether updates wait for the gradient's norm
+  BucketRow(Lines& lines, int row, bool agrees) : lines_(lines), row_(row), agrees_(agrees) {}
+
+  void take(const LaneEvent& event) {
+    switch (event.work) {
+      case LaneWork::kLeave:
+        left_ = event;
+        sums_ = updates_ = {};
+        has_left_ = true;
+        return;
+      case LaneWork::kSum:
+        return sums_.extend(event);
+      case LaneWork::kUpdate:
+        return updates_.extend(event);
+      case LaneWork::kDone:
+        if (std::exchange(has_left_, false)) {  // else it began before the trace did
+          tell(event.begin);
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  struct Stretch {
+    TraceClock::time_point begin;
+    TraceClock::time_point end;
+    bool is_there = false;
+    void extend(const LaneEvent& event) {
+      begin = is_there ? begin : event.begin;
+      end = event.end;
+      is_there = true;
+    }
+  };
+
+  void add(const char* name, TraceClock::time_point begin, TraceClock::time_point end) {
+    lines_.add_interval(row_, "exchange", name, begin, end,
+                        {{"network", network_name(left_.network)}, {"bucket", left_.bucket}});
+  }
+  void tell(TraceClock::time_point done) {
+    add("exchange", left_.begin, done);
+    add("leave", left_.begin, left_.end);
+    TraceClock::time_point updated = left_.end;
+    if (sums_.is_there && updates_.is_there) {  // this worker owns a slice of the bucket
+      add("travel", left_.end, sums_.begin);
+      if (updates_.begin < sums_.end) {
+        add("sum and update", sums_.begin, updates_.end);
+      } else {
+        add("sum", sums_.begin, sums_.end);
+        if (agrees_) {
+          add("agree", sums_.end, updates_.begin);
+        }
+        add("update", updates_.begin, updates_.end);
+      }
+      updated = updates_.end;
+    }
+    add("weights", updated, done);
+  }
+
+  Lines& lines_;
+  int row_;
+  bool agrees_;
+  LaneEvent left_;
+  Stretch sums_;
+  Stretch updates_;
+  bool has_left_ = false;
+};
+
+bool agrees(const TraceContent& content, int network) {
+  return std::ranges::any_of(content.phases, [network](const pipeline::Phase& phase) {
+    return static_cast<int>(phase.network) == network && phase.clip_norm > 0.0;
+  });
+}
+
+void add_lane(Lines& lines, const TraceContent& content) {
+  lines.name_row(kLaneRow, "lane");
+  std::map<std::pair<int, int>, BucketRow> rows;
+  content.lane.for_each([&](const LaneEvent& event) {
+    const std::string network = network_name(event.network);
+    const std::string bucket = fmt::format("{} bucket {}", network, event.bucket);
+    if (event.work != LaneWork::kDone) {
+      lines.add_interval(
+          kLaneRow, "lane",
+          fmt::format("{} {}", kWorks.at(static_cast<std::size_t>(event.work)), bucket),
+          event.begin, event.end, {{"network", network}, {"bucket", event.bucket}});
+    }
+    const int row = kFirstBucketRow + kRowsOfANetwork * event.network + event.bucket;
+    const auto [found, is_new] =
+        rows.try_emplace({event.network, event.bucket}, lines, row, agrees(content, event.network));
+    if (is_new) {
+      lines.name_row(row, bucket);
+    }
+    found->second.take(event);
+  });
+}
+
+void add_messages(Lines& lines, const TraceContent& content) {
+  content.messages.for_each([&](const comm::MessageEvent& event) {
+    const std::string name =
+        fmt::format("{} {} {}", event.is_send ? "send" : "receive", network_name(event.tag.network),
+                    message_name(event.tag.kind));
+    lines.add_loose_interval(kMessageRow, "message", name, event.begin, event.end,
+                             {{"bucket", event.tag.bucket},
+                              {"part", event.tag.part},
+                              {"peer_rank", event.peer + 1},
+                              {"bytes", event.bytes}});
+  });
+}
+
+/// "clock of rank 1", and what is missing.
+std::string label(const TraceContent& content) {
+  std::string text = content.clock.error == 0
+                         ? "clock of rank 1's host"
+                         : fmt::format("clock set to rank 1's to within {:.0f} us",
+                                       static_cast<double>(content.clock.error) / 1000.0);
+  const std::uint64_t lost = content.compute.lost() + content.lane.lost() + content.messages.lost();
+  return lost == 0 ? text : text + fmt::format("; the first {} events are lost", lost);
+}
+
+}  // namespace
+
+void write_trace_file(const TraceContent& content) {
+  const int rank = content.worker + 1;
+  Lines lines(rank, content.began);
+  lines.name_process(fmt::format("rank {} on {}", rank, host_name()), label(content));
+  add_compute(lines, content);
+  add_operators(lines, content);
+  add_lane(lines, content);
+  add_messages(lines, content);
+  std::error_code failure;
+  std::filesystem::create_directories(content.folder, failure);
+  if (failure) {
+    throw EnvironmentError(fmt::format("{}: cannot be made ({}); check its permissions",
+                                       content.folder.string(), failure.message()));
+  }
+  write_file_atomically(content.folder / trace_file_of_rank(rank),
+                        lines.text(content.clock.nanoseconds));
+}
+
+}  // namespace gangway::worker

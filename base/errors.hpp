@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The four kinds of failure inside a process, and the exit codes they become at its edge (design.md, parts 8 and 9).
+// The four kinds of failure inside a process, and the exit codes they become at its edge
+// (design.md, parts 8 and 9).
 #pragma once
 
 #include <stdexcept>
@@ -11,15 +12,16 @@ namespace gangway {
 enum class ExitCode : int {
   kDone = 0,
   kInternal = 1,
-  kUsage = 2,             ///< command line, job file, data: the user can mend it
-  kWorkerLost = 3,        ///< a worker died or a peer was silent past its deadline
-  kDiverged = 4,          ///< a loss or a gradient is not finite
-  kCheckpoint = 5,        ///< no usable checkpoint, or one of another model
-  kEnvironment = 6,       ///< MPI, disk, port, GPU
-  kPreempted = 75,        ///< saved on request; the same command goes on (EX_TEMPFAIL)
+  kUsage = 2,        ///< command line, job file, data: the user can mend it
+  kWorkerLost = 3,   ///< a worker died or a peer was silent past its deadline
+  kDiverged = 4,     ///< a loss or a gradient is not finite
+  kCheckpoint = 5,   ///< no usable checkpoint, or one of another model
+  kEnvironment = 6,  ///< MPI, disk, port, GPU
+  kPreempted = 75,   ///< saved on request; the same command goes on (EX_TEMPFAIL)
 };
 
-/// Root of all errors that carry a message for a person. The message names the place and the remedy.
+/// Root of all errors that carry a message for a person. The message names the place and the
+/// remedy.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Named memory that the processes of one host share: files in /dev/shm, one a segment. Made by
-// comm/host/host_group.cpp; what a killed process has left behind is found by the worker's start and by
-// `gangway doctor`. Any thread.
+// comm/host/host_group.cpp; what a killed process has left behind is found by the worker's start
+// and by `gangway doctor`. Any thread.
 #pragma once
 
 #include <cstddef>

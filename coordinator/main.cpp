@@ -15,17 +15,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "comm/transport/mpi_session.hpp"
-#include "coordinator/edges/checkpoint_scorer.hpp"
-#include "coordinator/edges/event_loop.hpp"
-#include "coordinator/settings.hpp"
-#include "coordinator/resume/start.hpp"
-#include "coordinator/edges/waiting_workers.hpp"
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
-#include "run/tether.hpp"
 #include "base/this_host.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "coordinator/edges/checkpoint_scorer.hpp"
+#include "coordinator/edges/event_loop.hpp"
+#include "coordinator/edges/waiting_workers.hpp"
+#include "coordinator/resume/start.hpp"
+#include "coordinator/settings.hpp"
+#include "run/tether.hpp"
 #include "run/unrecorded_end.hpp"
 
 extern char** environ;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "run/control_protocol.hpp"
 #include "job/microbatch_ranges.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
 namespace {

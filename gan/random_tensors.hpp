@@ -21,8 +21,8 @@ namespace gangway::gan {
 /// What a device draws by itself.
 enum class Distribution { kNormal, kUniform };
 
-/// Fills `out`, float32 on a device, with the bits that the CPU draws. There in programs that compute
-/// on a GPU (gan/cuda/random_on_device.cpp), null in all others.
+/// Fills `out`, float32 on a device, with the bits that the CPU draws. There in programs that
+/// compute on a GPU (gan/cuda/random_on_device.cpp), null in all others.
 [[gnu::weak]] void draw_on_device(const RandomKey& key, Distribution distribution,
                                   const at::Tensor& out);
 

@@ -47,8 +47,7 @@ constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
       {{"contiguous", MemoryFormat::kContiguous}, {"channels-last", MemoryFormat::kChannelsLast}}};
 }
 constexpr std::array<Choice<WireFormat>, 3> choices(WireFormat) {
-  return {
-      {{"fp32", WireFormat::kFp32}, {"bf16", WireFormat::kBf16}, {"fp16", WireFormat::kFp16}}};
+  return {{{"fp32", WireFormat::kFp32}, {"bf16", WireFormat::kBf16}, {"fp16", WireFormat::kFp16}}};
 }
 constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
   return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}}};
@@ -57,8 +56,7 @@ constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
   return {{{"tree", SumOrder::kTree}, {"nccl", SumOrder::kNccl}}};
 }
 constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
-  return {
-      {{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
+  return {{{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
 }
 constexpr std::array<Choice<TransportKind>, 5> choices(TransportKind) {
   return {{{"auto", TransportKind::kAuto},

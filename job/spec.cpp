@@ -7,7 +7,8 @@
 namespace gangway {
 
 std::int64_t JobSpec::total_steps() const {
-  return static_cast<std::int64_t>(std::ceil(training.kimg * 1000.0 / static_cast<double>(images_per_step())));
+  return static_cast<std::int64_t>(
+      std::ceil(training.kimg * 1000.0 / static_cast<double>(images_per_step())));
 }
 
 std::int64_t JobSpec::steps_of_kimg(double kimg) const {

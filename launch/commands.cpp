@@ -8,17 +8,17 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "checkpoint/tools/digest.hpp"
-#include "checkpoint/store/scan.hpp"
 #include "base/errors.hpp"
 #include "base/suggestion.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/tools/digest.hpp"
 #include "launch/bench/bench_commands.hpp"
 #include "launch/checkpoints/checkpoint_commands.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+#include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/doctor.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/run/run_job.hpp"
-#include "launch/checkpoints/run_lookup.hpp"
-#include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/run/train.hpp"
 
 namespace gangway::launch {

@@ -17,15 +17,15 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "checkpoint/snapshots/snapshot_files.hpp"
-#include "checkpoint/snapshots/snapshot_runs.hpp"
 #include "base/message_segments.hpp"
 #include "base/shared_segment.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_runs.hpp"
 #include "launch/built_with.hpp"
-#include "launch/process/command_output.hpp"
+#include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/foreign_segments.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/process/command_output.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {

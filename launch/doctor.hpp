@@ -25,9 +25,9 @@ struct Finding {
 /// Removes from `folder` the segments whose worker no longer lives; runs in progress keep theirs.
 [[nodiscard]] Finding clean_shared_memory(const std::filesystem::path& folder);
 
-/// Removes from `folder` the snapshots of runs that ended well, are gone or were left alone for long.
-/// Those that a run can go on from stay: a finding a run, with its memory and the command that frees
-/// it.
+/// Removes from `folder` the snapshots of runs that ended well, are gone or were left alone for
+/// long. Those that a run can go on from stay: a finding a run, with its memory and the command
+/// that frees it.
 [[nodiscard]] std::vector<Finding> clean_snapshots(const std::filesystem::path& folder);
 
 /// What other libraries have in `folder`, by library; changes nothing.

@@ -129,9 +129,9 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
 }
 
 std::string describe(const Instruction& instruction) {
-  static constexpr std::array kOperations = {"open leaf of",    "forward",          "backward",
-                                             "penalty forward", "penalty backward", "close leaf of",
-                                             "arm",             "reduce",           "await"};
+  static constexpr std::array kOperations = {
+      "open leaf of", "forward", "backward", "penalty forward", "penalty backward", "close leaf of",
+      "arm",          "reduce",  "await"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
   text += instruction.network == NetworkId::kGenerator ? " generator" : " discriminator";
   if (instruction.microbatch >= 0) {

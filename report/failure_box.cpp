@@ -21,14 +21,16 @@ constexpr std::size_t kValueWidth = 78;
 std::string utc(std::chrono::system_clock::time_point time) {
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count() % 1000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(time)), milliseconds);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(time)), milliseconds);
 }
 
 std::string ending(const Failure& failure) {
   if (failure.signal) {
     return fmt::format("killed by {}", signal_name(*failure.signal));
   }
-  return failure.exit_code ? fmt::format("exit code {}", *failure.exit_code) : std::string("ended, cause unknown");
+  return failure.exit_code ? fmt::format("exit code {}", *failure.exit_code)
+                           : std::string("ended, cause unknown");
 }
 
 /// Pieces of at most kValueWidth characters, broken after a space where there is one.
@@ -36,7 +38,8 @@ std::vector<std::string> wrap(std::string_view value) {
   std::vector<std::string> lines;
   while (value.size() > kValueWidth) {
     const std::size_t space = value.substr(0, kValueWidth).rfind(' ');
-    const std::size_t length = space == std::string_view::npos || space == 0 ? kValueWidth : space + 1;
+    const std::size_t length =
+        space == std::string_view::npos || space == 0 ? kValueWidth : space + 1;
     lines.emplace_back(value.substr(0, length));
     value.remove_prefix(length);
   }
@@ -70,7 +73,8 @@ std::string failure_box(const Failure& failure) {
       {"to go on", failure.resume_command.empty() ? "-" : failure.resume_command},
   };
   const std::string rule = fmt::format("+{:-<{}}+\n", "", kNameWidth + kValueWidth + 3);
-  std::string box = rule + fmt::format("| {:<{}} |\n", "THE JOB FAILED", kNameWidth + kValueWidth + 1) + rule;
+  std::string box =
+      rule + fmt::format("| {:<{}} |\n", "THE JOB FAILED", kNameWidth + kValueWidth + 1) + rule;
   for (const auto& [name, value] : rows) {
     std::string title = name;
     for (const std::string& line : wrap(value)) {
@@ -86,7 +90,8 @@ std::string failure_json(const Failure& failure) {
       {"rank", failure.rank},
       {"host", failure.host},
       {"pid", failure.pid},
-      {"signal", failure.signal ? nlohmann::ordered_json(signal_name(*failure.signal)) : nlohmann::ordered_json(nullptr)},
+      {"signal", failure.signal ? nlohmann::ordered_json(signal_name(*failure.signal))
+                                : nlohmann::ordered_json(nullptr)},
       {"exit_code", number_or_null(failure.exit_code)},
       {"job_exit_code", failure.job_exit_code},
       {"reason", failure.reason},

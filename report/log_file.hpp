@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The log file of a rank, logs/rank-0003.log. Made in main() of coordinator and worker and passed to those who log: there
-// is no global logger.
+// The log file of a rank, logs/rank-0003.log. Made in main() of coordinator and worker and passed
+// to those who log: there is no global logger.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,10 @@ namespace gangway::report {
 /// "rank-0003.log"
 [[nodiscard]] std::filesystem::path log_file_name(int rank);
 
-/// Opens logs/rank-NNNN.log under `run_directory` to append (folder made if missing); each message is flushed, with time,
-/// level and thread. May be used from any thread. @throws EnvironmentError naming the path.
-[[nodiscard]] std::unique_ptr<spdlog::logger> open_log_file(const std::filesystem::path& run_directory, int rank);
+/// Opens logs/rank-NNNN.log under `run_directory` to append (folder made if missing); each message
+/// is flushed, with time, level and thread. May be used from any thread. @throws EnvironmentError
+/// naming the path.
+[[nodiscard]] std::unique_ptr<spdlog::logger> open_log_file(
+    const std::filesystem::path& run_directory, int rank);
 
 }  // namespace gangway::report

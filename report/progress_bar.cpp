@@ -17,8 +17,9 @@ constexpr std::size_t kBarCells = 30;
 std::string progress_line(double fraction, const std::string& text, int columns) {
   const double part = fraction > 0 ? std::min(fraction, 1.0) : 0.0;  // NaN: 0
   const auto full = static_cast<std::size_t>(part * static_cast<double>(kBarCells));
-  const std::string line = fmt::format("[{}{}] {:>3}% {}", std::string(full, '#'), std::string(kBarCells - full, '.'),
-                                       static_cast<int>(part * 100), text);
+  const std::string line =
+      fmt::format("[{}{}] {:>3}% {}", std::string(full, '#'), std::string(kBarCells - full, '.'),
+                  static_cast<int>(part * 100), text);
   return line.substr(0, static_cast<std::size_t>(std::max(columns, 0)));
 }
 
@@ -26,7 +27,8 @@ ProgressBar::ProgressBar(std::ostream& stream, int columns) : stream_(stream), c
 
 void ProgressBar::draw(double fraction, const std::string& text) {
   // The last column stays free: a terminal may break the line when it is written to.
-  stream_ << '\r' << progress_line(fraction, text, columns_ - 1) << "\x1b[K" << std::flush;  // erase to the end of the line
+  stream_ << '\r' << progress_line(fraction, text, columns_ - 1) << "\x1b[K"
+          << std::flush;  // erase to the end of the line
   drawn_ = true;
 }
 

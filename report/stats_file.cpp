@@ -30,7 +30,8 @@ std::optional<Number> number(const nlohmann::json& line, const char* key) {
 Kept scan(const std::filesystem::path& path, std::int64_t step) {
   Kept kept;
   std::ifstream file(path, std::ios::binary);
-  for (std::string line; std::getline(file, line) && !file.eof();) {  // eof: the last line lacks its newline
+  for (std::string line;
+       std::getline(file, line) && !file.eof();) {  // eof: the last line lacks its newline
     const auto parsed = nlohmann::json::parse(line, nullptr, false);
     const auto line_step = number<std::int64_t>(parsed, "step");
     const auto index = number<std::int64_t>(parsed, "tick");
@@ -53,11 +54,14 @@ StatsFile::StatsFile(const std::filesystem::path& path, std::int64_t resumed_ste
   std::error_code failure;
   std::filesystem::resize_file(path_, kept.bytes, failure);
   if (failure) {
-    throw EnvironmentError(fmt::format("{}: lines beyond step {} cannot be cut off ({}); check its permissions",
-                                       path_.string(), resumed_step, failure.message()));
+    throw EnvironmentError(
+        fmt::format("{}: lines beyond step {} cannot be cut off ({}); check its permissions",
+                    path_.string(), resumed_step, failure.message()));
   }
 }
 
-void StatsFile::append(const Tick& tick) { append_bytes(file_.get(), path_, tick_json(tick) + "\n"); }
+void StatsFile::append(const Tick& tick) {
+  append_bytes(file_.get(), path_, tick_json(tick) + "\n");
+}
 
 }  // namespace gangway::report

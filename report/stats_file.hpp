@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// stats.jsonl: one JSON object a tick, for plots and scripts. Owned by the coordinator; used on one thread at a time.
+// stats.jsonl: one JSON object a tick, for plots and scripts. Owned by the coordinator; used on one
+// thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 
-#include "report/unique_file.hpp"
 #include "report/tick.hpp"
+#include "report/unique_file.hpp"
 
 namespace gangway::report {
 
@@ -19,8 +20,9 @@ struct StatsPosition {
 
 class StatsFile {
  public:
-  /// Opens `path` to append, made if missing. Lines of steps beyond `resumed_step` (they will be trained again), and
-  /// everything from the first line that is damaged (a crash may cut the last one), are cut off first.
+  /// Opens `path` to append, made if missing. Lines of steps beyond `resumed_step` (they will be
+  /// trained again), and everything from the first line that is damaged (a crash may cut the last
+  /// one), are cut off first.
   /// @param resumed_step steps already done: 0 at a fresh start.
   /// @throws EnvironmentError naming the path.
   StatsFile(const std::filesystem::path& path, std::int64_t resumed_step);

@@ -12,7 +12,8 @@ namespace gangway::report {
 namespace {
 
 std::string padded(const std::string& cell, std::size_t width, Align align) {
-  return align == Align::kRight ? fmt::format("{:>{}}", cell, width) : fmt::format("{:<{}}", cell, width);
+  return align == Align::kRight ? fmt::format("{:>{}}", cell, width)
+                                : fmt::format("{:<{}}", cell, width);
 }
 
 std::string finished_line(std::string line) {
@@ -24,7 +25,8 @@ std::string finished_line(std::string line) {
 
 void Table::add_row(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) {
-    throw InvariantError(fmt::format("table row of {} cells for {} columns", cells.size(), columns_.size()));
+    throw InvariantError(
+        fmt::format("table row of {} cells for {} columns", cells.size(), columns_.size()));
   }
   rows_.push_back(std::move(cells));
 }

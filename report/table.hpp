@@ -22,7 +22,8 @@ class Table {
   /// @pre as many cells as columns. @throws InvariantError otherwise.
   void add_row(std::vector<std::string> cells);
 
-  /// Title line, a rule, and one line a row, columns two spaces apart, no spaces at the ends of lines.
+  /// Title line, a rule, and one line a row, columns two spaces apart, no spaces at the ends of
+  /// lines.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -15,12 +15,19 @@ namespace gangway::report {
 namespace {
 
 /// Field numbers of tensorflow.Event (event.proto).
-enum EventField : std::uint32_t { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
+enum EventField : std::uint32_t {
+  kWallTime = 1,
+  kStep = 2,
+  kFileVersion = 3,
+  kSummary = 5,
+  kSessionLog = 7
+};
 /// Of tensorflow.Summary, Summary.Value and Summary.Image (summary.proto).
 enum SummaryField : std::uint32_t { kValue = 1 };
 enum ValueField : std::uint32_t { kTag = 1, kSimpleValue = 2, kImage = 4 };
 enum ImageField : std::uint32_t { kHeight = 1, kWidth = 2, kColorspace = 3, kEncodedImage = 4 };
-/// Of tensorflow.SessionLog: its status, and the status that makes TensorBoard drop later steps of older files.
+/// Of tensorflow.SessionLog: its status, and the status that makes TensorBoard drop later steps of
+/// older files.
 enum SessionLogField : std::uint32_t { kStatus = 1 };
 constexpr std::uint64_t kSessionStart = 1;
 
@@ -44,8 +51,12 @@ std::string varint(std::uint64_t value) {
   return text;
 }
 
-std::string key(std::uint32_t field, WireType type) { return varint((static_cast<std::uint64_t>(field) << 3U) | type); }
-std::string integer(std::uint32_t field, std::uint64_t value) { return key(field, kVarint) + varint(value); }
+std::string key(std::uint32_t field, WireType type) {
+  return varint((static_cast<std::uint64_t>(field) << 3U) | type);
+}
+std::string integer(std::uint32_t field, std::uint64_t value) {
+  return key(field, kVarint) + varint(value);
+}
 std::string real64(std::uint32_t field, double value) {
   return key(field, kFixed64) + little_endian(std::bit_cast<std::uint64_t>(value), 8);
 }
@@ -56,7 +67,8 @@ std::string text(std::uint32_t field, std::string_view value) {
   return key(field, kLengthDelimited) + varint(value.size()) + std::string(value);
 }
 
-/// CRC-32C (Castagnoli), rotated and shifted as record_writer.h does it: a checksum of data that holds checksums is weak.
+/// CRC-32C (Castagnoli), rotated and shifted as record_writer.h does it: a checksum of data that
+/// holds checksums is weak.
 std::string masked_crc(std::string_view bytes) {
   boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
   crc.process_bytes(bytes.data(), bytes.size());
@@ -87,11 +99,16 @@ struct PngHeader {
 PngHeader read_png_header(std::string_view png) {
   constexpr std::string_view kMagic("\x89PNG\r\n\x1a\n", 8);
   if (png.size() < 26 || !png.starts_with(kMagic) || png.substr(12, 4) != "IHDR") {
-    throw InvariantError(fmt::format("TensorBoard image: {} bytes that are not a PNG file", png.size()));
+    throw InvariantError(
+        fmt::format("TensorBoard image: {} bytes that are not a PNG file", png.size()));
   }
-  const auto color_type = static_cast<unsigned char>(png[25]);  // bit 0 palette, bit 1 colour, bit 2 alpha
-  const std::uint32_t channels = ((color_type & 2U) != 0 ? 3U : 1U) + ((color_type & 4U) != 0 ? 1U : 0U);
-  return {.width = big_endian32(png.substr(16, 4)), .height = big_endian32(png.substr(20, 4)), .channels = channels};
+  const auto color_type =
+      static_cast<unsigned char>(png[25]);  // bit 0 palette, bit 1 colour, bit 2 alpha
+  const std::uint32_t channels =
+      ((color_type & 2U) != 0 ? 3U : 1U) + ((color_type & 4U) != 0 ? 1U : 0U);
+  return {.width = big_endian32(png.substr(16, 4)),
+          .height = big_endian32(png.substr(20, 4)),
+          .channels = channels};
 }
 
 std::string summary(std::string_view tag, const std::string& value) {
@@ -100,26 +117,29 @@ std::string summary(std::string_view tag, const std::string& value) {
 
 }  // namespace
 
-TensorboardWriter::TensorboardWriter(const std::filesystem::path& directory, const EventFileId& id, WallClock clock,
-                                     std::int64_t resumed_step)
+TensorboardWriter::TensorboardWriter(const std::filesystem::path& directory, const EventFileId& id,
+                                     WallClock clock, std::int64_t resumed_step)
     : clock_(std::move(clock)) {
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure) {
-    throw EnvironmentError(fmt::format("{}: cannot be made ({}); check the folder and its permissions",
-                                       directory.string(), failure.message()));
+    throw EnvironmentError(
+        fmt::format("{}: cannot be made ({}); check the folder and its permissions",
+                    directory.string(), failure.message()));
   }
-  path_ = directory / fmt::format("events.out.tfevents.{}.{}.{}", static_cast<std::int64_t>(clock_()), id.host, id.pid);
+  path_ = directory / fmt::format("events.out.tfevents.{}.{}.{}",
+                                  static_cast<std::int64_t>(clock_()), id.host, id.pid);
   file_ = open_to_append(path_);
-  append_bytes(file_.get(), path_, record(real64(kWallTime, clock_()) + text(kFileVersion, "brain.Event:2")));
+  append_bytes(file_.get(), path_,
+               record(real64(kWallTime, clock_()) + text(kFileVersion, "brain.Event:2")));
   if (resumed_step > 0) {
     write_event(resumed_step + 1, text(kSessionLog, integer(kStatus, kSessionStart)));
   }
 }
 
 void TensorboardWriter::write_event(std::int64_t step, std::string_view body) {
-  const std::string event =
-      real64(kWallTime, clock_()) + integer(kStep, static_cast<std::uint64_t>(step)) + std::string(body);
+  const std::string event = real64(kWallTime, clock_()) +
+                            integer(kStep, static_cast<std::uint64_t>(step)) + std::string(body);
   append_bytes(file_.get(), path_, record(event));
 }
 

@@ -10,7 +10,8 @@
 namespace gangway::report {
 
 std::string format_duration(double seconds) {
-  const auto total = static_cast<std::int64_t>(std::isfinite(seconds) && seconds > 0 ? seconds + 0.5 : 0.0);
+  const auto total =
+      static_cast<std::int64_t>(std::isfinite(seconds) && seconds > 0 ? seconds + 0.5 : 0.0);
   const std::int64_t minutes = total / 60;
   const std::int64_t hours = minutes / 60;
   const std::int64_t days = hours / 24;
@@ -81,11 +82,12 @@ nlohmann::ordered_json checkpoints_json(const Tick& tick) {
 
 std::string tick_line(const Tick& tick) {
   return fmt::format(
-      "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} loss_g {:<7.3f} loss_d {:<7.3f} "
+      "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} loss_g {:<7.3f} loss_d "
+      "{:<7.3f} "
       "mem {:<8} {}",
-      tick.index, tick.kimg, format_duration(tick.seconds_total), fmt::format("{:.2f}", tick.seconds_per_kimg),
-      tick.images_per_second, tick.generator_loss, tick.discriminator_loss,
-      fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick));
+      tick.index, tick.kimg, format_duration(tick.seconds_total),
+      fmt::format("{:.2f}", tick.seconds_per_kimg), tick.images_per_second, tick.generator_loss,
+      tick.discriminator_loss, fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick));
 }
 
 std::string tick_json(const Tick& tick) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a person is told once a tick: the numbers, and the one line that shows them. Made by the coordinator; pure.
+// What a person is told once a tick: the numbers, and the one line that shows them. Made by the
+// coordinator; pure.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@ namespace gangway::report {
 
 /// How long compute waited for the exchanges of one phase, on the worker that waited most in all.
 struct ExposedPhase {
-  std::string phase;              ///< "discriminator"
-  double percent = 0;             ///< of the step time
+  std::string phase;   ///< "discriminator"
+  double percent = 0;  ///< of the step time
   double seconds_per_step = 0;
   std::vector<double> by_bucket;  ///< seconds a step for which each bucket was the last to come
   bool agrees = false;            ///< updates wait for the gradient's norm (clip_norm)
@@ -20,48 +21,58 @@ struct ExposedPhase {
 /// A checkpoint that came to exist.
 struct SavedCheckpoint {
   std::int64_t step = 0;
-  double seconds = 0;  ///< from the whole snapshot to the synced file, slowest worker, and of the commit
-  double mib = 0;      ///< all files
+  double seconds =
+      0;  ///< from the whole snapshot to the synced file, slowest worker, and of the commit
+  double mib = 0;  ///< all files
 };
 
 struct Tick {
-  std::int64_t index = 0;              ///< ticks since the job began
-  std::int64_t step = 0;               ///< steps done
-  double kimg = 0;                     ///< thousand real images shown
-  double seconds_total = 0;            ///< since the job began, earlier runs included
-  double seconds_tick = 0;             ///< since the tick before
-  double seconds_per_kimg = 0;         ///< over this tick
-  double images_per_second = 0;        ///< over this tick, all workers
-  double generator_loss = 0;           ///< mean over this tick; may be NaN
-  double discriminator_loss = 0;       ///< mean over this tick, penalties included; may be NaN
-  double exposed_percent = 0;          ///< of the step time: compute waiting for communication, worst worker
-  double data_percent = 0;             ///< of the step time: compute waiting for data, worst worker
-  double resident_gib = 0;             ///< resident memory of all workers together
-  double sent_mib_per_step = 0;        ///< payload to peers, all workers
-  double checkpoint_age_kimg = 0;      ///< kimg since the newest checkpoint (since the start, if there is none)
-  double unix_seconds = 0;             ///< wall clock when the tick was made
-  std::vector<ExposedPhase> exposed{}; ///< what exposed_percent consists of, in the order of the job's phases
-  double check_percent = 0;            ///< of the step time: compute at the checks (layout.check_steps), worst worker
-  double host_wait_percent = 0;        ///< of the step time: the compute thread waiting in exchanges, worst worker
-  std::int64_t unfired = 0;            ///< parameters that a step's phases left without a gradient, the most
-  std::int64_t snapshots = 0;          ///< taken in this tick
-  double snapshot_seconds = 0;         ///< for which the lane copied them beside the training, slowest worker
-  double snapshot_wait_seconds = 0;    ///< for which of these an update waited, worker that waited most
-  double snapshot_percent = 0;         ///< snapshot_seconds of the tick's time
-  double snapshot_mib = 0;             ///< copied by all workers
+  std::int64_t index = 0;         ///< ticks since the job began
+  std::int64_t step = 0;          ///< steps done
+  double kimg = 0;                ///< thousand real images shown
+  double seconds_total = 0;       ///< since the job began, earlier runs included
+  double seconds_tick = 0;        ///< since the tick before
+  double seconds_per_kimg = 0;    ///< over this tick
+  double images_per_second = 0;   ///< over this tick, all workers
+  double generator_loss = 0;      ///< mean over this tick; may be NaN
+  double discriminator_loss = 0;  ///< mean over this tick, penalties included; may be NaN
+  double exposed_percent =
+      0;                    ///< of the step time: compute waiting for communication, worst worker
+  double data_percent = 0;  ///< of the step time: compute waiting for data, worst worker
+  double resident_gib = 0;  ///< resident memory of all workers together
+  double sent_mib_per_step = 0;  ///< payload to peers, all workers
+  double checkpoint_age_kimg =
+      0;  ///< kimg since the newest checkpoint (since the start, if there is none)
+  double unix_seconds = 0;  ///< wall clock when the tick was made
+  std::vector<ExposedPhase>
+      exposed{};  ///< what exposed_percent consists of, in the order of the job's phases
+  double check_percent =
+      0;  ///< of the step time: compute at the checks (layout.check_steps), worst worker
+  double host_wait_percent =
+      0;  ///< of the step time: the compute thread waiting in exchanges, worst worker
+  std::int64_t unfired = 0;  ///< parameters that a step's phases left without a gradient, the most
+  std::int64_t snapshots = 0;  ///< taken in this tick
+  double snapshot_seconds =
+      0;  ///< for which the lane copied them beside the training, slowest worker
+  double snapshot_wait_seconds =
+      0;                        ///< for which of these an update waited, worker that waited most
+  double snapshot_percent = 0;  ///< snapshot_seconds of the tick's time
+  double snapshot_mib = 0;      ///< copied by all workers
   std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the tick before
 };
 
-/// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one line without newline,
-/// columns aligned from tick to tick, every value directly after its name and one space. Last comes what communication
-/// costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0 MiB/step", phases by their initials, and what snapshots cost in a
-/// tick that has some: "snap 0.21%".
+/// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one
+/// line without newline, columns aligned from tick to tick, every value directly after its name and
+/// one space. Last comes what communication costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0
+/// MiB/step", phases by their initials, and what snapshots cost in a tick that has some: "snap
+/// 0.21%".
 [[nodiscard]] std::string tick_line(const Tick& tick);
 
 /// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".
 [[nodiscard]] std::string format_duration(double seconds);
 
-/// The tick as one JSON object on one line without newline, keys as the members (`index` is "tick"); a number that is not finite becomes null.
+/// The tick as one JSON object on one line without newline, keys as the members (`index` is
+/// "tick"); a number that is not finite becomes null.
 [[nodiscard]] std::string tick_json(const Tick& tick);
 
 }  // namespace gangway::report

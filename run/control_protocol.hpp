@@ -4,8 +4,8 @@
 //
 // Control messages are serialised `messages::Envelope`s, sent with MPI_Isend to and from rank 0 on
 // the one communicator duplicated from MPI_COMM_WORLD at the start, with tag kControlTag. Data
-// between workers uses tags from comm/transport/message_tag.hpp, all below kControlTag, so the two never
-// meet.
+// between workers uses tags from comm/transport/message_tag.hpp, all below kControlTag, so the two
+// never meet.
 //
 // Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
 // worker, with the connection: "gangway-lifeline TOKEN RANK\n"; who does not send it in time is no
@@ -43,8 +43,8 @@ inline constexpr std::chrono::seconds kStartDeadline{120};
 inline constexpr std::chrono::seconds kKeepingDeadline{600};
 inline constexpr std::chrono::seconds kKeepingStall{15};
 
-/// How long a worker that is accused of a wait, and waits itself, may take to say for whom; then the
-/// coordinator names it. Peers begin to wait within about a step of one another.
+/// How long a worker that is accused of a wait, and waits itself, may take to say for whom; then
+/// the coordinator names it. Peers begin to wait within about a step of one another.
 inline constexpr std::chrono::milliseconds kBlamePatience{5'000};
 
 /// A lease is granted when all are ready, and then one ahead; the lifeline tells of rank 0's death

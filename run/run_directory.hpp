@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a run keeps what it leaves: `OUTDIR/00003-NAME/` (docs/run-directory.md), chosen by `gangway
-// run` or, under a bare mpirun, by the coordinator.
+// Where a run keeps what it leaves: `OUTDIR/00003-NAME/` (docs/run-directory.md), chosen by
+// `gangway run` or, under a bare mpirun, by the coordinator.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/run_files.hpp"
+
 #include <cerrno>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The small files of a run directory (docs/run-directory.md). Only the coordinator and the supervisor
-// write them, each atomically.
+// The small files of a run directory (docs/run-directory.md). Only the coordinator and the
+// supervisor write them, each atomically.
 #pragma once
 
 #include <cstdint>

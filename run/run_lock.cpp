@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // flock(2) on a file that names its holder.
 #include "run/run_lock.hpp"
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -12,10 +13,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "base/this_host.hpp"
 #include "base/utf8.hpp"
 #include "run/run_files.hpp"
-#include "base/errors.hpp"
 
 namespace gangway {
 namespace {

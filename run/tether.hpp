@@ -19,8 +19,8 @@
 
 #include <sys/types.h>
 
-#include "run/control_protocol.hpp"
 #include "base/file_descriptor.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway {
 

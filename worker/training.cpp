@@ -10,9 +10,9 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 #include "worker/plan_hash.hpp"
 
 namespace gangway::worker {
@@ -151,9 +151,10 @@ ReadyInfo Training::ready_info() const {
 
 std::string Training::describe_begin() const {
   const BeginInfo& begin = keeper_.begin();
-  return fmt::format("{}; from step {}",
-                     begin.snapshot ? "a snapshot" : (begin.is_new() ? "new weights" : begin.checkpoint),
-                     begin.step);
+  return fmt::format(
+      "{}; from step {}",
+      begin.snapshot ? "a snapshot" : (begin.is_new() ? "new weights" : begin.checkpoint),
+      begin.step);
 }
 
 void Training::run() {
@@ -315,8 +316,7 @@ std::vector<PhaseExposureInfo> Training::exposures() {
       info = infos.end() - 1;
     }
     info->seconds += one.seconds;
-    std::ranges::transform(info->by_bucket, one.by_bucket, info->by_bucket.begin(),
-                           std::plus());
+    std::ranges::transform(info->by_bucket, one.by_bucket, info->by_bucket.begin(), std::plus());
   }
   return infos;
 }

@@ -11,9 +11,9 @@
 #include "comm/transport/transport.hpp"
 #include "job/spec.hpp"
 #include "worker/link/coordinator_link.hpp"
+#include "worker/state/state_keeper.hpp"
 #include "worker/step/gan_operations.hpp"
 #include "worker/step/sample_pictures.hpp"
-#include "worker/state/state_keeper.hpp"
 #include "worker/trace/step_trace.hpp"
 
 namespace gangway::worker {

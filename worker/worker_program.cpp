@@ -12,21 +12,21 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
+#include "base/message_segments.hpp"
+#include "base/process_identity.hpp"
+#include "base/shared_segment.hpp"
+#include "base/this_host.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/mpi_abort.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "run/control_protocol.hpp"
-#include "base/errors.hpp"
-#include "base/message_segments.hpp"
 #include "job/keys/parse.hpp"
-#include "base/process_identity.hpp"
-#include "base/shared_segment.hpp"
-#include "run/tether.hpp"
-#include "base/this_host.hpp"
 #include "report/log_file.hpp"
+#include "run/control_protocol.hpp"
+#include "run/tether.hpp"
 #include "worker/link/coordinator_link_mpi.hpp"
 #include "worker/link/lifeline.hpp"
 #include "worker/link/mpi_control_channel.hpp"
@@ -209,8 +209,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
 
 int run(const InheritedTether& inherited, const Computing& computing) {
   keep_freed_memory();
-  Tether tether(
-      {.inherited = inherited, .meeting = kMeetingDeadline, .last_words = kLastWords});
+  Tether tether({.inherited = inherited, .meeting = kMeetingDeadline, .last_words = kLastWords});
   comm::MpiSession session;
   tether.met();
   ExitCode code = ExitCode::kDone;

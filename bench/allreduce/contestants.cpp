@@ -6,11 +6,11 @@
 #include <optional>
 #include <thread>
 
+#include "base/errors.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/reduce/partial_stack.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::bench {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "comm/arena/arena_layout.hpp"
 #include "base/errors.hpp"
+#include "comm/arena/arena_layout.hpp"
 #include "report/table.hpp"
 
 namespace gangway::bench {

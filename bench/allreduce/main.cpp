@@ -12,18 +12,18 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
 #include "bench/allreduce/contestants.hpp"
 #include "bench/allreduce/figures.hpp"
 #include "bench/allreduce/measure.hpp"
 #include "comm/host/host_agreement.hpp"
 #include "comm/host/host_group.hpp"
+#include "comm/reduce/reduction_routes.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
-#include "comm/reduce/reduction_routes.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 #include "run/line_rate.hpp"
-#include "base/process_identity.hpp"
 
 namespace gangway::bench {
 namespace {

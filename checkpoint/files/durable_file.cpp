@@ -12,9 +12,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/aligned_buffer.hpp"
 #include "checkpoint/files/hash.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/files/crc32c.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/files/crc32c.hpp"
 
 namespace gangway::checkpoint {
 

@@ -9,11 +9,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "checkpoint/files/hash.hpp"
-#include "checkpoint/format/names.hpp"
-#include "checkpoint/files/strict_json.hpp"
-#include "checkpoint/format/tensor_list.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/tensor_list.hpp"
 
 namespace gangway::checkpoint {
 
@@ -314,7 +314,9 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (const auto wrong = contradiction_in(manifest)) {
     throw CheckpointError(fmt::format("{}: {}: damaged", where, *wrong));
   }
-  require_covered(manifest.tensors, [&](int file) { return manifest.files.at(static_cast<std::size_t>(file)).name; }, where);
+  require_covered(
+      manifest.tensors,
+      [&](int file) { return manifest.files.at(static_cast<std::size_t>(file)).name; }, where);
   (void)parse_rfc3339(manifest.created);
   return manifest;
 }

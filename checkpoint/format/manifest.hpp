@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The manifest: what makes a folder of worker files a checkpoint. Written last by the coordinator;
-// read by everybody. Pure values and text here; the order of writes is checkpoint/store/commit.hpp's.
+// read by everybody. Pure values and text here; the order of writes is
+// checkpoint/store/commit.hpp's.
 #pragma once
 
 #include <chrono>

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
-#include "checkpoint/files/durable_file.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/files/durable_file.hpp"
 
 namespace gangway::checkpoint {
 

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/safetensors_layout.hpp"
-#include "checkpoint/files/strict_json.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/durable_file.hpp"
 #include "checkpoint/files/hash.hpp"
+#include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/safetensors_layout.hpp"
-#include "checkpoint/files/strict_json.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 

@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/files/durable_file.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/safetensors_layout.hpp"
 #include "checkpoint/format/worker_file.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 

@@ -11,13 +11,13 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/aligned_buffer.hpp"
-#include "checkpoint/format/chunk_reader.hpp"
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/format/chunk_reader.hpp"
 #include "checkpoint/format/state_index.hpp"
 #include "checkpoint/format/tensor_list.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 

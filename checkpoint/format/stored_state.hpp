@@ -5,12 +5,12 @@
 // tensor.
 //
 //   StoredState state(path);
-//   const std::vector<StoredChunk> all = state.chunks();      // the same list on every worker
-//   state.read_chunks(my_share_of(all), [&](const StoredChunk& chunk, std::span<const std::byte>
-//   bytes) {
-//     for (const ChunkPart& part : chunk.parts) { /* bytes.subspan(part.offset, part.bytes) are
-//     elements
-//       [part.begin, part.end) of state.tensors()[part.tensor] in its stored order */ }
+//   const std::vector<StoredChunk> all = state.chunks();  // the same list on every worker
+//   state.read_chunks(my_share_of(all), [&](const StoredChunk& chunk, auto bytes) {
+//     for (const ChunkPart& part : chunk.parts) {
+//       // bytes.subspan(part.offset, part.bytes): elements [part.begin, part.end) of
+//       // state.tensors()[part.tensor] in its stored order
+//     }
 //   });
 #pragma once
 

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/format/names.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/files/hash.hpp"
-#include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/files/strict_json.hpp"
-#include "base/errors.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/safetensors.hpp"
 
 namespace gangway::checkpoint {
 
@@ -115,9 +115,9 @@ void require_pieces_meet(const StoredTensor& tensor, const FileNames& file_name,
   const TensorPiece* before = nullptr;
   for (const TensorPiece& piece : tensor.pieces) {
     if (piece.begin < position) {
-      throw CheckpointError(fmt::format(
-          "{}: tensor '{}': elements from {} on are in {} and in {}", where, tensor.name,
-          piece.begin, file_name(before->file), file_name(piece.file)));
+      throw CheckpointError(fmt::format("{}: tensor '{}': elements from {} on are in {} and in {}",
+                                        where, tensor.name, piece.begin, file_name(before->file),
+                                        file_name(piece.file)));
     }
     if (piece.begin > position) {
       break;

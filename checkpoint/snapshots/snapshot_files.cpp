@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/snapshots/snapshot_runs.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "checkpoint/files/strict_json.hpp"
-#include "base/errors.hpp"
 #include "run/run_files.hpp"
 #include "run/run_start.hpp"
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/snapshots/snapshot.hpp"
 #include "base/shared_segment.hpp"
+#include "checkpoint/snapshots/snapshot.hpp"
 
 namespace gangway::checkpoint {
 

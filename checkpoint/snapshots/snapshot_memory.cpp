@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "checkpoint/format/safetensors.hpp"
-#include "checkpoint/files/strict_json.hpp"
 #include "base/errors.hpp"
 #include "base/utf8.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/safetensors.hpp"
 
 namespace gangway::checkpoint {
 namespace {

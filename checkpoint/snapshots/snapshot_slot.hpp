@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The bytes of a snapshot's slot: a header page, a table of pieces, their hashes, their data.
-// Written by checkpoint/snapshots/snapshot_memory.cpp, read by checkpoint/snapshots/snapshot_files.cpp. Internal to the
-// store; any thread.
+// Written by checkpoint/snapshots/snapshot_memory.cpp, read by
+// checkpoint/snapshots/snapshot_files.cpp. Internal to the store; any thread.
 //
-//   page 0        SlotHeader
-//   4096          table: run directory, job fingerprint, run id, pieces; fixed when the slot is
-//   made hashes_offset XXH3-128 of each piece, in the table's order data_offset   the pieces by
-//   descending item size, name, begin, without gaps; page-aligned
+//   page 0         SlotHeader
+//   4096           table, fixed when the slot is made: run directory, fingerprint, run id, pieces
+//   hashes_offset  XXH3-128 of each piece, in the table's order
+//   data_offset    the pieces by descending item size, name, begin, without gaps; page-aligned
 //
 // Little-endian, as the hosts are that share it. A slot's `state` is taken away before the first
 // byte of a new snapshot and given back after the last, with a seal over everything but the data.

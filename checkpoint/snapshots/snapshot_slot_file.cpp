@@ -17,9 +17,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "checkpoint/files/durable_file.hpp"
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
+#include "checkpoint/files/durable_file.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/shared_segment.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
 
 namespace gangway::checkpoint {
 

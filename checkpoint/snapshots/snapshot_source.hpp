@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "checkpoint/tools/repair.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/tools/repair.hpp"
 
 namespace gangway::checkpoint {
 

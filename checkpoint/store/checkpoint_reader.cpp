@@ -7,8 +7,8 @@
 
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
-#include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
 
 namespace gangway::checkpoint {
 

@@ -9,17 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/verify.hpp"
-#include "checkpoint/store/warn.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/files/durable_file.hpp"
 #include "checkpoint/files/hash.hpp"
-#include "checkpoint/format/names.hpp"
-#include "checkpoint/store/owner.hpp"
-#include "checkpoint/format/state_index.hpp"
 #include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/state_index.hpp"
 #include "checkpoint/format/tensor_list.hpp"
-#include "base/errors.hpp"
+#include "checkpoint/store/owner.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/store/warn.hpp"
 
 namespace gangway::checkpoint {
 
@@ -86,7 +86,10 @@ void adopt_records(const fs::path& temporary, Manifest& manifest) {
   }
   manifest.tensors = join_records(records, temporary.string());
   manifest.tensor_count = static_cast<std::int64_t>(manifest.tensors.size());
-  require_covered(manifest.tensors, [&](int file) { return manifest.files.at(static_cast<std::size_t>(file)).name; }, temporary.string());
+  require_covered(
+      manifest.tensors,
+      [&](int file) { return manifest.files.at(static_cast<std::size_t>(file)).name; },
+      temporary.string());
   (void)index_state(temporary, manifest);
   for (const ManifestFile& file : manifest.files) {
     (void)::unlink((temporary / record_name(file.name)).c_str());

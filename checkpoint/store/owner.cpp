@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include "checkpoint/files/durable_file.hpp"
-#include "checkpoint/format/names.hpp"
-#include "checkpoint/files/strict_json.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/names.hpp"
 
 namespace gangway::checkpoint {
 

@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
 #include "checkpoint/files/durable_file.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/store/owner.hpp"
 #include "checkpoint/store/scores.hpp"
-#include "base/errors.hpp"
-#include "base/file_descriptor.hpp"
 
 namespace gangway::checkpoint {
 

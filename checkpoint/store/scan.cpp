@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/verify.hpp"
-#include "checkpoint/store/warn.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/state_index.hpp"
 #include "checkpoint/format/stored_state.hpp"
-#include "base/errors.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/store/warn.hpp"
 
 namespace gangway::checkpoint {
 

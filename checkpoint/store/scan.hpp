@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/store/warn.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::checkpoint {
 
@@ -61,8 +61,8 @@ enum class Depth {
 /// How long whoever saves and removes without a pause may keep others from finding a checkpoint.
 inline constexpr std::chrono::seconds kLongestLook{10};
 
-/// `read` of the checkpoint that `choose` names; where that is removed meanwhile, of the one that it
-/// names then. @throws what either throws for one that is there.
+/// `read` of the checkpoint that `choose` names; where that is removed meanwhile, of the one that
+/// it names then. @throws what either throws for one that is there.
 template <typename Choose, typename Read>
 auto read_chosen(Choose choose, Read read) {
   const auto give_up = std::chrono::steady_clock::now() + kLongestLook;

@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "checkpoint/files/durable_file.hpp"
-#include "checkpoint/format/names.hpp"
-#include "checkpoint/files/strict_json.hpp"
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/names.hpp"
 
 namespace gangway::checkpoint {
 namespace {

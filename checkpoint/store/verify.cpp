@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/format/manifest.hpp"
-#include "checkpoint/format/stored_tensor.hpp"
-#include "checkpoint/files/hash.hpp"
-#include "checkpoint/format/stored_state.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
 
 namespace gangway::checkpoint {
 

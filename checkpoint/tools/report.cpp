@@ -7,15 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/scan.hpp"
-#include "checkpoint/format/stored_tensor.hpp"
-#include "checkpoint/store/verify.hpp"
-#include "checkpoint/store/retention.hpp"
-#include "checkpoint/store/scores.hpp"
-#include "checkpoint/format/stored_state.hpp"
-#include "checkpoint/files/strict_json.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/files/strict_json.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/scores.hpp"
+#include "checkpoint/store/verify.hpp"
 
 namespace gangway::checkpoint {
 

@@ -8,8 +8,8 @@
 
 #include <sys/mman.h>
 
-#include "comm/arena/arena_layout.hpp"
 #include "base/errors.hpp"
+#include "comm/arena/arena_layout.hpp"
 
 namespace gangway::comm {
 

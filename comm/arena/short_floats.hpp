@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The two 16-bit floats: bfloat16, the upper half of a float, and IEEE 754's binary16. To the
 // nearest, ties to even; an infinity stays one, a NaN stays a (quiet) NaN with its upper bits.
-// Without branches, so that loops over them are vectorised. Used by comm/arena/wire_format.cpp. Pure.
+// Without branches, so that loops over them are vectorised. Used by comm/arena/wire_format.cpp.
+// Pure.
 #pragma once
 
 #include <bit>

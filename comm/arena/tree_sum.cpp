@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "comm/arena/arena_layout.hpp"
 #include "base/errors.hpp"
+#include "comm/arena/arena_layout.hpp"
 
 namespace gangway::comm {
 namespace {

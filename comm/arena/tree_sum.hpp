@@ -23,8 +23,8 @@ struct TreeSummand {
 [[nodiscard]] std::span<const TreeSummand> within(MicrobatchRange root,
                                                   std::span<const TreeSummand> summands);
 
-/// out[i] = scale * (sum of the summands' values[offset + i] in tree order over the subtree `root`).
-/// Allocates nothing.
+/// out[i] = scale * (sum of the summands' values[offset + i] in tree order over the subtree
+/// `root`). Allocates nothing.
 /// @pre the summands, in ascending order, are whole subtrees that cover `root` exactly.
 /// @throws InvariantError if they do not.
 void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float scale,

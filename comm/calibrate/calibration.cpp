@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "job/choices.hpp"
 #include "base/errors.hpp"
+#include "job/choices.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include "base/errors.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/transport/peer_error.hpp"
 #include "comm/transport/pending.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "comm/cuda/sum_program.hpp"
 #include "comm/arena/reduction_tree.hpp"
+#include "comm/cuda/sum_program.hpp"
 
 namespace gangway::comm {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
+#include "base/errors.hpp"
 #include "comm/cuda/slice_element.hpp"
 #include "comm/cuda/slice_kernels.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

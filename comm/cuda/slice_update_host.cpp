@@ -2,8 +2,8 @@
 #include <cmath>
 #include <span>
 
-#include "comm/cuda/slice_element.hpp"
 #include "comm/arena/tree_sum.hpp"
+#include "comm/cuda/slice_element.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -19,8 +19,7 @@ std::vector<std::uint64_t> exchange_words(Transport& transport, std::uint64_t wo
     if (peer != transport.worker()) {
       pending.push_back({transport.start_send(peer, tag, std::as_bytes(all.subspan(me, 1))), peer});
       const std::span<std::uint64_t> theirs = all.subspan(static_cast<std::size_t>(peer), 1);
-      pending.push_back(
-          {transport.start_receive(peer, tag, std::as_writable_bytes(theirs)), peer});
+      pending.push_back({transport.start_receive(peer, tag, std::as_writable_bytes(theirs)), peer});
     }
   }
   wait_all(transport, pending, Deadline(timeout), what);

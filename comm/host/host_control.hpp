@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the workers of a host tell each other through memory, and how they sleep on it: the part of
-// comm/host/host_group.cpp that is laid out in shared memory. Every field that changes after the start
-// is atomic.
+// comm/host/host_group.cpp that is laid out in shared memory. Every field that changes after the
+// start is atomic.
 #pragma once
 
 #include <array>

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "comm/host/host_control.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_segment.hpp"
 #include "comm/arena/arena.hpp"
 #include "comm/transport/deadline.hpp"
-#include "base/shared_segment.hpp"
 
 namespace gangway::comm {
 
@@ -29,9 +29,9 @@ class HostGroup {
     std::vector<int> members;  ///< worker indices, ascending, the own one among them
     int worker = 0;            ///< own index
     std::int64_t epoch = 0;
-    std::string token = {};    ///< names the segments: letters and digits, equal on all members, of
-                               ///< this start of the run alone; unused by a lone worker
-    std::size_t num_flags = 0;  ///< a member
+    std::string token = {};  ///< names the segments: letters and digits, equal on all members, of
+                             ///< this start of the run alone; unused by a lone worker
+    std::size_t num_flags = 0;                              ///< a member
     std::filesystem::path directory = kSharedMemoryFolder;  ///< of the segments
   };
 
@@ -58,7 +58,8 @@ class HostGroup {
   /// Maps what the others allocated, waits until all have done so, and removes the names: from then
   /// on nothing is left behind, whoever dies.
   /// @param fingerprint  of what lies in the memory (plan hash): must be equal on all members
-  /// @throws CommError naming the member that is silent, of another epoch, or of another fingerprint.
+  /// @throws CommError naming the member that is silent, of another epoch, or of another
+  /// fingerprint.
   void connect(std::uint64_t fingerprint, const Deadline& deadline);
 
   /// What `member` (a position) allocated as its `index`-th own memory; read-only for the others.

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "comm/cuda/compile_sum.hpp"
 #include "base/errors.hpp"
+#include "comm/cuda/compile_sum.hpp"
 
 namespace gangway::comm {
 namespace {

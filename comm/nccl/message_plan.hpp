@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "comm/arena/bucket_plan.hpp"
-#include "comm/cuda/sum_program.hpp"
 #include "comm/arena/reduction_tree.hpp"
+#include "comm/cuda/sum_program.hpp"
 
 namespace gangway::comm {
 

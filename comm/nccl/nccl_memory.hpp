@@ -7,8 +7,8 @@
 
 #include <nccl.h>
 
-#include "comm/nccl/nccl_session.hpp"
 #include "base/unique_handle.hpp"
+#include "comm/nccl/nccl_session.hpp"
 
 namespace gangway::comm {
 

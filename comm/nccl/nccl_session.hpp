@@ -85,7 +85,8 @@ class NcclSession {
   /// Waits for the end of the communicator; false: not within `timeout`.
   bool end(std::chrono::milliseconds timeout) noexcept;
 
-  std::shared_ptr<NcclState> state_;  // shared with its two threads: aborting may outlive the session
+  std::shared_ptr<NcclState>
+      state_;  // shared with its two threads: aborting may outlive the session
   std::unique_ptr<Threads> threads_;
 };
 

@@ -18,8 +18,7 @@ struct NcclSetup {
   int worker = 0;
   int num_workers = 1;
   int device = 0;
-  int max_ctas =
-      8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
+  int max_ctas = 8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
   NcclCalls calls = NcclCalls::kNonBlocking;
   std::chrono::milliseconds timeout{60'000};  ///< of launches and operations
   /// Of initialisation, in which libraries of gigabytes may still come from a disk.

@@ -48,8 +48,7 @@ void NcclState::require(ncclResult_t result, const char* what) {
   throw_if_failed();
 }
 
-void NcclState::settle(ncclResult_t result, const char* what,
-                                std::chrono::milliseconds timeout) {
+void NcclState::settle(ncclResult_t result, const char* what, std::chrono::milliseconds timeout) {
   const Deadline deadline(timeout);
   require(result, what);
   while (result == ncclInProgress) {

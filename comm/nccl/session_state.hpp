@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "comm/transport/deadline.hpp"
 #include "comm/nccl/nccl_setup.hpp"
+#include "comm/transport/deadline.hpp"
 
 namespace gangway::comm {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What travels between hosts in the reduction of one network: sums of whole subtrees to the owners
-// of slices, new weights back (comm/reduce/reduction_routes.hpp says who sends what). Made by a Reducer,
-// which says when; lane thread only. No heap allocation once made.
+// of slices, new weights back (comm/reduce/reduction_routes.hpp says who sends what). Made by a
+// Reducer, which says when; lane thread only. No heap allocation once made.
 //
 // In fp32 both travel as they are, from and to where they lie. In bf16 and fp16
-// (comm/arena/wire_format.hpp) sums are rounded by their sender, who keeps what was lost for its next
-// sum; of the weights travels the way from the old ones, which the owner's own host then goes too:
-// so all have the same weights, and the owner keeps how far those are from what the updater made of
-// them.
+// (comm/arena/wire_format.hpp) sums are rounded by their sender, who keeps what was lost for its
+// next sum; of the weights travels the way from the old ones, which the owner's own host then goes
+// too: so all have the same weights, and the owner keeps how far those are from what the updater
+// made of them.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 #include "comm/arena/arena.hpp"
 #include "comm/arena/bucket_plan.hpp"
-#include "comm/transport/message_tag.hpp"
-#include "comm/transport/pending.hpp"
-#include "comm/reduce/reduction_routes.hpp"
-#include "comm/transport/transport.hpp"
 #include "comm/arena/tree_sum.hpp"
 #include "comm/arena/wire_format.hpp"
+#include "comm/reduce/reduction_routes.hpp"
+#include "comm/transport/message_tag.hpp"
+#include "comm/transport/pending.hpp"
+#include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
 

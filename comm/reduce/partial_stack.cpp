@@ -63,9 +63,9 @@ float* PartialStack::open_leaf() {
 
 void PartialStack::push(int microbatch) {
   if (leaf_ >= merges_.size() || microbatch != range_.begin + static_cast<int>(leaf_)) {
-    throw InvariantError(fmt::format(
-        "micro-batch {} was summed up where {} of [{}, {}) was due; please report this", microbatch,
-        range_.begin + static_cast<int>(leaf_), range_.begin, range_.end));
+    throw InvariantError(
+        fmt::format("micro-batch {} was summed up where {} of [{}, {}) was due; please report this",
+                    microbatch, range_.begin + static_cast<int>(leaf_), range_.begin, range_.end));
   }
   ++depth_;
   const std::size_t merges = merges_[leaf_++];

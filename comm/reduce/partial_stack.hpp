@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "comm/arena/arena_layout.hpp"
-#include "comm/host/gradient_memory.hpp"
 #include "comm/arena/reduction_tree.hpp"
+#include "comm/host/gradient_memory.hpp"
 
 namespace gangway::comm {
 
@@ -40,7 +40,8 @@ class PartialStack {
   /// The partials, left to right: the p-th is complete, once folded, in partial(p).
   [[nodiscard]] const std::vector<MicrobatchRange>& partials() const { return partials_; }
   [[nodiscard]] const float* partial(std::size_t index) const { return buffer(index); }
-  /// Which of the host's own allocations holds the partials, arena after arena. @pre made with a host
+  /// Which of the host's own allocations holds the partials, arena after arena. @pre made with a
+  /// host
   [[nodiscard]] std::size_t host_index() const { return host_index_; }
   [[nodiscard]] std::size_t num_buffers() const { return num_buffers_; }
 

@@ -2,13 +2,13 @@
 // The direct, exact reduction of one network: each worker owns a slice of every bucket, takes the
 // others' partials for it, adds them in tree order, updates its slice and gives the new weights to
 // all. The bytes are those of a ring all-reduce, the order is fixed, and the optimiser is sharded
-// for free (ZeRO-1, arXiv 1910.02054). Within a host partials and weights are shared memory, between
-// hosts they are messages (comm/reduce/reduction_routes.hpp).
+// for free (ZeRO-1, arXiv 1910.02054). Within a host partials and weights are shared memory,
+// between hosts they are messages (comm/reduce/reduction_routes.hpp).
 //
-// The compute thread opens an exchange, says which buckets are complete, and later waits on the lane
-// for the new weights; in between the lane carries each bucket through its states on its own. A
-// bucket's weights may change as soon as every worker has said that it is complete: nobody needs the
-// old ones any more (docs/numerics.md).
+// The compute thread opens an exchange, says which buckets are complete, and later waits on the
+// lane for the new weights; in between the lane carries each bucket through its states on its own.
+// A bucket's weights may change as soon as every worker has said that it is complete: nobody needs
+// the old ones any more (docs/numerics.md).
 #pragma once
 
 #include <atomic>
@@ -21,16 +21,16 @@
 
 #include "comm/arena/arena.hpp"
 #include "comm/arena/bucket_plan.hpp"
+#include "comm/arena/tree_sum.hpp"
 #include "comm/host/host_group.hpp"
-#include "comm/reduce/host_messages.hpp"
 #include "comm/lane.hpp"
+#include "comm/reduce/host_messages.hpp"
 #include "comm/reduce/norm_agreement.hpp"
 #include "comm/reduce/partial_stack.hpp"
-#include "comm/transport/pending.hpp"
 #include "comm/reduce/reduction_routes.hpp"
+#include "comm/transport/pending.hpp"
 #include "comm/transport/trace.hpp"
 #include "comm/transport/transport.hpp"
-#include "comm/arena/tree_sum.hpp"
 
 namespace gangway::comm {
 

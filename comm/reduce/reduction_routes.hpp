@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who sends what to whom in the reduction of one network, by workers and hosts. Within a host
 // nothing is sent: memory is shared. Between hosts each host sends the sums of its whole subtrees
-// once, whatever its number of workers: one of them, the *delegate*, adds up its host's partials for
-// an owner elsewhere, sends them, and receives that owner's new weights for all of its host. A
+// once, whatever its number of workers: one of them, the *delegate*, adds up its host's partials
+// for an owner elsewhere, sends them, and receives that owner's new weights for all of its host. A
 // worker that is alone on its host is its own delegate; with one host there is none. Pure; any
 // thread.
 #pragma once
@@ -24,9 +24,9 @@ struct ReductionRoutes {
     std::size_t part = 0;  ///< number among the sums of that host
   };
 
-  std::vector<int> host_members;              ///< workers of the own host, ascending
-  std::vector<MicrobatchRange> host_subtrees; ///< whose sums the own host sends
-  std::vector<int> served;                    ///< owners elsewhere that this worker is delegate for
+  std::vector<int> host_members;               ///< workers of the own host, ascending
+  std::vector<MicrobatchRange> host_subtrees;  ///< whose sums the own host sends
+  std::vector<int> served;  ///< owners elsewhere that this worker is delegate for
   std::vector<Incoming> incoming;
   std::vector<int> delegates;  ///< this worker's on every other host: they take its new weights
 };

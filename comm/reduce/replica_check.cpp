@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 #include <xxhash.h>
 
-#include "comm/transport/peer_error.hpp"
 #include "base/errors.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::comm {
 namespace {

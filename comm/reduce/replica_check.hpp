@@ -12,8 +12,8 @@
 
 #include "comm/arena/arena.hpp"
 #include "comm/arena/arena_layout.hpp"
-#include "comm/transport/deadline.hpp"
 #include "comm/lane.hpp"
+#include "comm/transport/deadline.hpp"
 #include "comm/transport/pending.hpp"
 #include "comm/transport/transport.hpp"
 

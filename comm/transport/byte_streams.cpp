@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "comm/transport/deadline.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::comm {
 

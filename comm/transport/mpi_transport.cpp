@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include "base/errors.hpp"
 #include "comm/transport/peer_error.hpp"
 #include "comm/transport/segments.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::comm {
 namespace {

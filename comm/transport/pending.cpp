@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "comm/transport/peer_error.hpp"
 #include "base/errors.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::comm {
 

@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+#include "base/time.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "coordinator/edges/envelope.hpp"
 #include "run/control_protocol.hpp"
-#include "base/time.hpp"
-#include "base/errors.hpp"
-#include "base/process_identity.hpp"
 
 namespace gangway::coordinator {
 namespace {

@@ -21,11 +21,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "coordinator/edges/checkpoint_scorer.hpp"
-#include "coordinator/mind/conductor.hpp"
 #include "coordinator/edges/disk_thread.hpp"
 #include "coordinator/edges/lifeline_server.hpp"
 #include "coordinator/edges/mpi_control.hpp"
 #include "coordinator/edges/run_recorder.hpp"
+#include "coordinator/mind/conductor.hpp"
 #include "coordinator/resume/start_choice.hpp"
 #include "run/tether.hpp"
 

@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
 #include "base/secret.hpp"
 #include "base/this_host.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
 namespace {

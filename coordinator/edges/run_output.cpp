@@ -10,14 +10,14 @@
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 
-#include "base/time.hpp"
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "run/trace_steps.hpp"
+#include "base/time.hpp"
 #include "report/log_file.hpp"
 #include "report/progress_bar.hpp"
 #include "report/tensorboard.hpp"
 #include "report/trace_merge.hpp"
+#include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {
 namespace {

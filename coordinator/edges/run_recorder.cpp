@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "checkpoint/store/retention.hpp"
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/store/retention.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "coordinator/edges/checkpoint_commit.hpp"
-#include "coordinator/mind/conductor.hpp"
 #include "coordinator/edges/run_output.hpp"
 #include "coordinator/edges/snapshot_copies.hpp"
+#include "coordinator/mind/conductor.hpp"
 #include "coordinator/resume/start.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"

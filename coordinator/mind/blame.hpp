@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/mind/membership.hpp"
 #include "base/time.hpp"
+#include "coordinator/mind/membership.hpp"
 
 namespace gangway::coordinator {
 

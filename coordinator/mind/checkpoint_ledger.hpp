@@ -70,8 +70,8 @@ class CheckpointLedger {
   struct Open {
     std::int64_t epoch = 0;
     std::map<int, CheckpointFile> files;
-    bool is_complete = false;        ///< all files have been handed out
-    std::optional<TimePoint> since;  ///< when its step was seen to be done by all
+    bool is_complete = false;           ///< all files have been handed out
+    std::optional<TimePoint> since;     ///< when its step was seen to be done by all
     std::chrono::milliseconds told{0};  ///< how long it had taken when that was last said
   };
   [[nodiscard]] std::string missing(const Open& open) const;

@@ -249,8 +249,7 @@ Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint /*now*/) {
   return finish_if_done();
 }
 
-Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason,
-                                     TimePoint now) {
+Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint now) {
   Effects effects{DiscardCheckpoint{step}, Say{ledger_.failed(step, reason)}};
   saves_.failed(ledger_.failures_in_a_row(), now);
   last_save_error_ = reason;
@@ -376,8 +375,7 @@ Effects Conductor::end_with(Outcome outcome) {
   ended_ = true;
   if (!outcome.orderly) {
     const std::int64_t newest = std::max(snapshots_.complete(), begin_snapshot_);
-    const std::int64_t saved =
-        ledger_.last_committed().value_or(settings_.leases.saved_step);
+    const std::int64_t saved = ledger_.last_committed().value_or(settings_.leases.saved_step);
     if (newest > saved && outcome.exit_code != static_cast<int>(ExitCode::kDiverged)) {
       outcome.unsaved_snapshot = newest;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The coordinator's mind: messages, lifeline events, signals and the passing of time go in, effects
 // come out. It owns the membership, the leases, the checkpoint ledger and the ticks, and does
-// nothing itself: no sockets, threads, clocks or files. The event loop (coordinator/edges/event_loop.hpp)
-// drives it from its one thread and carries the effects out.
+// nothing itself: no sockets, threads, clocks or files. The event loop
+// (coordinator/edges/event_loop.hpp) drives it from its one thread and carries the effects out.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 #include "coordinator/mind/progress_watch.hpp"
 #include "coordinator/mind/save_clock.hpp"
 #include "coordinator/mind/snapshot_book.hpp"
-#include "coordinator/resume/start_talk.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
+#include "coordinator/resume/start_talk.hpp"
 #include "job/proto/messages.pb.h"
 
 namespace gangway::coordinator {
@@ -84,8 +84,8 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect = std::variant<SendEnvelope, ChooseBeginning, GrantLease, CommitCheckpoint, DiscardCheckpoint,
-                            ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+using Effect = std::variant<SendEnvelope, ChooseBeginning, GrantLease, CommitCheckpoint,
+                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -97,7 +97,7 @@ struct ConductorSettings {
   TickPlan ticks;
   MembershipLimits limits;
   std::int64_t snapshot_steps = SnapshotBook::kAuto;  ///< 0: none
-  std::string go_on = "the same command goes on";  ///< advice after a save on request
+  std::string go_on = "the same command goes on";     ///< advice after a save on request
   /// Least silence between two steps that is a fault; ten times as long before the first.
   std::chrono::milliseconds progress_floor{60'000};
   std::chrono::milliseconds save_interval{0};  ///< between checkpoints; 0: not by time
@@ -174,10 +174,10 @@ class Conductor {
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   ShowPlacement placement_;
-  std::string begin_line_;  ///< what all have loaded, for the user
+  std::string begin_line_;            ///< what all have loaded, for the user
   std::int64_t begin_snapshot_ = -1;  ///< step of the snapshot that all began with; -1: none
-  bool has_buddies_ = false;  ///< snapshots are copied to other hosts
-  bool begun_ = false;  ///< the first lease is out
+  bool has_buddies_ = false;          ///< snapshots are copied to other hosts
+  bool begun_ = false;                ///< the first lease is out
   bool ended_ = false;
 };
 

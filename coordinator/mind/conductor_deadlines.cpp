@@ -64,9 +64,10 @@ Effects Conductor::check_saves(TimePoint now) {
     all_left_ = now;
   }
   if (all_left_ && now - *all_left_ >= settings_.save_floor) {
-    return end(ExitCode::kEnvironment, 0,
-               "the manifest of the last checkpoint does not get onto the disk: look at the disk of "
-               "the run directory, then start the same command again");
+    return end(
+        ExitCode::kEnvironment, 0,
+        "the manifest of the last checkpoint does not get onto the disk: look at the disk of "
+        "the run directory, then start the same command again");
   }
   if (saves_.is_due(now, until_end())) {
     leases_.request_checkpoint();
@@ -83,7 +84,8 @@ bool Conductor::is_writing_its_last(int rank) const {
 
 std::optional<Fault> Conductor::check_progress(TimePoint now) const {
   const auto silence = watch_.find(
-      now, ticks_.median_step_seconds(), [this](int rank) -> std::optional<std::chrono::milliseconds> {
+      now, ticks_.median_step_seconds(),
+      [this](int rank) -> std::optional<std::chrono::milliseconds> {
         if (membership_.member(rank).state != WorkerState::kReady) {
           return std::nullopt;
         }

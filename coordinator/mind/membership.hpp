@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/time.hpp"
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
+#include "base/time.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
 

@@ -46,11 +46,13 @@ void ProgressWatch::forgive(std::chrono::steady_clock::duration gap, TimePoint n
 }
 
 std::int64_t ProgressWatch::fastest_done() const {
-  return std::ranges::max_element(done_, {}, [](const auto& entry) { return entry.second; })->second;
+  return std::ranges::max_element(done_, {}, [](const auto& entry) { return entry.second; })
+      ->second;
 }
 
 std::int64_t ProgressWatch::slowest_done() const {
-  return std::ranges::min_element(done_, {}, [](const auto& entry) { return entry.second; })->second;
+  return std::ranges::min_element(done_, {}, [](const auto& entry) { return entry.second; })
+      ->second;
 }
 
 std::chrono::milliseconds ProgressWatch::deadline(double median_step_seconds) const {

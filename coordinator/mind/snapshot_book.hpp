@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When workers take snapshots, and which one all of them have. The interval follows from what a
-// snapshot costs, so that all of them together cost half a percent of the time at most. Pure; driven
-// by the Conductor.
+// snapshot costs, so that all of them together cost half a percent of the time at most. Pure;
+// driven by the Conductor.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class SnapshotBook {
 
   /// @param median_seconds  duration of a step
   void set_step_seconds(double median_seconds) { step_seconds_ = median_seconds; }
-  /// Whether buddies copy what due() names: it is complete when all of them have it, and the next is
-  /// due after that.
+  /// Whether buddies copy what due() names: it is complete when all of them have it, and the next
+  /// is due after that.
   void set_buddies(bool has_buddies) { has_buddies_ = has_buddies; }
   /// A worker's newest whole snapshot and what it cost; a step of an earlier start counts for none.
   void taken(int worker, std::int64_t step, double seconds);
@@ -49,7 +49,7 @@ class SnapshotBook {
   std::vector<std::int64_t> copied_;  // by worker, as the next
   std::vector<std::int64_t> tried_;
   std::int64_t complete_ = -1;
-  std::int64_t last_ = 0;  // newest that was asked for
+  std::int64_t last_ = 0;      // newest that was asked for
   std::int64_t copying_ = -1;  // newest that buddies were to copy
   double step_seconds_ = 0.0;
   double cost_ = 0.0;  // seconds, of the slowest worker

@@ -49,8 +49,8 @@ struct StepProgress {
   std::uint64_t resident_bytes = 0;
   std::uint64_t sent_bytes = 0;
   std::vector<PhaseExposure> exposures = {};  ///< what exposed_seconds consist of
-  std::uint64_t unfired = 0;   ///< parameters whose phase left them without a gradient
-  double check_seconds = 0.0;  ///< compute thread at the checks (layout.check_steps)
+  std::uint64_t unfired = 0;       ///< parameters whose phase left them without a gradient
+  double check_seconds = 0.0;      ///< compute thread at the checks (layout.check_steps)
   double host_wait_seconds = 0.0;  ///< compute thread waiting in exchanges
   SnapshotCost snapshot = {};
 };

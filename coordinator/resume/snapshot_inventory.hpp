@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which parts of which snapshots lie on whose host, and the newest snapshot that can be put together
-// of them. Pure; driven by the Conductor, asked by whoever chooses the start.
+// Which parts of which snapshots lie on whose host, and the newest snapshot that can be put
+// together of them. Pure; driven by the Conductor, asked by whoever chooses the start.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@ struct SnapshotName {
   std::int64_t step = 0;
   std::int64_t incarnation = 0;  ///< start of the run
   std::int64_t taken_in = 0;     ///< epoch of it
-  int num_workers = 1;        ///< that took it
+  int num_workers = 1;           ///< that took it
   auto operator<=>(const SnapshotName&) const = default;
 };
 

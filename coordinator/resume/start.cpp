@@ -6,19 +6,19 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/verify.hpp"
 #include "coordinator/resume/job_changes.hpp"
 #include "job/estimate/dry_run.hpp"
-#include "base/errors.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
-#include "run/unrecorded_end.hpp"
-#include "checkpoint/store/verify.hpp"
-#include "checkpoint/store/retention.hpp"
 #include "job/run_name.hpp"
 #include "run/run_directory.hpp"
+#include "run/unrecorded_end.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -52,8 +52,8 @@ fs::path choose_directory(const StartOptions& options, const std::string& defaul
 /// A checkpoint named by the user: its own folder, or a run whose newest one is meant.
 checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
   if (fs::is_directory(path / kCheckpointsFolder)) {
-    auto found = checkpoint::newest_valid(path / kCheckpointsFolder, tell,
-                                          checkpoint::Depth::kStructure);
+    auto found =
+        checkpoint::newest_valid(path / kCheckpointsFolder, tell, checkpoint::Depth::kStructure);
     if (!found) {
       throw CheckpointError(
           fmt::format("--resume {}: the run has no valid checkpoint", path.string()));
@@ -160,10 +160,9 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
   if (fingerprint == job_fingerprint(run.spec)) {
     return;
   }
-  const auto found =
-      checkpoint::find_snapshots(checkpoint::snapshot_folders(run.directory),
-                                 checkpoint::snapshot_key(run.directory, fingerprint,
-                                                          run.start.run_id));
+  const auto found = checkpoint::find_snapshots(
+      checkpoint::snapshot_folders(run.directory),
+      checkpoint::snapshot_key(run.directory, fingerprint, run.start.run_id));
   const std::int64_t begin = run.resume ? run.resume->step : 0;
   if (!found.empty() && found.front().moment.step > begin) {
     tell(

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "checkpoint/store/scan.hpp"
+#include "job/spec.hpp"
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"
 #include "run/run_start.hpp"
-#include "job/spec.hpp"
 #include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {

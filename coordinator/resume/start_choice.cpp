@@ -25,9 +25,10 @@ Beginning StartChoice::choose(const SnapshotInventory& inventory) {
   if (is_automatic()) {
     beginning.snapshot = inventory.newest_after(saved);
     if (const auto missing = inventory.missing_after(saved); missing && !beginning.snapshot) {
-      tell_(fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
-                        "the part of worker {} of {}",
-                        missing->name.step, missing->part, missing->name.num_workers));
+      tell_(
+          fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
+                      "the part of worker {} of {}",
+                      missing->name.step, missing->part, missing->name.num_workers));
     }
   }
   if (beginning.snapshot) {
@@ -38,8 +39,8 @@ Beginning StartChoice::choose(const SnapshotInventory& inventory) {
     beginning.checkpoint = run_.resume->path.string();
     beginning.line = fmt::format(
         "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
-        run_.resume->path.filename().string(), run_.resume->step, run_.resume->manifest.files.size(),
-        run_.num_workers);
+        run_.resume->path.filename().string(), run_.resume->step,
+        run_.resume->manifest.files.size(), run_.num_workers);
   } else if (run_.has_damaged_checkpoints) {
     throw CheckpointError(fmt::format(
         "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/resume/snapshot_inventory.hpp"
 #include "base/time.hpp"
+#include "coordinator/resume/snapshot_inventory.hpp"
 #include "job/proto/messages.pb.h"
 
 namespace gangway::coordinator {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string>
 
-#include "gan/cuda/random_kernels.hpp"
 #include "base/errors.hpp"
+#include "gan/cuda/random_kernels.hpp"
 
 namespace gangway::cuda {
 namespace {

@@ -14,7 +14,8 @@ struct ExampleShape {
   int height = 1;
   int width = 1;
   [[nodiscard]] std::size_t elements() const {
-    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) *
+           static_cast<std::size_t>(width);
   }
 };
 
@@ -26,10 +27,12 @@ class Dataset {
   [[nodiscard]] virtual ExampleShape shape() const = 0;
   /// Number of distinct labels, or 0 where the source has none.
   [[nodiscard]] virtual int num_classes() const = 0;
-  /// Writes example `index` into `out` (shape().elements() values in [-1, 1]; toy points unscaled) and returns its label
-  /// (0 without labels). Thread-safe. @throws ConfigError naming the file that cannot be read.
+  /// Writes example `index` into `out` (shape().elements() values in [-1, 1]; toy points unscaled)
+  /// and returns its label (0 without labels). Thread-safe. @throws ConfigError naming the file
+  /// that cannot be read.
   virtual int read(std::int64_t index, std::span<float> out) const = 0;
-  /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in each checkpoint.
+  /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in
+  /// each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
 };
 

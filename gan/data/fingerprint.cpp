@@ -9,7 +9,9 @@
 
 namespace gangway::data {
 
-void Fingerprint::FreeState::operator()(XXH3_state_s* state) const noexcept { (void)XXH3_freeState(state); }
+void Fingerprint::FreeState::operator()(XXH3_state_s* state) const noexcept {
+  (void)XXH3_freeState(state);
+}
 
 Fingerprint::Fingerprint() : state_(XXH3_createState()) {
   if (!state_) {

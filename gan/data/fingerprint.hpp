@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Collects what identifies a data set into 32 hexadecimal digits (XXH3, 128 bits). Used by the data sets; any thread.
+// Collects what identifies a data set into 32 hexadecimal digits (XXH3, 128 bits). Used by the data
+// sets; any thread.
 #pragma once
 
 #include <cstddef>

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "gan/data/fingerprint.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/images/resample.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {
@@ -20,17 +20,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kLargestSide = 16384;
-/// Part of the fingerprint where images are resampled: raised when the same files come to mean other pixels. 2: bicubic.
+/// Part of the fingerprint where images are resampled: raised when the same files come to mean
+/// other pixels. 2: bicubic.
 constexpr std::int64_t kResampling = 2;
 
-/// Replaces the last occurrence, so that folders of the same name are left alone by callers that pass a file name.
+/// Replaces the last occurrence, so that folders of the same name are left alone by callers that
+/// pass a file name.
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.rfind(from);
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 bool is_image_file_name(const std::string& name) {
-  const std::string_view plain = name.ends_with(".gz") ? std::string_view(name).substr(0, name.size() - 3) : name;
+  const std::string_view plain =
+      name.ends_with(".gz") ? std::string_view(name).substr(0, name.size() - 3) : name;
   return plain.ends_with("idx3-ubyte");
 }
 
@@ -50,18 +53,20 @@ fs::path find_images(const fs::path& folder) {
   }
   std::vector<fs::path> found;
   std::error_code failure;
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
     if (is_image_file_name(entry->path().filename().string())) {
       found.push_back(entry->path());
     }
   }
   if (failure) {
-    throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path in data.source", folder.string(),
-                                  failure.message()));
+    throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path in data.source",
+                                  folder.string(), failure.message()));
   }
   if (found.size() != 1) {
     throw ConfigError(fmt::format(
-        "{}: holds {} files named *idx3-ubyte[.gz]; put one train-images-idx3-ubyte[.gz] there or name the file in "
+        "{}: holds {} files named *idx3-ubyte[.gz]; put one train-images-idx3-ubyte[.gz] there or "
+        "name the file in "
         "data.source",
         folder.string(), found.empty() ? std::string("no") : std::to_string(found.size())));
   }
@@ -97,10 +102,12 @@ IdxDataset::IdxDataset(IdxArray images, std::optional<IdxArray> labels, const Mo
   }
   print.add(std::span<const std::uint8_t>(images_.values));
   if (labels_) {
-    num_classes_ = 1 + static_cast<int>(*std::max_element(labels_->values.begin(), labels_->values.end()));
+    num_classes_ =
+        1 + static_cast<int>(*std::max_element(labels_->values.begin(), labels_->values.end()));
     print.add(std::span<const std::uint8_t>(labels_->values));
   }
-  const std::int64_t square = bordered_side_ > 0 ? bordered_side_ : std::min(images_.sizes[1], images_.sizes[2]);
+  const std::int64_t square =
+      bordered_side_ > 0 ? bordered_side_ : std::min(images_.sizes[1], images_.sizes[2]);
   if (square != model.resolution) {
     print.add(kResampling);
   }
@@ -125,20 +132,24 @@ int IdxDataset::read(std::int64_t index, std::span<float> out) const {
 std::unique_ptr<Dataset> open_idx(const fs::path& location, const ModelSpec& model) {
   std::error_code ignored;
   if (!fs::exists(location, ignored)) {
-    throw ConfigError(fmt::format("{}: does not exist; check the path in data.source", location.string()));
+    throw ConfigError(
+        fmt::format("{}: does not exist; check the path in data.source", location.string()));
   }
-  const fs::path images_path = fs::is_directory(location, ignored) ? find_images(location) : location;
+  const fs::path images_path =
+      fs::is_directory(location, ignored) ? find_images(location) : location;
   IdxArray images = read_idx(images_path, 3);
   if (std::max(images.sizes[1], images.sizes[2]) > kLargestSide) {
-    throw ConfigError(fmt::format("{}: images of {} x {} pixels; at most {} a side can be read", images_path.string(),
-                                  images.sizes[2], images.sizes[1], kLargestSide));
+    throw ConfigError(fmt::format("{}: images of {} x {} pixels; at most {} a side can be read",
+                                  images_path.string(), images.sizes[2], images.sizes[1],
+                                  kLargestSide));
   }
   std::optional<IdxArray> labels;
   if (const auto labels_path = find_labels(images_path)) {
     labels = read_idx(*labels_path, 1);
     if (labels->sizes[0] != images.sizes[0]) {
       throw ConfigError(fmt::format("{}: {} labels for the {} images of {}; fetch both files again",
-                                    labels_path->string(), labels->sizes[0], images.sizes[0], images_path.string()));
+                                    labels_path->string(), labels->sizes[0], images.sizes[0],
+                                    images_path.string()));
     }
   }
   return std::make_unique<IdxDataset>(std::move(images), std::move(labels), model);
@@ -146,10 +157,11 @@ std::unique_ptr<Dataset> open_idx(const fs::path& location, const ModelSpec& mod
 
 std::unique_ptr<Dataset> open_fashion_mnist(const fs::path& folder, const ModelSpec& model) {
   if (!plain_or_compressed(folder / "train-images-idx3-ubyte")) {
-    throw ConfigError(fmt::format(
-        "{}/train-images-idx3-ubyte.gz: not found; install the Debian package dataset-fashion-mnist (apt-get install "
-        "dataset-fashion-mnist) or run ./launch/setup",
-        folder.string()));
+    throw ConfigError(
+        fmt::format("{}/train-images-idx3-ubyte.gz: not found; install the Debian package "
+                    "dataset-fashion-mnist (apt-get install "
+                    "dataset-fashion-mnist) or run ./launch/setup",
+                    folder.string()));
   }
   return open_idx(folder, model);
 }

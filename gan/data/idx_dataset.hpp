@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Images in IDX files, held in memory as bytes: Fashion-MNIST and any folder in MNIST's manner. Used by open_dataset.
+// Images in IDX files, held in memory as bytes: Fashion-MNIST and any folder in MNIST's manner.
+// Used by open_dataset.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,9 @@
 
 namespace gangway::data {
 
-/// An image smaller than the model's resolution gets a black border up to the next power of two (28 -> 32); if that is
-/// still not the resolution, it is resampled (32 -> 64). A larger or oblong one is cropped and resampled.
+/// An image smaller than the model's resolution gets a black border up to the next power of two (28
+/// -> 32); if that is still not the resolution, it is resampled (32 -> 64). A larger or oblong one
+/// is cropped and resampled.
 class IdxDataset : public Dataset {
  public:
   /// @param labels one an image, or nothing.
@@ -34,15 +36,18 @@ class IdxDataset : public Dataset {
   std::string fingerprint_;
 };
 
-/// Reads `train-images-idx3-ubyte[.gz]` of a folder, or the only file of it that is named *idx3-ubyte[.gz], or the file
-/// itself; and the labels beside it (`images` and `idx3` replaced by `labels` and `idx1`), if they exist.
+/// Reads `train-images-idx3-ubyte[.gz]` of a folder, or the only file of it that is named
+/// *idx3-ubyte[.gz], or the file itself; and the labels beside it (`images` and `idx3` replaced by
+/// `labels` and `idx1`), if they exist.
 /// @throws ConfigError naming the file.
-[[nodiscard]] std::unique_ptr<Dataset> open_idx(const std::filesystem::path& location, const ModelSpec& model);
+[[nodiscard]] std::unique_ptr<Dataset> open_idx(const std::filesystem::path& location,
+                                                const ModelSpec& model);
 
 /// Where Debian's package dataset-fashion-mnist puts its files.
 inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
 /// open_idx on the package's folder. @throws ConfigError that names the package if it is not there.
-[[nodiscard]] std::unique_ptr<Dataset> open_fashion_mnist(const std::filesystem::path& folder, const ModelSpec& model);
+[[nodiscard]] std::unique_ptr<Dataset> open_fashion_mnist(const std::filesystem::path& folder,
+                                                          const ModelSpec& model);
 
 }  // namespace gangway::data

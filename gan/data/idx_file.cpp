@@ -28,10 +28,12 @@ using Gzip = std::unique_ptr<std::remove_pointer_t<gzFile>, CloseGzip>;
 
 class IdxReader {
  public:
-  explicit IdxReader(const std::filesystem::path& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+  explicit IdxReader(const std::filesystem::path& path)
+      : path_(path), file_(gzopen(path.c_str(), "rb")) {
     std::error_code ignored;
     if (!file_ || !std::filesystem::is_regular_file(path, ignored)) {
-      throw ConfigError(fmt::format("{}: cannot be read; check the path and its permissions", path.string()));
+      throw ConfigError(
+          fmt::format("{}: cannot be read; check the path and its permissions", path.string()));
     }
     (void)gzbuffer(file_.get(), 1U << 17U);
   }
@@ -56,16 +58,20 @@ class IdxReader {
     const std::size_t held = read(header);
     const std::array<std::uint8_t, 4> magic{0, 0, kUnsignedByte, static_cast<std::uint8_t>(axes)};
     if (held >= magic.size() && !std::equal(magic.begin(), magic.end(), header.begin())) {
-      fail(fmt::format("wrong magic {:02x}{:02x}{:02x}{:02x}, expected 000008{:02x} (IDX of unsigned bytes, {} axes)",
-                       header[0], header[1], header[2], header[3], axes, axes));
+      fail(
+          fmt::format("wrong magic {:02x}{:02x}{:02x}{:02x}, expected 000008{:02x} (IDX of "
+                      "unsigned bytes, {} axes)",
+                      header[0], header[1], header[2], header[3], axes, axes));
     }
     if (held < header.size()) {
       fail(fmt::format("truncated: {} bytes do not hold an IDX header of {}", held, header.size()));
     }
     std::vector<std::int64_t> sizes;
     for (std::size_t at = 4; at < header.size(); at += 4) {
-      sizes.push_back((static_cast<std::int64_t>(header[at]) << 24) | (static_cast<std::int64_t>(header[at + 1]) << 16) |
-                      (static_cast<std::int64_t>(header[at + 2]) << 8) | static_cast<std::int64_t>(header[at + 3]));
+      sizes.push_back((static_cast<std::int64_t>(header[at]) << 24) |
+                      (static_cast<std::int64_t>(header[at + 1]) << 16) |
+                      (static_cast<std::int64_t>(header[at + 2]) << 8) |
+                      static_cast<std::int64_t>(header[at + 3]));
     }
     return sizes;
   }
@@ -83,7 +89,8 @@ IdxArray read_idx(const std::filesystem::path& path, int axes) {
   std::int64_t total = 1;
   for (const std::int64_t size : result.sizes) {
     if (size < 1 || size > kLargestIdxFile / total) {
-      reader.fail(fmt::format("its header announces the impossible sizes {}", fmt::join(result.sizes, " x ")));
+      reader.fail(fmt::format("its header announces the impossible sizes {}",
+                              fmt::join(result.sizes, " x ")));
     }
     total *= size;
   }
@@ -93,7 +100,8 @@ IdxArray read_idx(const std::filesystem::path& path, int axes) {
     result.values.resize(held + std::min(kChunk, wanted - held));
     const std::size_t count = reader.read(std::span(result.values).subspan(held));
     if (held + count < result.values.size()) {
-      reader.fail(fmt::format("truncated: {} of the {} bytes that its header announces", held + count, wanted));
+      reader.fail(fmt::format("truncated: {} of the {} bytes that its header announces",
+                              held + count, wanted));
     }
   }
   std::array<std::uint8_t, 1> beyond{};

@@ -7,16 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "gan/data/fingerprint.hpp"
 #include "gan/data/images/image_decoder.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/images/resample.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::data {
 namespace {
 
-/// Files whose first bytes go into the fingerprint, evenly spread: reading all of a large set would take minutes.
+/// Files whose first bytes go into the fingerprint, evenly spread: reading all of a large set would
+/// take minutes.
 constexpr std::size_t kFilesInFingerprint = 64;
 constexpr std::size_t kBytesInFingerprint = 4096;
 /// Part of the fingerprint: raised when the same files come to mean other pixels. 2: bicubic.
@@ -29,22 +30,27 @@ std::string_view first_folder(std::string_view name) {
 
 }  // namespace
 
-ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location, const ModelSpec& model)
+ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location,
+                           const ModelSpec& model)
     : archive_(std::move(archive)),
       shape_{.channels = model.channels, .height = model.resolution, .width = model.resolution} {
   const auto& entries = archive_->entries();
   if (entries.empty()) {
-    throw ConfigError(fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path in data.source", location));
+    throw ConfigError(fmt::format(
+        "{}: holds no .png, .jpg or .jpeg file; check the path in data.source", location));
   }
-  const auto empty = std::find_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.bytes == 0; });
+  const auto empty = std::find_if(entries.begin(), entries.end(),
+                                  [](const auto& entry) { return entry.bytes == 0; });
   if (empty != entries.end()) {
-    throw ConfigError(fmt::format("{}: empty file; replace or remove it",
-                                  archive_->display_name(static_cast<std::size_t>(empty - entries.begin()))));
+    throw ConfigError(
+        fmt::format("{}: empty file; replace or remove it",
+                    archive_->display_name(static_cast<std::size_t>(empty - entries.begin()))));
   }
   assign_labels(location);
   fingerprint_ = make_fingerprint();
   std::vector<float> first(shape_.elements());
-  read(0, first);  // a folder of other files under the right names is noticed before anything starts
+  read(0,
+       first);  // a folder of other files under the right names is noticed before anything starts
 }
 
 void ImageDataset::assign_labels(const std::string& location) {
@@ -59,9 +65,10 @@ void ImageDataset::assign_labels(const std::string& location) {
     return;  // no sub-folder: a single one would have been taken off as shared
   }
   if (folders.front().empty()) {
-    throw ConfigError(fmt::format(
-        "{}: holds images both beside and inside sub-folders (which are labels); move them all into sub-folders, or none",
-        location));
+    throw ConfigError(
+        fmt::format("{}: holds images both beside and inside sub-folders (which are labels); move "
+                    "them all into sub-folders, or none",
+                    location));
   }
   num_classes_ = static_cast<int>(folders.size());
   for (const ArchiveEntry& entry : entries) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PNG and JPEG images of any size in a folder or a ZIP, decoded each time they are read: memory holds only their names.
-// Used by open_dataset.
+// PNG and JPEG images of any size in a folder or a ZIP, decoded each time they are read: memory
+// holds only their names. Used by open_dataset.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,18 @@
 
 namespace gangway::data {
 
-/// The label is the number of the first sub-folder among all of them in sorted order. Images of any size are cropped to
-/// their central square and resampled, so sizes may be mixed. docs/pictures.md is for users.
+/// The label is the number of the first sub-folder among all of them in sorted order. Images of any
+/// size are cropped to their central square and resampled, so sizes may be mixed. docs/pictures.md
+/// is for users.
 class ImageDataset : public Dataset {
  public:
   /// @throws ConfigError: no image, an empty file, images both inside and outside sub-folders.
-  ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location, const ModelSpec& model);
+  ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location,
+               const ModelSpec& model);
 
-  [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(archive_->entries().size()); }
+  [[nodiscard]] std::int64_t size() const override {
+    return static_cast<std::int64_t>(archive_->entries().size());
+  }
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return num_classes_; }
   int read(std::int64_t index, std::span<float> out) const override;

@@ -29,8 +29,8 @@ void mirror_rows(std::span<float> image, int width) {
 
 }  // namespace
 
-void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror, const BatchRequest& request,
-                Batch& batch) {
+void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
+                const BatchRequest& request, Batch& batch) {
   const ExampleShape shape = dataset.shape();
   const auto count = static_cast<std::size_t>(request.count);
   batch.request = request;
@@ -38,7 +38,8 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
   batch.labels.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
-    const std::span<float> image = std::span(batch.images).subspan(i * shape.elements(), shape.elements());
+    const std::span<float> image =
+        std::span(batch.images).subspan(i * shape.elements(), shape.elements());
     batch.labels[i] = dataset.read(order.dataset_index(cursor), image);
     if (mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
       mirror_rows(image, shape.width);
@@ -46,11 +47,12 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
   }
 }
 
-Loader::Loader(const Dataset& dataset, SampleOrder order, LoaderOptions options, RequestSource requests)
+Loader::Loader(const Dataset& dataset, SampleOrder order, LoaderOptions options,
+               RequestSource requests)
     : dataset_(dataset), order_(order), options_(options), requests_(std::move(requests)) {
   if (options_.prefetch < 1 || options_.threads < 1) {
-    throw InvariantError(fmt::format("loader with prefetch {} and {} threads: both are at least 1", options_.prefetch,
-                                     options_.threads));
+    throw InvariantError(fmt::format("loader with prefetch {} and {} threads: both are at least 1",
+                                     options_.prefetch, options_.threads));
   }
   for (int i = 0; i < options_.threads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { read_ahead(stop); });
@@ -110,8 +112,9 @@ Batch Loader::next() {
   std::unique_lock lock(mutex_);
   const auto is_decided = [&] { return slots_.empty() ? at_end_ : slots_.front()->ready; };
   if (!changed_.wait_for(lock, options_.deadline, is_decided)) {
-    throw EnvironmentError(fmt::format("data: no batch within {} s; is the disk of the data set hung or too slow?",
-                                       std::chrono::duration<double>(options_.deadline).count()));
+    throw EnvironmentError(
+        fmt::format("data: no batch within {} s; is the disk of the data set hung or too slow?",
+                    std::chrono::duration<double>(options_.deadline).count()));
   }
   if (slots_.empty()) {
     if (source_failure_) {

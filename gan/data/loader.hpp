@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads the micro-batches of a worker ahead of the training, in threads of its own.
 //
-// Made by the worker's training loop, one a lease layout; `next` and `recycle` are called from the compute thread. What a
-// batch holds depends on its request alone: not on the number of threads, the prefetch depth or the worker.
+// Made by the worker's training loop, one a lease layout; `next` and `recycle` are called from the
+// compute thread. What a batch holds depends on its request alone: not on the number of threads,
+// the prefetch depth or the worker.
 #pragma once
 
 #include <chrono>
@@ -26,7 +27,7 @@ namespace gangway::data {
 /// One micro-batch of real images.
 struct BatchRequest {
   std::int64_t step = 0;
-  int repeat = 0;                 ///< n_critic position
+  int repeat = 0;  ///< n_critic position
   int microbatch = 0;
   std::int64_t first_sample = 0;  ///< global cursor of its first image
   int count = 0;                  ///< images
@@ -39,9 +40,13 @@ struct Batch {
   std::vector<std::int64_t> labels;  ///< [count]; zeros where the source has none
 };
 
-enum class Mirror { kOff, kKeyed };  ///< kKeyed: half of the images flipped left to right, by (seed, global cursor)
+enum class Mirror {
+  kOff,
+  kKeyed
+};  ///< kKeyed: half of the images flipped left to right, by (seed, global cursor)
 
-/// The coming requests in order, or nothing when there are no more. Called by the loader's threads, one at a time.
+/// The coming requests in order, or nothing when there are no more. Called by the loader's threads,
+/// one at a time.
 using RequestSource = std::function<std::optional<BatchRequest>()>;
 
 struct LoaderOptions {
@@ -51,9 +56,11 @@ struct LoaderOptions {
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
 };
 
-/// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without a loader (reals.png,
-/// evaluation). Reuses the batch's memory. @throws ConfigError of Dataset::read.
-void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror, const BatchRequest& request, Batch& batch);
+/// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without
+/// a loader (reals.png, evaluation). Reuses the batch's memory. @throws ConfigError of
+/// Dataset::read.
+void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
+                const BatchRequest& request, Batch& batch);
 
 class Loader {
  public:
@@ -66,7 +73,8 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   /// The batch of the next request in order; waits for it.
-  /// @throws what reading it threw (ConfigError), EnvironmentError past the deadline, InvariantError after the last.
+  /// @throws what reading it threw (ConfigError), EnvironmentError past the deadline,
+  /// InvariantError after the last.
   [[nodiscard]] Batch next();
   /// Gives a batch's memory back, so that the steady state allocates nothing.
   void recycle(Batch&& batch);
@@ -91,7 +99,7 @@ class Loader {
   RequestSource requests_;
   std::deque<std::unique_ptr<Slot>> slots_;  ///< in request order; the front is handed out next
   std::vector<Batch> spare_;
-  std::exception_ptr source_failure_;        ///< what requests_ threw
+  std::exception_ptr source_failure_;  ///< what requests_ threw
   bool at_end_ = false;
 
   std::vector<std::jthread> threads_;  ///< last: joined before what they use goes away

@@ -7,21 +7,23 @@
 
 #include <fmt/format.h>
 
-#include "gan/data/idx_dataset.hpp"
-#include "gan/data/images/image_archive.hpp"
-#include "gan/data/image_dataset.hpp"
-#include "gan/data/toy.hpp"
 #include "base/errors.hpp"
+#include "gan/data/idx_dataset.hpp"
+#include "gan/data/image_dataset.hpp"
+#include "gan/data/images/image_archive.hpp"
+#include "gan/data/toy.hpp"
 
 namespace gangway::data {
 namespace {
 
 /// What follows `prefix`, if the text begins with it.
 std::optional<std::string> after(std::string_view text, std::string_view prefix) {
-  return text.starts_with(prefix) ? std::optional<std::string>(text.substr(prefix.size())) : std::nullopt;
+  return text.starts_with(prefix) ? std::optional<std::string>(text.substr(prefix.size()))
+                                  : std::nullopt;
 }
 
-std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed) {
+std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& model,
+                                     std::uint64_t seed) {
   if (spec.source == "fashion-mnist") {
     return open_fashion_mnist(kFashionMnistFolder, model);
   }
@@ -36,32 +38,37 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
       return std::make_unique<ToyDataset>(std::move(*mixture), seed);
     }
   }
-  throw ConfigError(fmt::format(
-      "data.source: '{}' is unknown; use fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25",
-      spec.source));
+  throw ConfigError(
+      fmt::format("data.source: '{}' is unknown; use fashion-mnist, idx:DIR, images:DIR_OR_ZIP, "
+                  "toy:ring8 or toy:grid25",
+                  spec.source));
 }
 
 void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSpec& model) {
   const bool wants_points = model.family == ModelFamily::kMlp;
   const bool has_points = spec.source.starts_with("toy:");
   if (wants_points != has_points) {
-    throw ConfigError(fmt::format("data.source: {} holds {}, but model.family wants {}; {}", spec.source,
-                                  has_points ? "points" : "images", wants_points ? "points" : "images",
-                                  wants_points ? "use toy:ring8 or toy:grid25, or another family" : "use family mlp"));
+    throw ConfigError(fmt::format(
+        "data.source: {} holds {}, but model.family wants {}; {}", spec.source,
+        has_points ? "points" : "images", wants_points ? "points" : "images",
+        wants_points ? "use toy:ring8 or toy:grid25, or another family" : "use family mlp"));
   }
   if (model.classes > 0 && dataset.num_classes() == 0) {
-    throw ConfigError(fmt::format("data.source: {} has no labels, but model.classes is {}; set it to 0 or add labels",
-                                  spec.source, model.classes));
+    throw ConfigError(fmt::format(
+        "data.source: {} has no labels, but model.classes is {}; set it to 0 or add labels",
+        spec.source, model.classes));
   }
   if (model.classes > 0 && dataset.num_classes() > model.classes) {
-    throw ConfigError(fmt::format("data.source: {} has {} classes, but model.classes is {}; set it to {}", spec.source,
-                                  dataset.num_classes(), model.classes, dataset.num_classes()));
+    throw ConfigError(
+        fmt::format("data.source: {} has {} classes, but model.classes is {}; set it to {}",
+                    spec.source, dataset.num_classes(), model.classes, dataset.num_classes()));
   }
 }
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed) {
+std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model,
+                                      std::uint64_t seed) {
   std::unique_ptr<Dataset> dataset = open_source(spec, model, seed);
   require_fitting(*dataset, spec, model);
   return dataset;

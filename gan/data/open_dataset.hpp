@@ -10,8 +10,10 @@
 
 namespace gangway::data {
 
-/// Opens `spec.source`, resized or padded to what the model wants (model.resolution, model.channels).
+/// Opens `spec.source`, resized or padded to what the model wants (model.resolution,
+/// model.channels).
 /// @throws ConfigError: one line that names the file, what is wrong and what to do.
-[[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model,
+                                                    std::uint64_t seed);
 
 }  // namespace gangway::data

@@ -23,7 +23,8 @@ KeyedPermutation::KeyedPermutation(std::uint64_t seed, std::int64_t data_pass, s
       size_(static_cast<std::uint64_t>(size)),
       half_bits_(1) {
   if (size < 1 || size > kLargestSize) {
-    throw InvariantError(fmt::format("permutation of {} elements: from 1 to 2^62 are possible", size));
+    throw InvariantError(
+        fmt::format("permutation of {} elements: from 1 to 2^62 are possible", size));
   }
   const auto bits = static_cast<int>(std::bit_width(size_ - 1));
   half_bits_ = bits < 2 ? 1 : (bits + 1) / 2;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which example is read when: a keyed permutation of the data set for each data pass, and the global cursor over it.
+// Which example is read when: a keyed permutation of the data set for each data pass, and the
+// global cursor over it.
 //
-// Used by the loader on every worker, and by whoever wants to know what a step saw. No state, hence any thread.
+// Used by the loader on every worker, and by whoever wants to know what a step saw. No state, hence
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +14,10 @@ namespace gangway::data {
 
 /// A pseudo-random permutation of [0, size), computed element by element in constant memory.
 ///
-/// A balanced Feistel network of six rounds over the smallest even number of bits that holds `size`, with Philox as
-/// its round function (Luby and Rackoff, 1988: four rounds suffice for ideal round functions), restricted to [0, size)
-/// by cycle walking (Black and Rogaway, CT-RSA 2002); fewer than four walks on average.
+/// A balanced Feistel network of six rounds over the smallest even number of bits that holds
+/// `size`, with Philox as its round function (Luby and Rackoff, 1988: four rounds suffice for ideal
+/// round functions), restricted to [0, size) by cycle walking (Black and Rogaway, CT-RSA 2002);
+/// fewer than four walks on average.
 class KeyedPermutation {
  public:
   /// @pre size >= 1, at most 2^62.
@@ -31,13 +34,15 @@ class KeyedPermutation {
   int half_bits_;
 };
 
-/// The one order in which a job sees its data: data pass after data pass, each in its own permutation.
+/// The one order in which a job sees its data: data pass after data pass, each in its own
+/// permutation.
 class SampleOrder {
  public:
   /// @pre size >= 1
   SampleOrder(std::uint64_t seed, std::int64_t size) : seed_(seed), size_(size) {}
 
-  /// Index into the data set of the sample at the global cursor (samples shown since the job began). @pre cursor >= 0.
+  /// Index into the data set of the sample at the global cursor (samples shown since the job
+  /// began). @pre cursor >= 0.
   [[nodiscard]] std::int64_t dataset_index(std::int64_t cursor) const {
     return KeyedPermutation{seed_, cursor / size_, size_}(cursor % size_);
   }

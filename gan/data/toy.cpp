@@ -10,7 +10,8 @@
 namespace gangway::data {
 namespace {
 
-// Scales of the published code (gan_toy.py): roughly sqrt(2) and 2 sqrt(2), so that each coordinate has unit variance.
+// Scales of the published code (gan_toy.py): roughly sqrt(2) and 2 sqrt(2), so that each coordinate
+// has unit variance.
 constexpr double kRingScale = 1.414;
 constexpr double kGridScale = 2.828;
 
@@ -20,7 +21,8 @@ ToyMixture ring8() {
     double sine = 0;
     double cosine = 0;
     detail::sincos_of_turn(i / 8.0, &sine, &cosine);
-    mixture.centres.push_back({static_cast<float>(2 * cosine / kRingScale), static_cast<float>(2 * sine / kRingScale)});
+    mixture.centres.push_back(
+        {static_cast<float>(2 * cosine / kRingScale), static_cast<float>(2 * sine / kRingScale)});
   }
   return mixture;
 }
@@ -29,7 +31,8 @@ ToyMixture grid25() {
   ToyMixture mixture{.centres = {}, .sigma = static_cast<float>(0.05 / kGridScale)};
   for (int column = -2; column <= 2; ++column) {
     for (int row = -2; row <= 2; ++row) {
-      mixture.centres.push_back({static_cast<float>(2 * column / kGridScale), static_cast<float>(2 * row / kGridScale)});
+      mixture.centres.push_back(
+          {static_cast<float>(2 * column / kGridScale), static_cast<float>(2 * row / kGridScale)});
     }
   }
   return mixture;
@@ -47,7 +50,8 @@ std::optional<ToyMixture> toy_mixture(std::string_view name) {
   return std::nullopt;
 }
 
-ToyDataset::ToyDataset(ToyMixture mixture, std::uint64_t seed) : mixture_(std::move(mixture)), seed_(seed) {
+ToyDataset::ToyDataset(ToyMixture mixture, std::uint64_t seed)
+    : mixture_(std::move(mixture)), seed_(seed) {
   Fingerprint print;
   print.add("toy");
   print.add(static_cast<std::int64_t>(mixture_.centres.size()));

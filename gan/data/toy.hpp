@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The two-dimensional mixtures on which mode coverage is counted: the sources toy:ring8 and toy:grid25. Used by open_dataset
-// and by `gangway evaluate`; any thread.
+// The two-dimensional mixtures on which mode coverage is counted: the sources toy:ring8 and
+// toy:grid25. Used by open_dataset and by `gangway evaluate`; any thread.
 #pragma once
 
 #include <array>
@@ -20,11 +20,13 @@ struct ToyMixture {
   float sigma = 0;  ///< standard deviation of each coordinate
 };
 
-/// `ring8`: 8 centres on a circle of radius 2, sigma 0.02, all divided by 1.414; `grid25`: 5 x 5 centres 2 apart, sigma
-/// 0.05, all divided by 2.828 (the toy data of Gulrajani et al., 2017, in their published code). Else nothing.
+/// `ring8`: 8 centres on a circle of radius 2, sigma 0.02, all divided by 1.414; `grid25`: 5 x 5
+/// centres 2 apart, sigma 0.05, all divided by 2.828 (the toy data of Gulrajani et al., 2017, in
+/// their published code). Else nothing.
 [[nodiscard]] std::optional<ToyMixture> toy_mixture(std::string_view name);
 
-/// Points of a mixture: point i is a pure function of (seed, i), its label the centre that it belongs to.
+/// Points of a mixture: point i is a pure function of (seed, i), its label the centre that it
+/// belongs to.
 class ToyDataset : public Dataset {
  public:
   /// Points in one data pass.
@@ -33,8 +35,12 @@ class ToyDataset : public Dataset {
   ToyDataset(ToyMixture mixture, std::uint64_t seed);
 
   [[nodiscard]] std::int64_t size() const override { return kSize; }
-  [[nodiscard]] ExampleShape shape() const override { return {.channels = 2, .height = 1, .width = 1}; }
-  [[nodiscard]] int num_classes() const override { return static_cast<int>(mixture_.centres.size()); }
+  [[nodiscard]] ExampleShape shape() const override {
+    return {.channels = 2, .height = 1, .width = 1};
+  }
+  [[nodiscard]] int num_classes() const override {
+    return static_cast<int>(mixture_.centres.size());
+  }
   int read(std::int64_t index, std::span<float> out) const override;
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gan/evaluation/generate.hpp"
 
-#include "gan/random_tensors.hpp"
 #include "base/errors.hpp"
+#include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
 namespace {

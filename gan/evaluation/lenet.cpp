@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "gan/layer_block.hpp"
 #include "base/errors.hpp"
+#include "gan/layer_block.hpp"
 
 namespace gangway::gan {
 namespace {

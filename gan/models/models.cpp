@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "gan/models/models.hpp"
 
+#include "base/errors.hpp"
 #include "gan/models/dcgan.hpp"
 #include "gan/models/infogan.hpp"
 #include "gan/models/mlp.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

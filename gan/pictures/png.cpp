@@ -20,7 +20,8 @@ constexpr float kScatterExtent = 2.2F;
 
 std::uint8_t to_byte(float value) {
   const float scaled = (value + 1.0F) * 127.5F + 0.5F;
-  return scaled >= 0.0F ? static_cast<std::uint8_t>(std::min(scaled, 255.0F)) : std::uint8_t{0};  // NaN: 0
+  return scaled >= 0.0F ? static_cast<std::uint8_t>(std::min(scaled, 255.0F))
+                        : std::uint8_t{0};  // NaN: 0
 }
 
 Raster make_raster(int height, int width, int channels, std::uint8_t value) {
@@ -32,12 +33,14 @@ Raster make_raster(int height, int width, int channels, std::uint8_t value) {
 }
 
 std::size_t offset(const Raster& raster, int row, int column) {
-  return (static_cast<std::size_t>(row) * static_cast<std::size_t>(raster.width) + static_cast<std::size_t>(column)) *
+  return (static_cast<std::size_t>(row) * static_cast<std::size_t>(raster.width) +
+          static_cast<std::size_t>(column)) *
          static_cast<std::size_t>(raster.channels);
 }
 
 void copy_image(const ImageBatch& images, int index, Raster& raster, int top, int left) {
-  const auto plane = static_cast<std::size_t>(images.height) * static_cast<std::size_t>(images.width);
+  const auto plane =
+      static_cast<std::size_t>(images.height) * static_cast<std::size_t>(images.width);
   const float* first = images.pixels.data() + static_cast<std::size_t>(index) * plane *
                                                   static_cast<std::size_t>(images.channels);
   for (int row = 0; row < images.height; ++row) {
@@ -51,7 +54,8 @@ void copy_image(const ImageBatch& images, int index, Raster& raster, int top, in
   }
 }
 
-/// A dot of 2 x 2 pixels with its upper left corner at (row, column); what lies outside is not drawn.
+/// A dot of 2 x 2 pixels with its upper left corner at (row, column); what lies outside is not
+/// drawn.
 void draw_dot(Raster& raster, int row, int column, const Color& color) {
   for (int y = row; y < row + 2; ++y) {
     for (int x = column; x < column + 2; ++x) {
@@ -65,12 +69,14 @@ void draw_dot(Raster& raster, int row, int column, const Color& color) {
 }  // namespace
 
 Raster arrange_grid(const ImageBatch& images, int columns) {
-  const std::size_t wanted = static_cast<std::size_t>(images.count) * static_cast<std::size_t>(images.channels) *
-                             static_cast<std::size_t>(images.height) * static_cast<std::size_t>(images.width);
-  if (columns < 1 || images.count < 1 || images.pixels.size() != wanted || (images.channels != 1 && images.channels != 3)) {
-    throw InvariantError(fmt::format("grid of {} columns from {} images of {} x {} x {} with {} values", columns,
-                                     images.count, images.channels, images.height, images.width,
-                                     images.pixels.size()));
+  const std::size_t wanted =
+      static_cast<std::size_t>(images.count) * static_cast<std::size_t>(images.channels) *
+      static_cast<std::size_t>(images.height) * static_cast<std::size_t>(images.width);
+  if (columns < 1 || images.count < 1 || images.pixels.size() != wanted ||
+      (images.channels != 1 && images.channels != 3)) {
+    throw InvariantError(fmt::format(
+        "grid of {} columns from {} images of {} x {} x {} with {} values", columns, images.count,
+        images.channels, images.height, images.width, images.pixels.size()));
   }
   const int rows = (images.count + columns - 1) / columns;
   Raster raster = make_raster(rows * images.height, columns * images.width, images.channels, 0);
@@ -86,8 +92,9 @@ Raster draw_scatter(std::span<const ScatterLayer> layers, float extent, int side
   for (const ScatterLayer& layer : layers) {
     for (std::size_t i = 0; i + 1 < layer.points.size(); i += 2) {
       const float x = (layer.points[i] / extent + 1.0F) * 0.5F * pixels;
-      const float y = (1.0F - layer.points[i + 1] / extent) * 0.5F * pixels;  // the second axis points up
-      if (x >= 0.0F && x < pixels && y >= 0.0F && y < pixels) {               // false for NaN
+      const float y =
+          (1.0F - layer.points[i + 1] / extent) * 0.5F * pixels;  // the second axis points up
+      if (x >= 0.0F && x < pixels && y >= 0.0F && y < pixels) {   // false for NaN
         draw_dot(raster, static_cast<int>(y), static_cast<int>(x), layer.color);
       }
     }
@@ -103,8 +110,10 @@ std::string encode_png(const Raster& raster) {
   image.format = raster.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::string bytes(size, '\0');
-  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, raster.pixels.data(), 0, nullptr) == 0) {
-    throw EnvironmentError(fmt::format("PNG of {} x {} pixels: {}", raster.width, raster.height, image.message));
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, raster.pixels.data(), 0, nullptr) ==
+      0) {
+    throw EnvironmentError(
+        fmt::format("PNG of {} x {} pixels: {}", raster.width, raster.height, image.message));
   }
   bytes.resize(size);
   return bytes;
@@ -120,12 +129,14 @@ void write_png(const fs::path& path, const Raster& raster) {
     file.close();
     if (!file) {
       fs::remove(partial, failure);
-      throw EnvironmentError(fmt::format("{}: cannot be written; is the disk full or the folder read-only?", path.string()));
+      throw EnvironmentError(fmt::format(
+          "{}: cannot be written; is the disk full or the folder read-only?", path.string()));
     }
   }
   fs::rename(partial, path, failure);
   if (failure) {
-    throw EnvironmentError(fmt::format("{}: cannot be put in place ({}); check the folder", path.string(), failure.message()));
+    throw EnvironmentError(fmt::format("{}: cannot be put in place ({}); check the folder",
+                                       path.string(), failure.message()));
   }
 }
 

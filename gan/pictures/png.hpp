@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pictures for people: grids of images and scatter plots of points, as PNG files. Called by the worker that writes
-// reals.png and fakesNNNNNN.png, by `gangway sample` and `evaluate`. No LibTorch. Any thread.
+// Pictures for people: grids of images and scatter plots of points, as PNG files. Called by the
+// worker that writes reals.png and fakesNNNNNN.png, by `gangway sample` and `evaluate`. No
+// LibTorch. Any thread.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace gangway::pictures {
 
-/// Borrowed images, [count, channels, height, width] row-major, values in [-1, 1] (others are clamped, NaN is black).
+/// Borrowed images, [count, channels, height, width] row-major, values in [-1, 1] (others are
+/// clamped, NaN is black).
 struct ImageBatch {
   std::span<const float> pixels;
   int count = 0;
@@ -42,10 +44,12 @@ struct Raster {
   std::vector<std::uint8_t> pixels;
 };
 
-/// The images side by side, row by row, without gaps; missing ones of the last row are black. @pre columns >= 1.
+/// The images side by side, row by row, without gaps; missing ones of the last row are black. @pre
+/// columns >= 1.
 [[nodiscard]] Raster arrange_grid(const ImageBatch& images, int columns);
 
-/// A square plot of side pixels over [-extent, extent] in both axes on white; later layers lie above earlier ones.
+/// A square plot of side pixels over [-extent, extent] in both axes on white; later layers lie
+/// above earlier ones.
 [[nodiscard]] Raster draw_scatter(std::span<const ScatterLayer> layers, float extent, int side);
 
 /// The bytes of a PNG file. @throws EnvironmentError if libpng fails.
@@ -58,7 +62,8 @@ void write_png(const std::filesystem::path& path, const Raster& raster);
 /// arrange_grid and write_png.
 void write_png_grid(const std::filesystem::path& path, const ImageBatch& images, int columns);
 
-/// draw_scatter with 512 pixels a side over [-2.2, 2.2] (toy:ring8 and toy:grid25 fit) and write_png.
+/// draw_scatter with 512 pixels a side over [-2.2, 2.2] (toy:ring8 and toy:grid25 fit) and
+/// write_png.
 void write_png_scatter(const std::filesystem::path& path, std::span<const ScatterLayer> layers);
 
 }  // namespace gangway::pictures

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/keys/fingerprint.hpp"
-#include "job/microbatch_ranges.hpp"
 #include "job/estimate/parameter_counts.hpp"
+#include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
+#include "job/microbatch_ranges.hpp"
 
 namespace gangway {
 namespace {

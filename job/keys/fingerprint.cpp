@@ -73,7 +73,7 @@ std::string declared_inexactness(const JobSpec& spec) {
     return {};
   }
   const std::string effect =
-      why == "wire"    ? "what travels between hosts is rounded, so the digest depends on the layout"
+      why == "wire" ? "what travels between hosts is rounded, so the digest depends on the layout"
       : why == "order" ? "NCCL chooses the order of additions, so the digest depends on the layout"
                        : "some kernels add in any order, so two runs of one layout may differ";
   for (const Key& key : key_table()) {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "job/spec.hpp"
 #include "job/keys/yaml_tree.hpp"
+#include "job/spec.hpp"
 
 namespace gangway {
 

@@ -4,8 +4,8 @@
 // docs/job-file.md`.
 #include <utility>
 
-#include "job/keys/key_types.hpp"
 #include "base/utf8.hpp"
+#include "job/keys/key_types.hpp"
 
 namespace gangway {
 namespace {

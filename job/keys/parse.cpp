@@ -11,8 +11,8 @@
 
 #include "job/keys/key.hpp"
 #include "job/keys/rules.hpp"
-#include "job/run_name.hpp"
 #include "job/keys/settings.hpp"
+#include "job/run_name.hpp"
 
 namespace gangway {
 namespace {

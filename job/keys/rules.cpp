@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "job/choices.hpp"
 #include "base/suggestion.hpp"
 #include "base/utf8.hpp"
+#include "job/choices.hpp"
 
 namespace gangway {
 namespace {
@@ -129,9 +129,8 @@ std::string check_device(const JobSpec& job) {
   const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
   const TransportKind transport = job.layout.transport;
   if (on_gpus && transport != TransportKind::kAuto && transport != TransportKind::kNccl) {
-    return fmt::format(
-        "GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
-        name_of(transport));
+    return fmt::format("GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
+                       name_of(transport));
   }
   if (!on_gpus && transport == TransportKind::kNccl) {
     return "layout.transport nccl is for GPUs; use numerics.device cuda, or another transport";
@@ -147,7 +146,8 @@ std::string check_order(const JobSpec& job) {
   if (job.numerics.order == SumOrder::kTree || (job.numerics.wire == WireSpec{} && !clips)) {
     return {};
   }
-  return "numerics.order nccl goes neither with clip_norm nor with another wire than fp32; use tree";
+  return "numerics.order nccl goes neither with clip_norm nor with another wire than fp32; use "
+         "tree";
 }
 
 std::string check_axis(const char* what, int size) {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "job/keys/key_types.hpp"
 #include "base/suggestion.hpp"
 #include "base/utf8.hpp"
+#include "job/keys/key_types.hpp"
 
 namespace gangway {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "launch/process/child.hpp"
+#include "launch/bench/quiet_machine.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/bench/quiet_machine.hpp"
+#include "launch/process/child.hpp"
 #include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {

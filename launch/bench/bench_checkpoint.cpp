@@ -10,20 +10,20 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/store/scan.hpp"
-#include "checkpoint/format/stored_tensor.hpp"
-#include "checkpoint/format/stored_state.hpp"
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
+#include "checkpoint/store/scan.hpp"
 #include "job/keys/parse.hpp"
-#include "run/run_files.hpp"
 #include "launch/bench/checkpoint_figures.hpp"
-#include "launch/process/command_output.hpp"
 #include "launch/bench/measured_run.hpp"
-#include "launch/mpirun/mpirun_command.hpp"
 #include "launch/bench/quiet_machine.hpp"
 #include "launch/bench/store_bench.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/command_output.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "run/run_files.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -85,7 +85,8 @@ void add_overlap(CLI::App& bench, OverlapOptions& options) {
 
 void add_checkpoint(CLI::App& bench, CheckpointBenchOptions& options) {
   CLI::App* command = bench.add_subcommand(
-      "checkpoint", "What snapshots and checkpoints cost a training, and the store beside the disk");
+      "checkpoint",
+      "What snapshots and checkpoints cost a training, and the store beside the disk");
   command->add_option("overrides", options.overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
   command->add_option("--size", options.sizes, "Sizes of the state, in MB")

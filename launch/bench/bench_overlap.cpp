@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "run/line_rate.hpp"
 #include "job/keys/parse.hpp"
-#include "launch/mpirun/hostfile.hpp"
 #include "launch/bench/measured_run.hpp"
-#include "launch/mpirun/mpirun_command.hpp"
 #include "launch/bench/overlap_figures.hpp"
 #include "launch/bench/quiet_machine.hpp"
+#include "launch/mpirun/hostfile.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "run/line_rate.hpp"
 
 namespace gangway::launch {
 namespace {

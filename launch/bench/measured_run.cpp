@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "launch/process/command_output.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/command_output.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -113,8 +113,8 @@ std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBoun
         bound.link_bytes_per_second > 0.0 ? sent / bound.link_bytes_per_second : 0.0;
     table.add_row({row.transport, row.overlap, in_milliseconds(step),
                    in_milliseconds(*std::ranges::min_element(seconds)),
-                   in_milliseconds(median(all(row, &StepFigures::exposed_seconds))), hidden(row, rows),
-                   in_milliseconds(bound.compute_seconds), in_milliseconds(wire),
+                   in_milliseconds(median(all(row, &StepFigures::exposed_seconds))),
+                   hidden(row, rows), in_milliseconds(bound.compute_seconds), in_milliseconds(wire),
                    percent(std::max(bound.compute_seconds, wire) / step)});
   }
   return table.text();

@@ -12,15 +12,15 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/store/commit.hpp"
-#include "checkpoint/format/manifest.hpp"
-#include "checkpoint/format/stored_tensor.hpp"
-#include "checkpoint/format/worker_file.hpp"
-#include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "checkpoint/snapshots/snapshot_memory.hpp"
-#include "checkpoint/format/stored_state.hpp"
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
+#include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
+#include "checkpoint/store/commit.hpp"
 #include "launch/bench/plain_disk.hpp"
 
 namespace gangway::launch {

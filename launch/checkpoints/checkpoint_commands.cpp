@@ -10,22 +10,22 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "checkpoint/tools/compare.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/scan.hpp"
-#include "checkpoint/store/verify.hpp"
-#include "checkpoint/tools/repair.hpp"
-#include "checkpoint/tools/report.hpp"
-#include "checkpoint/store/retention.hpp"
-#include "checkpoint/snapshots/snapshot_files.hpp"
-#include "checkpoint/snapshots/snapshot_source.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/weights_file.hpp"
-#include "base/errors.hpp"
-#include "run/run_start.hpp"
-#include "launch/process/environment.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_source.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/tools/compare.hpp"
+#include "checkpoint/tools/repair.hpp"
+#include "checkpoint/tools/report.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/process/environment.hpp"
+#include "run/run_start.hpp"
 
 namespace gangway::launch {
 namespace {

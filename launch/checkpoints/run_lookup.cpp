@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/tools/report.hpp"
-#include "base/errors.hpp"
 #include "run/run_directory.hpp"
 
 namespace gangway::launch {

@@ -8,13 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "checkpoint/snapshots/snapshot_files.hpp"
 #include "base/errors.hpp"
-#include "run/run_lock.hpp"
 #include "base/shared_segment.hpp"
-#include "launch/process/environment.hpp"
-#include "launch/mpirun/mpirun_command.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/environment.hpp"
+#include "run/run_lock.hpp"
 
 namespace gangway::launch {
 namespace {

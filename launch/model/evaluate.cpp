@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.hpp"
 #include "checkpoint/store/scores.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/toy_modes.hpp"
-#include "base/errors.hpp"
-#include "run/run_files.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_weights.hpp"
 #include "launch/model/image_scores.hpp"
+#include "run/run_files.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/feature_weights.hpp"
 
+#include "base/errors.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/safetensors.hpp"
-#include "base/errors.hpp"
 #include "launch/model/load_tensor.hpp"
 
 namespace gangway::launch {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "gan/data/open_dataset.hpp"
-#include "gan/data/idx_dataset.hpp"
 #include "base/errors.hpp"
+#include "gan/data/idx_dataset.hpp"
+#include "gan/data/open_dataset.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -11,9 +11,9 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "gan/label_blocks.hpp"
 #include "gan/layer_block.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/store/checkpoint_reader.hpp"
-#include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/scan.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/store/scan.hpp"
 #include "job/keys/parse.hpp"
+#include "launch/model/load_tensor.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
-#include "launch/model/load_tensor.hpp"
 
 namespace gangway::launch {
 namespace {

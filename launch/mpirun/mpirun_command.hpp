@@ -31,8 +31,8 @@ struct MpirunRequest {
 [[nodiscard]] std::vector<std::string> check_command(const MpirunRequest& request,
                                                      const std::vector<std::string>& arguments);
 
-/// As many ranks at the same places for another program, `request.program`; ends with the first that
-/// fails.
+/// As many ranks at the same places for another program, `request.program`; ends with the first
+/// that fails.
 [[nodiscard]] std::vector<std::string> measuring_command(const MpirunRequest& request,
                                                          const std::vector<std::string>& arguments);
 

@@ -65,9 +65,9 @@ std::filesystem::path program_folder() {
 }
 
 void require_programs(DeviceKind device) {
-  for (const char* name : {"gangway-coordinator", device == DeviceKind::kCuda
-                                                      ? "gangway-worker-cuda"
-                                                      : "gangway-worker"}) {
+  for (const char* name :
+       {"gangway-coordinator",
+        device == DeviceKind::kCuda ? "gangway-worker-cuda" : "gangway-worker"}) {
     if (!std::filesystem::exists(program_folder() / name)) {
       throw EnvironmentError(fmt::format("{} is missing: build all programs (./launch/build)",
                                          (program_folder() / name).string()));

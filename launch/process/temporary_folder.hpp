@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folders for what a benchmark leaves, gone with their owner unless the user named them. Called by `gangway bench`, main thread.
+// Folders for what a benchmark leaves, gone with their owner unless the user named them. Called by
+// `gangway bench`, main thread.
 #pragma once
 
 #include <filesystem>

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
+#include "run/control_protocol.hpp"
 #include "run/tether_protocol.hpp"
 
 namespace gangway::launch {

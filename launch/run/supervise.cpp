@@ -18,17 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/message_segments.hpp"
-#include "run/run_files.hpp"
-#include "run/run_lock.hpp"
+#include "launch/mpirun/mpirun_errors.hpp"
+#include "launch/process/launcher_guard.hpp"
+#include "launch/process/process_tree.hpp"
 #include "launch/run/job_end.hpp"
 #include "launch/run/job_watch.hpp"
-#include "launch/process/launcher_guard.hpp"
-#include "launch/mpirun/mpirun_errors.hpp"
-#include "launch/process/process_tree.hpp"
+#include "run/control_protocol.hpp"
+#include "run/run_files.hpp"
+#include "run/run_lock.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "job/choices.hpp"
 #include "base/errors.hpp"
+#include "base/this_host.hpp"
+#include "job/choices.hpp"
 #include "job/keys/parse.hpp"
+#include "launch/mpirun/host_check.hpp"
 #include "run/tether.hpp"
 #include "run/tether_connection.hpp"
-#include "base/this_host.hpp"
-#include "launch/mpirun/host_check.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/file_descriptor.hpp"
 #include "run/run_directory.hpp"
-#include "job/run_name.hpp"
 
 #include <fstream>
 #include <thread>
@@ -10,8 +8,10 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 
-#include "tests/scratch_folder.hpp"
 #include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
+#include "job/run_name.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include "run/run_files.hpp"
+
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.hpp"
-#include "run/run_files.hpp"
-#include "tests/scratch_folder.hpp"
 #include "base/errors.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "run/run_lock.hpp"
+
 #include <optional>
 
 #include <fcntl.h>
@@ -7,11 +9,10 @@
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
+#include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "run/run_files.hpp"
-#include "run/run_lock.hpp"
 #include "tests/scratch_folder.hpp"
-#include "base/errors.hpp"
 
 namespace gangway {
 namespace {

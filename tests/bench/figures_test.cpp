@@ -22,7 +22,8 @@ TEST(Sizes, AreReadInPowersOfTwo) {
 }
 
 TEST(Sizes, RefuseWhatIsNoneOrCutsABlock) {
-  for (const char* text : {"", "0", "M", "-4M", "4MB", "4.5M", "1000", "99999999999999999999", "999999999999G"}) {
+  for (const char* text :
+       {"", "0", "M", "-4M", "4MB", "4.5M", "1000", "99999999999999999999", "999999999999G"}) {
     EXPECT_THROW((void)parse_size(text), ConfigError) << text;
   }
 }
@@ -40,15 +41,17 @@ TEST(BusBandwidth, CountsWhatEachWorkerMustMove) {
 }
 
 TEST(MemoryFloor, IsThePartOfTheCopyThatAReductionCannotSpare) {
-  EXPECT_DOUBLE_EQ(memory_floor(2, 4.0), 3.0);  // one size read and half a size written, of two that the copy moved
+  EXPECT_DOUBLE_EQ(memory_floor(2, 4.0),
+                   3.0);  // one size read and half a size written, of two that the copy moved
   EXPECT_DOUBLE_EQ(memory_floor(4, 4.0), 2.5);
 }
 
 TEST(Table, ComparesEachRowWithTheRivalOfItsSize) {
-  const std::string text = table_text({.num_workers = 2, .rival = "theirs", .sizes = {1U << 20U, 16384}, .floors = {0.001, 0.0}},
-                                      {{"ours", 1U << 20U, {{0.002}}},
-                                       {"theirs", 1U << 20U, {{0.006}}},
-                                       {"ours", 16384, {{0.001}}}});
+  const std::string text = table_text(
+      {.num_workers = 2, .rival = "theirs", .sizes = {1U << 20U, 16384}, .floors = {0.001, 0.0}},
+      {{"ours", 1U << 20U, {{0.002}}},
+       {"theirs", 1U << 20U, {{0.006}}},
+       {"ours", 16384, {{0.001}}}});
   EXPECT_THAT(text, ContainsRegex("1M +ours +2.000 +2.000 +0.52 +3.00 +1.000 +50 %"));
   EXPECT_THAT(text, ContainsRegex("1M +theirs +6.000 +6.000 +0.17 +1.00 +1.000 +17 %"));
   EXPECT_THAT(text, ContainsRegex("16K +ours +1.000 +1.000 +0.02 +- +- +-"));

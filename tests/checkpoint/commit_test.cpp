@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include "checkpoint/store/commit.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/store/commit.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/store/verify.hpp"
-#include "checkpoint/format/worker_file.hpp"
-#include "checkpoint/format/names.hpp"
-#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "checkpoint/store/commit.hpp"
-#include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/verify.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/verify.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/files/hash.hpp"
 #include "base/errors.hpp"
-#include "tests/checkpoint/sample_checkpoint.hpp"
+#include "checkpoint/files/hash.hpp"
 #include "checkpoint/store/commit.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {
 namespace {

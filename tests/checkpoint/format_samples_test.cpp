@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/tools/digest.hpp"
 #include "checkpoint/format/stored_state.hpp"
-#include "tests/checkpoint/sample_checkpoint.hpp"
-#include "checkpoint/store/verify.hpp"
 #include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/files/hash.hpp"
-#include "base/errors.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -8,15 +8,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/crc32c.hpp"
-#include "checkpoint/tools/digest.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/stored_state.hpp"
-#include "base/errors.hpp"
-#include "tests/checkpoint/sample_checkpoint.hpp"
+#include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/store/verify.hpp"
-#include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/tools/digest.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/format/names.hpp"
-#include "base/errors.hpp"
-#include "tests/checkpoint/sample_checkpoint.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/store/verify.hpp"
+#include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {
 namespace {

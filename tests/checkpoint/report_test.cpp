@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/format/manifest.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/manifest.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

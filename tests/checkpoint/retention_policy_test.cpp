@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/store/retention.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/verify.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
-#include "checkpoint/store/verify.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
+#include "checkpoint/store/retention.hpp"
+
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/store/commit.hpp"
-#include "checkpoint/store/retention.hpp"
-#include "checkpoint/store/verify.hpp"
-#include "checkpoint/format/worker_file.hpp"
-#include "checkpoint/format/names.hpp"
-#include "checkpoint/store/owner.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/owner.hpp"
+#include "checkpoint/store/verify.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

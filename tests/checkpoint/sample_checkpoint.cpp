@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "base/errors.hpp"
-#include "checkpoint/store/commit.hpp"
 #include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/store/commit.hpp"
 
 namespace gangway::checkpoint {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "checkpoint/store/scan.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -6,15 +8,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/tools/digest.hpp"
+#include "base/errors.hpp"
+#include "checkpoint/format/manifest.hpp"
 #include "checkpoint/store/checkpoint_reader.hpp"
 #include "checkpoint/store/commit.hpp"
-#include "checkpoint/format/manifest.hpp"
 #include "checkpoint/store/retention.hpp"
-#include "checkpoint/store/scan.hpp"
 #include "checkpoint/store/verify.hpp"
 #include "checkpoint/store/warn.hpp"
-#include "base/errors.hpp"
+#include "checkpoint/tools/digest.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/store/scan.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/scan.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// An exchange allocates nothing: not on the lane, not on the compute thread. The program replaces the global operator
-// new, so it is one of its own.
-#include <gtest/gtest.h>
-
+// An exchange allocates nothing: not on the lane, not on the compute thread. The program replaces
+// the global operator new, so it is one of its own.
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
 #include <new>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "comm/lane.hpp"
 #include "comm/reduce/reducer.hpp"
@@ -24,7 +24,8 @@ void* counted(std::size_t bytes, std::size_t alignment) {
   if (g_counts) {
     ++g_allocations;
   }
-  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* const memory =
+      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
@@ -43,7 +44,9 @@ void* counted(std::size_t bytes, std::size_t alignment) {
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
 [[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
@@ -52,7 +55,8 @@ namespace gangway::comm {
 namespace {
 
 /// Allocations of all threads in twenty exchanges of `job`, after some that are not counted.
-int allocations_of(const ToyJob& job, const std::vector<int>& hosts, WireFormat wire = WireFormat::kFp32) {
+int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
+                   WireFormat wire = WireFormat::kFp32) {
   constexpr int kWarmUp = 3;
   constexpr int kCounted = 20;
   const int num_workers = static_cast<int>(hosts.size());
@@ -99,7 +103,8 @@ TEST(Allocations, AreNoneInAnExchange) {
   for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
     for (const std::vector<int>& hosts : {std::vector<int>{0}, {0, 0}, {0, 1}, {0, 0, 1}}) {
       EXPECT_EQ(allocations_of({4, 0, clipping}, hosts), 0)
-          << hosts.size() << " workers, " << (clipping == Clipping::kNone ? "not clipped" : "clipped");
+          << hosts.size() << " workers, "
+          << (clipping == Clipping::kNone ? "not clipped" : "clipped");
     }
   }
 }

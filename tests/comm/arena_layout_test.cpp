@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "comm/arena/arena_layout.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "comm/arena/arena.hpp"
 
@@ -35,7 +35,8 @@ TEST(ArenaLayout, KeepsNamesSizesAndOrder) {
 }
 
 TEST(ArenaLayout, BeginsTheStatisticsAtTheNextBlock) {
-  const ArenaLayout layout(Tensors{{"a", kBlockElements + 1}}, Tensors{{"mean", 3}, {"variance", 3}});
+  const ArenaLayout layout(Tensors{{"a", kBlockElements + 1}},
+                           Tensors{{"mean", 3}, {"variance", 3}});
   EXPECT_EQ(layout.parameter_range(), (ElementRange{0, 2 * kBlockElements}));
   EXPECT_EQ(layout.statistics_range(), (ElementRange{2 * kBlockElements, 3 * kBlockElements}));
   EXPECT_EQ(layout.statistics()[0].offset, 2 * kBlockElements);
@@ -69,7 +70,8 @@ TEST(ElementRange, IntersectsToAnEmptyRangeWhereNothingIsCommon) {
 
 TEST(Arena, StartsZeroedAndAlignedForVectors) {
   Arena arena(kBlockElements);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.data()) % (kTensorAlignment * sizeof(float)), 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.data()) % (kTensorAlignment * sizeof(float)),
+            0U);
   for (const float value : arena.range({0, arena.size()})) {
     ASSERT_EQ(value, 0.0F);
   }

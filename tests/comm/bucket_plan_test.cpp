@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "comm/arena/bucket_plan.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <set>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace gangway::comm {
 namespace {
 
 using Tensors = std::vector<ArenaLayout::Tensor>;
 
-ArenaLayout layout_of(std::size_t blocks) { return {Tensors{{"weight", blocks * kBlockElements}}, Tensors{}}; }
+ArenaLayout layout_of(std::size_t blocks) {
+  return {Tensors{{"weight", blocks * kBlockElements}}, Tensors{}};
+}
 
-/// Walks the slices in arena order (last bucket first) and checks that they join without gap or overlap.
+/// Walks the slices in arena order (last bucket first) and checks that they join without gap or
+/// overlap.
 void expect_exact_cover(const ArenaLayout& layout, const BucketPlan& plan) {
   std::size_t at = 0;
   for (std::size_t bucket = plan.num_buckets(); bucket-- > 0;) {
@@ -37,7 +40,8 @@ TEST(BucketPlan, CoversTheArenaExactlyWithSlicesOfWholeBlocks) {
     const ArenaLayout layout = layout_of(blocks);
     for (const std::size_t buckets : {1U, 3U, 8U, 128U}) {
       for (const int workers : {1, 2, 3, 4, 7, 16}) {
-        SCOPED_TRACE(testing::Message() << blocks << " blocks, " << buckets << " buckets, " << workers << " workers");
+        SCOPED_TRACE(testing::Message()
+                     << blocks << " blocks, " << buckets << " buckets, " << workers << " workers");
         expect_exact_cover(layout, BucketPlan(layout, workers, buckets));
       }
     }
@@ -72,7 +76,9 @@ TEST(BucketPlan, MakesNoMoreBucketsThanThereAreBlocks) {
   EXPECT_EQ(BucketPlan(layout_of(30), 2, 8).num_buckets(), 8U);
 }
 
-TEST(BucketPlan, TakesZeroBucketsForOne) { EXPECT_EQ(BucketPlan(layout_of(3), 2, 0).num_buckets(), 1U); }
+TEST(BucketPlan, TakesZeroBucketsForOne) {
+  EXPECT_EQ(BucketPlan(layout_of(3), 2, 0).num_buckets(), 1U);
+}
 
 TEST(BucketPlan, MakesNoMoreBucketsThanTagsCanName) {
   EXPECT_EQ(BucketPlan(layout_of(1000), 2, 1000).num_buckets(), 128U);
@@ -95,16 +101,16 @@ TEST(BucketPlan, HashesDifferentlyWhenAnythingDiffers) {
   };
   const std::vector<std::uint64_t> hashes{
       hash(parameters, statistics, 2, 3),
-      hash(parameters, statistics, 3, 3),                               // workers
-      hash(parameters, statistics, 2, 2),                               // buckets
-      hash({{"a", 5000}, {"c", 5000}}, statistics, 2, 3),               // a name
-      hash({{"b", 5000}, {"a", 5000}}, statistics, 2, 3),               // the order
-      hash({{"a", 5000}, {"b", 5001}}, statistics, 2, 3),               // a size, within the padding
-      hash({{"a", 5056}, {"b", 5000}}, statistics, 2, 3),               // an offset
-      hash({{"a", 5000}, {"b", 5000}, {"m", 64}}, {}, 2, 3),            // a statistic as a parameter
-      hash(parameters, {{"m", 65}}, 2, 3),                              // a size of a statistic
-      hash(parameters, {{"n", 64}}, 2, 3),                              // a name of a statistic
-      hash(parameters, {}, 2, 3),                                       // no statistics
+      hash(parameters, statistics, 3, 3),                     // workers
+      hash(parameters, statistics, 2, 2),                     // buckets
+      hash({{"a", 5000}, {"c", 5000}}, statistics, 2, 3),     // a name
+      hash({{"b", 5000}, {"a", 5000}}, statistics, 2, 3),     // the order
+      hash({{"a", 5000}, {"b", 5001}}, statistics, 2, 3),     // a size, within the padding
+      hash({{"a", 5056}, {"b", 5000}}, statistics, 2, 3),     // an offset
+      hash({{"a", 5000}, {"b", 5000}, {"m", 64}}, {}, 2, 3),  // a statistic as a parameter
+      hash(parameters, {{"m", 65}}, 2, 3),                    // a size of a statistic
+      hash(parameters, {{"n", 64}}, 2, 3),                    // a name of a statistic
+      hash(parameters, {}, 2, 3),                             // no statistics
   };
   EXPECT_EQ(std::set<std::uint64_t>(hashes.begin(), hashes.end()).size(), hashes.size());
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "comm/transport/byte_streams.hpp"
 
-#include <gmock/gmock.h>
-
 #include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
+#include <gmock/gmock.h>
+
 #include "base/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 
 namespace gangway::comm {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "comm/calibrate/calibration.hpp"
 
+#include <mutex>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <mutex>
-
+#include "base/errors.hpp"
 #include "comm/calibrate/calibrator.hpp"
 #include "comm/transport/loopback_transport.hpp"
-#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -26,12 +26,14 @@ PathFigures path(PathKind kind, double small, double large) {
 }
 
 Calibration within_a_host(double memory, double messages) {
-  return {{path(PathKind::kSharedMemory, 1e-6, memory), path(PathKind::kMessagesWithinHost, 3e-6, messages)}};
+  return {{path(PathKind::kSharedMemory, 1e-6, memory),
+           path(PathKind::kMessagesWithinHost, 3e-6, messages)}};
 }
 
 TEST(Calibration, NamesThePathsThatWorkersCouldTake) {
   EXPECT_THAT(possible_paths(Machines{0}), IsEmpty());
-  EXPECT_THAT(possible_paths(Machines{0, 0}), ElementsAre(PathKind::kSharedMemory, PathKind::kMessagesWithinHost));
+  EXPECT_THAT(possible_paths(Machines{0, 0}),
+              ElementsAre(PathKind::kSharedMemory, PathKind::kMessagesWithinHost));
   EXPECT_THAT(possible_paths(Machines{0, 1}), ElementsAre(PathKind::kMessagesBetweenHosts));
   EXPECT_EQ(possible_paths(Machines{0, 1, 1}).size(), 3U);
 }
@@ -40,7 +42,8 @@ TEST(Calibration, ChoosesSharedMemoryUnlessMessagesAreClearlyFaster) {
   EXPECT_EQ(choose_transport(within_a_host(1e-4, 3e-4), Machines{0, 0}), TransportKind::kShm);
   EXPECT_EQ(choose_transport(within_a_host(3e-4, 2e-4), Machines{0, 0}), TransportKind::kShm);
   EXPECT_EQ(choose_transport(within_a_host(3e-4, 1e-4), Machines{0, 0}), TransportKind::kMpi);
-  EXPECT_EQ(choose_transport(within_a_host(1e-4, 3e-4), Machines{0, 0, 2}), TransportKind::kHierarchical);
+  EXPECT_EQ(choose_transport(within_a_host(1e-4, 3e-4), Machines{0, 0, 2}),
+            TransportKind::kHierarchical);
 }
 
 TEST(Calibration, ChoosesMessagesWhereNoMemoryIsShared) {
@@ -63,10 +66,12 @@ TEST(Calibration, SurvivesItsFile) {
 }
 
 TEST(Calibration, SaysWhatIsWrongWithAFile) {
-  for (const char* text :
-       {"", "{}", "[1]", R"({"version": 2, "paths": []})", R"({"version": 1, "paths": [{"path": "pigeons", "points": []}]})",
-        R"({"version": 1, "paths": [{"path": "shared memory", "points": []}]})",
-        R"({"version": 1, "paths": [{"path": "shared memory", "points": [{"bytes": 1, "seconds": -1}]}]})"}) {
+  for (
+      const char* text :
+      {"", "{}", "[1]", R"({"version": 2, "paths": []})",
+       R"({"version": 1, "paths": [{"path": "pigeons", "points": []}]})",
+       R"({"version": 1, "paths": [{"path": "shared memory", "points": []}]})",
+       R"({"version": 1, "paths": [{"path": "shared memory", "points": [{"bytes": 1, "seconds": -1}]}]})"}) {
     SCOPED_TRACE(text);
     try {
       (void)parse_calibration(text);
@@ -83,7 +88,8 @@ TEST(Calibration, DescribesLatencyAndBandwidth) {
 }
 
 /// By worker, what each one holds in the end.
-std::vector<Calibration> calibrate_all(const Machines& machines, const std::optional<Calibration>& recorded) {
+std::vector<Calibration> calibrate_all(const Machines& machines,
+                                       const std::optional<Calibration>& recorded) {
   const int num_workers = static_cast<int>(machines.size());
   LoopbackHub hub(num_workers);
   const std::string token = fresh_token();
@@ -100,7 +106,8 @@ std::vector<Calibration> calibrate_all(const Machines& machines, const std::opti
 }
 
 TEST(Calibrator, GivesAllWorkersTheSameNumbersOfAllPaths) {
-  for (const Machines& machines : {Machines{0, 0}, Machines{0, 1}, Machines{0, 0, 2, 2}, Machines{0, 1, 1}, Machines{0, 1, 1, 0}}) {
+  for (const Machines& machines : {Machines{0, 0}, Machines{0, 1}, Machines{0, 0, 2, 2},
+                                   Machines{0, 1, 1}, Machines{0, 1, 1, 0}}) {
     SCOPED_TRACE(testing::PrintToString(machines));
     const std::vector<Calibration> found = calibrate_all(machines, std::nullopt);
     std::vector<PathKind> paths;

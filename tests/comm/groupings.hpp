@@ -2,10 +2,10 @@
 // Workers by host, as tests of the reduction go through them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace gangway::comm {
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
 // How the lane drives exchanges; tasks are in lane_test.cpp.
-#include "comm/lane.hpp"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -13,15 +8,20 @@
 #include <string>
 #include <thread>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/lane.hpp"
 
 namespace gangway::comm {
 namespace {
 
 using std::chrono_literals::operator""us;
 
-constexpr auto kLongIdle = std::chrono::hours(1);     // an idle period that does not end within a test
-constexpr auto kAtOnce = std::chrono::seconds(20);  // how long a test waits for what must come at once
+constexpr auto kLongIdle = std::chrono::hours(1);  // an idle period that does not end within a test
+constexpr auto kAtOnce =
+    std::chrono::seconds(20);  // how long a test waits for what must come at once
 
 /// Needs what it is told to need, and makes so many moves towards it.
 class Countdown final : public Exchange {
@@ -53,7 +53,8 @@ class Countdown final : public Exchange {
 };
 
 TEST(LaneExchange, IsDrivenToItsEnd) {
-  for (const Exchange::Need need : {Exchange::Need::kCompute, Exchange::Need::kHost, Exchange::Need::kMessages}) {
+  for (const Exchange::Need need :
+       {Exchange::Need::kCompute, Exchange::Need::kHost, Exchange::Need::kMessages}) {
     Countdown exchange(need);
     Lane lane([] {}, 100us);
     lane.attach(exchange);
@@ -72,7 +73,8 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesTheLane) {
   exchange.begin(1);
   lane.wake();
   const auto give_up = std::chrono::steady_clock::now() + kAtOnce;
-  while (exchange.needs() != Exchange::Need::kNothing && std::chrono::steady_clock::now() < give_up) {
+  while (exchange.needs() != Exchange::Need::kNothing &&
+         std::chrono::steady_clock::now() < give_up) {
     std::this_thread::yield();
   }
   EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
@@ -204,7 +206,8 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
   int rounds = 0;
   const auto give_up = std::chrono::steady_clock::now() + kAtOnce;
   const std::uint32_t silent = host.bell();
-  while (host.bell() == silent && ++rounds < 1'000'000 && std::chrono::steady_clock::now() < give_up) {
+  while (host.bell() == silent && ++rounds < 1'000'000 &&
+         std::chrono::steady_clock::now() < give_up) {
     lane.wake();  // rings as soon as the lane sleeps on the bell
     std::this_thread::yield();
   }

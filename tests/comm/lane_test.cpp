@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "comm/lane.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
 
 namespace gangway::comm {
@@ -21,8 +21,9 @@ namespace {
 using std::chrono_literals::operator""us;
 using testing::HasSubstr;
 
-constexpr auto kNever = std::chrono::hours(1);     // an idle period that does not end within a test
-constexpr auto kPatience = std::chrono::seconds(20);  // how long a test waits for what must come at once
+constexpr auto kNever = std::chrono::hours(1);  // an idle period that does not end within a test
+constexpr auto kPatience =
+    std::chrono::seconds(20);  // how long a test waits for what must come at once
 
 std::string failure_of(Lane& lane, Lane::Ticket ticket) {
   try {

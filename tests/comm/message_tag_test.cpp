@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "comm/transport/message_tag.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "run/control_protocol.hpp"
 
@@ -22,7 +22,8 @@ std::vector<int> tags_of_epoch(std::int64_t epoch) {
     for (int kind = 0; kind < kKinds; ++kind) {
       for (int bucket = 0; bucket < kBuckets; ++bucket) {
         for (int part = 0; part < kParts; ++part) {
-          tags.push_back(MessageTag{epoch, network, static_cast<MessageKind>(kind), bucket, part}.packed());
+          tags.push_back(
+              MessageTag{epoch, network, static_cast<MessageKind>(kind), bucket, part}.packed());
         }
       }
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "comm/transport/pending.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <array>
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
 
 namespace gangway::comm {
 namespace {
@@ -28,7 +28,8 @@ class PendingTest : public testing::Test {
  protected:
   PendingTest() {
     for (const int peer : {1, 2}) {
-      const auto value = std::as_writable_bytes(std::span(received_).subspan(static_cast<std::size_t>(peer - 1), 1));
+      const auto value = std::as_writable_bytes(
+          std::span(received_).subspan(static_cast<std::size_t>(peer - 1), 1));
       pending_.push_back({transport_.start_receive(peer, tag_, value), peer});
     }
   }
@@ -72,8 +73,9 @@ TEST_F(PendingTest, WaitsUntilEverythingHasArrived) {
 
 TEST_F(PendingTest, NamesTheSilentWorkerAndWhatIsMissingAtTheDeadline) {
   send_from(1);
-  EXPECT_THAT(wait_failure(kShort), AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 2"),
-                                          HasSubstr("gradients of bucket 5"), HasSubstr("layout.timeout_seconds")));
+  EXPECT_THAT(wait_failure(kShort),
+              AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 2"),
+                    HasSubstr("gradients of bucket 5"), HasSubstr("layout.timeout_seconds")));
 }
 
 TEST_F(PendingTest, TakesWhatHasArrivedEvenAfterTheDeadline) {

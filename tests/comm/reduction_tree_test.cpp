@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "comm/arena/reduction_tree.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 
@@ -27,7 +27,8 @@ std::vector<MicrobatchRange> all_nodes(int num_microbatches) {
   return nodes;
 }
 
-/// The fewest nodes that join to `range`, by dynamic programming over all nodes: knows nothing of the tree's shape.
+/// The fewest nodes that join to `range`, by dynamic programming over all nodes: knows nothing of
+/// the tree's shape.
 int fewest(MicrobatchRange range, const std::vector<MicrobatchRange>& nodes) {
   std::vector<int> best(static_cast<std::size_t>(range.end) + 1, 1000);
   best[static_cast<std::size_t>(range.begin)] = 0;
@@ -86,7 +87,9 @@ TEST(ReductionTree, UsesTheFewestSubtrees) {
   });
 }
 
-TEST(ReductionTree, NeedsNoSubtreeForNoMicrobatch) { EXPECT_TRUE(whole_subtrees({2, 2}, 4).empty()); }
+TEST(ReductionTree, NeedsNoSubtreeForNoMicrobatch) {
+  EXPECT_TRUE(whole_subtrees({2, 2}, 4).empty());
+}
 
 TEST(ReductionTree, KnowsTheParentOfEveryNode) {
   for (int m = 1; m <= kMost; ++m) {

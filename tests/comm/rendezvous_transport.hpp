@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Ranks as threads whose messages go straight from the sender's memory into the receiver's: a send is done when it has
-// been received, as with large messages of MPI, and nothing is allocated after the start.
+// Ranks as threads whose messages go straight from the sender's memory into the receiver's: a send
+// is done when it has been received, as with large messages of MPI, and nothing is allocated after
+// the start.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +51,8 @@ class RendezvousTransport final : public Transport {
   [[nodiscard]] int num_workers() const override { return hub_.num_workers(); }
   [[nodiscard]] std::int64_t epoch() const override { return 0; }
 
-  [[nodiscard]] RequestId start_send(int peer, MessageTag tag, std::span<const std::byte> bytes) override {
+  [[nodiscard]] RequestId start_send(int peer, MessageTag tag,
+                                     std::span<const std::byte> bytes) override {
     const std::scoped_lock lock(hub_.mutex_);
     count_sent(tag, bytes.size());
     const auto post = std::ranges::find(hub_.posts_, false, &RendezvousHub::Post::used);
@@ -61,7 +63,8 @@ class RendezvousTransport final : public Transport {
     return kSend + static_cast<RequestId>(post - hub_.posts_.begin());
   }
 
-  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag, std::span<std::byte> bytes) override {
+  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
+                                        std::span<std::byte> bytes) override {
     const auto receive = std::ranges::find(receives_, false, &Receive::used);
     if (receive == receives_.end()) {
       throw std::length_error("too many receives at once for this test");
@@ -80,8 +83,8 @@ class RendezvousTransport final : public Transport {
     Receive& receive = receives_[request];
     RendezvousHub::Post* first = nullptr;
     for (RendezvousHub::Post& post : hub_.posts_) {
-      if (post.used && !post.taken && post.from == receive.peer && post.to == worker_ && post.tag == receive.tag &&
-          (first == nullptr || post.number < first->number)) {
+      if (post.used && !post.taken && post.from == receive.peer && post.to == worker_ &&
+          post.tag == receive.tag && (first == nullptr || post.number < first->number)) {
         first = &post;
       }
     }

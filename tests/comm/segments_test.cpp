@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "comm/transport/segments.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace gangway::comm {
 namespace {
@@ -20,7 +20,8 @@ std::vector<std::size_t> sizes_of(std::size_t bytes) {
 }
 
 TEST(Segments, JoinToTheMessageAndAreSentAtOnce) {
-  for (const std::size_t bytes : {0UL, 1UL, 16384UL, kMostSegmentBytes, kMostSegmentBytes + 1, 1UL << 20U, 100'000'001UL}) {
+  for (const std::size_t bytes :
+       {0UL, 1UL, 16384UL, kMostSegmentBytes, kMostSegmentBytes + 1, 1UL << 20U, 100'000'001UL}) {
     std::size_t sum = 0;
     for (const std::size_t size : sizes_of(bytes)) {
       EXPECT_LE(size, kEager);
@@ -41,7 +42,8 @@ TEST(Segments, OfAMessageOfAnotherLengthNeverAllFit) {
     for (std::size_t b = 0; b < messages.size(); ++b) {
       const bool is_longer = messages[a].size() < messages[b].size();
       if (is_longer) {
-        EXPECT_FALSE(std::equal(messages[a].begin(), messages[a].end(), messages[b].begin())) << a << " " << b;
+        EXPECT_FALSE(std::equal(messages[a].begin(), messages[a].end(), messages[b].begin()))
+            << a << " " << b;
       }
     }
   }

@@ -9,7 +9,8 @@
 
 namespace gangway::comm {
 
-/// Runs `body(rank)` for ranks 0..size-1, a thread each. Rethrows the first failure, by rank, after all have ended.
+/// Runs `body(rank)` for ranks 0..size-1, a thread each. Rethrows the first failure, by rank, after
+/// all have ended.
 inline void spawn_ranks(int size, const std::function<void(int)>& body) {
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(size));
   {

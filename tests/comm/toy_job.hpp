@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A job in miniature for tests of the reduction: gradients that depend on weights, step and micro-batch, a momentum
-// optimiser for the parameters and a moving average for the statistics. Its weights are a function of the job alone,
-// so any number of workers on any transport must arrive at the same bits.
+// A job in miniature for tests of the reduction: gradients that depend on weights, step and
+// micro-batch, a momentum optimiser for the parameters and a moving average for the statistics. Its
+// weights are a function of the job alone, so any number of workers on any transport must arrive at
+// the same bits.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,8 @@ struct ToyJob {
   Clipping clipping = Clipping::kNone;
 };
 
-/// Thirteen blocks: tensors that fill several, that end inside one, that hold a single element; then statistics.
+/// Thirteen blocks: tensors that fill several, that end inside one, that hold a single element;
+/// then statistics.
 inline ArenaLayout toy_layout() {
   const std::vector<ArenaLayout::Tensor> parameters{
       {"dense.weight", 30'000}, {"dense.bias", 1}, {"norm.weight", 64}, {"out.weight", 14'001}};
@@ -45,26 +47,30 @@ inline ArenaLayout toy_layout() {
 inline std::vector<MicrobatchRange> toy_ranges(int num_microbatches, int num_workers) {
   std::vector<MicrobatchRange> ranges;
   for (int worker = 0; worker < num_workers; ++worker) {
-    ranges.push_back({worker * num_microbatches / num_workers, (worker + 1) * num_microbatches / num_workers});
+    ranges.push_back(
+        {worker * num_microbatches / num_workers, (worker + 1) * num_microbatches / num_workers});
   }
   return ranges;
 }
 
-/// A float of either sign between about 1e-6 and 1: sums of such values round differently in any other order.
+/// A float of either sign between about 1e-6 and 1: sums of such values round differently in any
+/// other order.
 inline float scattered(std::uint64_t key) {
   key = (key ^ (key >> 30U)) * 0xbf58476d1ce4e5b9ULL;  // SplitMix64's finaliser
   key = (key ^ (key >> 27U)) * 0x94d049bb133111ebULL;
   key ^= key >> 31U;
   const auto signed_fraction = static_cast<float>(static_cast<std::int32_t>(key >> 32U));
-  const auto power_of_two = std::bit_cast<float>(static_cast<std::uint32_t>(96U - (key & 15U)) << 23U);  // 2^-31 …
+  const auto power_of_two =
+      std::bit_cast<float>(static_cast<std::uint32_t>(96U - (key & 15U)) << 23U);  // 2^-31 …
   return signed_fraction * power_of_two;
 }
 
-/// Adds to `range` the gradient of one micro-batch; padding stays zero. Of the weights it needs those in `range`, and
-/// for statistics none.
-inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch, float* gradient,
-                         ElementRange range) {
-  const auto turn = (static_cast<std::uint64_t>(step) << 8U) + static_cast<std::uint64_t>(microbatch);
+/// Adds to `range` the gradient of one micro-batch; padding stays zero. Of the weights it needs
+/// those in `range`, and for statistics none.
+inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch,
+                         float* gradient, ElementRange range) {
+  const auto turn =
+      (static_cast<std::uint64_t>(step) << 8U) + static_cast<std::uint64_t>(microbatch);
   const auto fill = [&](const std::vector<ArenaEntry>& entries, float weight_factor) {
     for (const ArenaEntry& entry : entries) {
       const ElementRange part = intersect(range, {entry.offset, entry.offset + entry.elements});
@@ -81,7 +87,9 @@ inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int st
 class MomentumUpdater final : public SliceUpdater {
  public:
   MomentumUpdater(const ArenaLayout& layout, Arena& weights)
-      : statistics_begin_(layout.statistics_range().begin), weights_(weights), momentum_(layout.size()) {}
+      : statistics_begin_(layout.statistics_range().begin),
+        weights_(weights),
+        momentum_(layout.size()) {}
 
   void update(ElementRange range, std::span<const float> mean) override {
     if (before_update) {
@@ -108,7 +116,8 @@ class MomentumUpdater final : public SliceUpdater {
   Arena momentum_;
 };
 
-/// Largest norm of a mean gradient; about half of what the toy gradients have, so that clipping always acts.
+/// Largest norm of a mean gradient; about half of what the toy gradients have, so that clipping
+/// always acts.
 inline constexpr double kToyClipNorm = 5.0;
 
 /// What a worker ends with: the same on all workers of a job.
@@ -125,8 +134,8 @@ struct ToySetup {
   ToyJob job;
   std::size_t num_buckets = 3;
   std::chrono::milliseconds timeout{60'000};  ///< of an exchange
-  std::vector<int> hosts = {};  ///< by worker; empty: each its own
-  std::string token = {};       ///< of the memory that the workers of a host share
+  std::vector<int> hosts = {};                ///< by worker; empty: each its own
+  std::string token = {};                     ///< of the memory that the workers of a host share
   int network = 1;
   WireFormat wire = WireFormat::kFp32;
   std::function<void(const std::string&)> on_stall = {};
@@ -139,18 +148,21 @@ inline std::string fresh_token() {
 }
 
 /// The group of the transport's worker; not connected.
-inline HostGroup toy_host(const Transport& transport, const ToySetup& setup, std::size_t num_networks = 2) {
+inline HostGroup toy_host(const Transport& transport, const ToySetup& setup,
+                          std::size_t num_networks = 2) {
   const int worker = transport.worker();
-  return HostGroup({.members = setup.hosts.empty()
-                                   ? std::vector<int>{worker}
-                                   : workers_of(setup.hosts[static_cast<std::size_t>(worker)], setup.hosts),
-                    .worker = worker,
-                    .epoch = transport.epoch(),
-                    .token = setup.token,
-                    .num_flags = num_networks * kFlagsPerNetwork});
+  return HostGroup(
+      {.members = setup.hosts.empty()
+                      ? std::vector<int>{worker}
+                      : workers_of(setup.hosts[static_cast<std::size_t>(worker)], setup.hosts),
+       .worker = worker,
+       .epoch = transport.epoch(),
+       .token = setup.token,
+       .num_flags = num_networks * kFlagsPerNetwork});
 }
 
-/// One network of a toy job on one worker. All workers make theirs, connect the group, then `build_reducer`.
+/// One network of a toy job on one worker. All workers make theirs, connect the group, then
+/// `build_reducer`.
 class ToyNetwork {
  public:
   ToyNetwork(Transport& transport, HostGroup& host, const ArenaLayout& layout, ToySetup setup)
@@ -188,8 +200,8 @@ class ToyNetwork {
     }
   }
 
-  /// The same, but in the last of them bucket after bucket becomes complete, in `order`, while `lane` carries away
-  /// those before it. @pre open
+  /// The same, but in the last of them bucket after bucket becomes complete, in `order`, while
+  /// `lane` carries away those before it. @pre open
   void compute(int step, std::span<const std::size_t> order, Lane& lane) {
     const MicrobatchRange own = own_range();
     for (int microbatch = own.begin; microbatch < own.end; ++microbatch) {
@@ -218,7 +230,9 @@ class ToyNetwork {
   }
 
   [[nodiscard]] ToyResult result() const {
-    return {{weights_.data(), weights_.data() + weights_.size()}, squared_norms_, transport_.bytes_sent()};
+    return {{weights_.data(), weights_.data() + weights_.size()},
+            squared_norms_,
+            transport_.bytes_sent()};
   }
 
   [[nodiscard]] Reducer& reducer() { return *reducer_; }
@@ -282,8 +296,8 @@ class ToyWorker {
     return network_.result();
   }
 
-  /// All steps, the exchanges driven by `lane`, the buckets becoming ready one by one in an order that changes from
-  /// step to step and from worker to worker.
+  /// All steps, the exchanges driven by `lane`, the buckets becoming ready one by one in an order
+  /// that changes from step to step and from worker to worker.
   [[nodiscard]] ToyResult run(Lane& lane, unsigned seed = 0) {
     std::mt19937 random(seed * 64 + static_cast<unsigned>(transport_.worker()));
     std::vector<std::size_t> order(network_.plan().num_buckets());

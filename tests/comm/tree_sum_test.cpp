@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "comm/arena/tree_sum.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include "comm/arena/arena_layout.hpp"
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/arena/arena_layout.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {
@@ -63,7 +63,8 @@ TEST(TreeSum, FollowsTheTreeBitForBit) {
   }
 }
 
-TEST(TreeSum, IsNotJustAnyOrder) {  // the values do tell orders apart, or the test above would prove nothing
+TEST(TreeSum,
+     IsNotJustAnyOrder) {  // the values do tell orders apart, or the test above would prove nothing
   const std::vector<Values> all = leaves(8);
   Values running(kSumElements);
   for (const Values& values : all) {
@@ -111,10 +112,12 @@ TEST(TreeSum, GivesTheSameBitsForAnyCutIntoPartials) {
 
 TEST(TreeSum, SumsASubtreeAsThePartOfTheWholeThatItIs) {
   const std::vector<Values> all = leaves(7);
-  for (const MicrobatchRange root : {MicrobatchRange{0, 3}, MicrobatchRange{3, 7}, MicrobatchRange{5, 7}}) {
+  for (const MicrobatchRange root :
+       {MicrobatchRange{0, 3}, MicrobatchRange{3, 7}, MicrobatchRange{5, 7}}) {
     const std::vector<TreeSummand> summands = leaf_summands(all);
     Values out(kSumElements);
-    tree_sum(std::span(summands).subspan(static_cast<std::size_t>(root.begin), static_cast<std::size_t>(root.size())),
+    tree_sum(std::span(summands).subspan(static_cast<std::size_t>(root.begin),
+                                         static_cast<std::size_t>(root.size())),
              root, 1.0F, out);
     EXPECT_TRUE(same_bits(out, sum_by_definition(all, root, 1.0F))) << root.begin;
   }
@@ -124,11 +127,14 @@ TEST(TreeSum, RefusesSummandsThatDoNotCoverTheTree) {
   const std::vector<Values> all = leaves(4);
   const std::vector<TreeSummand> complete = leaf_summands(all);
   Values out(kSumElements);
-  const auto sum = [&](std::vector<TreeSummand> summands) { tree_sum(summands, {0, 4}, 1.0F, out); };
+  const auto sum = [&](std::vector<TreeSummand> summands) {
+    tree_sum(summands, {0, 4}, 1.0F, out);
+  };
   EXPECT_THROW(sum({}), InvariantError);
   EXPECT_THROW(sum({complete[0], complete[1], complete[2]}), InvariantError);
   EXPECT_THROW(sum({complete[0], complete[2], complete[3]}), InvariantError);
-  EXPECT_THROW(sum({complete[0], complete[1], complete[2], complete[3], complete[3]}), InvariantError);
+  EXPECT_THROW(sum({complete[0], complete[1], complete[2], complete[3], complete[3]}),
+               InvariantError);
   EXPECT_THROW(sum({complete[0], {{1, 3}, all[1].data()}, complete[3]}), InvariantError);
 }
 
@@ -160,7 +166,8 @@ TEST(BlockSum, FollowsEightLanesAndThenATree) {
   for (std::size_t i = 0; i < kBlockElements; ++i) {
     lanes[i % 8] += static_cast<double>(block[i]) * static_cast<double>(block[i]);
   }
-  const double expected = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  const double expected = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
   EXPECT_EQ(block_sum_of_squares(block.data()), expected);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "comm/arena/wire_format.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,6 +10,8 @@
 #include <limits>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "comm/arena/short_floats.hpp"
 #include "tests/comm/toy_job.hpp"
@@ -104,9 +104,10 @@ TEST_P(ShortFloatTest, RoundsToTheNearestAndTiesToEven) {
     for (const std::uint32_t sign : {0U, 0x8000U}) {
       const auto low = static_cast<std::uint16_t>(bits | sign);
       const auto high = static_cast<std::uint16_t>((bits + 1) | sign);
-      const double between =
-          0.5 * (value_by_definition(low, GetParam().exponent_bits) + value_by_definition(high, GetParam().exponent_bits));
-      const auto middle = static_cast<float>(between);  // exact: a float has more bits, but for bf16's denormals
+      const double between = 0.5 * (value_by_definition(low, GetParam().exponent_bits) +
+                                    value_by_definition(high, GetParam().exponent_bits));
+      const auto middle =
+          static_cast<float>(between);  // exact: a float has more bits, but for bf16's denormals
       if (static_cast<double>(middle) != between) {
         continue;
       }
@@ -123,20 +124,24 @@ TEST_P(ShortFloatTest, TakesWhatIsTooLargeForInfinityAndKeepsNaN) {
   EXPECT_EQ(GetParam().value(infinity), kInf);
   EXPECT_EQ(GetParam().of(std::numeric_limits<float>::max()), infinity);
   EXPECT_EQ(GetParam().of(-std::numeric_limits<float>::max()), infinity | 0x8000U);
-  for (const std::uint32_t bits : {0x7F80'0001U, 0x7FC0'0000U, 0x7FFF'FFFFU, 0xFF80'0001U, 0xFFFF'FFFFU}) {
+  for (const std::uint32_t bits :
+       {0x7F80'0001U, 0x7FC0'0000U, 0x7FFF'FFFFU, 0xFF80'0001U, 0xFFFF'FFFFU}) {
     EXPECT_TRUE(std::isnan(GetParam().value(GetParam().of(std::bit_cast<float>(bits))))) << bits;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ShortFloatTest, testing::ValuesIn(short_floats()),
-                         [](const auto& chosen) { return chosen.param.name + std::to_string(chosen.index); });
+                         [](const auto& chosen) {
+                           return chosen.param.name + std::to_string(chosen.index);
+                         });
 
 TEST(ShortFloats, AreTheSameBitsByInstructionsAndByIntegers) {
   std::uint32_t bits = 1;
   for (int i = 0; i < 200'000; ++i) {
     bits = bits * 1'664'525U + 1'013'904'223U;
     const auto value = std::bit_cast<float>(bits);
-    ASSERT_EQ(fp16_in_a_row(value, fastest_halves()), fp16_in_a_row(value, Halves::kPortable)) << bits;
+    ASSERT_EQ(fp16_in_a_row(value, fastest_halves()), fp16_in_a_row(value, Halves::kPortable))
+        << bits;
   }
   for (std::uint32_t half = 0; half <= 0xFFFFU; ++half) {
     const auto native = value_in_a_row(static_cast<std::uint16_t>(half), fastest_halves());
@@ -174,7 +179,9 @@ class WireFormatTest : public testing::TestWithParam<WireFormat> {
     return decoded;
   }
   /// Half a unit in the last place, relative to the value.
-  [[nodiscard]] static double tolerance() { return GetParam() == WireFormat::kBf16 ? 0x1p-8 : 0x1p-11; }
+  [[nodiscard]] static double tolerance() {
+    return GetParam() == WireFormat::kBf16 ? 0x1p-8 : 0x1p-11;
+  }
 };
 
 TEST_P(WireFormatTest, TakesAboutHalfTheBytes) {
@@ -271,13 +278,17 @@ TEST_P(WireFormatTest, BringsAllToTheSameWeights) {
     ASSERT_TRUE(same_bits(owners, others)) << step;
   }
   for (std::size_t i = 0; i < kElements; ++i) {
-    ASSERT_NEAR(owners[i] + residual[i], exact[i], 1e-5 * std::abs(exact[i]) + 1e-9 * (i < kBlockElements ? 1e-12 : 1e20))
+    ASSERT_NEAR(owners[i] + residual[i], exact[i],
+                1e-5 * std::abs(exact[i]) + 1e-9 * (i < kBlockElements ? 1e-12 : 1e20))
         << i;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, WireFormatTest, testing::Values(WireFormat::kBf16, WireFormat::kFp16),
-                         [](const auto& chosen) { return std::string(chosen.param == WireFormat::kBf16 ? "Bf16" : "Fp16"); });
+INSTANTIATE_TEST_SUITE_P(Formats, WireFormatTest,
+                         testing::Values(WireFormat::kBf16, WireFormat::kFp16),
+                         [](const auto& chosen) {
+                           return std::string(chosen.param == WireFormat::kBf16 ? "Bf16" : "Fp16");
+                         });
 
 }  // namespace
 }  // namespace gangway::comm

@@ -89,12 +89,14 @@ TEST(CheckpointLedger, SaysWhatTakesTooLongEachTimeThatItHasTakenTwiceAsLong) {
   CheckpointLedger ledger(2);
   ledger.begin(10, 1);
   EXPECT_FALSE(ledger.overdue(kBegun, 9, kPatience)) << "its step is still to be done";
-  EXPECT_FALSE(ledger.overdue(kBegun + seconds(500), 10, kPatience)) << "its step was done just now";
+  EXPECT_FALSE(ledger.overdue(kBegun + seconds(500), 10, kPatience))
+      << "its step was done just now";
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(559), 11, kPatience));
   EXPECT_FALSE(ledger.add(10, 1, part(0)));
-  EXPECT_EQ(ledger.overdue(kBegun + seconds(560), 11, kPatience),
-            "ALARM checkpoint of step 10 has waited 60 s for the file of rank 2: the disk is slow or "
-            "hangs; training goes on, the newest on disk is from before this start");
+  EXPECT_EQ(
+      ledger.overdue(kBegun + seconds(560), 11, kPatience),
+      "ALARM checkpoint of step 10 has waited 60 s for the file of rank 2: the disk is slow or "
+      "hangs; training goes on, the newest on disk is from before this start");
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(619), 11, kPatience));
   EXPECT_TRUE(ledger.add(10, 1, part(1)));
   EXPECT_THAT(ledger.overdue(kBegun + seconds(620), 11, kPatience),

@@ -99,7 +99,8 @@ TEST_F(ConductorStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
   greet();
   inventory(1);
   inventory(2);
-  keep(conductor_.begin_with({.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
+  keep(conductor_.begin_with(
+      {.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
   all_.clear();
   unloadable(2, 1, -1);
   ASSERT_THAT(seen<ChooseBeginning>(), SizeIs(1));

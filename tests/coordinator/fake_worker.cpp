@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A worker that speaks the whole protocol and trains nothing: for tests of the coordinator under
 // mpirun. Options: --step-ms N, --never-ready, --diverge-at STEP, --hang-at STEP, --fail-saves,
-// --stop-at STEP, each for all ranks, or for one with --only RANK; --meeting-ms and --silence-ms set
-// the deadlines of MPI_Init and of the coordinator's heartbeats.
+// --stop-at STEP, each for all ranks, or for one with --only RANK; --meeting-ms and --silence-ms
+// set the deadlines of MPI_Init and of the coordinator's heartbeats.
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -18,13 +18,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
+#include "base/this_host.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 #include "run/tether.hpp"
-#include "base/this_host.hpp"
 #include "worker/link/coordinator_link_mpi.hpp"
 #include "worker/link/lifeline.hpp"
 
@@ -203,7 +203,8 @@ int work(const Behaviour& behaviour, const InheritedTether& inherited) {
   std::unique_ptr<Lifeline> lifeline;
   try {
     const WelcomeInfo welcome = link->join(
-        {.rank = mpi.rank(), .host = host_name(), .process = own_process(), .device = "cpu"}, kLimit);
+        {.rank = mpi.rank(), .host = host_name(), .process = own_process(), .device = "cpu"},
+        kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
                                           [](const std::string&) { ::_exit(3); });
     tether.settle();

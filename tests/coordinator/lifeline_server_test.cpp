@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "run/control_protocol.hpp"
 #include "base/this_host.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
 namespace {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The reduction over MPI, under mpirun with one rank more than workers (rank 0 is the coordinator and idles). Every
-// worker runs every test, in step with the others, and compares with one worker in its own process.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <unistd.h>
-
+// The reduction over MPI, under mpirun with one rank more than workers (rank 0 is the coordinator
+// and idles). Every worker runs every test, in step with the others, and compares with one worker
+// in its own process.
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/errors.hpp"
+#include "comm/reduce/range_gather.hpp"
+#include "comm/reduce/reduction_routes.hpp"
 #include "comm/transport/loopback_transport.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
-#include "comm/reduce/range_gather.hpp"
-#include "comm/reduce/reduction_routes.hpp"
-#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -27,7 +27,8 @@ using std::chrono_literals::operator""s;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const MpiSession* g_session = nullptr;  // GoogleTest makes the tests; main makes the session before it
+const MpiSession* g_session =
+    nullptr;  // GoogleTest makes the tests; main makes the session before it
 
 class MpiTest : public testing::Test {
  protected:
@@ -51,14 +52,16 @@ class MpiReductionTest : public MpiTest, public testing::WithParamInterface<Shar
   [[nodiscard]] static std::vector<int> hosts() {
     std::vector<int> hosts;
     for (int worker = 0; worker < num_workers(); ++worker) {
-      hosts.push_back(GetParam() == Sharing::kNone ? worker : GetParam() == Sharing::kAll ? 0 : worker / 2);
+      hosts.push_back(GetParam() == Sharing::kNone  ? worker
+                      : GetParam() == Sharing::kAll ? 0
+                                                    : worker / 2);
     }
     return hosts;
   }
   /// Equal on all workers of the `number`-th job of a test: mpirun started them all.
   [[nodiscard]] static std::string token(int number) {
-    return "mpi" + std::to_string(getppid()) + "x" + std::to_string(static_cast<int>(GetParam())) + "x" +
-           std::to_string(number);
+    return "mpi" + std::to_string(getppid()) + "x" + std::to_string(static_cast<int>(GetParam())) +
+           "x" + std::to_string(number);
   }
 };
 
@@ -70,9 +73,11 @@ TEST_P(MpiReductionTest, ReducesToTheSameBitsAsOneWorker) {
       const ToyJob job{num_microbatches, 3, clipping};
       const ToyResult expected = run_one_worker(layout, job);
       for (const std::size_t num_buckets : {1U, 3U, 8U}) {
-        SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets << " buckets");
-        ToyWorker worker(transport_, layout,
-                         {.job = job, .num_buckets = num_buckets, .hosts = hosts(), .token = token(++number)});
+        SCOPED_TRACE(testing::Message()
+                     << num_microbatches << " micro-batches, " << num_buckets << " buckets");
+        ToyWorker worker(
+            transport_, layout,
+            {.job = job, .num_buckets = num_buckets, .hosts = hosts(), .token = token(++number)});
         const ToyResult result = worker.run();
         EXPECT_TRUE(same_bits(result.weights, expected.weights));
         EXPECT_EQ(result.squared_norms, expected.squared_norms);
@@ -116,7 +121,8 @@ TEST_P(MpiReductionTest, RoundsToTheSameBitsOnEveryWorkerAndTransport) {
   int number = 3000;
   for (const WireFormat wire : {WireFormat::kBf16, WireFormat::kFp16}) {
     for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
-      const ToySetup setup{.job = {7, 6, clipping}, .hosts = hosts(), .token = token(++number), .wire = wire};
+      const ToySetup setup{
+          .job = {7, 6, clipping}, .hosts = hosts(), .token = token(++number), .wire = wire};
       const ToyResult expected = run_on_loopback(layout, setup);
       const ToyResult result = ToyWorker(transport_, layout, setup).run();
       EXPECT_TRUE(same_bits(result.weights, expected.weights));
@@ -128,7 +134,8 @@ TEST_P(MpiReductionTest, RoundsToTheSameBitsOnEveryWorkerAndTransport) {
 TEST_P(MpiReductionTest, SendsNoMoreThanTheFormulaSays) {
   const ArenaLayout layout = toy_layout();
   const BucketPlan plan(layout, num_workers(), 3);
-  ToyWorker worker(transport_, layout, {.job = {12, 1, Clipping::kNone}, .hosts = hosts(), .token = token(2000)});
+  ToyWorker worker(transport_, layout,
+                   {.job = {12, 1, Clipping::kNone}, .hosts = hosts(), .token = token(2000)});
   const std::uint64_t sent = worker.run().bytes_sent;
   const std::uint64_t of_host =
       bytes_between_hosts(plan, this->worker(), hosts(), toy_ranges(12, num_workers()), 12);
@@ -138,18 +145,21 @@ TEST_P(MpiReductionTest, SendsNoMoreThanTheFormulaSays) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sharing, MpiReductionTest, testing::Values(Sharing::kNone, Sharing::kAll, Sharing::kPairs));
+INSTANTIATE_TEST_SUITE_P(Sharing, MpiReductionTest,
+                         testing::Values(Sharing::kNone, Sharing::kAll, Sharing::kPairs));
 
 TEST_F(MpiTest, GathersTheSlicesOfAllWorkers) {
   const ArenaLayout layout = toy_layout();
   const BucketPlan plan(layout, num_workers(), 3);
   Arena arena(layout.size());
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
-    for (std::size_t i = plan.slice(bucket, worker()).begin; i < plan.slice(bucket, worker()).end; ++i) {
+    for (std::size_t i = plan.slice(bucket, worker()).begin; i < plan.slice(bucket, worker()).end;
+         ++i) {
       arena.data()[i] = static_cast<float>(i);
     }
   }
-  const std::vector<ElementRange> wanted(static_cast<std::size_t>(num_workers()), {101, layout.size() - 7});
+  const std::vector<ElementRange> wanted(static_cast<std::size_t>(num_workers()),
+                                         {101, layout.size() - 7});
   gather_ranges(transport_, {.plan = &plan, .arena = &arena, .wanted = wanted});
   for (std::size_t i = 101; i < layout.size() - 7; ++i) {
     ASSERT_EQ(arena.data()[i], static_cast<float>(i));
@@ -166,12 +176,14 @@ class MpiPairTest : public MpiTest {
   }
 
   void send(int peer, MessageTag tag, std::span<const float> values) {
-    std::vector<PendingRequest> pending{{transport_.start_send(peer, tag, std::as_bytes(values)), peer}};
+    std::vector<PendingRequest> pending{
+        {transport_.start_send(peer, tag, std::as_bytes(values)), peer}};
     wait_all(transport_, pending, Deadline(60s), "a test's send");
   }
 
   void receive(int peer, MessageTag tag, std::span<float> values) {
-    std::vector<PendingRequest> pending{{transport_.start_receive(peer, tag, std::as_writable_bytes(values)), peer}};
+    std::vector<PendingRequest> pending{
+        {transport_.start_receive(peer, tag, std::as_writable_bytes(values)), peer}};
     wait_all(transport_, pending, Deadline(60s), "a test's value");
   }
 
@@ -204,7 +216,8 @@ TEST_F(MpiPairTest, RefusesAMessageThatIsTooLong) {
     return;
   }
   std::vector<float> values(4);
-  EXPECT_THAT(failure_of_receive(kValues, values), AllOf(HasSubstr("worker 0"), HasSubstr("truncated")));
+  EXPECT_THAT(failure_of_receive(kValues, values),
+              AllOf(HasSubstr("worker 0"), HasSubstr("truncated")));
 }
 
 TEST_F(MpiPairTest, NamesASilentWorkerAtTheDeadlineAndStillTakesALateMessage) {
@@ -214,13 +227,15 @@ TEST_F(MpiPairTest, NamesASilentWorkerAtTheDeadlineAndStillTakesALateMessage) {
     send(1, kValues, std::vector<float>{1, 2, 3, 4});
     return;
   }
-  const RequestId request = transport_.start_receive(0, kValues, std::as_writable_bytes(std::span(values)));
+  const RequestId request =
+      transport_.start_receive(0, kValues, std::as_writable_bytes(std::span(values)));
   std::vector<PendingRequest> pending{{request, 0}};
   try {
     wait_all(transport_, pending, Deadline(50ms), "what nobody sent");
     ADD_FAILURE() << "the silent worker was not noticed";
   } catch (const CommError& failure) {
-    EXPECT_THAT(failure.what(), AllOf(HasSubstr("worker 1 waited"), HasSubstr("for worker 0 (what nobody sent)")));
+    EXPECT_THAT(failure.what(),
+                AllOf(HasSubstr("worker 1 waited"), HasSubstr("for worker 0 (what nobody sent)")));
   }
   send(0, kGo, std::vector<float>(4));
   wait_all(transport_, pending, Deadline(60s), "a late message");
@@ -275,9 +290,11 @@ int main(int argc, char** argv) {
   gangway::comm::g_session = &session;
   int failed = 0;
   if (session.rank() != 0) {
-    GTEST_FLAG_SET(brief, session.rank() != 1);  // one full report is enough to read; failures are told by all
+    GTEST_FLAG_SET(
+        brief, session.rank() != 1);  // one full report is enough to read; failures are told by all
     failed = RUN_ALL_TESTS();
   }
-  session.finalize(failed, std::chrono::seconds(100));  // rank 0 is done at once and waits for the others
+  session.finalize(failed,
+                   std::chrono::seconds(100));  // rank 0 is done at once and waits for the others
   return failed;
 }

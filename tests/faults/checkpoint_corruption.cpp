@@ -15,10 +15,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "checkpoint/tools/digest.hpp"
-#include "checkpoint/store/verify.hpp"
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
+#include "checkpoint/store/verify.hpp"
+#include "checkpoint/tools/digest.hpp"
 
 namespace {
 

@@ -18,16 +18,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "checkpoint/store/commit.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/retention.hpp"
 #include "checkpoint/format/safetensors.hpp"
-#include "checkpoint/store/scan.hpp"
+#include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "checkpoint/store/scan.hpp"
 #include "checkpoint/tools/repair.hpp"
-#include "checkpoint/format/stored_state.hpp"
-#include "base/errors.hpp"
 
 namespace {
 

@@ -191,8 +191,7 @@ extern "C" int posix_fallocate(int fd, off_t offset, off_t length) {
 
 extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
                          unsigned flags) {
-  static auto* const real =
-      next<int(int, const char*, int, const char*, unsigned)>("renameat2");
+  static auto* const real = next<int(int, const char*, int, const char*, unsigned)>("renameat2");
   return call_or_fail("rename", from,
                       [&] { return real(from_folder, from, to_folder, to, flags); });
 }

@@ -15,8 +15,8 @@
 #include <sched.h>
 #include <sys/mount.h>
 
-#include "comm/host/host_group.hpp"
 #include "base/errors.hpp"
+#include "comm/host/host_group.hpp"
 #include "tests/faults/child_process.hpp"
 #include "tests/shared_folder.hpp"
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
 
 namespace {
 

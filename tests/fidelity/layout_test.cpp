@@ -57,7 +57,8 @@ TEST_P(EveryJob, HasEqualBitsOnOneToFourWorkers) {
 }
 
 /// Who shares memory: nobody, all, pairs, one beside three.
-const std::vector<std::vector<int>> kHosts = {{0, 1, 2, 3}, {0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}};
+const std::vector<std::vector<int>> kHosts = {
+    {0, 1, 2, 3}, {0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}};
 
 TEST_P(EveryJob, HasEqualBitsWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
   NamedJob named = job_breadth(images())[GetParam()];

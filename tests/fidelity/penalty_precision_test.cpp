@@ -55,7 +55,8 @@ void expect_sweeps_equal_whole_network(const JobSpec& job, gan::PenaltyKind kind
 
   gan::BlockwisePenalty sweeps(network, kind, 3.0);
   sweeps.forward(in, context);
-  EXPECT_NEAR(sweeps.backward().item<double>(), penalty.item<double>(), kExact * penalty.item<double>());
+  EXPECT_NEAR(sweeps.backward().item<double>(), penalty.item<double>(),
+              kExact * penalty.item<double>());
   const NamedValues blockwise = take_gradients(network);
 
   for (const auto& [name, expected] : whole) {

@@ -12,12 +12,12 @@
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
-#include "checkpoint/tools/digest.hpp"
-#include "checkpoint/store/checkpoint_reader.hpp"
-#include "checkpoint/store/commit.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/tools/digest.hpp"
 #include "comm/lane.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
@@ -134,8 +134,8 @@ comm::HostGroup group_of(const std::vector<int>& hosts, int worker, const std::s
   return comm::HostGroup(
       {.members = comm::workers_of(hosts[static_cast<std::size_t>(worker)], hosts),
        .worker = worker,
-       .token = "test" + std::to_string(getpid()) + "x" +
-                std::to_string(std::hash<std::string>{}(run)),
+       .token =
+           "test" + std::to_string(getpid()) + "x" + std::to_string(std::hash<std::string>{}(run)),
        .num_flags = 2 * comm::kFlagsPerNetwork});
 }
 
@@ -154,15 +154,16 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::We
     const std::unique_ptr<worker::ComputeDevice> device =
         stretch.device ? stretch.device(stretch.job, neighbours, worker)
                        : std::make_unique<worker::CpuDevice>(stretch.job);
-    worker::Training({.job = stretch.job,
-                      .welcome = welcome,
-                      .link = link,
-                      .transport = transport,
-                      .lane = lane,
-                      .host = group,
-                      .hosts = hosts,
-                      .device = *device,
-                      .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder})
+    worker::Training(
+        {.job = stretch.job,
+         .welcome = welcome,
+         .link = link,
+         .transport = transport,
+         .lane = lane,
+         .host = group,
+         .hosts = hosts,
+         .device = *device,
+         .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder})
         .run();
     device->finish();
   } catch (...) {
@@ -184,9 +185,9 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
   }
   Reports reports;
   comm::spawn_ranks(stretch.workers, [&](int worker) {
-    ScriptedLink link(
-        worker, {.attempt = 1, .step = stretch.begin, .checkpoint = stretch.resume.string()},
-        leases_of(stretch, temporary), reports);
+    ScriptedLink link(worker,
+                      {.attempt = 1, .step = stretch.begin, .checkpoint = stretch.resume.string()},
+                      leases_of(stretch, temporary), reports);
     run_worker(stretch, hub, welcome, link, worker);
   });
   Outcome outcome{

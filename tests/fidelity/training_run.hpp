@@ -13,8 +13,8 @@
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
-#include "worker/step/compute_device.hpp"
 #include "worker/link/coordinator_link.hpp"
+#include "worker/step/compute_device.hpp"
 
 namespace gangway::fidelity {
 

@@ -9,10 +9,10 @@
 
 #include <zlib.h>
 
+#include "base/errors.hpp"
 #include "gan/data/images/image_decoder.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/images/resample.hpp"
-#include "base/errors.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -3,9 +3,9 @@
 // somebody with bad intentions would.
 #include <string>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "base/errors.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "checkpoint/format/safetensors_layout.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/safetensors_layout.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "gan/models/models.hpp"
 #include "gan/random_tensors.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/slice_update.hpp"
-#include "comm/arena/tree_sum.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

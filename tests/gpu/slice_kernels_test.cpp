@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/cuda/compile_sum.hpp"
 #include "comm/arena/tree_sum.hpp"
+#include "comm/cuda/compile_sum.hpp"
 #include "tests/comm/toy_job.hpp"
 #include "tests/gpu/device_memory.hpp"
 

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "comm/transport/mpi_session.hpp"
-#include "comm/transport/mpi_transport.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "comm/transport/mpi_transport.hpp"
 #include "tests/gpu/device_memory.hpp"
 
 namespace gangway::comm {

@@ -13,8 +13,8 @@ namespace gangway {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::SizeIs;
 using testing::problems_of;
+using ::testing::SizeIs;
 using testing::sources_of;
 using testing::spec_of;
 

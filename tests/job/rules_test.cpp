@@ -81,8 +81,8 @@ TEST(Rules, GpusTalkOverNcclAndNothingElseDoes) {
 TEST(Rules, NcclsOrderOfSumsIsForPlainJobsOnGpus) {
   EXPECT_THAT(problems_of("numerics: {device: cuda, order: nccl}"), ElementsAre());
   EXPECT_EQ(problems_of("numerics: {device: cuda, order: nccl, wire: bf16}").size(), 1U);
-  EXPECT_EQ(
-      problems_of("numerics: {device: cuda, order: nccl}\ngenerator: {clip_norm: 1}").size(), 1U);
+  EXPECT_EQ(problems_of("numerics: {device: cuda, order: nccl}\ngenerator: {clip_norm: 1}").size(),
+            1U);
   EXPECT_THAT(problems_of("numerics: {order: nccl}"),
               ElementsAre("job.yaml:1:12: numerics.order: has a meaning for numerics.device cuda "
                           "alone; leave it out"));

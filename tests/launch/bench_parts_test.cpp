@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The parts of `gangway bench` that are no figures: whether a machine is quiet, a child, a temporary folder.
-#include <gtest/gtest.h>
-
+// The parts of `gangway bench` that are no figures: whether a machine is quiet, a child, a
+// temporary folder.
 #include <fstream>
 
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
-#include "run/line_rate.hpp"
-#include "launch/process/child.hpp"
 #include "launch/bench/quiet_machine.hpp"
+#include "launch/process/child.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "run/line_rate.hpp"
 
 namespace gangway::launch {
 namespace {
 
 TEST(BusyShare, CountsAllButIdleAndWaitingForDisks) {
-  EXPECT_DOUBLE_EQ(busy_share("cpu  10 0 10 100 20 0 0 0 0 0", "cpu  20 0 20 160 40 0 0 0 0 0"), 0.2);
-  EXPECT_DOUBLE_EQ(busy_share("cpu  0 0 0 0 0 0 0 0", "cpu  0 0 0 50 0 0 0 50"), 0.5) << "stolen is used";
+  EXPECT_DOUBLE_EQ(busy_share("cpu  10 0 10 100 20 0 0 0 0 0", "cpu  20 0 20 160 40 0 0 0 0 0"),
+                   0.2);
+  EXPECT_DOUBLE_EQ(busy_share("cpu  0 0 0 0 0 0 0 0", "cpu  0 0 0 50 0 0 0 50"), 0.5)
+      << "stolen is used";
 }
 
 TEST(BusyShare, IsNothingWhereNothingIsKnown) {
@@ -29,7 +32,9 @@ TEST(Child, GivesItsExitCode) {
   EXPECT_EQ(run_child({"sh", "-c", "kill -TERM $$"}), 128 + 15);
 }
 
-TEST(Child, SaysThatAProgramIsMissing) { EXPECT_THROW((void)run_child({"no-such-program"}), EnvironmentError); }
+TEST(Child, SaysThatAProgramIsMissing) {
+  EXPECT_THROW((void)run_child({"no-such-program"}), EnvironmentError);
+}
 
 TEST(TemporaryFolder, IsGoneWithItsOwner) {
   std::filesystem::path path;

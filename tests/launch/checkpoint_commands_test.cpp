@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/format/safetensors.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/format/safetensors.hpp"
 #include "launch/commands.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"

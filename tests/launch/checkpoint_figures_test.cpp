@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 constexpr double kNear = 1e-9;
 
 std::string saving_tick(int step, double seconds, double waited, double held = 0.0,
-                 const std::string& saved = "") {
+                        const std::string& saved = "") {
   return fmt::format(
       R"({{"step": {}, "seconds_tick": {}, "exposed_percent": {}, "snapshots": {}, "snapshot_seconds": {}, "snapshot_wait_seconds": {}, "checkpoints": [{}]}})"
       "\n",
@@ -28,9 +28,10 @@ std::string saving_tick(int step, double seconds, double waited, double held = 0
 
 /// A step of 100 ms waits 10 ms; the snapshot of step 4 is reported with step 5.
 std::string stats() {
-  return saving_tick(1, 9.0, 5.0) + saving_tick(2, 0.1, 0.01) + saving_tick(3, 0.1, 0.01) + saving_tick(4, 0.102, 0.011) +
-         saving_tick(5, 0.104, 0.013, 0.008) +
-         saving_tick(6, 0.1, 0.01, 0.0, R"({"step": 4, "seconds": 0.5, "mib": 2.0})") + saving_tick(7, 0.1, 0.01);
+  return saving_tick(1, 9.0, 5.0) + saving_tick(2, 0.1, 0.01) + saving_tick(3, 0.1, 0.01) +
+         saving_tick(4, 0.102, 0.011) + saving_tick(5, 0.104, 0.013, 0.008) +
+         saving_tick(6, 0.1, 0.01, 0.0, R"({"step": 4, "seconds": 0.5, "mib": 2.0})") +
+         saving_tick(7, 0.1, 0.01);
 }
 
 TEST(CheckpointRun, SetsTheStepsAroundASnapshotAgainstTheOthers) {

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 
-#include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/shared_segment.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "tests/shared_folder.hpp"
 
 namespace gangway::launch {

@@ -21,7 +21,7 @@ class Recorder final : public Operations {
 };
 
 TEST(Executor, PerformsEveryInstructionInOrder) {
-  const std::vector<Instruction> schedule = 
+  const std::vector<Instruction> schedule =
       one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
   Recorder recorder;
   execute(schedule, recorder);
@@ -29,7 +29,7 @@ TEST(Executor, PerformsEveryInstructionInOrder) {
 }
 
 TEST(Executor, StopsAtAnOperationThatThrows) {
-  const std::vector<Instruction> schedule = 
+  const std::vector<Instruction> schedule =
       one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
   Recorder recorder;
   recorder.fail_at = 3;

@@ -43,21 +43,20 @@ TEST(Schedule, OfAPlainJobWithOneMicrobatch) {
 TEST(Schedule, OfARelativisticJob) {
   JobSpec job;
   job.training.loss = LossKind::kRelativistic;
-  EXPECT_THAT(
-      lines(job, {0, 1}),
-      ElementsAre("0.0: open leaf of discriminator pass 0 micro-batch 0",
-                  "0.0: forward generator pass 0 micro-batch 0",
-                  "0.0: forward discriminator pass 0 micro-batch 0",
-                  "0.0: backward discriminator pass 0 micro-batch 0",
-                  "0.0: close leaf of discriminator pass 0 micro-batch 0",
-                  "0.0: reduce discriminator", "0.0: await discriminator",
-                  "1.0: open leaf of generator pass 0 micro-batch 0",
-                  "1.0: forward generator pass 0 micro-batch 0",
-                  "1.0: forward discriminator pass 0 micro-batch 0",
-                  "1.0: backward discriminator pass 0 micro-batch 0",
-                  "1.0: backward generator pass 0 micro-batch 0",
-                  "1.0: close leaf of generator pass 0 micro-batch 0", "1.0: reduce generator",
-                  "1.0: await generator"));
+  EXPECT_THAT(lines(job, {0, 1}),
+              ElementsAre("0.0: open leaf of discriminator pass 0 micro-batch 0",
+                          "0.0: forward generator pass 0 micro-batch 0",
+                          "0.0: forward discriminator pass 0 micro-batch 0",
+                          "0.0: backward discriminator pass 0 micro-batch 0",
+                          "0.0: close leaf of discriminator pass 0 micro-batch 0",
+                          "0.0: reduce discriminator", "0.0: await discriminator",
+                          "1.0: open leaf of generator pass 0 micro-batch 0",
+                          "1.0: forward generator pass 0 micro-batch 0",
+                          "1.0: forward discriminator pass 0 micro-batch 0",
+                          "1.0: backward discriminator pass 0 micro-batch 0",
+                          "1.0: backward generator pass 0 micro-batch 0",
+                          "1.0: close leaf of generator pass 0 micro-batch 0",
+                          "1.0: reduce generator", "1.0: await generator"));
 }
 
 TEST(Schedule, OfAGradientPenaltyMakesFakesOfItsOwn) {
@@ -98,7 +97,7 @@ TEST(Schedule, LeavesALazyRegulariserOutInBetween) {
 
 TEST(Schedule, FinishesAMicrobatchBeforeTheNext) {
   std::vector<int> order;
-  for (const Instruction& instruction : 
+  for (const Instruction& instruction :
        one_stage_schedule(phases_of(JobSpec{}), {2, 5}, 0, Overlap::kNone)) {
     if (instruction.operation == Operation::kOpenLeaf) {
       order.push_back(instruction.microbatch);
@@ -148,27 +147,23 @@ TEST(Schedule, ArmsTheLastBackwardOfAPhaseWhereTheExchangeRunsWithinIt) {
 }
 
 TEST(Schedule, AwaitsEachNetworkAtItsNextUseWhereTheExchangeRunsAcrossPhases) {
-  EXPECT_THAT(lines(JobSpec{}, {3, 4}, 0, Overlap::kAcross),
-              ElementsAre("0.0: await discriminator",
-                          "0.0: open leaf of discriminator pass 0 micro-batch 3",
-                          "0.0: forward discriminator pass 0 micro-batch 3",
-                          "0.0: backward discriminator pass 0 micro-batch 3",
-                          "0.0: await generator",
-                          "0.0: forward generator pass 1 micro-batch 3",
-                          "0.0: forward discriminator pass 1 micro-batch 3",
-                          "0.0: arm discriminator pass 1 micro-batch 3",
-                          "0.0: backward discriminator pass 1 micro-batch 3",
-                          "0.0: close leaf of discriminator pass 0 micro-batch 3",
-                          "0.0: reduce discriminator",
-                          "1.0: open leaf of generator pass 0 micro-batch 3",
-                          "1.0: forward generator pass 0 micro-batch 3",
-                          "1.0: await discriminator",
-                          "1.0: forward discriminator pass 0 micro-batch 3",
-                          "1.0: backward discriminator pass 0 micro-batch 3",
-                          "1.0: arm generator pass 0 micro-batch 3",
-                          "1.0: backward generator pass 0 micro-batch 3",
-                          "1.0: close leaf of generator pass 0 micro-batch 3",
-                          "1.0: reduce generator"));
+  EXPECT_THAT(
+      lines(JobSpec{}, {3, 4}, 0, Overlap::kAcross),
+      ElementsAre(
+          "0.0: await discriminator", "0.0: open leaf of discriminator pass 0 micro-batch 3",
+          "0.0: forward discriminator pass 0 micro-batch 3",
+          "0.0: backward discriminator pass 0 micro-batch 3", "0.0: await generator",
+          "0.0: forward generator pass 1 micro-batch 3",
+          "0.0: forward discriminator pass 1 micro-batch 3",
+          "0.0: arm discriminator pass 1 micro-batch 3",
+          "0.0: backward discriminator pass 1 micro-batch 3",
+          "0.0: close leaf of discriminator pass 0 micro-batch 3", "0.0: reduce discriminator",
+          "1.0: open leaf of generator pass 0 micro-batch 3",
+          "1.0: forward generator pass 0 micro-batch 3", "1.0: await discriminator",
+          "1.0: forward discriminator pass 0 micro-batch 3",
+          "1.0: backward discriminator pass 0 micro-batch 3",
+          "1.0: arm generator pass 0 micro-batch 3", "1.0: backward generator pass 0 micro-batch 3",
+          "1.0: close leaf of generator pass 0 micro-batch 3", "1.0: reduce generator"));
 }
 
 TEST(Schedule, InstructionsCompareByAllTheirParts) {

@@ -20,7 +20,8 @@ TEST(LogFile, WritesEachMessageAtOnceAndAppendsOnARestart) {
   const ScratchFolder folder;
   const auto logger = open_log_file(folder.path(), 3);
   logger->info("step {} done", 7);
-  EXPECT_THAT(folder.read("logs/rank-0003.log"), ContainsRegex("\\[rank 3\\] .*info: step 7 done\n$"));
+  EXPECT_THAT(folder.read("logs/rank-0003.log"),
+              ContainsRegex("\\[rank 3\\] .*info: step 7 done\n$"));
   open_log_file(folder.path(), 3)->error("again");
   const std::string text = folder.read("logs/rank-0003.log");
   EXPECT_THAT(text, HasSubstr("step 7 done"));

@@ -53,8 +53,9 @@ TEST(StatsFile, StartsAnewForAFreshRun) {
 TEST(StatsFile, CutsOffWhatACrashLeftDamaged) {
   const ScratchFolder folder;
   const std::string whole = lines(3);
-  for (const std::string& rest : {whole.substr(0, 40), std::string("no JSON\n") + whole, std::string("{\"step\": 1}\n"),
-                                  std::string("[1]\n"), whole.substr(0, whole.find('\n'))}) {
+  for (const std::string& rest :
+       {whole.substr(0, 40), std::string("no JSON\n") + whole, std::string("{\"step\": 1}\n"),
+        std::string("[1]\n"), whole.substr(0, whole.find('\n'))}) {
     const StatsFile file(folder.write("stats.jsonl", whole + rest), 1000);
     EXPECT_EQ(folder.read("stats.jsonl"), whole);
   }
@@ -65,7 +66,8 @@ TEST(StatsFile, NamesAPathThatCannotBeWritten) {
     const StatsFile file("/nowhere/stats.jsonl", 0);
     FAIL();
   } catch (const EnvironmentError& error) {
-    EXPECT_NE(std::string(error.what()).find("/nowhere/stats.jsonl: cannot be opened"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("/nowhere/stats.jsonl: cannot be opened"),
+              std::string::npos);
   }
 }
 

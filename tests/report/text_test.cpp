@@ -20,24 +20,26 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 Failure killed() {
-  return {.rank = 2,
-          .host = "node7",
-          .pid = 4711,
-          .signal = SIGKILL,
-          .exit_code = std::nullopt,
-          .job_exit_code = 3,
-          .reason = "rank 2 was lost",
-          .time = std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'123)),
-          .step = 340,
-          .log_file = "logs/rank-0002.log",
-          .last_checkpoint = "checkpoints/step-00000300",
-          .resume_command = "gangway run job.yaml -n 2 --run " + std::string(80, 'x')};
+  return {
+      .rank = 2,
+      .host = "node7",
+      .pid = 4711,
+      .signal = SIGKILL,
+      .exit_code = std::nullopt,
+      .job_exit_code = 3,
+      .reason = "rank 2 was lost",
+      .time = std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'123)),
+      .step = 340,
+      .log_file = "logs/rank-0002.log",
+      .last_checkpoint = "checkpoints/step-00000300",
+      .resume_command = "gangway run job.yaml -n 2 --run " + std::string(80, 'x')};
 }
 
 TEST(FailureBox, NamesTheRootCauseAndTheWayOn) {
   const std::string box = failure_box(killed());
-  for (const char* part : {"rank 2 was lost", "2 on node7, pid 4711", "killed by SIGKILL", "2023-11-14T22:13:20.123Z",
-                           "logs/rank-0002.log", "checkpoints/step-00000300", "gangway run job.yaml"}) {
+  for (const char* part :
+       {"rank 2 was lost", "2 on node7, pid 4711", "killed by SIGKILL", "2023-11-14T22:13:20.123Z",
+        "logs/rank-0002.log", "checkpoints/step-00000300", "gangway run job.yaml"}) {
     EXPECT_THAT(box, HasSubstr(part));
   }
 }
@@ -81,7 +83,8 @@ TEST(FailureJson, HoldsTheSameWithNullForTheUnknown) {
 TEST(FailureJson, SurvivesBytesThatAreNotUtf8) {
   Failure failure = killed();
   failure.reason = "bad \xff byte";
-  EXPECT_EQ(nlohmann::json::parse(failure_json(failure))["reason"], "bad \xef\xbf\xbd byte");  // U+FFFD
+  EXPECT_EQ(nlohmann::json::parse(failure_json(failure))["reason"],
+            "bad \xef\xbf\xbd byte");  // U+FFFD
 }
 
 TEST(SignalName, FallsBackToTheNumber) {

@@ -26,7 +26,8 @@ Tick example() {
 
 TEST(TickLine, ShowsEveryNumberAfterItsName) {
   EXPECT_EQ(tick_line(example()),
-            "tick 12    kimg 48.0     time 1m 02s      sec/kimg 3.20    img/s 311.2    loss_g 1.214   loss_d 0.873   "
+            "tick 12    kimg 48.0     time 1m 02s      sec/kimg 3.20    img/s 311.2    loss_g "
+            "1.214   loss_d 0.873   "
             "mem 0.72 GiB comm 6.1%");
 }
 
@@ -39,7 +40,8 @@ TEST(TickLine, KeepsItsColumnsFromTickToTick) {
   later.exposed_percent = 100;
   const std::string first = tick_line(example());
   const std::string second = tick_line(later);
-  for (const std::string name : {"kimg ", "time ", "sec/kimg ", "img/s ", "loss_g ", "loss_d ", "mem ", "comm "}) {
+  for (const std::string name :
+       {"kimg ", "time ", "sec/kimg ", "img/s ", "loss_g ", "loss_d ", "mem ", "comm "}) {
     EXPECT_EQ(first.find(" " + name), second.find(" " + name)) << name;
   }
 }
@@ -53,9 +55,19 @@ TEST(TickLine, ShowsALossThatIsNotANumber) {
 Tick with_phases() {
   Tick tick = example();
   tick.sent_mib_per_step = 24;
-  tick.exposed = {{.phase = "discriminator", .percent = 4.0, .seconds_per_step = 0.02, .by_bucket = {0.015, 0.005}},
-                  {.phase = "discriminator_regulariser", .percent = 1.0, .seconds_per_step = 0.005, .by_bucket = {}},
-                  {.phase = "generator", .percent = 1.1, .seconds_per_step = 0.0055, .by_bucket = {}, .agrees = true}};
+  tick.exposed = {{.phase = "discriminator",
+                   .percent = 4.0,
+                   .seconds_per_step = 0.02,
+                   .by_bucket = {0.015, 0.005}},
+                  {.phase = "discriminator_regulariser",
+                   .percent = 1.0,
+                   .seconds_per_step = 0.005,
+                   .by_bucket = {}},
+                  {.phase = "generator",
+                   .percent = 1.1,
+                   .seconds_per_step = 0.0055,
+                   .by_bucket = {},
+                   .agrees = true}};
   tick.unfired = 3;
   tick.check_percent = 0.01234;
   tick.host_wait_percent = 2.5;
@@ -63,7 +75,8 @@ Tick with_phases() {
 }
 
 TEST(TickLine, SaysWhichPhasesCommunicationIsExposedAndWhichWaitForTheNorm) {
-  EXPECT_NE(tick_line(with_phases()).find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step check 0.012%"),
+  EXPECT_NE(tick_line(with_phases())
+                .find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step check 0.012%"),
             std::string::npos)
       << tick_line(with_phases());
 }
@@ -101,7 +114,8 @@ TEST(TickJson, HoldsWhatSnapshotsAndCheckpointsCost) {
   EXPECT_EQ(object["snapshot_wait_seconds"], 0.004);
   EXPECT_EQ(object["snapshot_percent"], 0.125);
   EXPECT_EQ(object["snapshot_mib"], 96.0);
-  EXPECT_EQ(object["checkpoints"], nlohmann::json::parse(R"([{"step": 350, "seconds": 0.25, "mib": 48.0}])"));
+  EXPECT_EQ(object["checkpoints"],
+            nlohmann::json::parse(R"([{"step": 350, "seconds": 0.25, "mib": 48.0}])"));
   EXPECT_EQ(nlohmann::json::parse(tick_json(example()))["checkpoints"], nlohmann::json::array());
 }
 

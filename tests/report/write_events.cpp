@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes the event files that read_events.py reads back: a run of two ticks, and its resumption from step 10.
+// Writes the event files that read_events.py reads back: a run of two ticks, and its resumption
+// from step 10.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,18 +14,25 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path folder = argv[1];
   const std::vector<float> pixels(3 * 4 * 5, 1.0F);
-  const gangway::pictures::ImageBatch images{.pixels = pixels, .count = 1, .channels = 3, .height = 4, .width = 5};
+  const gangway::pictures::ImageBatch images{
+      .pixels = pixels, .count = 1, .channels = 3, .height = 4, .width = 5};
   const std::string png = gangway::pictures::encode_png(gangway::pictures::arrange_grid(images, 1));
   double now = 1'700'000'000;
   const auto clock = [&now] { return now += 1; };
 
   gangway::report::TensorboardWriter first(folder, {.host = "node7", .pid = 1}, clock, 0);
-  first.add_tick({.index = 1, .step = 10, .kimg = 1.28, .generator_loss = 0.5, .discriminator_loss = -2,
+  first.add_tick({.index = 1,
+                  .step = 10,
+                  .kimg = 1.28,
+                  .generator_loss = 0.5,
+                  .discriminator_loss = -2,
                   .exposed = {{.phase = "generator", .seconds_per_step = 0.125}}});
   first.add_image("Images/fakes", png, 10);
-  first.add_tick({.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 99, .discriminator_loss = 99});
+  first.add_tick(
+      {.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 99, .discriminator_loss = 99});
 
   gangway::report::TensorboardWriter second(folder, {.host = "node7", .pid = 2}, clock, 10);
-  second.add_tick({.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 0.25, .discriminator_loss = 1});
+  second.add_tick(
+      {.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 0.25, .discriminator_loss = 1});
   return 0;
 }

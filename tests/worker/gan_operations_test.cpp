@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/open_dataset.hpp"
 #include "worker/step/gan_operations.hpp"
 
 #include <cmath>
@@ -8,6 +7,7 @@
 
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/data/dataset.hpp"
+#include "gan/data/open_dataset.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/small_network.hpp"
@@ -29,7 +29,12 @@ class SingleWorker {
         phases_(pipeline::phases_of(job_)),
         dataset_(data::open_dataset(job_.data, job_.model, job_.training.seed)),
         networks(job_, 1, group_, device_),
-        exchange_{transport_, lane_, group_, {all()}, {0}, job_.training.microbatches,
+        exchange_{transport_,
+                  lane_,
+                  group_,
+                  {all()},
+                  {0},
+                  job_.training.microbatches,
                   std::chrono::seconds(20)},
         reals_(job_, *dataset_, all(), 0),
         operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_,
@@ -158,7 +163,8 @@ TEST_F(GanOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
   NetworkState& state = worker.networks.discriminator;
   for (const NetworkState::Place& place : state.places()) {
-    const float largest = NetworkState::view(state.first_moment().data(), place).abs().max().item<float>();
+    const float largest =
+        NetworkState::view(state.first_moment().data(), place).abs().max().item<float>();
     if (place.name == "discriminator/3/bias") {
       EXPECT_EQ(largest, 0.0F);
     } else {

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/transport/loopback_transport.hpp"
-#include "base/errors.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/worker/small_network.hpp"
 #include "worker/state/state_keeper.hpp"
@@ -51,7 +51,8 @@ inline std::vector<comm::Arena*> arenas_of(NetworkState& state) {
 }
 
 /// A value that tells network, arena, tensor and logical element apart.
-inline float value_of(std::size_t network, std::size_t arena, std::size_t place, std::int64_t element) {
+inline float value_of(std::size_t network, std::size_t arena, std::size_t place,
+                      std::int64_t element) {
   return static_cast<float>(network * 4 + arena) + 0.01F * static_cast<float>(place) +
          1e-5F * static_cast<float>(element);
 }
@@ -112,8 +113,7 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
           continue;
         }
         const at::Tensor stored = NetworkState::view(arenas[a]->data(), place).contiguous();
-        const at::Tensor wanted =
-            at::empty_strided(place.sizes, place.strides, at::kChar).zero_();
+        const at::Tensor wanted = at::empty_strided(place.sizes, place.strides, at::kChar).zero_();
         std::memcpy(wanted.mutable_data_ptr(), is_wanted.data() + place.range.begin,
                     place.range.size());
         const at::Tensor logical = wanted.contiguous();
@@ -190,8 +190,9 @@ inline fs::path memory_of(const Start& start) {
 }
 
 inline StateKeeper::Setup keeper_setup(const Start& start, const fs::path& shared_memory,
-                                std::vector<NetworkState*> networks, comm::Transport& transport,
-                                comm::Lane& lane, StateLink& link) {
+                                       std::vector<NetworkState*> networks,
+                                       comm::Transport& transport, comm::Lane& lane,
+                                       StateLink& link) {
   return {.job = kJob,
           .run_directory = start.run,
           .link = link,
@@ -221,7 +222,7 @@ inline BeginInfo begin_of(const Start& start) {
 
 /// Runs `body(worker's index, worker, its keeper, what it reported)` on every worker of a loopback.
 inline void on_workers(const Start& start,
-                const std::function<void(int, Worker&, StateKeeper&, Parts&)>& body) {
+                       const std::function<void(int, Worker&, StateKeeper&, Parts&)>& body) {
   const fs::path memory = memory_of(start);
   comm::LoopbackHub hub(start.num_workers);
   comm::spawn_ranks(start.num_workers, [&](int me) {

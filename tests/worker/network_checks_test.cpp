@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Checks within a training: workers as threads, each with its own networks and lane.
-#include "gan/data/open_dataset.hpp"
 #include "worker/step/network_checks.hpp"
 
 #include <bit>
@@ -11,9 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/data/dataset.hpp"
-#include "base/errors.hpp"
+#include "gan/data/open_dataset.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
@@ -80,9 +80,8 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
                                  job.training.microbatches,
                                  std::chrono::seconds(20)};
     RealBatches reals(job, *dataset, local, 0);
-    GanOperations operations(
-        {job, phases, networks.generator, networks.discriminator, reals, exchange, device, worker,
-         local});
+    GanOperations operations({job, phases, networks.generator, networks.discriminator, reals,
+                              exchange, device, worker, local});
     operations.connect();
     try {
       for (std::int64_t step = 0; step < steps; ++step) {

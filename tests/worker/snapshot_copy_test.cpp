@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "worker/state/snapshot_copy.hpp"
 
 #include <cstring>
@@ -8,9 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/snapshots/snapshot_files.hpp"
-#include "comm/transport/loopback_transport.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/scratch_folder.hpp"
 #include "worker/state/buddies.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "worker/state/snapshot_loader.hpp"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/keeper_fixture.hpp"

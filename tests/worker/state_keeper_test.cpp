@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/tools/digest.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/tools/digest.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/keeper_fixture.hpp"
-#include "checkpoint/store/commit.hpp"
-#include "checkpoint/store/checkpoint_reader.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -92,8 +92,7 @@ TEST_F(StateKeeperTest, SavesOneStepAfterAnotherBehindOneAnother) {
     fill(worker);
     for (std::int64_t step = 1; step <= 4; ++step) {
       keeper.finish_writing();
-      keeper.write_behind(
-          step, checkpoint::begin_checkpoint(run / "checkpoints", step).string());
+      keeper.write_behind(step, checkpoint::begin_checkpoint(run / "checkpoints", step).string());
       keeper.take_now(step);
     }
     keeper.finish_writing();
@@ -170,22 +169,21 @@ TEST_F(StateKeeperTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights) {
 
 TEST_F(StateKeeperTest, SavesNothingThatIsNotFinite) {
   const fs::path temporary = checkpoint::begin_checkpoint(folder("a") / "checkpoints", kStep);
-  EXPECT_THROW(
-      on_workers({.run = folder("a")},
-                 [&](int, Worker& worker, StateKeeper& keeper, Parts&) {
-                   fill(worker);
-                   worker.discriminator_state.weights().data()[3] =
-                       std::numeric_limits<float>::infinity();
-                   keeper.write_behind(kStep, temporary.string());
-                   try {
-                     keeper.take_now(kStep);
-                   } catch (const DivergedError& error) {
-                     EXPECT_NE(std::string(error.what()).find("'discriminator/0/weight'"),
-                               std::string::npos);
-                     throw;
-                   }
-                 }),
-      DivergedError);
+  EXPECT_THROW(on_workers({.run = folder("a")},
+                          [&](int, Worker& worker, StateKeeper& keeper, Parts&) {
+                            fill(worker);
+                            worker.discriminator_state.weights().data()[3] =
+                                std::numeric_limits<float>::infinity();
+                            keeper.write_behind(kStep, temporary.string());
+                            try {
+                              keeper.take_now(kStep);
+                            } catch (const DivergedError& error) {
+                              EXPECT_NE(std::string(error.what()).find("'discriminator/0/weight'"),
+                                        std::string::npos);
+                              throw;
+                            }
+                          }),
+               DivergedError);
   EXPECT_FALSE(fs::exists(temporary / checkpoint::worker_file_name(0, 1)));
 }
 

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/transport/loopback_transport.hpp"
 #include "base/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/worker/small_network.hpp"
 
 namespace gangway::worker {

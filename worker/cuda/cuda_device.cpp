@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 #include "worker/cuda/torch_cuda.hpp"
 
 namespace gangway::worker {
@@ -75,7 +75,8 @@ std::unique_ptr<NetworkSync> CudaDevice::make_sync(NetworkState& state, int netw
       .clip_norm = network == 0 ? job_.generator.clip_norm : job_.discriminator.clip_norm,
       .stream = stream_.get(),
       .session = [this]() -> comm::NcclSession& { return *session_; },
-      .wait_for_launches = [this] { std::ranges::for_each(syncs_, &DeviceSync::wait_for_launches); }});
+      .wait_for_launches =
+          [this] { std::ranges::for_each(syncs_, &DeviceSync::wait_for_launches); }});
   syncs_.push_back(sync.get());
   return sync;
 }

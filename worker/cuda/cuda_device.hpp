@@ -11,8 +11,8 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
-#include "worker/step/compute_device.hpp"
 #include "worker/cuda/device_sync.hpp"
+#include "worker/step/compute_device.hpp"
 
 namespace gangway::worker {
 

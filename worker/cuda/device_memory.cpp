@@ -48,9 +48,7 @@ void DeviceNetwork::fetch(const Copy& copy, comm::ElementRange range) {
         "copying a network's state");
 }
 
-void DeviceNetwork::wait() {
-  check(cudaStreamSynchronize(stream_), "copying a network's state");
-}
+void DeviceNetwork::wait() { check(cudaStreamSynchronize(stream_), "copying a network's state"); }
 
 void DeviceNetwork::fetch_weights() {
   fetch({&state_.weights(), weights()}, {0, state_.layout().size()});

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "gan/layer_block.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -78,22 +78,21 @@ void DeviceSync::connect() {
   }
   const WireSpec& wire = setup_.numerics.wire;
   reducer_.emplace(
-      session,
-      comm::NcclReducer::Setup{
-          .network = setup_.network == 0 ? "generator" : "discriminator",
-          .layout = &state_.layout(),
-          .plan = &state_.plan(),
-          .ranges = exchange_.ranges,
-          .num_microbatches = exchange_.num_microbatches,
-          .order = setup_.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
-                                                            : comm::NcclOrder::kNcclOrder,
-          .wire = wire_type(setup_.network == 0 ? wire.generator : wire.discriminator),
-          .clip_norm = setup_.clip_norm,
-          .weights = memory_.weights(),
-          .first_moment = memory_.first_moment(),
-          .second_moment = memory_.second_moment(),
-          .average = memory_.average(),
-          .partials = std::move(partials)});
+      session, comm::NcclReducer::Setup{
+                   .network = setup_.network == 0 ? "generator" : "discriminator",
+                   .layout = &state_.layout(),
+                   .plan = &state_.plan(),
+                   .ranges = exchange_.ranges,
+                   .num_microbatches = exchange_.num_microbatches,
+                   .order = setup_.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                                     : comm::NcclOrder::kNcclOrder,
+                   .wire = wire_type(setup_.network == 0 ? wire.generator : wire.discriminator),
+                   .clip_norm = setup_.clip_norm,
+                   .weights = memory_.weights(),
+                   .first_moment = memory_.first_moment(),
+                   .second_moment = memory_.second_moment(),
+                   .average = memory_.average(),
+                   .partials = std::move(partials)});
   exchange_.lane.attach(*reducer_);
 }
 

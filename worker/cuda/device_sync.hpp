@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A network's exchange between CUDA devices: partials, watch and reducer in device memory, the lane
-// as the thread that launches. Nothing here waits for the GPU. Compute thread, and autograd's thread
-// of the device for what completes a bucket.
+// as the thread that launches. Nothing here waits for the GPU. Compute thread, and autograd's
+// thread of the device for what completes a bucket.
 #pragma once
 
 #include <deque>

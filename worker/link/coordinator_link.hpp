@@ -3,9 +3,9 @@
 // LibTorch. The training session calls it from the compute thread, the checkpoint writer from its
 // own; a fake serves in tests.
 //
-// Order of a life: join, connect the lifeline (worker/link/lifeline.hpp), ask_begin (and again, where
-// what it names cannot be loaded), ready, then next_lease until one says `last`, then goodbye.
-// After the steps of a lease come, in this order, its pictures and its checkpoint.
+// Order of a life: join, connect the lifeline (worker/link/lifeline.hpp), ask_begin (and again,
+// where what it names cannot be loaded), ready, then next_lease until one says `last`, then
+// goodbye. After the steps of a lease come, in this order, its pictures and its checkpoint.
 #pragma once
 
 #include <chrono>

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "run/control_protocol.hpp"
 #include "job/proto/messages.pb.h"
+#include "run/control_protocol.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -235,7 +235,8 @@ class ChannelLink : public CoordinatorLink {
         receive(limit, messages::Envelope::kBegin, "the state to begin with");
     const messages::Begin& begin = answer.begin();
     attempt_ = begin.attempt();
-    BeginInfo info{.attempt = begin.attempt(), .step = begin.step(), .checkpoint = begin.checkpoint()};
+    BeginInfo info{
+        .attempt = begin.attempt(), .step = begin.step(), .checkpoint = begin.checkpoint()};
     if (begin.has_snapshot()) {
       info.snapshot.emplace(SnapshotInfo{.incarnation = begin.snapshot().incarnation(),
                                          .taken_in = begin.snapshot().taken_in()});

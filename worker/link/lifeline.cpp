@@ -18,9 +18,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
 #include "base/this_host.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::worker {
 namespace {

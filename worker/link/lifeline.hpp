@@ -37,8 +37,8 @@ class Lifeline {
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  /// From now on a coordinator that is silent for `limit` counts as gone: it is stopped, or its host
-  /// cut off. Until then it may be reading checkpoints.
+  /// From now on a coordinator that is silent for `limit` counts as gone: it is stopped, or its
+  /// host cut off. Until then it may be reading checkpoints.
   void expect_heartbeats(std::chrono::milliseconds limit) { silence_ = limit.count(); }
   /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed
   /// connection is the expected end, and `on_abandoned` is not called for it.

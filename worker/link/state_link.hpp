@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a worker and the coordinator say about state: what there is to begin with, what is to be
-// loaded, what was saved. Plain values, a part of worker/link/coordinator_link.hpp; a fake serves in tests.
+// loaded, what was saved. Plain values, a part of worker/link/coordinator_link.hpp; a fake serves
+// in tests.
 #pragma once
 
 #include <chrono>
@@ -16,14 +17,14 @@ struct FoundPartInfo {
   std::int64_t step = 0;
   std::int64_t incarnation = 0;  ///< start of the run
   std::int64_t taken_in = 0;     ///< epoch
-  int worker = 0;             ///< of num_workers, when it was taken
+  int worker = 0;                ///< of num_workers, when it was taken
   int num_workers = 1;
 };
 
 /// A whole snapshot, wherever its parts lie.
 struct SnapshotInfo {
   std::int64_t incarnation = 0;  ///< start of the run that took it
-  std::int64_t taken_in = 0;  ///< epoch
+  std::int64_t taken_in = 0;     ///< epoch
   /// By the worker that took the part: the workers of this start, ascending, on whose host it or a
   /// copy of it lies. Never empty.
   std::vector<std::vector<int>> holders;
@@ -52,10 +53,10 @@ struct CheckpointPartInfo {
   std::int64_t step = 0;
   std::string file;  ///< name inside the checkpoint directory
   std::uint64_t bytes = 0;
-  std::string xxh3_128;  ///< 32 hexadecimal digits, of the whole file
-  std::string error;     ///< not empty: the save failed, and why
+  std::string xxh3_128;    ///< 32 hexadecimal digits, of the whole file
+  std::string error;       ///< not empty: the save failed, and why
   bool under_way = false;  ///< the disk takes it: of the rest only the step is known
-  double seconds = 0.0;  ///< from the whole snapshot to the file on the disk
+  double seconds = 0.0;    ///< from the whole snapshot to the file on the disk
 };
 
 class StateLink {

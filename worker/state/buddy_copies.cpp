@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "comm/transport/deadline.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -28,8 +28,7 @@ BuddyCopies::Held::Held(const Setup& setup, const Ward& ward)
       receiver(setup.transport, ward.worker, memory) {}
 
 BuddyCopies::BuddyCopies(Setup setup)
-    : setup_(std::move(setup)),
-      sender_(setup_.transport, setup_.buddy, setup_.memory, setup_.say) {
+    : setup_(std::move(setup)), sender_(setup_.transport, setup_.buddy, setup_.memory, setup_.say) {
   for (const Ward& ward : setup_.wards) {
     held_.push_back(std::make_unique<Held>(setup_, ward));
   }

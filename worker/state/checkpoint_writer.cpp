@@ -94,9 +94,8 @@ CheckpointPartInfo CheckpointWriter::write(const Wanted& wanted,
   checkpoint::FileIdentity identity = setup_.identity;
   identity.step = wanted.step;
   try {
-    const checkpoint::FileReport report =
-        checkpoint::write_worker_pieces(wanted.directory, identity, snapshot.records(),
-                                        [this, &wanted] { got_on(wanted.step); });
+    const checkpoint::FileReport report = checkpoint::write_worker_pieces(
+        wanted.directory, identity, snapshot.records(), [this, &wanted] { got_on(wanted.step); });
     part.file = report.name;
     part.bytes = report.bytes;
     part.xxh3_128 = report.xxh3_128;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Writes snapshots to disk behind the training: a thread of its own that waits for the snapshot of a
-// wanted step, writes and syncs this worker's file, and reports it. Training never waits for it, but
-// at its end.
+// Writes snapshots to disk behind the training: a thread of its own that waits for the snapshot of
+// a wanted step, writes and syncs this worker's file, and reports it. Training never waits for it,
+// but at its end.
 #pragma once
 
 #include <chrono>
@@ -61,12 +61,12 @@ class CheckpointWriter {
   Setup setup_;
   std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;
-  std::deque<Wanted> wanted_;                             // whose snapshot is not there yet
+  std::deque<Wanted> wanted_;  // whose snapshot is not there yet
   std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_;
   bool is_writing_ = false;
   std::chrono::steady_clock::time_point got_on_{};  // when something was last written or begun
   std::chrono::steady_clock::time_point told_{};    // when that was last reported
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;                             // last: it uses all of the above
 };
 
 }  // namespace gangway::worker

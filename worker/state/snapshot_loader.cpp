@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/transport/byte_streams.hpp"
-#include "base/errors.hpp"
 #include "worker/state/owned_state.hpp"
 #include "worker/state/snapshot_taker.hpp"
 
@@ -140,9 +140,8 @@ class SnapshotLoader final : public comm::StreamEnds {
       }
     }
     take_own();
-    load_.lane.wait(load_.lane.submit([&] {
-      comm::exchange_streams(load_.transport, to, from, *this, load_.timeout);
-    }));
+    load_.lane.wait(load_.lane.submit(
+        [&] { comm::exchange_streams(load_.transport, to, from, *this, load_.timeout); }));
     return outcome();
   }
 
@@ -154,8 +153,8 @@ class SnapshotLoader final : public comm::StreamEnds {
       if (!bytes) {
         const int part = overlap.part;
         std::erase_if(rest, [part](const Overlap& one) { return one.part == part; });
-        return comm::StreamMessage{.words = {kDamaged, 0, 0, 0, 0, static_cast<std::uint64_t>(part)},
-                                   .bytes = {}};
+        return comm::StreamMessage{
+            .words = {kDamaged, 0, 0, 0, 0, static_cast<std::uint64_t>(part)}, .bytes = {}};
       }
       const std::size_t item = checkpoint::item_size(own_type(overlap));
       const std::uint64_t most = kMessageBytes / item;
@@ -163,8 +162,8 @@ class SnapshotLoader final : public comm::StreamEnds {
       const std::uint64_t end = std::min(overlap.end, begin + most);
       const auto message = bytes->first((end - begin) * item);
       const PieceHash hash = checkpoint::hash_bytes(message);
-      const comm::StreamWords words{overlap.wish, begin,     end,
-                                    hash.low,     hash.high, static_cast<std::uint64_t>(overlap.part)};
+      const comm::StreamWords words{
+          overlap.wish, begin, end, hash.low, hash.high, static_cast<std::uint64_t>(overlap.part)};
       overlap.begin = end;
       if (overlap.begin == overlap.end) {
         rest.pop_back();
@@ -174,13 +173,13 @@ class SnapshotLoader final : public comm::StreamEnds {
     return std::nullopt;
   }
 
-  std::span<std::byte> place(int peer, const comm::StreamWords& words,
-                             std::size_t bytes) override {
+  std::span<std::byte> place(int peer, const comm::StreamWords& words, std::size_t bytes) override {
     const auto memory = memory_of(words);
     if (memory.size() != bytes) {
-      throw CommError(fmt::format("worker {} sent state that was not asked for: start all ranks "
-                                  "from one build",
-                                  peer));
+      throw CommError(
+          fmt::format("worker {} sent state that was not asked for: start all ranks "
+                      "from one build",
+                      peer));
     }
     return memory;
   }
@@ -232,8 +231,8 @@ class SnapshotLoader final : public comm::StreamEnds {
     }
     return found;
   }
-  void add_overlaps(int part, std::size_t index, const SnapshotPiece& piece,
-                    const Wishes& wishes, std::vector<Overlap>& found) {
+  void add_overlaps(int part, std::size_t index, const SnapshotPiece& piece, const Wishes& wishes,
+                    std::vector<Overlap>& found) {
     const auto wished = wishes.by_name.find(piece.name);
     if (wished == wishes.by_name.end()) {
       return;

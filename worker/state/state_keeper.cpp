@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "checkpoint/snapshots/snapshot_files.hpp"
-#include "run/control_protocol.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
 #include "job/keys/fingerprint.hpp"
+#include "run/control_protocol.hpp"
 #include "worker/state/buddies.hpp"
 #include "worker/state/state_loader.hpp"
 

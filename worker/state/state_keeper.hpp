@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_segment.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
-#include "base/shared_segment.hpp"
 #include "job/spec.hpp"
+#include "worker/link/state_link.hpp"
 #include "worker/state/buddy_copies.hpp"
 #include "worker/state/checkpoint_writer.hpp"
 #include "worker/state/network_state.hpp"
 #include "worker/state/snapshot_loader.hpp"
 #include "worker/state/snapshot_taker.hpp"
-#include "worker/link/state_link.hpp"
 
 namespace gangway::worker {
 

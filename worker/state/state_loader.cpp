@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/weights_file.hpp"
 #include "comm/host/exchange_words.hpp"
 #include "comm/reduce/range_gather.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
 #include "worker/state/owned_state.hpp"
 
 namespace gangway::worker {
@@ -20,8 +20,8 @@ namespace {
 /// Tag of the weights' gather, apart from the pictures'.
 constexpr int kLoadPart = 33;
 
-const checkpoint::StoredTensor& require(const checkpoint::StoredState& source, const std::string& name,
-                                        checkpoint::ElementType type,
+const checkpoint::StoredTensor& require(const checkpoint::StoredState& source,
+                                        const std::string& name, checkpoint::ElementType type,
                                         const std::vector<std::int64_t>& shape) {
   const checkpoint::StoredTensor* tensor = source.find(name);
   if (tensor == nullptr) {

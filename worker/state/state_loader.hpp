@@ -13,8 +13,8 @@
 
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
-#include "worker/state/network_state.hpp"
 #include "worker/link/state_link.hpp"
+#include "worker/state/network_state.hpp"
 
 namespace gangway::worker {
 

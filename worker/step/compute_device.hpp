@@ -8,8 +8,8 @@
 #include <string>
 
 #include "job/spec.hpp"
-#include "worker/step/neighbours.hpp"
 #include "worker/state/network_state.hpp"
+#include "worker/step/neighbours.hpp"
 #include "worker/step/network_sync.hpp"
 
 namespace gangway::worker {

@@ -29,9 +29,8 @@ GanOperations::GanOperations(const Setup& setup)
                         setup.exchange),
       discriminator_checks_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
                             setup.job, setup.exchange),
-      generator_sync_(setup.device.make_sync(setup.generator,
-                                             static_cast<int>(NetworkId::kGenerator),
-                                             setup.exchange, setup.worker)),
+      generator_sync_(setup.device.make_sync(
+          setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange, setup.worker)),
       discriminator_sync_(setup.device.make_sync(setup.discriminator,
                                                  static_cast<int>(NetworkId::kDiscriminator),
                                                  setup.exchange, setup.worker)) {}
@@ -191,8 +190,8 @@ void GanOperations::penalty_forward(const Instruction& at) {
 }
 
 void GanOperations::penalty_backward(const Instruction& at) {
-  const at::Tensor value = penalty_->backward(
-      [this](std::size_t block) { discriminator_sync_->complete_block(block); });
+  const at::Tensor value =
+      penalty_->backward([this](std::size_t block) { discriminator_sync_->complete_block(block); });
   if (phase(at).interval == 1) {
     add_discriminator_loss(at, value);
   }
@@ -320,8 +319,7 @@ std::vector<Exposure> GanOperations::take_exposures() {
 }
 
 double GanOperations::take_host_wait_seconds() {
-  return discriminator_sync_->take_host_wait_seconds() +
-         generator_sync_->take_host_wait_seconds();
+  return discriminator_sync_->take_host_wait_seconds() + generator_sync_->take_host_wait_seconds();
 }
 
 std::size_t GanOperations::take_unfired() {

@@ -38,8 +38,7 @@ class GanOperations final : public pipeline::Operations {
 
   /// Names the step of the instructions that follow.
   /// @param schedule  where a snapshot is to follow the step: all of its instructions; else null
-  void begin_step(std::int64_t step,
-                  const std::vector<pipeline::Instruction>* schedule = nullptr);
+  void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>* schedule = nullptr);
   void perform(const pipeline::Instruction& instruction) override;
 
   /// Of the step that was performed. @pre it is over

@@ -81,9 +81,9 @@ void GradientWatch::complete(std::size_t parameter) {
     return;
   }
   if (has_fired_[parameter] != 0) {
-    throw InvariantError(fmt::format(
-        "{}: a gradient was added to after it had been complete; please report this",
-        state_.places()[parameter].name));
+    throw InvariantError(
+        fmt::format("{}: a gradient was added to after it had been complete; please report this",
+                    state_.places()[parameter].name));
   }
   has_fired_[parameter] = 1;
   if (state_.parameter(parameter).grad().const_data_ptr() != state_.gradient_memory(parameter)) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Sees which gradients of a network a backward has completed, and tells of each bucket whose
-// gradients are all complete, while backward goes on. Armed for the one backward that is the last of
-// its phase: only then is a gradient final when it has been added to. What a phase does not touch
-// (a penalty alone gives some parameters no gradient) never fires; it leaves when the phase ends.
+// gradients are all complete, while backward goes on. Armed for the one backward that is the last
+// of its phase: only then is a gradient final when it has been added to. What a phase does not
+// touch (a penalty alone gives some parameters no gradient) never fires; it leaves when the phase
+// ends.
 //
-// Compute thread, or the one of autograd's that works for it: on the CPU autograd calls hooks on the
-// thread that called backward, for a CUDA device on a thread of that device, while the caller waits.
-// The hooks allocate nothing.
+// Compute thread, or the one of autograd's that works for it: on the CPU autograd calls hooks on
+// the thread that called backward, for a CUDA device on a thread of that device, while the caller
+// waits. The hooks allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +44,11 @@ class GradientWatch {
 
   NetworkState& state_;
   std::function<void(std::size_t)> on_bucket_;
-  std::vector<std::vector<std::size_t>> buckets_;     // by parameter: those that hold a piece of it
-  std::vector<std::size_t> first_of_block_;           // parameter; one more than there are blocks
-  std::vector<std::size_t> parameters_in_;            // by bucket
-  std::vector<std::size_t> awaited_;                  // by bucket: parameters still to come
-  std::vector<char> has_fired_;                       // by parameter
+  std::vector<std::vector<std::size_t>> buckets_;  // by parameter: those that hold a piece of it
+  std::vector<std::size_t> first_of_block_;        // parameter; one more than there are blocks
+  std::vector<std::size_t> parameters_in_;         // by bucket
+  std::vector<std::size_t> awaited_;               // by bucket: parameters still to come
+  std::vector<char> has_fired_;                    // by parameter
   bool is_armed_ = false;
 };
 

@@ -38,8 +38,8 @@ HostSync::HostSync(NetworkState& state, int network, const ExchangeSetup& setup,
       setup_(setup),
       network_(network),
       wire_(wire),
-      partials_(setup_.host, state.layout().size(),
-                setup_.ranges[static_cast<std::size_t>(worker)], setup_.num_microbatches),
+      partials_(setup_.host, state.layout().size(), setup_.ranges[static_cast<std::size_t>(worker)],
+                setup_.num_microbatches),
       updater_(state, static_cast<std::size_t>(network), setup_.snapshots),
       watch_(state, [this](std::size_t bucket) {
         reducer_->bucket_ready(bucket);

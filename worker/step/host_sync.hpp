@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A network's exchange in host memory: partials, watch, reducer, updater, and the lane that runs them
-// beside the compute thread. Compute thread.
+// A network's exchange in host memory: partials, watch, reducer, updater, and the lane that runs
+// them beside the compute thread. Compute thread.
 #pragma once
 
 #include <optional>

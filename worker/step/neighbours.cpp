@@ -9,14 +9,14 @@
 #include <sched.h>
 #include <xxhash.h>
 
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
 #include "comm/calibrate/calibrator.hpp"
 #include "comm/host/host_agreement.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "comm/reduce/reduction_routes.hpp"
-#include "base/atomic_file.hpp"
 #include "run/control_protocol.hpp"
-#include "base/errors.hpp"
-#include "base/process_identity.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -116,8 +116,8 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                                     .token = shared_name(token),
                                     .num_flags = 2 * comm::kFlagsPerNetwork}),
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
-          .place_on_machine = static_cast<int>(std::ranges::find(machine, transport.worker()) -
-                                               machine.begin()),
+          .place_on_machine =
+              static_cast<int>(std::ranges::find(machine, transport.worker()) - machine.begin()),
           .workers_on_machine = static_cast<int>(beside),
           .summary = std::move(summary),
           .choice = std::move(choice)};

@@ -18,7 +18,7 @@ struct Neighbours {
   std::vector<int> hosts;  ///< by worker: equal where memory is shared
   comm::HostGroup group;   ///< of this worker; not connected yet
   comm::Lane::Core core = comm::Lane::Core::kShared;
-  int place_on_machine = 0;      ///< among the workers of this machine
+  int place_on_machine = 0;  ///< among the workers of this machine
   int workers_on_machine = 1;
   std::string summary;  ///< "2 workers share memory; the lane sleeps between polls", for the log
   std::string choice;   ///< what auto chose, and the numbers; empty where the job chose

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "comm/arena/reduction_tree.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/lane.hpp"
-#include "comm/arena/reduction_tree.hpp"
 #include "comm/transport/trace.hpp"
 #include "comm/transport/transport.hpp"
 #include "worker/step/network_updater.hpp"
@@ -29,11 +29,12 @@ struct ExchangeSetup {
   int num_microbatches = 1;
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread
-  comm::LaneTrace* trace = nullptr;                        ///< of the lane; null: none
-  SnapshotTaker* snapshots = nullptr;                      ///< null: none are taken
+  comm::LaneTrace* trace = nullptr;                       ///< of the lane; null: none
+  SnapshotTaker* snapshots = nullptr;                     ///< null: none are taken
 };
 
-/// How long computing stood still for one exchange: the thread that computes, or the device's stream.
+/// How long computing stood still for one exchange: the thread that computes, or the device's
+/// stream.
 struct Exposure {
   int phase = 0;  ///< that began the exchange
   double seconds = 0.0;

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "gan/models/models.hpp"
 #include "base/errors.hpp"
+#include "gan/models/models.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -42,8 +42,8 @@ data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
       };
 }
 
-/// `values` where they are wanted. A device takes them from pinned memory in the order of its stream:
-/// from any other memory the host would wait until all that lies on the stream is done.
+/// `values` where they are wanted. A device takes them from pinned memory in the order of its
+/// stream: from any other memory the host would wait until all that lies on the stream is done.
 at::Tensor placed(const at::Tensor& values, at::Device device) {
   return device.is_cpu() ? values : values.pin_memory().to(device, /*non_blocking=*/true);
 }
@@ -89,8 +89,7 @@ const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch
         fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
                     request.step, request.microbatch, step, microbatch));
   }
-  at::Tensor images =
-      placed(at::from_blob(held.memory.images.data(), shape_, at::kFloat), device_);
+  at::Tensor images = placed(at::from_blob(held.memory.images.data(), shape_, at::kFloat), device_);
   if (job_.numerics.memory_format == MemoryFormat::kChannelsLast && images.dim() == 4) {
     images = images.contiguous(at::MemoryFormat::ChannelsLast);
   }

@@ -24,8 +24,7 @@ class RealBatches {
   /// @param trace   of the compute thread; null: none
   /// @param device  where the images are wanted
   RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local,
-              std::int64_t first_step, ComputeTrace* trace = nullptr,
-              at::Device device = at::kCPU);
+              std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/transport/deadline.hpp"
 #include "comm/lane.hpp"
+#include "comm/transport/deadline.hpp"
 #include "comm/transport/pending.hpp"
 #include "comm/transport/transport.hpp"
 #include "worker/step/network_updater.hpp"

@@ -11,9 +11,9 @@
 #include "comm/lane.hpp"
 #include "comm/transport/trace.hpp"
 #include "comm/transport/traced_transport.hpp"
-#include "run/trace_steps.hpp"
 #include "pipeline/executor.hpp"
 #include "pipeline/phases.hpp"
+#include "run/trace_steps.hpp"
 #include "worker/trace/compute_trace.hpp"
 
 namespace gangway::worker {

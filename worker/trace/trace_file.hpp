@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "comm/transport/clock_offset.hpp"
-#include "worker/trace/operator_trace.hpp"
 #include "worker/trace/compute_trace.hpp"
+#include "worker/trace/operator_trace.hpp"
 
 namespace gangway::worker {
 

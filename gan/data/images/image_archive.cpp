@@ -24,9 +24,9 @@ constexpr std::uint64_t kLargestArchiveFile = std::uint64_t{1} << 30;
 
 constexpr std::array<std::string_view, 5> kReadEndings{".png", ".jpg", ".jpeg", ".jpe", ".jfif"};
 /// Pictures, too, that a user may take for part of the data.
-constexpr std::array<std::string_view, 15> kUnreadEndings{".gif",  ".webp", ".bmp", ".tif", ".tiff",
-                                                          ".heic", ".heif", ".avif", ".jxl", ".jp2",
-                                                          ".tga",  ".ppm",  ".pgm",  ".pbm", ".svg"};
+constexpr std::array<std::string_view, 15> kUnreadEndings{
+    ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif",
+    ".jxl", ".jp2",  ".tga", ".ppm", ".pgm",  ".pbm",  ".svg"};
 
 /// In small letters, with its dot; empty for a hidden file and for what macOS adds to archives.
 std::string ending_of(std::string_view name) {
@@ -51,7 +51,8 @@ class NameFilter {
     const std::string ending = ending_of(name);
     if (std::find(kUnreadEndings.begin(), kUnreadEndings.end(), ending) != kUnreadEndings.end()) {
       ++num_unread_;
-      first_unread_ = first_unread_.empty() ? name : std::min<std::string_view>(first_unread_, name);
+      first_unread_ =
+          first_unread_.empty() ? name : std::min<std::string_view>(first_unread_, name);
     }
     return std::find(kReadEndings.begin(), kReadEndings.end(), ending) != kReadEndings.end();
   }
@@ -59,9 +60,10 @@ class NameFilter {
   /// @throws ConfigError: training on a part of somebody's pictures must not happen in silence.
   void require_all_read(const fs::path& location) const {
     if (num_unread_ > 0) {
-      throw ConfigError(fmt::format("{}: holds pictures that are neither PNG nor JPEG files ({}, such as {}); convert them "
-                                    "(mogrify -format png), or move them away to train without them",
-                                    location.string(), num_unread_, first_unread_));
+      throw ConfigError(fmt::format(
+          "{}: holds pictures that are neither PNG nor JPEG files ({}, such as {}); convert them "
+          "(mogrify -format png), or move them away to train without them",
+          location.string(), num_unread_, first_unread_));
     }
   }
 
@@ -73,14 +75,17 @@ class NameFilter {
 /// @throws ConfigError for a file that nobody means to be one image.
 void require_bearable(std::string_view name, std::uint64_t bytes) {
   if (bytes > kLargestArchiveFile) {
-    throw ConfigError(fmt::format("{}: {} bytes are more than a picture has (1 GiB); remove it", name, bytes));
+    throw ConfigError(
+        fmt::format("{}: {} bytes are more than a picture has (1 GiB); remove it", name, bytes));
   }
 }
 
-/// Sorts the entries and takes off the folders that all of them share: an archive made of one folder has no labels.
+/// Sorts the entries and takes off the folders that all of them share: an archive made of one
+/// folder has no labels.
 /// @return what was taken off
 std::string tidy(std::vector<ArchiveEntry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   if (entries.empty()) {
     return {};
   }
@@ -103,8 +108,8 @@ class FolderArchive : public ImageArchive {
     std::error_code failure;
     NameFilter filter;
     constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
-    for (fs::recursive_directory_iterator entry(root_, kFollow, failure), end; !failure && entry != end;
-         entry.increment(failure)) {
+    for (fs::recursive_directory_iterator entry(root_, kFollow, failure), end;
+         !failure && entry != end; entry.increment(failure)) {
       const std::string name = entry->path().lexically_relative(root_).generic_string();
       if (!entry->is_regular_file(failure) || !filter.is_read(name)) {
         continue;
@@ -117,8 +122,8 @@ class FolderArchive : public ImageArchive {
       entries_.push_back({.name = name, .bytes = static_cast<std::int64_t>(bytes), .position = 0});
     }
     if (failure) {
-      throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path and its permissions", root_.string(),
-                                    failure.message()));
+      throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path and its permissions",
+                                    root_.string(), failure.message()));
     }
     filter.require_all_read(root_);
     root_ /= tidy(entries_);
@@ -132,8 +137,9 @@ class FolderArchive : public ImageArchive {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (!file) {
-      throw ConfigError(fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
-                                    display_name(index)));
+      throw ConfigError(
+          fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
+                      display_name(index)));
     }
     return bytes;
   }
@@ -164,8 +170,9 @@ Zip open_zip(const fs::path& path) {
     zip_error_init_with_code(&error, code);
     const std::string reason = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw ConfigError(fmt::format("{}: neither a folder nor a readable ZIP ({}); check data.source or make the file again",
-                                  path.string(), reason));
+    throw ConfigError(fmt::format(
+        "{}: neither a folder nor a readable ZIP ({}); check data.source or make the file again",
+        path.string(), reason));
   }
   return archive;
 }
@@ -179,15 +186,18 @@ class ZipArchive : public ImageArchive {
     for (zip_int64_t i = 0; i < count; ++i) {
       zip_stat_t status;
       const auto index = static_cast<zip_uint64_t>(i);
-      if (zip_stat_index(archive.get(), index, 0, &status) != 0 || (status.valid & ZIP_STAT_SIZE) == 0) {
-        throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again", path_.string(), i,
-                                      zip_strerror(archive.get())));
+      if (zip_stat_index(archive.get(), index, 0, &status) != 0 ||
+          (status.valid & ZIP_STAT_SIZE) == 0) {
+        throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again",
+                                      path_.string(), i, zip_strerror(archive.get())));
       }
       if (!filter.is_read(status.name)) {
         continue;
       }
       require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size);
-      entries_.push_back({.name = status.name, .bytes = static_cast<std::int64_t>(status.size), .position = index});
+      entries_.push_back({.name = status.name,
+                          .bytes = static_cast<std::int64_t>(status.size),
+                          .position = index});
     }
     filter.require_all_read(path_);
     prefix_ = tidy(entries_);
@@ -200,7 +210,8 @@ class ZipArchive : public ImageArchive {
     Zip archive = borrow();
     const ArchiveEntry& entry = entries_.at(index);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
-    const std::unique_ptr<zip_file_t, CloseZipFile> file(zip_fopen_index(archive.get(), entry.position, 0));
+    const std::unique_ptr<zip_file_t, CloseZipFile> file(
+        zip_fopen_index(archive.get(), entry.position, 0));
     if (!file) {
       fail(index, zip_strerror(archive.get()));
     }
@@ -209,7 +220,8 @@ class ZipArchive : public ImageArchive {
       fail(index, held < 0 ? zip_file_strerror(file.get()) : "truncated");
     }
     std::uint8_t beyond = 0;
-    if (zip_fread(file.get(), &beyond, 1) < 0) {  // the end of the data is where libzip checks the CRC
+    if (zip_fread(file.get(), &beyond, 1) <
+        0) {  // the end of the data is where libzip checks the CRC
       fail(index, zip_file_strerror(file.get()));
     }
     give_back(std::move(archive));
@@ -222,7 +234,8 @@ class ZipArchive : public ImageArchive {
 
  private:
   [[noreturn]] void fail(std::size_t index, std::string_view reason) const {
-    throw ConfigError(fmt::format("{}: cannot be unpacked ({}); make the ZIP again", display_name(index), reason));
+    throw ConfigError(fmt::format("{}: cannot be unpacked ({}); make the ZIP again",
+                                  display_name(index), reason));
   }
 
   /// libzip's handles are not thread-safe: each reading thread borrows one of its own.
@@ -255,7 +268,8 @@ class ZipArchive : public ImageArchive {
 std::unique_ptr<ImageArchive> open_image_archive(const fs::path& location) {
   std::error_code ignored;
   if (!fs::exists(location, ignored)) {
-    throw ConfigError(fmt::format("{}: does not exist; check the path in data.source", location.string()));
+    throw ConfigError(
+        fmt::format("{}: does not exist; check the path in data.source", location.string()));
   }
   if (fs::is_directory(location, ignored)) {
     return std::make_unique<FolderArchive>(location);

@@ -12,16 +12,16 @@ namespace gangway::data {
 
 /// One PNG or JPEG file.
 struct ArchiveEntry {
-  std::string name;           ///< relative path with '/', without the folders that all files share
-  std::int64_t bytes = 0;     ///< uncompressed
-  std::uint64_t position = 0; ///< of the archive's own use
+  std::string name;            ///< relative path with '/', without the folders that all files share
+  std::int64_t bytes = 0;      ///< uncompressed
+  std::uint64_t position = 0;  ///< of the archive's own use
 };
 
 class ImageArchive {
  public:
   virtual ~ImageArchive() = default;
-  /// Sorted by the bytes of the names; .png, .jpg, .jpeg, .jpe and .jfif, in letters of any size. Hidden files, `__MACOSX`
-  /// and files that are no pictures are left out.
+  /// Sorted by the bytes of the names; .png, .jpg, .jpeg, .jpe and .jfif, in letters of any size.
+  /// Hidden files, `__MACOSX` and files that are no pictures are left out.
   [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
   /// The bytes of entries()[index]. Thread-safe. @throws ConfigError naming the file.
   [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
@@ -29,8 +29,9 @@ class ImageArchive {
   [[nodiscard]] virtual std::string display_name(std::size_t index) const = 0;
 };
 
-/// @throws ConfigError: `location` does not exist, cannot be listed, is neither a folder nor a ZIP, is damaged, or holds
-/// pictures of kinds that are not read, such as .webp.
-[[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(const std::filesystem::path& location);
+/// @throws ConfigError: `location` does not exist, cannot be listed, is neither a folder nor a ZIP,
+/// is damaged, or holds pictures of kinds that are not read, such as .webp.
+[[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(
+    const std::filesystem::path& location);
 
 }  // namespace gangway::data

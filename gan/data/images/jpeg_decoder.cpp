@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <turbojpeg.h>
 
-#include "gan/data/images/exif.hpp"
 #include "base/errors.hpp"
+#include "gan/data/images/exif.hpp"
 
 namespace gangway::data {
 namespace {

@@ -11,9 +11,11 @@
 namespace gangway::data {
 namespace {
 
-/// Weights of red, green and blue of ITU-R BT.601 (0.299, 0.587, 0.114) times 2^16; they add up to 2^16.
+/// Weights of red, green and blue of ITU-R BT.601 (0.299, 0.587, 0.114) times 2^16; they add up to
+/// 2^16.
 std::uint8_t luma(const std::uint8_t* rgb) {
-  return static_cast<std::uint8_t>((rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16U);
+  return static_cast<std::uint8_t>((rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >>
+                                   16U);
 }
 
 }  // namespace
@@ -48,7 +50,8 @@ Pixels pad_square(const Pixels& image, int side) {
   Pixels result = make_pixels(side, side, image.channels);
   const int top = (side - image.height) / 2;
   const int left = (side - image.width) / 2;
-  const std::size_t row_bytes = static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels);
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels);
   for (int row = 0; row < image.height; ++row) {
     std::copy_n(image.values.data() + image.offset(row, 0), row_bytes,
                 result.values.data() + result.offset(top + row, left));
@@ -57,13 +60,15 @@ Pixels pad_square(const Pixels& image, int side) {
 }
 
 void to_floats(const Pixels& image, int channels, std::span<float> out) {
-  const std::size_t plane = static_cast<std::size_t>(image.height) * static_cast<std::size_t>(image.width);
+  const std::size_t plane =
+      static_cast<std::size_t>(image.height) * static_cast<std::size_t>(image.width);
   if (out.size() != plane * static_cast<std::size_t>(channels)) {
-    throw InvariantError(fmt::format("an image of {} x {} x {} does not fit {} values", channels, image.height,
-                                     image.width, out.size()));
+    throw InvariantError(fmt::format("an image of {} x {} x {} does not fit {} values", channels,
+                                     image.height, image.width, out.size()));
   }
   for (std::size_t pixel = 0; pixel < plane; ++pixel) {
-    const std::uint8_t* source = image.values.data() + pixel * static_cast<std::size_t>(image.channels);
+    const std::uint8_t* source =
+        image.values.data() + pixel * static_cast<std::size_t>(image.channels);
     for (int channel = 0; channel < channels; ++channel) {
       std::uint8_t value = source[0];
       if (image.channels == 3) {

@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
 
 namespace gangway::checkpoint {
 

@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "run/run_start.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"
 #include "tests/shared_folder.hpp"

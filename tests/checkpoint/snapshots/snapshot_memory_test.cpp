@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "checkpoint/snapshots/snapshot_slot_file.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 
 #include <cstring>
@@ -12,9 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
-#include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"
 #include "tests/shared_folder.hpp"
 

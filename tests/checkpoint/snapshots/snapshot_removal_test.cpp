@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What becomes of snapshots when a run ends, fails or is gone (checkpoint/snapshots/snapshot_files.hpp).
+// What becomes of snapshots when a run ends, fails or is gone
+// (checkpoint/snapshots/snapshot_files.hpp).
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -9,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "base/errors.hpp"
 #include "run/run_files.hpp"
 #include "run/run_start.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"

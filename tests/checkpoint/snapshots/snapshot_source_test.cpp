@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/store/commit.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/verify.hpp"
 #include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/verify.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"
 #include "tests/scratch_folder.hpp"

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/slice_element.hpp"
-#include "comm/arena/tree_sum.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

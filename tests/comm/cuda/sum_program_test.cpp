@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/cuda/compile_sum.hpp"
-#include "comm/arena/tree_sum.hpp"
 #include "base/errors.hpp"
+#include "comm/arena/tree_sum.hpp"
+#include "comm/cuda/compile_sum.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

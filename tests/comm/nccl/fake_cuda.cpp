@@ -318,9 +318,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   const std::scoped_lock lock(begin->state->mutex, end->state->mutex);
-  *milliseconds = std::chrono::duration<float, std::milli>(end->state->reached_at -
-                                                           begin->state->reached_at)
-                      .count();
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(end->state->reached_at - begin->state->reached_at)
+          .count();
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {

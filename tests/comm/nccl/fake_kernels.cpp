@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The kernels of comm/cuda/slice_kernels.hpp by their host references, in the order of a stream of
 // the stand-in.
-#include "comm/cuda/slice_kernels.hpp"
 #include "comm/arena/tree_sum.hpp"
+#include "comm/cuda/slice_kernels.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 
 namespace gangway::comm {

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/cuda/slice_update.hpp"
 #include "base/errors.hpp"
+#include "comm/cuda/slice_update.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

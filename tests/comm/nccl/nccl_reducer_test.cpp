@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/lane.hpp"
 #include "base/errors.hpp"
+#include "comm/lane.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"

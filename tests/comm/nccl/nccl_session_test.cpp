@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "comm/nccl/check_nccl.hpp"
 #include "comm/nccl/shared_device.hpp"
-#include "base/errors.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <functional>
 
-#include "comm/transport/loopback_transport.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 
 namespace gangway::comm {

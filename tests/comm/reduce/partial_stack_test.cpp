@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduce/partial_stack.hpp"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <span>
 #include <vector>
 
-#include "comm/host/host_group.hpp"
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/host/host_group.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {
@@ -102,14 +102,18 @@ TEST(PartialStack, NeedsAboutLogTwoBuffersForARangeThatIsAWholeSubtree) {
   HostGroup host = HostGroup::alone(0, 0);
   for (const int m : {1, 2, 4, 8, 16}) {
     const PartialStack stack(host, kStackElements, {0, m}, m);
-    EXPECT_LE(stack.num_buffers(), static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(m)))) << m;
+    EXPECT_LE(stack.num_buffers(),
+              static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(m))))
+        << m;
   }
 }
 
 TEST(PartialStack, NeedsFewBuffersForAnyRange) {
   for_every_stack([](const PartialStack& stack, MicrobatchRange range, int m) {
-    const auto log_two = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(range.size())));
-    // One more than the partials that remain, or the height of the subtree under construction beside those before it.
+    const auto log_two =
+        static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(range.size())));
+    // One more than the partials that remain, or the height of the subtree under construction
+    // beside those before it.
     ASSERT_LE(stack.num_buffers(), whole_subtrees(range, m).size() + log_two);
   });
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduce/range_gather.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -19,7 +19,9 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 
-float value_at(std::size_t element, int part) { return static_cast<float>(element) + 0.5F * static_cast<float>(part); }
+float value_at(std::size_t element, int part) {
+  return static_cast<float>(element) + 0.5F * static_cast<float>(part);
+}
 
 /// An arena in which only what `worker` owns is filled.
 Arena own_slices(const BucketPlan& plan, std::size_t size, int worker, int part) {
@@ -39,7 +41,8 @@ void expect_values(const Arena& arena, ElementRange range, int part) {
   }
 }
 
-/// Everything at worker 0, an unaligned piece at worker 1, nothing at worker 2, overlapping pieces at the others.
+/// Everything at worker 0, an unaligned piece at worker 1, nothing at worker 2, overlapping pieces
+/// at the others.
 std::vector<ElementRange> wishes(std::size_t size, int num_workers) {
   std::vector<ElementRange> wanted{{0, size}, {101, size - 77}, {}};
   for (std::size_t worker = 3; worker < static_cast<std::size_t>(num_workers); ++worker) {
@@ -62,7 +65,9 @@ TEST_P(RangeGatherTest, BringsEveryWorkerWhatItWants) {
       LoopbackTransport transport(hub, rank);
       for (const int part : {0, 1, 63}) {
         Arena arena = own_slices(plan, layout.size(), rank, part);
-        gather_ranges(transport, {.network = 1, .part = part, .plan = &plan, .arena = &arena, .wanted = wanted});
+        gather_ranges(
+            transport,
+            {.network = 1, .part = part, .plan = &plan, .arena = &arena, .wanted = wanted});
         expect_values(arena, wanted[static_cast<std::size_t>(rank)], part);
       }
     });
@@ -90,7 +95,9 @@ TEST(RangeGather, NamesTheSilentWorkerAtTheDeadline) {
   LoopbackTransport transport(hub, 0);
   Arena arena = own_slices(plan, layout.size(), 0, 0);
   try {
-    gather_ranges(transport, {.plan = &plan, .arena = &arena, .wanted = {{0, layout.size()}, {}}, .timeout = 20ms});
+    gather_ranges(
+        transport,
+        {.plan = &plan, .arena = &arena, .wanted = {{0, layout.size()}, {}}, .timeout = 20ms});
     FAIL() << "the silent worker was not noticed";
   } catch (const CommError& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("for worker 1 (state for a checkpoint or a picture)"));
@@ -105,7 +112,9 @@ TEST(RangeGather, NamesADeadWorker) {
   LoopbackTransport transport(hub, 0);
   Arena arena = own_slices(plan, layout.size(), 0, 0);
   try {
-    gather_ranges(transport, {.plan = &plan, .arena = &arena, .wanted = {{0, layout.size()}, {}, {}}, .timeout = 60s});
+    gather_ranges(
+        transport,
+        {.plan = &plan, .arena = &arena, .wanted = {{0, layout.size()}, {}, {}}, .timeout = 60s});
     FAIL() << "the dead worker was not noticed";
   } catch (const CommError& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("worker 2 is dead"));

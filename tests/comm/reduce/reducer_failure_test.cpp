@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // What the reduction says when a worker dies, is silent, or disagrees.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <functional>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
-#include "comm/reduce/reducer.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -67,11 +67,12 @@ TEST_P(DeathTest, IsNamedByEverySurvivorLongBeforeTheDeadline) {
   const ArenaLayout layout = toy_layout();
   LoopbackHub hub(kWorkers);
   const Deadline long_before(30s);
-  const std::vector<std::string> failures = comm_failures(kWorkers, [&, m = moment, c = clipping](int rank) {
-    LoopbackTransport transport(hub, rank);
-    ToyWorker worker(transport, layout, {{6, 3, c}, 1, 60s});
-    train_until_death(hub, rank, m, worker);
-  });
+  const std::vector<std::string> failures =
+      comm_failures(kWorkers, [&, m = moment, c = clipping](int rank) {
+        LoopbackTransport transport(hub, rank);
+        ToyWorker worker(transport, layout, {{6, 3, c}, 1, 60s});
+        train_until_death(hub, rank, m, worker);
+      });
   for (const std::string& failure : failures) {
     EXPECT_THAT(failure, HasSubstr("worker 2 is dead"));
   }
@@ -79,7 +80,8 @@ TEST_P(DeathTest, IsNamedByEverySurvivorLongBeforeTheDeadline) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Moments, DeathTest,
-                         testing::Combine(testing::Values(Moment::kBeforeStart, Moment::kBetweenStartAndUpdate,
+                         testing::Combine(testing::Values(Moment::kBeforeStart,
+                                                          Moment::kBetweenStartAndUpdate,
                                                           Moment::kWithinUpdate),
                                           testing::Values(Clipping::kNone, Clipping::kByNorm)));
 
@@ -100,22 +102,26 @@ TEST_P(LossTest, IsAnErrorAtTheDeadlineThatNamesTheSilentWorker) {
   const std::vector<std::string> failures = comm_failures(3, [&](int rank) {
     LoopbackTransport transport(hub, rank);
     try {
-      (void)ToyWorker(transport, layout, {{6, 2, GetParam().clipping}, 1, rank == 0 ? 120ms : 60s}).run();
+      (void)ToyWorker(transport, layout, {{6, 2, GetParam().clipping}, 1, rank == 0 ? 120ms : 60s})
+          .run();
     } catch (const CommError&) {
       hub.kill(rank);  // whoever gives up ends, and the others learn it
       throw;
     }
   });
-  EXPECT_THAT(failures[0], AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 1"), HasSubstr(GetParam().what)));
+  EXPECT_THAT(failures[0], AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 1"),
+                                 HasSubstr(GetParam().what)));
   EXPECT_THAT(failures[1], HasSubstr("is dead"));
   EXPECT_THAT(failures[2], HasSubstr("is dead"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LossTest,
-                         testing::Values(LossCase{MessageKind::kPartial, Clipping::kNone, "gradients of network 1, bucket 0"},
-                                         LossCase{MessageKind::kPartial, Clipping::kByNorm, "gradients of network 1, bucket 0"},
-                                         LossCase{MessageKind::kScalars, Clipping::kByNorm, "norm of network 1"},
-                                         LossCase{MessageKind::kWeights, Clipping::kNone, "new weights of network 1"}));
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, LossTest,
+    testing::Values(
+        LossCase{MessageKind::kPartial, Clipping::kNone, "gradients of network 1, bucket 0"},
+        LossCase{MessageKind::kPartial, Clipping::kByNorm, "gradients of network 1, bucket 0"},
+        LossCase{MessageKind::kScalars, Clipping::kByNorm, "norm of network 1"},
+        LossCase{MessageKind::kWeights, Clipping::kNone, "new weights of network 1"}));
 
 TEST(Reducer, RefusesAMessageOfAnotherLength) {
   const std::vector<ArenaLayout::Tensor> statistics;
@@ -125,10 +131,14 @@ TEST(Reducer, RefusesAMessageOfAnotherLength) {
   LoopbackHub hub(2);
   const std::vector<std::string> failures = comm_failures(2, [&](int rank) {
     LoopbackTransport transport(hub, rank);
-    (void)ToyWorker(transport, layouts[static_cast<std::size_t>(rank)], {{2, 1, Clipping::kNone}, 1, 60s}).run();
+    (void)ToyWorker(transport, layouts[static_cast<std::size_t>(rank)],
+                    {{2, 1, Clipping::kNone}, 1, 60s})
+        .run();
   });
-  EXPECT_THAT(failures[0], AllOf(HasSubstr("worker 1 sent"), HasSubstr("where 98304 were expected")));
-  EXPECT_THAT(failures[1], AllOf(HasSubstr("worker 0 sent"), HasSubstr("where 114688 were expected")));
+  EXPECT_THAT(failures[0],
+              AllOf(HasSubstr("worker 1 sent"), HasSubstr("where 98304 were expected")));
+  EXPECT_THAT(failures[1],
+              AllOf(HasSubstr("worker 0 sent"), HasSubstr("where 114688 were expected")));
 }
 
 /// What a reducer is built from, on worker 0 of 2.
@@ -169,7 +179,8 @@ TEST(Reducer, RefusesPartialsThatAreNotThoseOfItsRange) {
 TEST(Reducer, RefusesASetupForAnotherNumberOfWorkers) {
   Parts parts;
   const BucketPlan other_plan(parts.layout, 3, 1);
-  const auto make = [&](const BucketPlan& chosen, std::vector<MicrobatchRange> ranges, std::vector<int> hosts = {}) {
+  const auto make = [&](const BucketPlan& chosen, std::vector<MicrobatchRange> ranges,
+                        std::vector<int> hosts = {}) {
     Reducer::Setup setup = parts.setup();
     setup.plan = &chosen;
     setup.ranges = std::move(ranges);
@@ -183,7 +194,8 @@ TEST(Reducer, RefusesASetupForAnotherNumberOfWorkers) {
   EXPECT_THROW(make(parts.plan, {{0, 2}, {1, 4}}), InvariantError);
   EXPECT_THROW(make(parts.plan, {{0, 2}, {2, 3}}), InvariantError);
   EXPECT_THROW(make(parts.plan, toy_ranges(4, 2), {0, 1, 2}), InvariantError);
-  EXPECT_THROW(make(parts.plan, toy_ranges(4, 2), {0, 0}), InvariantError);  // the group has one worker
+  EXPECT_THROW(make(parts.plan, toy_ranges(4, 2), {0, 0}),
+               InvariantError);  // the group has one worker
 }
 
 }  // namespace

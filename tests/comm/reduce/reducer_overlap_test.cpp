@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Exchanges that go on while the compute thread works: the next bucket, another network, the next step.
-#include <gtest/gtest.h>
-
+// Exchanges that go on while the compute thread works: the next bucket, another network, the next
+// step.
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
-#include "comm/reduce/reducer.hpp"
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -24,14 +25,20 @@ ArenaLayout small_layout() {
   return {parameters, {}};
 }
 
-/// Two networks on one lane, each awaited just before its weights are needed: the exchange of one goes on while the
-/// other's gradients are computed.
+/// Two networks on one lane, each awaited just before its weights are needed: the exchange of one
+/// goes on while the other's gradients are computed.
 Results train_two(Transport& transport, const std::vector<int>& hosts, const std::string& token) {
   const ArenaLayout layouts[] = {toy_layout(), small_layout()};
-  const ToySetup critic{.job = {4, 0, Clipping::kByNorm}, .hosts = hosts, .token = token, .network = 1};
-  const ToySetup generator{.job = {4, 0, Clipping::kNone}, .num_buckets = 2, .hosts = hosts, .token = token, .network = 0};
+  const ToySetup critic{
+      .job = {4, 0, Clipping::kByNorm}, .hosts = hosts, .token = token, .network = 1};
+  const ToySetup generator{.job = {4, 0, Clipping::kNone},
+                           .num_buckets = 2,
+                           .hosts = hosts,
+                           .token = token,
+                           .network = 0};
   HostGroup host = toy_host(transport, critic);
-  ToyNetwork networks[] = {{transport, host, layouts[0], critic}, {transport, host, layouts[1], generator}};
+  ToyNetwork networks[] = {{transport, host, layouts[0], critic},
+                           {transport, host, layouts[1], generator}};
   host.connect(networks[0].plan().hash() ^ networks[1].plan().hash(), Deadline(kToyPatience));
   Lane lane([] {});
   lane.listen_to(&host, Lane::Core::kShared);
@@ -74,7 +81,8 @@ TEST(Overlap, OfTwoNetworksOnOneLaneChangesNoBit) {
   for (const std::vector<int>& hosts : {std::vector<int>{0, 0}, {0, 1}, {0, 0, 1}, {0, 1, 0, 1}}) {
     for (const Results& results : train_two_everywhere(hosts)) {
       for (const auto& [network, weights] : expected) {
-        EXPECT_TRUE(same_bits(results.at(network), weights)) << network << " on " << hosts.size() << " workers";
+        EXPECT_TRUE(same_bits(results.at(network), weights))
+            << network << " on " << hosts.size() << " workers";
       }
     }
   }
@@ -125,9 +133,12 @@ TEST_F(StepByStepTest, ABucketIsExchangedWhileOthersAreNotReady) {
   EXPECT_EQ(reducer(0).needs(), Exchange::Need::kCompute);
   const std::vector<float> after = workers_[0]->network().result().weights;
   const ElementRange bucket = workers_[0]->network().plan().bucket(1);
-  EXPECT_FALSE(same_bits(std::span(before).subspan(bucket.begin, 100), std::span(after).subspan(bucket.begin, 100)));
-  EXPECT_TRUE(same_bits(std::span(before).first(bucket.begin), std::span(after).first(bucket.begin)));
-  EXPECT_TRUE(same_bits(std::span(before).subspan(bucket.end), std::span(after).subspan(bucket.end)));
+  EXPECT_FALSE(same_bits(std::span(before).subspan(bucket.begin, 100),
+                         std::span(after).subspan(bucket.begin, 100)));
+  EXPECT_TRUE(
+      same_bits(std::span(before).first(bucket.begin), std::span(after).first(bucket.begin)));
+  EXPECT_TRUE(
+      same_bits(std::span(before).subspan(bucket.end), std::span(after).subspan(bucket.end)));
 }
 
 TEST_F(StepByStepTest, BucketsThatNobodySaidAreReadyTravelInTheEndAndAreCounted) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Workers of one host that fall silent: memory does not tell that its writer is gone, only the deadline does.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+// Workers of one host that fall silent: memory does not tell that its writer is gone, only the
+// deadline does.
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "comm/lane.hpp"
-#include "comm/transport/loopback_transport.hpp"
-#include "comm/reduce/reducer.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "base/errors.hpp"
+#include "comm/lane.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -84,7 +85,8 @@ class StallTest : public testing::Test {
 TEST_F(StallTest, IsToldOnceAndThenAnErrorThatNamesWorkerNetworkBucketAndSeconds) {
   begin(1);
   EXPECT_THAT(failure_of(1), AllOf(MatchesRegex("worker 1 waited [0-9.]+ s for worker 2 .*"),
-                                   HasSubstr("gradients of network 1, bucket 0"), HasSubstr("layout.timeout_seconds")));
+                                   HasSubstr("gradients of network 1, bucket 0"),
+                                   HasSubstr("layout.timeout_seconds")));
   EXPECT_THAT(stalls_, ElementsAre(AllOf(HasSubstr("for worker 2"),
                                          HasSubstr("gradients of network 1, bucket 0"))));
 }
@@ -97,7 +99,8 @@ TEST_F(StallTest, NamesTheFirstBucketThatIsMissing) {
   reducer(2).bucket_ready(0);
   reducer(2).bucket_ready(1);
   advance({0, 1, 2});
-  EXPECT_THAT(failure_of(1), AllOf(HasSubstr("for worker 2"), HasSubstr("gradients of network 1, bucket 2")));
+  EXPECT_THAT(failure_of(1),
+              AllOf(HasSubstr("for worker 2"), HasSubstr("gradients of network 1, bucket 2")));
 }
 
 TEST_F(StallTest, NamesAWorkerThatStopsAfterItsGradients) {
@@ -106,14 +109,16 @@ TEST_F(StallTest, NamesAWorkerThatStopsAfterItsGradients) {
   begin(2);
   ASSERT_TRUE(reducer(2).advance());  // its gradients are there, its sums never will be
   advance({0, 1});
-  EXPECT_THAT(failure_of(1), AllOf(HasSubstr("for worker 2"), HasSubstr("new weights of network 1, bucket 0")));
+  EXPECT_THAT(failure_of(1),
+              AllOf(HasSubstr("for worker 2"), HasSubstr("new weights of network 1, bucket 0")));
 }
 
 TEST_F(StallTest, NamesAWorkerOfAnotherHost) {
   begin(1);
   begin(2);
   advance({1, 2});
-  EXPECT_THAT(failure_of(2), AllOf(HasSubstr("for worker 0"), HasSubstr("gradients of network 1, bucket 0")));
+  EXPECT_THAT(failure_of(2),
+              AllOf(HasSubstr("for worker 0"), HasSubstr("gradients of network 1, bucket 0")));
 }
 
 TEST_F(StallTest, IsNoneWhileTheOthersWaitForThisWorker) {

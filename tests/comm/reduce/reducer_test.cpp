@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduce/reducer.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -11,8 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
+#include <gtest/gtest.h>
+
 #include "comm/arena/tree_sum.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/groupings.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
@@ -37,8 +37,9 @@ std::vector<ToyResult> run_workers(LoopbackHub& hub, const Run& run) {
   std::vector<ToyResult> results(static_cast<std::size_t>(hub.num_workers()));
   spawn_ranks(hub.num_workers(), [&](int rank) {
     LoopbackTransport transport(hub, rank);
-    ToyWorker worker(transport, layout,
-                     {.job = run.job, .num_buckets = run.num_buckets, .hosts = run.hosts, .token = token});
+    ToyWorker worker(
+        transport, layout,
+        {.job = run.job, .num_buckets = run.num_buckets, .hosts = run.hosts, .token = token});
     if (run.driver == Driver::kCaller) {
       results[static_cast<std::size_t>(rank)] = worker.run();
     } else {
@@ -56,20 +57,23 @@ ToyResult run_one_worker(const ToyJob& job) {
 
 void expect_equal(const std::vector<ToyResult>& results, const ToyResult& expected) {
   for (std::size_t worker = 0; worker < results.size(); ++worker) {
-    EXPECT_TRUE(same_bits(results[worker].weights, expected.weights)) << "weights of worker " << worker;
+    EXPECT_TRUE(same_bits(results[worker].weights, expected.weights))
+        << "weights of worker " << worker;
     EXPECT_EQ(results[worker].squared_norms, expected.squared_norms) << "worker " << worker;
   }
 }
 
 /// The mean gradient by the definition of the tree, without stack, slices or transport.
-std::vector<float> tree_gradient(const ArenaLayout& layout, const Arena& weights, int step, MicrobatchRange node) {
+std::vector<float> tree_gradient(const ArenaLayout& layout, const Arena& weights, int step,
+                                 MicrobatchRange node) {
   if (node.size() == 1) {
     Arena gradient(layout.size());
     add_gradient(layout, weights, step, node.begin, gradient.data(), {0, layout.size()});
     return {gradient.data(), gradient.data() + gradient.size()};
   }
   std::vector<float> left = tree_gradient(layout, weights, step, {node.begin, split_point(node)});
-  const std::vector<float> right = tree_gradient(layout, weights, step, {split_point(node), node.end});
+  const std::vector<float> right =
+      tree_gradient(layout, weights, step, {split_point(node), node.end});
   for (std::size_t i = 0; i < left.size(); ++i) {
     left[i] += right[i];
   }
@@ -110,12 +114,14 @@ TEST_P(ReducerTest, GivesTheSameBitsAsOneRank) {
   for (const Clipping clipping : {Clipping::kNone, Clipping::kByNorm}) {
     bool by_lane = clipping == Clipping::kNone;
     for (const auto& [num_microbatches, num_buckets] : kCases) {
-      SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches, " << num_buckets << " buckets, "
-                                      << (by_lane ? "driven by a lane" : "driven by the caller"));
+      SCOPED_TRACE(testing::Message()
+                   << num_microbatches << " micro-batches, " << num_buckets << " buckets, "
+                   << (by_lane ? "driven by a lane" : "driven by the caller"));
       const ToyJob job{num_microbatches, 2, clipping};
       LoopbackHub hub(static_cast<int>(hosts.size()));
-      expect_equal(run_workers(hub, {job, num_buckets, hosts, by_lane ? Driver::kLane : Driver::kCaller}),
-                   expected_of(job));
+      expect_equal(
+          run_workers(hub, {job, num_buckets, hosts, by_lane ? Driver::kLane : Driver::kCaller}),
+          expected_of(job));
       by_lane = !by_lane;
     }
   }
@@ -133,7 +139,8 @@ TEST(Reducer, GivesThePlainlyWrittenWeightsOnOneRank) {
 TEST(Reducer, AgreesOnTheNormOfTheParametersWithoutTheStatisticsToTheBit) {
   const ArenaLayout layout = toy_layout();
   const Arena zeros(layout.size());
-  for (const int m : {1, 2, 4, 8, 16}) {  // several: two orders of a sum may give the same bits once
+  for (const int m :
+       {1, 2, 4, 8, 16}) {  // several: two orders of a sum may give the same bits once
     std::vector<float> mean = tree_gradient(layout, zeros, 0, {0, m});
     for (float& value : mean) {
       value *= 1.0F / static_cast<float>(m);
@@ -142,7 +149,8 @@ TEST(Reducer, AgreesOnTheNormOfTheParametersWithoutTheStatisticsToTheBit) {
     for (std::size_t i = 0; i < layout.parameter_range().size(); i += kBlockElements) {
       blocks.push_back(block_sum_of_squares(mean.data() + i));
     }
-    EXPECT_EQ(run_one_worker({m, 1, Clipping::kByNorm}).squared_norms.at(0), pairwise_sum(blocks)) << m;
+    EXPECT_EQ(run_one_worker({m, 1, Clipping::kByNorm}).squared_norms.at(0), pairwise_sum(blocks))
+        << m;
   }
 }
 
@@ -153,7 +161,8 @@ TEST(Reducer, KnowsTheNormAtTheEndOfAnExchangeInWhichItOwnedNothing) {
   std::vector<double> norms[2];
   LoopbackHub hub(2);
   hub.inject([](int, int, MessageTag tag) {
-    return LoopbackHub::Fate{std::chrono::milliseconds(tag.kind == MessageKind::kScalars ? 20 : 0), false};
+    return LoopbackHub::Fate{std::chrono::milliseconds(tag.kind == MessageKind::kScalars ? 20 : 0),
+                             false};
   });
   spawn_ranks(2, [&](int rank) {
     LoopbackTransport transport(hub, rank);
@@ -182,7 +191,8 @@ TEST(Reducer, SendsTheBytesOfARingWhenEveryRankOwnsAWholeSubtree) {
   for (const ToyResult& result : run_workers(hub, {job, 1})) {
     sent += result.bytes_sent;
   }
-  EXPECT_EQ(sent, 2U * 3U * toy_layout().size() * sizeof(float));  // a ring: 2 (W - 1) / W of the arena a worker
+  EXPECT_EQ(sent, 2U * 3U * toy_layout().size() *
+                      sizeof(float));  // a ring: 2 (W - 1) / W of the arena a worker
 }
 
 TEST_P(ReducerTest, SendsBetweenHostsWhatTheFormulaSays) {
@@ -195,9 +205,11 @@ TEST_P(ReducerTest, SendsBetweenHostsWhatTheFormulaSays) {
   for (int worker = 0; worker < num_workers; ++worker) {
     std::uint64_t sent = 0;  // by its host
     for (std::size_t other = 0; other < hosts.size(); ++other) {
-      sent += hosts[other] == hosts[static_cast<std::size_t>(worker)] ? results[other].bytes_sent : 0;
+      sent +=
+          hosts[other] == hosts[static_cast<std::size_t>(worker)] ? results[other].bytes_sent : 0;
     }
-    EXPECT_EQ(sent, 2 * bytes_between_hosts(plan, worker, hosts, toy_ranges(12, num_workers), 12)) << worker;
+    EXPECT_EQ(sent, 2 * bytes_between_hosts(plan, worker, hosts, toy_ranges(12, num_workers), 12))
+        << worker;
   }
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reduction with rounded messages between hosts: all workers keep equal weights, training stays close to the exact
-// one, half the bytes travel, and on one host nothing is rounded.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+// The reduction with rounded messages between hosts: all workers keep equal weights, training stays
+// close to the exact one, half the bytes travel, and on one host nothing is rounded.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,9 +8,12 @@
 #include <tuple>
 #include <vector>
 
-#include "comm/transport/loopback_transport.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "comm/reduce/reducer.hpp"
 #include "comm/reduce/reduction_routes.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/groupings.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
@@ -37,7 +37,8 @@ std::vector<ToyResult> run_workers(const Run& run) {
   std::vector<ToyResult> results(run.hosts.size());
   spawn_ranks(hub.num_workers(), [&](int rank) {
     LoopbackTransport transport(hub, rank);
-    ToyWorker worker(transport, layout, {.job = run.job, .hosts = run.hosts, .token = token, .wire = run.wire});
+    ToyWorker worker(transport, layout,
+                     {.job = run.job, .hosts = run.hosts, .token = token, .wire = run.wire});
     ToyResult& result = results[static_cast<std::size_t>(rank)];
     if (run.driver == Driver::kCaller) {
       result = worker.run();
@@ -65,8 +66,12 @@ class ReducerWireTest : public testing::TestWithParam<std::tuple<WireFormat, Gro
  protected:
   [[nodiscard]] static WireFormat wire() { return std::get<0>(GetParam()); }
   [[nodiscard]] static const std::vector<int>& hosts() { return std::get<1>(GetParam()).hosts; }
-  [[nodiscard]] static bool is_one_host() { return std::ranges::count(hosts(), hosts().front()) == std::ssize(hosts()); }
-  [[nodiscard]] static ToyResult exact(const ToyJob& job) { return run_workers({job, {0}}).front(); }
+  [[nodiscard]] static bool is_one_host() {
+    return std::ranges::count(hosts(), hosts().front()) == std::ssize(hosts());
+  }
+  [[nodiscard]] static ToyResult exact(const ToyJob& job) {
+    return run_workers({job, {0}}).front();
+  }
 };
 
 TEST_P(ReducerWireTest, KeepsAllWorkersEqualAndCloseToTheExactTraining) {
@@ -103,11 +108,14 @@ TEST_P(ReducerWireTest, SendsHalfTheBytes) {
   for (int worker = 0; worker < num_workers; ++worker) {
     std::uint64_t sent = 0;  // by its host
     for (std::size_t other = 0; other < hosts().size(); ++other) {
-      sent += hosts()[other] == hosts()[static_cast<std::size_t>(worker)] ? results[other].bytes_sent : 0;
+      sent += hosts()[other] == hosts()[static_cast<std::size_t>(worker)]
+                  ? results[other].bytes_sent
+                  : 0;
     }
     EXPECT_EQ(sent, 2 * formula(worker, wire())) << worker;
     EXPECT_NEAR(static_cast<double>(formula(worker, wire())),
-                0.5 * static_cast<double>(formula(worker, WireFormat::kFp32)), 1e-3 * static_cast<double>(sent));
+                0.5 * static_cast<double>(formula(worker, WireFormat::kFp32)),
+                1e-3 * static_cast<double>(sent));
   }
 }
 
@@ -121,21 +129,24 @@ std::string name_of_case(const testing::TestParamInfo<std::tuple<WireFormat, Gro
 
 INSTANTIATE_TEST_SUITE_P(Groupings, ReducerWireTest,
                          testing::Combine(testing::Values(WireFormat::kBf16, WireFormat::kFp16),
-                                          testing::ValuesIn(std::vector<Grouping>{{{0, 0, 0, 0}},
-                                                                                  {{0, 1}},
-                                                                                  {{0, 0, 1, 1}},
-                                                                                  {{0, 1, 1, 0}},
-                                                                                  {{0, 1, 2, 3}},
-                                                                                  {{0, 0, 0, 1, 1, 2, 3}}})),
+                                          testing::ValuesIn(std::vector<Grouping>{
+                                              {{0, 0, 0, 0}},
+                                              {{0, 1}},
+                                              {{0, 0, 1, 1}},
+                                              {{0, 1, 1, 0}},
+                                              {{0, 1, 2, 3}},
+                                              {{0, 0, 0, 1, 1, 2, 3}}})),
                          name_of_case);
 
-TEST(ReducerWire, KeepsLongTrainingsAsCloseAsShortOnes) {  // what is lost comes back: errors do not add up
+TEST(ReducerWire,
+     KeepsLongTrainingsAsCloseAsShortOnes) {  // what is lost comes back: errors do not add up
   for (const WireFormat wire : {WireFormat::kBf16, WireFormat::kFp16}) {
     const ToyJob job{4, 300, Clipping::kNone};
     const std::vector<ToyResult> results = run_workers({job, {0, 1}, wire});
     const ToyResult expected = run_workers({job, {0}}).front();
     EXPECT_TRUE(same_bits(results[0].weights, results[1].weights));
-    EXPECT_LT(relative_distance(results[0].weights, expected.weights), wire == WireFormat::kBf16 ? 2e-3 : 3e-4);
+    EXPECT_LT(relative_distance(results[0].weights, expected.weights),
+              wire == WireFormat::kBf16 ? 2e-3 : 3e-4);
   }
 }
 
@@ -160,7 +171,8 @@ class SpoilingUpdater final : public SliceUpdater {
 TEST(ReducerWire, BringsInfinityAndNaNToAllWorkers) {
   const ArenaLayout layout = toy_layout();
   for (const WireFormat wire : {WireFormat::kBf16, WireFormat::kFp16}) {
-    for (const float spoiled : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (const float spoiled :
+         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       LoopbackHub hub(2);
       spawn_ranks(2, [&](int rank) {
         LoopbackTransport transport(hub, rank);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduce/reduction_routes.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/comm/groupings.hpp"
 #include "tests/comm/toy_job.hpp"
@@ -26,11 +26,13 @@ class ReductionRoutesTest : public testing::TestWithParam<Grouping> {
   [[nodiscard]] static std::vector<ReductionRoutes> all_routes(int num_microbatches) {
     std::vector<ReductionRoutes> all;
     for (int worker = 0; worker < num_workers(); ++worker) {
-      all.push_back(routes_of(worker, hosts(), toy_ranges(num_microbatches, num_workers()), num_microbatches));
+      all.push_back(routes_of(worker, hosts(), toy_ranges(num_microbatches, num_workers()),
+                              num_microbatches));
     }
     return all;
   }
-  [[nodiscard]] static const ReductionRoutes& at(const std::vector<ReductionRoutes>& all, int worker) {
+  [[nodiscard]] static const ReductionRoutes& at(const std::vector<ReductionRoutes>& all,
+                                                 int worker) {
     return all[static_cast<std::size_t>(worker)];
   }
 };
@@ -51,7 +53,8 @@ TEST_P(ReductionRoutesTest, BringEveryMicrobatchOnceToEveryOwner) {
       for (const ReductionRoutes::Incoming& incoming : at(all, owner).incoming) {
         arriving.push_back(incoming.microbatches);
       }
-      EXPECT_EQ(covered_from_start(arriving), m) << "owner " << owner << ", " << m << " micro-batches";
+      EXPECT_EQ(covered_from_start(arriving), m)
+          << "owner " << owner << ", " << m << " micro-batches";
     }
   }
 }
@@ -67,7 +70,8 @@ TEST_P(ReductionRoutesTest, AreSeenAlikeFromBothEnds) {
         EXPECT_EQ(sender.host_subtrees[incoming.part], incoming.microbatches);
       }
       for (int worker = 0; worker < num_workers(); ++worker) {
-        EXPECT_EQ(contains(at(all, worker).served, owner), contains(at(all, owner).delegates, worker));
+        EXPECT_EQ(contains(at(all, worker).served, owner),
+                  contains(at(all, owner).delegates, worker));
       }
     }
   }
@@ -79,7 +83,8 @@ TEST_P(ReductionRoutesTest, BringNewWeightsOnceToEveryOtherHost) {
     for (int worker = 0; worker < num_workers(); ++worker) {
       const auto arrivals = std::ranges::count_if(
           at(all, owner).delegates, [&](int delegate) { return same_host(delegate, worker); });
-      EXPECT_EQ(arrivals, same_host(owner, worker) ? 0 : 1) << "of " << owner << " at the host of " << worker;
+      EXPECT_EQ(arrivals, same_host(owner, worker) ? 0 : 1)
+          << "of " << owner << " at the host of " << worker;
     }
   }
 }
@@ -91,7 +96,8 @@ TEST_P(ReductionRoutesTest, SpreadTheOwnersElsewhereOverTheWorkersOfAHost) {
     std::size_t most = 0;  // each host's owners, dealt out in turn
     for (int host = 0; host < num_workers(); ++host) {
       const auto owners = static_cast<std::size_t>(std::ranges::count(hosts(), host));
-      most += host == hosts()[static_cast<std::size_t>(worker)] ? 0 : (owners + on_host - 1) / on_host;
+      most +=
+          host == hosts()[static_cast<std::size_t>(worker)] ? 0 : (owners + on_host - 1) / on_host;
     }
     EXPECT_LE(at(all, worker).served.size(), most) << worker;
   }
@@ -125,27 +131,34 @@ TEST_P(ReductionRoutesTest, CarryTheBytesOfTheFormula) {
           }
         }
         if (any >= 0) {
-          EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m), 4 * gradients + 4 * weights) << host;
-          EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m, WireFormat::kBf16), 2 * gradients + 2 * weights) << host;
+          EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m), 4 * gradients + 4 * weights)
+              << host;
+          EXPECT_EQ(bytes_between_hosts(plan, any, hosts(), ranges, m, WireFormat::kBf16),
+                    2 * gradients + 2 * weights)
+              << host;
         }
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Groupings, ReductionRoutesTest, testing::ValuesIn(groupings()), name_of_grouping);
+INSTANTIATE_TEST_SUITE_P(Groupings, ReductionRoutesTest, testing::ValuesIn(groupings()),
+                         name_of_grouping);
 
 TEST(ReductionRoutes, NeedNoMessageOnOneHost) {
   for (int worker = 0; worker < 3; ++worker) {
     const ReductionRoutes routes = routes_of(worker, {7, 7, 7}, toy_ranges(6, 3), 6);
     EXPECT_EQ(routes.host_members, (std::vector<int>{0, 1, 2}));
     EXPECT_TRUE(routes.served.empty() && routes.incoming.empty() && routes.delegates.empty());
-    EXPECT_EQ(bytes_between_hosts(BucketPlan(toy_layout(), 3, 3), worker, {7, 7, 7}, toy_ranges(6, 3), 6), 0U);
+    EXPECT_EQ(
+        bytes_between_hosts(BucketPlan(toy_layout(), 3, 3), worker, {7, 7, 7}, toy_ranges(6, 3), 6),
+        0U);
   }
 }
 
 TEST(ReductionRoutes, JoinTheSubtreesOfAHost) {
-  // Worker 0 has [0, 1), worker 1 has [1, 3): the host's sum is that of [0, 3), a whole half of six.
+  // Worker 0 has [0, 1), worker 1 has [1, 3): the host's sum is that of [0, 3), a whole half of
+  // six.
   EXPECT_EQ(routes_of(0, {0, 0, 1, 1}, {{0, 1}, {1, 3}, {3, 5}, {5, 6}}, 6).host_subtrees,
             (std::vector<MicrobatchRange>{{0, 3}}));
   // Workers 0 and 2 are no neighbours: nothing joins.
@@ -155,11 +168,13 @@ TEST(ReductionRoutes, JoinTheSubtreesOfAHost) {
 
 TEST(ReductionRoutes, SendTheSameBytesWhateverTheNumberOfWorkersOfAHost) {
   const ArenaLayout layout = toy_layout();
-  const std::uint64_t one_arena = layout.size() * sizeof(float);  // half of it gradients, half of it weights
+  const std::uint64_t one_arena =
+      layout.size() * sizeof(float);  // half of it gradients, half of it weights
   for (const std::vector<int>& hosts : {std::vector<int>{0, 1}, {0, 0, 1, 1}, {0, 0, 0, 1, 1, 1}}) {
     const int num_workers = static_cast<int>(hosts.size());
     const BucketPlan plan(layout, num_workers, 3);
-    EXPECT_EQ(bytes_between_hosts(plan, 0, hosts, toy_ranges(12, num_workers), 12), one_arena) << num_workers;
+    EXPECT_EQ(bytes_between_hosts(plan, 0, hosts, toy_ranges(12, num_workers), 12), one_arena)
+        << num_workers;
   }
 }
 

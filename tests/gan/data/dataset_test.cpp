@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/open_dataset.hpp"
 #include "gan/data/dataset.hpp"
 
 #include <array>
@@ -9,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 
@@ -51,7 +51,8 @@ TEST(ToyDataset, PointsLieAroundTheirCentres) {
       std::array<float, 2> point{};
       const auto mode = static_cast<std::size_t>(dataset->read(i, point));
       ++seen[mode];
-      square += std::pow(point[0] - mixture.centres[mode][0], 2) + std::pow(point[1] - mixture.centres[mode][1], 2);
+      square += std::pow(point[0] - mixture.centres[mode][0], 2) +
+                std::pow(point[1] - mixture.centres[mode][1], 2);
     }
     EXPECT_NEAR(std::sqrt(square / (2 * kPoints)) / mixture.sigma, 1.0, 0.03) << name;
     for (const int count : seen) {

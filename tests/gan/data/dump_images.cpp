@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "gan/data/open_dataset.hpp"
-#include "gan/data/dataset.hpp"
 #include "base/errors.hpp"
+#include "gan/data/dataset.hpp"
+#include "gan/data/open_dataset.hpp"
 
 namespace {
 

@@ -13,7 +13,8 @@
 
 namespace gangway::testing {
 
-inline void expect_config_error(const std::function<void()>& action, const std::vector<std::string>& parts) {
+inline void expect_config_error(const std::function<void()>& action,
+                                const std::vector<std::string>& parts) {
   try {
     action();
     ADD_FAILURE() << "no error";

@@ -38,7 +38,8 @@ std::string images(unsigned count, unsigned side) {
 
 void write_gzip(const std::filesystem::path& path, const std::string& bytes) {
   gzFile file = gzopen(path.c_str(), "wb");
-  ASSERT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())), static_cast<int>(bytes.size()));
+  ASSERT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
+            static_cast<int>(bytes.size()));
   ASSERT_EQ(gzclose(file), Z_OK);
 }
 
@@ -79,7 +80,8 @@ TEST(IdxDataset, PadsBy2WithBackgroundFor32Pixels) {
   for (std::size_t row = 0; row < 32; ++row) {
     for (std::size_t column = 0; column < 32; ++column) {
       const bool is_inside = row >= 2 && row < 30 && column >= 2 && column < 30;
-      ASSERT_EQ(example.values[row * 32 + column], is_inside ? to_unit(5) : -1.0F) << row << ' ' << column;
+      ASSERT_EQ(example.values[row * 32 + column], is_inside ? to_unit(5) : -1.0F)
+          << row << ' ' << column;
     }
   }
 }
@@ -104,7 +106,8 @@ TEST(IdxDataset, RepeatsGrayForThreeChannels) {
 TEST(IdxDataset, CropsAndShrinksLargerOblongImages) {
   const ScratchFolder folder;
   folder.write("train-images-idx3-ubyte", idx_bytes({1, 40, 64}, std::string(40 * 64, '\x40')));
-  EXPECT_EQ(read(*open_idx(folder.path(), model_of(32)), 0).values, std::vector<float>(32 * 32, to_unit(0x40)));
+  EXPECT_EQ(read(*open_idx(folder.path(), model_of(32)), 0).values,
+            std::vector<float>(32 * 32, to_unit(0x40)));
 }
 
 TEST(IdxDataset, ReadsCompressedFilesWithTheSameFingerprint) {
@@ -115,7 +118,8 @@ TEST(IdxDataset, ReadsCompressedFilesWithTheSameFingerprint) {
   const std::string fingerprint = open_idx(plain.path(), model_of(28))->fingerprint();
   EXPECT_EQ(fingerprint.size(), 32U);
   EXPECT_EQ(open_idx(compressed.path(), model_of(32))->fingerprint(), fingerprint);
-  EXPECT_NE(open_idx(plain.path(), model_of(64))->fingerprint(), fingerprint) << "resampling is part of what is read";
+  EXPECT_NE(open_idx(plain.path(), model_of(64))->fingerprint(), fingerprint)
+      << "resampling is part of what is read";
   plain.write("train-images-idx3-ubyte", images(2, 28));
   EXPECT_NE(open_idx(plain.path(), model_of(28))->fingerprint(), fingerprint);
 }
@@ -131,14 +135,17 @@ TEST(IdxDataset, TakesTheOnlyImageFileOfAFolder) {
 
 TEST(IdxDataset, RefusesAFolderWithoutOrWithSeveralImageFiles) {
   const ScratchFolder folder;
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {folder.path().string(), "no files"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {folder.path().string(), "no files"});
   folder.write("a-idx3-ubyte", images(1, 28));
   folder.write("b-idx3-ubyte", images(1, 28));
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {folder.path().string(), "2 files"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {folder.path().string(), "2 files"});
 }
 
 TEST(IdxDataset, NamesWhatIsMissing) {
-  expect_config_error([] { (void)open_idx("/nowhere/at/all", model_of(28)); }, {"/nowhere/at/all: does not exist"});
+  expect_config_error([] { (void)open_idx("/nowhere/at/all", model_of(28)); },
+                      {"/nowhere/at/all: does not exist"});
   expect_config_error([] { (void)open_fashion_mnist("/nowhere", model_of(28)); },
                       {"/nowhere/train-images-idx3-ubyte.gz", "dataset-fashion-mnist"});
 }
@@ -150,9 +157,11 @@ TEST(IdxDataset, RefusesATruncatedFile) {
   expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
                       {path.string(), "truncated: 2351 of the 2352 bytes"});
   folder.write("train-images-idx3-ubyte", whole.substr(0, 9));
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "truncated"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "truncated"});
   folder.write("train-images-idx3-ubyte", "");
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "truncated"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "truncated"});
 }
 
 TEST(IdxDataset, RefusesATruncatedOrDamagedCompressedFile) {
@@ -162,36 +171,48 @@ TEST(IdxDataset, RefusesATruncatedOrDamagedCompressedFile) {
   const std::string whole = folder.read(path.filename());
   for (const std::size_t length : {whole.size() - 1, whole.size() / 2}) {
     folder.write(path.filename(), whole.substr(0, length));
-    expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "truncated"});
+    expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                        {path.string(), "truncated"});
   }
   std::string flipped = whole;
-  flipped[whole.size() - 6] = static_cast<char>(flipped[whole.size() - 6] ^ 1);  // in the CRC of the trailer
+  flipped[whole.size() - 6] =
+      static_cast<char>(flipped[whole.size() - 6] ^ 1);  // in the CRC of the trailer
   folder.write(path.filename(), flipped);
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "damaged"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "damaged"});
 }
 
 TEST(IdxDataset, RefusesAFileLongerThanAnnounced) {
   const ScratchFolder folder;
   const auto path = folder.write("train-images-idx3-ubyte", images(3, 28) + "x");
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "holds more than"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "holds more than"});
 }
 
 TEST(IdxDataset, RefusesAWrongMagic) {
   const ScratchFolder folder;
-  const auto path = folder.write("train-images-idx3-ubyte", idx_bytes({3}, "abc") + std::string(20, 'x'));
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "wrong magic 00000801"});
+  const auto path =
+      folder.write("train-images-idx3-ubyte", idx_bytes({3}, "abc") + std::string(20, 'x'));
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "wrong magic 00000801"});
 }
 
 TEST(IdxDataset, RefusesImpossibleSizesWithoutAllocatingThem) {
   const ScratchFolder folder;
-  const auto path = folder.write("train-images-idx3-ubyte", idx_bytes({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}, "x"));
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "impossible sizes"});
+  const auto path =
+      folder.write("train-images-idx3-ubyte", idx_bytes({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}, "x"));
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "impossible sizes"});
   folder.write("train-images-idx3-ubyte", idx_bytes({0, 28, 28}, ""));
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "impossible sizes"});
-  folder.write("train-images-idx3-ubyte", idx_bytes({0xFFFFFF, 100, 100}, "x"));  // 156 GiB announced, 1 byte there
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "truncated: 1 of"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "impossible sizes"});
+  folder.write("train-images-idx3-ubyte",
+               idx_bytes({0xFFFFFF, 100, 100}, "x"));  // 156 GiB announced, 1 byte there
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "truncated: 1 of"});
   folder.write("train-images-idx3-ubyte", idx_bytes({1, 20000, 1}, std::string(20000, 'x')));
-  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); }, {path.string(), "at most 16384"});
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "at most 16384"});
 }
 
 TEST(IdxDataset, RefusesLabelsThatDoNotMatchTheImages) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/open_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
 
 #include <memory>
@@ -15,6 +14,7 @@
 #include <zip.h>
 
 #include "gan/data/images/pixels.hpp"
+#include "gan/data/open_dataset.hpp"
 #include "gan/pictures/png.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 #include "tests/scratch_folder.hpp"
@@ -26,7 +26,8 @@ using gangway::testing::expect_config_error;
 using gangway::testing::ScratchFolder;
 
 pictures::Raster plain(int height, int width, std::vector<std::uint8_t> color) {
-  pictures::Raster raster{.height = height, .width = width, .channels = static_cast<int>(color.size()), .pixels = {}};
+  pictures::Raster raster{
+      .height = height, .width = width, .channels = static_cast<int>(color.size()), .pixels = {}};
   for (int i = 0; i < height * width; ++i) {
     raster.pixels.insert(raster.pixels.end(), color.begin(), color.end());
   }
@@ -43,9 +44,10 @@ std::string jpeg(int height, int width, std::vector<std::uint8_t> color) {
   tjhandle encoder = tjInitCompress();
   unsigned char* bytes = nullptr;
   unsigned long size = 0;
-  EXPECT_EQ(tjCompress2(encoder, raster.pixels.data(), width, 0, height, is_gray ? TJPF_GRAY : TJPF_RGB, &bytes, &size,
-                        is_gray ? TJSAMP_GRAY : TJSAMP_444, 95, 0),
-            0);
+  EXPECT_EQ(
+      tjCompress2(encoder, raster.pixels.data(), width, 0, height, is_gray ? TJPF_GRAY : TJPF_RGB,
+                  &bytes, &size, is_gray ? TJSAMP_GRAY : TJSAMP_444, 95, 0),
+      0);
   const std::string result(reinterpret_cast<const char*>(bytes), size);
   tjFree(bytes);
   tjDestroy(encoder);
@@ -61,24 +63,28 @@ std::string transparent_png() {
   const std::vector<std::uint8_t> pixels(8 * 8 * 4, 0);
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::string bytes(size, '\0');
-  EXPECT_NE(png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr), 0);
+  EXPECT_NE(png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr),
+            0);
   bytes.resize(size);
   return bytes;
 }
 
-void write_zip(const std::filesystem::path& path, const std::vector<std::pair<std::string, std::string>>& files) {
+void write_zip(const std::filesystem::path& path,
+               const std::vector<std::pair<std::string, std::string>>& files) {
   zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
   ASSERT_NE(archive, nullptr);
   for (const auto& [name, bytes] : files) {
     zip_source_t* source = zip_source_buffer(archive, bytes.data(), bytes.size(), 0);
     const zip_int64_t index = zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8);
     ASSERT_GE(index, 0);
-    ASSERT_EQ(zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0), 0);
+    ASSERT_EQ(zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0),
+              0);
   }
   ASSERT_EQ(zip_close(archive), 0);
 }
 
-std::unique_ptr<Dataset> open(const std::filesystem::path& path, int resolution = 16, int channels = 3) {
+std::unique_ptr<Dataset> open(const std::filesystem::path& path, int resolution = 16,
+                              int channels = 3) {
   ModelSpec model;
   model.resolution = resolution;
   model.channels = channels;
@@ -163,15 +169,18 @@ TEST(ImageDataset, RefusesPicturesThatWouldBeLeftOutInSilence) {
   EXPECT_EQ(open(folder.path(), 16, 1)->size(), 1);
   folder.write("y.WEBP", "a picture");
   folder.write("x.gif", "a picture");
-  expect_config_error([&] { (void)open(folder.path()); }, {folder.path().string(), "(2, such as x.gif)"});
+  expect_config_error([&] { (void)open(folder.path()); },
+                      {folder.path().string(), "(2, such as x.gif)"});
   write_zip(folder.path() / "set.zip", {{"a.png", png(16, 16, {1})}, {"b.bmp", "a picture"}});
-  expect_config_error([&] { (void)open(folder.path() / "set.zip"); }, {"set.zip", "(1, such as b.bmp)"});
+  expect_config_error([&] { (void)open(folder.path() / "set.zip"); },
+                      {"set.zip", "(1, such as b.bmp)"});
 }
 
 TEST(ImageDataset, RefusesAFileOfMoreThanAGibibyteWithoutReadingIt) {
   const ScratchFolder folder;
   const auto path = folder.write("a.png", "");
-  std::filesystem::resize_file(path, (std::uintmax_t{1} << 30U) + 1);  // takes no room: it is all hole
+  std::filesystem::resize_file(path,
+                               (std::uintmax_t{1} << 30U) + 1);  // takes no room: it is all hole
   expect_config_error([&] { (void)open(folder.path()); }, {path.string(), "1073741825 bytes"});
 }
 
@@ -180,7 +189,8 @@ TEST(ImageDataset, ReadsAZipAsItsFolder) {
   std::vector<std::pair<std::string, std::string>> files;
   for (int i = 0; i < 3; ++i) {
     const auto shade = static_cast<std::uint8_t>(40 * i);
-    files.emplace_back("set/" + std::string(i < 2 ? "x/" : "y/") + std::to_string(i) + ".png", png(16, 16, {shade}));
+    files.emplace_back("set/" + std::string(i < 2 ? "x/" : "y/") + std::to_string(i) + ".png",
+                       png(16, 16, {shade}));
     folder.write("set/" + files.back().first.substr(4), files.back().second);
   }
   files.emplace_back("__MACOSX/._0.png", "junk");
@@ -200,7 +210,8 @@ TEST(ImageDataset, IsReadByManyThreadsAtOnce) {
   const ScratchFolder folder;
   std::vector<std::pair<std::string, std::string>> files;
   for (int i = 0; i < 20; ++i) {
-    files.emplace_back(std::to_string(100 + i) + ".png", png(16, 16, {static_cast<std::uint8_t>(i)}));
+    files.emplace_back(std::to_string(100 + i) + ".png",
+                       png(16, 16, {static_cast<std::uint8_t>(i)}));
   }
   write_zip(folder.path() / "set.zip", files);
   const auto dataset = open(folder.path() / "set.zip", 16, 1);
@@ -210,7 +221,8 @@ TEST(ImageDataset, IsReadByManyThreadsAtOnce) {
     for (std::size_t thread = 0; thread < wrong.size(); ++thread) {
       threads.emplace_back([&, thread] {
         for (std::int64_t i = 0; i < 20; ++i) {
-          wrong[thread] += values_of(*dataset, i)[0] == to_unit(static_cast<std::uint8_t>(i)) ? 0 : 1;
+          wrong[thread] +=
+              values_of(*dataset, i)[0] == to_unit(static_cast<std::uint8_t>(i)) ? 0 : 1;
         }
       });
     }
@@ -232,18 +244,22 @@ TEST(ImageDataset, FingerprintFollowsNamesSizesAndContent) {
 }
 
 TEST(ImageDataset, NamesAMissingOrEmptyPlace) {
-  expect_config_error([] { (void)open("/nowhere/pictures"); }, {"/nowhere/pictures: does not exist"});
+  expect_config_error([] { (void)open("/nowhere/pictures"); },
+                      {"/nowhere/pictures: does not exist"});
   const ScratchFolder folder;
-  expect_config_error([&] { (void)open(folder.path()); }, {folder.path().string(), "holds no .png"});
+  expect_config_error([&] { (void)open(folder.path()); },
+                      {folder.path().string(), "holds no .png"});
   const auto text = folder.write("list.txt", "no ZIP");
-  expect_config_error([&] { (void)open(text); }, {text.string(), "neither a folder nor a readable ZIP"});
+  expect_config_error([&] { (void)open(text); },
+                      {text.string(), "neither a folder nor a readable ZIP"});
 }
 
 TEST(ImageDataset, RefusesImagesBesideAndInsideSubFolders) {
   const ScratchFolder folder;
   folder.write("a.png", png(16, 16, {1}));
   folder.write("x/a.png", png(16, 16, {1}));
-  expect_config_error([&] { (void)open(folder.path()); }, {folder.path().string(), "beside and inside sub-folders"});
+  expect_config_error([&] { (void)open(folder.path()); },
+                      {folder.path().string(), "beside and inside sub-folders"});
 }
 
 TEST(ImageDataset, NamesADamagedImage) {
@@ -284,7 +300,8 @@ TEST(ImageDataset, NamesADamagedZip) {
   const std::size_t second_png = flipped.rfind("IDAT") + 8;
   flipped[second_png] = static_cast<char>(flipped[second_png] ^ 0x10);
   folder.write("set.zip", flipped);
-  expect_config_error([&] { (void)values_of(*open(path), 1); }, {path.string() + "!b.png", "make the ZIP again"});
+  expect_config_error([&] { (void)values_of(*open(path), 1); },
+                      {path.string() + "!b.png", "make the ZIP again"});
 }
 
 }  // namespace

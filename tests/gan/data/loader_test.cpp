@@ -22,7 +22,9 @@ class NumberedDataset : public Dataset {
  public:
   explicit NumberedDataset(std::int64_t bad = -1) : bad_(bad) {}
   [[nodiscard]] std::int64_t size() const override { return 100; }
-  [[nodiscard]] ExampleShape shape() const override { return {.channels = 1, .height = 2, .width = 2}; }
+  [[nodiscard]] ExampleShape shape() const override {
+    return {.channels = 1, .height = 2, .width = 2};
+  }
   [[nodiscard]] int num_classes() const override { return 100; }
   int read(std::int64_t index, std::span<float> out) const override {
     if (index == bad_) {
@@ -46,7 +48,10 @@ RequestSource counting(std::optional<int> count = std::nullopt) {
     if (count && next >= *count) {
       return std::nullopt;
     }
-    const BatchRequest request{.step = next / 2, .microbatch = static_cast<int>(next % 2), .first_sample = 8 * next, .count = 8};
+    const BatchRequest request{.step = next / 2,
+                               .microbatch = static_cast<int>(next % 2),
+                               .first_sample = 8 * next,
+                               .count = 8};
     ++next;
     return request;
   };
@@ -77,9 +82,11 @@ TEST(Loader, HandsOutTheRequestsInOrder) {
 }
 
 TEST(Loader, GivesTheSameBatchesForAnyThreadsAndDepth) {
-  const std::vector<Batch> expected = collect({.mirror = Mirror::kKeyed, .prefetch = 1, .threads = 1}, 40);
+  const std::vector<Batch> expected =
+      collect({.mirror = Mirror::kKeyed, .prefetch = 1, .threads = 1}, 40);
   for (const int threads : {1, 2, 4}) {
-    const std::vector<Batch> batches = collect({.mirror = Mirror::kKeyed, .prefetch = 5, .threads = threads}, 40);
+    const std::vector<Batch> batches =
+        collect({.mirror = Mirror::kKeyed, .prefetch = 5, .threads = threads}, 40);
     for (std::size_t i = 0; i < batches.size(); ++i) {
       EXPECT_EQ(batches[i].request, expected[i].request);
       EXPECT_EQ(batches[i].images, expected[i].images);
@@ -141,7 +148,8 @@ TEST(Loader, ThrowsAReadersErrorAtItsBatch) {
 
 TEST(Loader, ThrowsWhatTheSourceOfRequestsThrew) {
   const NumberedDataset dataset;
-  Loader loader(dataset, SampleOrder(0, 100), {}, []() -> std::optional<BatchRequest> { throw CommError("no lease"); });
+  Loader loader(dataset, SampleOrder(0, 100), {},
+                []() -> std::optional<BatchRequest> { throw CommError("no lease"); });
   EXPECT_THROW((void)loader.next(), CommError);
 }
 

@@ -42,7 +42,8 @@ TEST(KeyedPermutation, DependsOnSeedAndDataPassOnly) {
 TEST(KeyedPermutation, StaysTheSameInFutureVersions) {
   // A change of these values changes which images every job sees.
   const KeyedPermutation permutation(0, 0, 60000);
-  const std::vector<std::int64_t> values{permutation(0), permutation(1), permutation(2), permutation(59999)};
+  const std::vector<std::int64_t> values{permutation(0), permutation(1), permutation(2),
+                                         permutation(59999)};
   EXPECT_EQ(values, (std::vector<std::int64_t>{5699, 45491, 46632, 25855}));
 }
 

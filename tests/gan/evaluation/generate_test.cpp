@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/models/models.hpp"
 #include "base/errors.hpp"
+#include "gan/models/models.hpp"
 
 namespace gangway::gan {
 namespace {

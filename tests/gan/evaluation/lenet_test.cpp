@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/train_features.hpp"
 #include "gan/random_tensors.hpp"
-#include "base/errors.hpp"
 
 namespace gangway::gan {
 namespace {

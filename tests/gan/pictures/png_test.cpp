@@ -20,17 +20,23 @@ using gangway::testing::ScratchFolder;
 Raster decode(const std::string& bytes, int channels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
-  EXPECT_NE(png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()), 0) << image.message;
+  EXPECT_NE(png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()), 0)
+      << image.message;
   image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  Raster raster{.height = static_cast<int>(image.height), .width = static_cast<int>(image.width), .channels = channels, .pixels = {}};
+  Raster raster{.height = static_cast<int>(image.height),
+                .width = static_cast<int>(image.width),
+                .channels = channels,
+                .pixels = {}};
   raster.pixels.resize(PNG_IMAGE_SIZE(image));
-  EXPECT_NE(png_image_finish_read(&image, nullptr, raster.pixels.data(), 0, nullptr), 0) << image.message;
+  EXPECT_NE(png_image_finish_read(&image, nullptr, raster.pixels.data(), 0, nullptr), 0)
+      << image.message;
   return raster;
 }
 
 TEST(ArrangeGrid, FillsRowsAndLeavesTheRestBlack) {
   const std::vector<float> pixels{-1, 1, 0, 1, 1, 0};  // three images of 1 x 2
-  const Raster grid = arrange_grid({.pixels = pixels, .count = 3, .channels = 1, .height = 1, .width = 2}, 2);
+  const Raster grid =
+      arrange_grid({.pixels = pixels, .count = 3, .channels = 1, .height = 1, .width = 2}, 2);
   EXPECT_EQ(grid.height, 2);
   EXPECT_EQ(grid.width, 4);
   EXPECT_EQ(grid.pixels, (std::vector<std::uint8_t>{0, 255, 128, 255, 255, 128, 0, 0}));
@@ -38,13 +44,16 @@ TEST(ArrangeGrid, FillsRowsAndLeavesTheRestBlack) {
 
 TEST(ArrangeGrid, InterleavesChannels) {
   const std::vector<float> pixels{1, -1, -1, 1, 0, 0};  // [3, 1, 2]
-  const Raster grid = arrange_grid({.pixels = pixels, .count = 1, .channels = 3, .height = 1, .width = 2}, 1);
+  const Raster grid =
+      arrange_grid({.pixels = pixels, .count = 1, .channels = 3, .height = 1, .width = 2}, 1);
   EXPECT_EQ(grid.pixels, (std::vector<std::uint8_t>{255, 0, 128, 0, 255, 128}));
 }
 
 TEST(ArrangeGrid, ClampsWhatIsOutsideAndDrawsNanBlack) {
-  const std::vector<float> pixels{-3, 7, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
-  const Raster grid = arrange_grid({.pixels = pixels, .count = 4, .channels = 1, .height = 1, .width = 1}, 4);
+  const std::vector<float> pixels{-3, 7, std::numeric_limits<float>::quiet_NaN(),
+                                  std::numeric_limits<float>::infinity()};
+  const Raster grid =
+      arrange_grid({.pixels = pixels, .count = 4, .channels = 1, .height = 1, .width = 1}, 4);
   EXPECT_EQ(grid.pixels, (std::vector<std::uint8_t>{0, 255, 0, 255}));
 }
 
@@ -55,13 +64,20 @@ TEST(ArrangeGrid, UndoesTheScalingOfTheData) {
     pixels.push_back(static_cast<float>(value) / 127.5F - 1.0F);
     expected.push_back(static_cast<std::uint8_t>(value));
   }
-  EXPECT_EQ(arrange_grid({.pixels = pixels, .count = 1, .channels = 1, .height = 16, .width = 16}, 1).pixels, expected);
+  EXPECT_EQ(
+      arrange_grid({.pixels = pixels, .count = 1, .channels = 1, .height = 16, .width = 16}, 1)
+          .pixels,
+      expected);
 }
 
 TEST(ArrangeGrid, RefusesSizesThatDisagree) {
   const std::vector<float> pixels(5);
-  EXPECT_THROW((void)arrange_grid({.pixels = pixels, .count = 1, .channels = 1, .height = 2, .width = 2}, 1), InvariantError);
-  EXPECT_THROW((void)arrange_grid({.pixels = pixels, .count = 5, .channels = 1, .height = 1, .width = 1}, 0), InvariantError);
+  EXPECT_THROW(
+      (void)arrange_grid({.pixels = pixels, .count = 1, .channels = 1, .height = 2, .width = 2}, 1),
+      InvariantError);
+  EXPECT_THROW(
+      (void)arrange_grid({.pixels = pixels, .count = 5, .channels = 1, .height = 1, .width = 1}, 0),
+      InvariantError);
 }
 
 TEST(EncodePng, IsReadBackByLibpng) {
@@ -88,7 +104,8 @@ TEST(WritePng, NamesAPathThatCannotBeWritten) {
     write_png("/nowhere/fakes.png", {.height = 1, .width = 1, .channels = 1, .pixels = {0}});
     FAIL();
   } catch (const EnvironmentError& error) {
-    EXPECT_NE(std::string(error.what()).find("/nowhere/fakes.png: cannot be written"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("/nowhere/fakes.png: cannot be written"),
+              std::string::npos);
   }
 }
 
@@ -105,7 +122,8 @@ TEST(Scatter, DrawsPointsWhereTheyAreAndSkipsTheRest) {
   EXPECT_EQ(at(50, 50), kBlue);
   EXPECT_EQ(at(5, 95), kBlue);
   EXPECT_EQ(at(30, 30), white);
-  EXPECT_EQ(std::count(plot.pixels.begin(), plot.pixels.end(), kBlue[0]), 8);  // two dots of four pixels
+  EXPECT_EQ(std::count(plot.pixels.begin(), plot.pixels.end(), kBlue[0]),
+            8);  // two dots of four pixels
   const ScratchFolder folder;
   write_png_scatter(folder.path() / "points.png", std::span(&layer, 1));
   EXPECT_EQ(decode(folder.read("points.png"), 3).width, 512);

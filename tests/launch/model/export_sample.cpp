@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/store/commit.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/store/commit.hpp"
 #include "gan/models/models.hpp"
 #include "gan/torch.hpp"
 #include "job/keys/fingerprint.hpp"

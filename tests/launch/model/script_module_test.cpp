@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "gan/models/models.hpp"
 #include "base/errors.hpp"
+#include "gan/models/models.hpp"
 #include "job/keys/parse.hpp"
 #include "tests/scratch_folder.hpp"
 

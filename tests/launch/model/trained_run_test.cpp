@@ -10,16 +10,16 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/store/commit.hpp"
+#include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/worker_file.hpp"
+#include "checkpoint/store/commit.hpp"
 #include "gan/evaluation/generate.hpp"
-#include "base/errors.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
-#include "run/run_files.hpp"
 #include "launch/model/commands.hpp"
+#include "run/run_files.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

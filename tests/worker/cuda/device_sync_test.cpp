@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a device's exchange tells about its waits, and what is fetched from a device, on stand-ins.
+#include "worker/cuda/device_sync.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -8,12 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "comm/transport/loopback_transport.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "comm/transport/loopback_transport.hpp"
 #include "gan/models/models.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/fidelity/small_jobs.hpp"
-#include "worker/cuda/device_sync.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -50,7 +51,8 @@ TEST(DeviceSync, CountsTheTimeForWhichTheHostHadNotLaunched) {
   comm::HostGroup host = comm::HostGroup::alone(0, 0);
   comm::NcclSession session({.id = comm::agree_on_unique_id(transport, 20s)});
   PlacedGenerator placed(1, stream.get());
-  const ExchangeSetup exchange{.transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
+  const ExchangeSetup exchange{
+      .transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
   std::optional<DeviceSync> sync;
   sync.emplace(DeviceSync::Setup{.state = placed.state,
                                  .memory = *placed.memory,

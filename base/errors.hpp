@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The four kinds of failure inside a process, and the exit codes they become at its edge
-// (design.md, parts 8 and 9).
+// The kinds of failure inside a process, and the exit codes they become at its edge.
 #pragma once
 
 #include <stdexcept>

@@ -5,8 +5,6 @@
 
 namespace gangway::gan {
 
-bool couples_real_and_fake(LossKind loss) { return loss == LossKind::kRelativistic; }
-
 at::Tensor discriminator_real_loss(LossKind loss, const at::Tensor& real_logits) {
   switch (loss) {
     case LossKind::kNonsaturating:  // Goodfellow et al., 2014, eq. 1, on logits

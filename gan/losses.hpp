@@ -7,15 +7,11 @@
 
 namespace gangway::gan {
 
-/// Whether the loss of a real image needs the logit of a fake one: the two passes are then one
-/// (relativistic).
-[[nodiscard]] bool couples_real_and_fake(LossKind loss);
-
-/// Discriminator's loss on real images. @pre !couples_real_and_fake(loss)
+/// Discriminator's loss on real images. @pre not the relativistic one
 [[nodiscard]] at::Tensor discriminator_real_loss(LossKind loss, const at::Tensor& real_logits);
-/// Discriminator's loss on generated images. @pre !couples_real_and_fake(loss)
+/// Discriminator's loss on generated images. @pre not the relativistic one
 [[nodiscard]] at::Tensor discriminator_fake_loss(LossKind loss, const at::Tensor& fake_logits);
-/// Generator's loss. @pre !couples_real_and_fake(loss)
+/// Generator's loss. @pre not the relativistic one
 [[nodiscard]] at::Tensor generator_loss(LossKind loss, const at::Tensor& fake_logits);
 
 /// Relativistic pairing, softplus(-(a - b)): the discriminator's with (real, fake), the generator's

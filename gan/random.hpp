@@ -3,7 +3,7 @@
 // and any device.
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11) with the key
-// of design.md part 1: (seed, step, phase, repeat, pass, micro-batch, block, draw). Only +, -, *, /
+// of docs/numerics.md: (seed, step, phase, repeat, pass, micro-batch, block, draw). Only +, -, *, /
 // and sqrt of IEEE 754 are used, with contraction off, so the CPU and the CUDA compiler produce the
 // same bits. No LibTorch; included by .cpp and .cu files.
 #pragma once

@@ -13,6 +13,9 @@ struct MicrobatchRange {
   int begin = 0;
   int end = 0;
   [[nodiscard]] int size() const { return end - begin; }
+  [[nodiscard]] bool contains(MicrobatchRange other) const {
+    return begin <= other.begin && other.end <= end;
+  }
   bool operator==(const MicrobatchRange&) const = default;
 };
 

@@ -10,7 +10,7 @@ namespace {
 /// Writes one step. Instructions of one micro-batch share phase, repeat, pass and micro-batch.
 class Writer {
  public:
-  Writer(LocalMicrobatches local, Overlap overlap) : local_(local), overlap_(overlap) {}
+  Writer(MicrobatchRange local, Overlap overlap) : local_(local), overlap_(overlap) {}
 
   void write_repeat(const Phase& phase, int repeat);
   [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
@@ -48,7 +48,7 @@ class Writer {
     list_.push_back(instruction);
   }
 
-  LocalMicrobatches local_;
+  MicrobatchRange local_;
   Overlap overlap_;
   std::vector<Instruction> list_;
   Instruction at_;        // what the next instructions have in common
@@ -116,9 +116,8 @@ void Writer::write_repeat(const Phase& phase, int repeat) {
 
 }  // namespace
 
-std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
-                                            LocalMicrobatches local, std::int64_t step,
-                                            Overlap overlap) {
+std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, MicrobatchRange local,
+                                            std::int64_t step, Overlap overlap) {
   Writer writer(local, overlap);
   for (const Phase& phase : phases) {
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {

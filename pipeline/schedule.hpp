@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "job/microbatch_ranges.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::pipeline {
@@ -35,12 +36,6 @@ struct Instruction {
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
-/// Micro-batches [begin, end) of a worker.
-struct LocalMicrobatches {
-  int begin = 0;
-  int end = 0;
-};
-
 /// The one-stage schedule: everything of a micro-batch on one worker, phase after phase.
 ///
 /// `overlap` decides where gradients leave and where new weights are awaited: not at all beside
@@ -49,8 +44,8 @@ struct LocalMicrobatches {
 /// generator's under the next real images. A step so begins with weights that may still be on their
 /// way, and ends with such.
 [[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
-                                                          LocalMicrobatches local,
-                                                          std::int64_t step, Overlap overlap);
+                                                          MicrobatchRange local, std::int64_t step,
+                                                          Overlap overlap);
 
 /// "update generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.
 [[nodiscard]] std::string describe(const Instruction& instruction);

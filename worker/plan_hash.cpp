@@ -19,7 +19,7 @@ std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
       static_cast<std::uint64_t>(job.numerics.kernels),
       XXH3_64bits(plan.device.data(), plan.device.size()),
   };
-  for (const comm::MicrobatchRange& range : plan.ranges) {
+  for (const MicrobatchRange& range : plan.ranges) {
     words.push_back(static_cast<std::uint64_t>(range.begin));
     words.push_back(static_cast<std::uint64_t>(range.end));
   }

@@ -19,9 +19,9 @@ namespace gangway::worker {
 struct ExchangePlan {
   const comm::BucketPlan& generator;  ///< names, sizes and places of tensors, buckets, slices
   const comm::BucketPlan& discriminator;
-  std::span<const comm::MicrobatchRange> ranges;  ///< by worker
-  std::span<const int> hosts;                     ///< by worker: equal where memory is shared
-  std::string_view device = "cpu";                ///< kind of it
+  std::span<const MicrobatchRange> ranges;  ///< by worker
+  std::span<const int> hosts;               ///< by worker: equal where memory is shared
+  std::string_view device = "cpu";          ///< kind of it
 };
 
 /// Of `plan` and of what the job says about the order of elements and of sums, the number of

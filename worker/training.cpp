@@ -33,14 +33,6 @@ gan::NetworkPair initialised_networks(const JobSpec& job) {
   return pair;
 }
 
-std::vector<comm::MicrobatchRange> ranges_of(const WelcomeInfo& welcome) {
-  std::vector<comm::MicrobatchRange> ranges;
-  for (const WorkerRangeInfo& range : welcome.ranges) {
-    ranges.push_back({range.begin, range.end});
-  }
-  return ranges;
-}
-
 std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup, std::chrono::milliseconds timeout,
                                     const std::vector<pipeline::Phase>& phases) {
   const WelcomeInfo& welcome = setup.welcome;
@@ -77,7 +69,7 @@ Training::Training(const Setup& setup)
     : job_(setup.job),
       link_(setup.link),
       timeout_(timeout_of(setup.job)),
-      local_(ranges_of(setup.welcome)[static_cast<std::size_t>(setup.transport.worker())]),
+      local_(setup.welcome.ranges[static_cast<std::size_t>(setup.transport.worker())]),
       phases_(pipeline::phases_of(setup.job)),
       trace_(trace_of(setup, timeout_, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),
@@ -105,7 +97,7 @@ Training::Training(const Setup& setup)
       exchange_{transport_,
                 setup.lane,
                 setup.host,
-                ranges_of(setup.welcome),
+                setup.welcome.ranges,
                 setup.hosts,
                 setup.job.training.microbatches,
                 timeout_,
@@ -232,7 +224,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   }
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<pipeline::Instruction> schedule =
-      pipeline::one_stage_schedule(phases_, {local_.begin, local_.end}, step, job_.layout.overlap);
+      pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
   operations_.begin_step(step, snapshot_follows ? &schedule : nullptr);
   marked_operations_.begin_step(step);
   pipeline::execute(schedule, marked_operations_);

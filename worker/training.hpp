@@ -77,7 +77,7 @@ class Training {
   const JobSpec& job_;
   CoordinatorLink& link_;
   std::chrono::milliseconds timeout_;
-  comm::MicrobatchRange local_;
+  MicrobatchRange local_;
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
   comm::Transport& transport_;

@@ -101,7 +101,7 @@ class Reduction final : public Contestant {
   std::chrono::microseconds sleep_;
   comm::ArenaLayout layout_;
   comm::BucketPlan plan_;
-  std::vector<comm::MicrobatchRange> ranges_;
+  std::vector<MicrobatchRange> ranges_;
   comm::HostGroup host_;
   comm::Arena weights_;
   MeanToWeights updater_;
@@ -164,8 +164,8 @@ class SliceCopy final : public Contestant {
 
 }  // namespace
 
-std::vector<comm::MicrobatchRange> one_microbatch_each(int num_workers) {
-  std::vector<comm::MicrobatchRange> ranges;
+std::vector<MicrobatchRange> one_microbatch_each(int num_workers) {
+  std::vector<MicrobatchRange> ranges;
   for (int worker = 0; worker < num_workers; ++worker) {
     ranges.push_back({worker, worker + 1});
   }

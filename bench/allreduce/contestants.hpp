@@ -42,7 +42,7 @@ struct ReductionSetup {
 };
 
 /// One micro-batch a worker: what the reduction sums up.
-[[nodiscard]] std::vector<comm::MicrobatchRange> one_microbatch_each(int num_workers);
+[[nodiscard]] std::vector<MicrobatchRange> one_microbatch_each(int num_workers);
 
 /// comm::Reducer with an updater that copies the mean into the weights. Gradients are written where
 /// the others read them, as LibTorch's backward does in training; within a host the result is one

@@ -28,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Warn = std::function<void(std::string)>;
-
 std::span<const std::byte> span_of(const MappedMemory& memory) {
   return {static_cast<const std::byte*>(memory.get().data), memory.get().bytes};
 }
@@ -70,52 +68,6 @@ std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string&
 bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
   return std::tuple(b.moment, a.num_workers, a.worker, a.replica) <
          std::tuple(a.moment, b.num_workers, b.worker, b.replica);
-}
-
-std::vector<SnapshotEntry> find_and_warn(std::span<const fs::path> folders, const std::string& key,
-                                         const Warn& warn) {
-  std::vector<SnapshotEntry> entries;
-  for (const fs::path& file : slot_files(folders, key)) {
-    try {
-      if (auto entry = read_entry(file, key)) {
-        entries.push_back(std::move(*entry));
-      }
-    } catch (const CheckpointError& error) {
-      warn(error.what());
-    }
-  }
-  std::sort(entries.begin(), entries.end(), is_before);
-  return entries;
-}
-
-/// The parts of one moment. @throws CheckpointError naming what is missing or damaged.
-std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const Warn& warn) {
-  std::vector<SnapshotFile> parts;
-  const int num_workers = group.front().num_workers;
-  for (int worker = 0; worker < num_workers; ++worker) {
-    std::string damage;
-    for (const SnapshotEntry& entry : group) {
-      if (entry.worker != worker || static_cast<int>(parts.size()) > worker) {
-        continue;
-      }
-      try {
-        parts.emplace_back(entry.file);
-        if (!damage.empty()) {
-          warn(fmt::format("{}; its replica {} is used instead", damage, entry.file.string()));
-        }
-      } catch (const CheckpointError& error) {
-        damage = error.what();
-      }
-    }
-    if (static_cast<int>(parts.size()) <= worker) {
-      throw CheckpointError(!damage.empty()
-                                ? damage
-                                : fmt::format("snapshot of step {}: the part of worker {} of {} is "
-                                              "not on this host",
-                                              group.front().moment.step, worker, num_workers));
-    }
-  }
-  return parts;
 }
 
 bool has_ended_with(const fs::path& run_directory, std::initializer_list<ExitCode> codes) {
@@ -230,9 +182,20 @@ std::vector<fs::path> snapshot_folders(const fs::path& run_directory,
   return folders;
 }
 
-std::vector<SnapshotEntry> find_snapshots(std::span<const fs::path> folders,
-                                          const std::string& key) {
-  return find_and_warn(folders, key, [](const std::string&) {});
+std::vector<SnapshotEntry> find_snapshots(std::span<const fs::path> folders, const std::string& key,
+                                          const std::function<void(std::string)>& warn) {
+  std::vector<SnapshotEntry> entries;
+  for (const fs::path& file : slot_files(folders, key)) {
+    try {
+      if (auto entry = read_entry(file, key)) {
+        entries.push_back(std::move(*entry));
+      }
+    } catch (const CheckpointError& error) {
+      warn(error.what());
+    }
+  }
+  std::sort(entries.begin(), entries.end(), is_before);
+  return entries;
 }
 
 struct SnapshotFile::Content {
@@ -285,28 +248,6 @@ void SnapshotFile::verify(std::size_t piece) const {
                     "says",
                     entry().file.string(), entry().moment.step, pieces()[piece].name));
   }
-}
-
-std::optional<CompleteSnapshot> newest_complete(std::span<const fs::path> folders,
-                                                const std::string& key, const Warn& warn,
-                                                std::int64_t newer_than) {
-  const std::vector<SnapshotEntry> entries = find_and_warn(folders, key, warn);
-  for (auto first = entries.begin(); first != entries.end();) {
-    const auto last = std::find_if(first, entries.end(), [&](const SnapshotEntry& entry) {
-      return entry.moment != first->moment || entry.num_workers != first->num_workers;
-    });
-    if (first->moment.step > newer_than) {
-      try {
-        return CompleteSnapshot{.moment = first->moment,
-                                .num_workers = first->num_workers,
-                                .parts = open_parts({first, last}, warn)};
-      } catch (const CheckpointError& error) {
-        warn(fmt::format("{}; an older state is used", error.what()));
-      }
-    }
-    first = last;
-  }
-  return std::nullopt;
 }
 
 std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key) {

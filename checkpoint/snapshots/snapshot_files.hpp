@@ -40,8 +40,10 @@ struct SnapshotEntry {
 
 /// Whole slots of the run `key` in `folders`, of all workers; the newest first, then by worker and
 /// replica. Others (empty, half written, foreign, damaged headers) are left out.
+/// @param warn  gets a line for each that is damaged
 [[nodiscard]] std::vector<SnapshotEntry> find_snapshots(
-    std::span<const std::filesystem::path> folders, const std::string& key);
+    std::span<const std::filesystem::path> folders, const std::string& key,
+    const std::function<void(std::string)>& warn = [](const std::string&) {});
 
 /// What is compared with its hash when a part is opened; the structure always is.
 enum class VerifyPieces { kAll, kLater };
@@ -68,21 +70,6 @@ class SnapshotFile {
   struct Content;
   std::unique_ptr<Content> content_;
 };
-
-/// The same moment of all workers.
-struct CompleteSnapshot {
-  SnapshotMoment moment;
-  int num_workers = 1;
-  std::vector<SnapshotFile> parts;  ///< by worker
-};
-
-/// The newest moment whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is
-/// replaced by a replica where there is one. Each refused moment or part costs one line to `warn`
-/// that names the damage and what is used instead. Nothing when there is none.
-/// @param newer_than  moments up to this step are of no use (a checkpoint is as new)
-[[nodiscard]] std::optional<CompleteSnapshot> newest_complete(
-    std::span<const std::filesystem::path> folders, const std::string& key,
-    const std::function<void(std::string)>& warn, std::int64_t newer_than = -1);
 
 /// Removes the slots of the run `key` whose process no longer lives, and what was left of copies;
 /// the living remove their own (SnapshotMemory::remove). Called when a job has ended well, and when

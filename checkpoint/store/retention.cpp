@@ -130,10 +130,6 @@ std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, const Retentio
   return removed;
 }
 
-std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, int keep) {
-  return remove_old(checkpoints_dir, RetentionPolicy{.keep = keep});
-}
-
 void remove_checkpoint(const CheckpointEntry& entry) {
   if (!entry.manifest) {
     throw CheckpointError(

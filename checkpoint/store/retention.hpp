@@ -48,12 +48,6 @@ void pin_checkpoint(const std::filesystem::path& checkpoints_dir, std::int64_t s
 /// @return whether it was pinned. @throws EnvironmentError
 bool unpin_checkpoint(const std::filesystem::path& checkpoints_dir, std::int64_t step);
 
-/// Deletes all but the `keep` newest complete checkpoints. Only folders that carry a sound manifest
-/// and nothing foreign are touched; nothing newer than a kept one is. @pre keep >= 1. @return what
-/// was deleted.
-std::vector<std::filesystem::path> remove_old(const std::filesystem::path& checkpoints_dir,
-                                              int keep);
-
 /// Deletes temporaries whose owner is known to be dead (same host; another boot or no such
 /// process). @return what was deleted.
 std::vector<std::filesystem::path> remove_stale_temporaries(

@@ -12,8 +12,8 @@
 
 namespace gangway::comm {
 
-/// Tensors start at multiples of this: vector bodies and scalar tails round differently (design.md,
-/// part 1).
+/// Tensors start at multiples of this: vector bodies and scalar tails round differently
+/// (docs/numerics.md).
 inline constexpr std::size_t kTensorAlignment = 64;
 /// Norms are sums over blocks of this many elements; slices of owners are made of whole blocks
 /// (docs/numerics.md).

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The one tree by which the gradients of M micro-batches are summed, whoever holds them: [0, M) is
-// split at the middle, recursively (design.md, part 1). Pure; any thread.
+// split at the middle, recursively (docs/numerics.md). Pure; any thread.
 #pragma once
 
 #include <vector>
 
-namespace gangway::comm {
+#include "job/microbatch_ranges.hpp"
 
-/// Half-open range of micro-batches.
-struct MicrobatchRange {
-  int begin = 0;
-  int end = 0;
-  [[nodiscard]] int size() const { return end - begin; }
-  [[nodiscard]] bool contains(MicrobatchRange other) const {
-    return begin <= other.begin && other.end <= end;
-  }
-  friend bool operator==(const MicrobatchRange&, const MicrobatchRange&) = default;
-};
+namespace gangway::comm {
 
 /// Where a node of the tree is split into its two children; `node.size()` is at least 2.
 [[nodiscard]] inline int split_point(MicrobatchRange node) { return node.begin + node.size() / 2; }

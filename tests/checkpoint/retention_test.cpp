@@ -41,15 +41,15 @@ class Retention : public ::testing::Test {
 
 TEST_F(Retention, KeepsTheNewest) {
   commit_steps({1, 2, 3, 4});
-  EXPECT_EQ(remove_old(folder.path(), 2).size(), 2U);
+  EXPECT_EQ(remove_old(folder.path(), {.keep = 2}).size(), 2U);
   EXPECT_THAT(names(), ElementsAre("step-000000003", "step-000000004"));
-  EXPECT_THAT(remove_old(folder.path(), 2), IsEmpty());
+  EXPECT_THAT(remove_old(folder.path(), {.keep = 2}), IsEmpty());
 }
 
 TEST_F(Retention, DoesNotCountADamagedOneAsKept) {
   commit_steps({1, 2, 3});
   fs::remove(folder.path() / "step-000000003" / worker_file_name(0, 2));
-  (void)remove_old(folder.path(), 1);
+  (void)remove_old(folder.path(), {.keep = 1});
   EXPECT_THAT(names(), ElementsAre("step-000000002", "step-000000003"));
 }
 
@@ -59,7 +59,7 @@ TEST_F(Retention, TouchesNothingThatItCannotRead) {
   write_text(folder.path() / "step-000000002" / "thesis.txt", "");
   fs::create_directory(folder.path() / "step-000000000");
   write_text(folder.path() / "step-000000003.bak", "");
-  (void)remove_old(folder.path(), 1);
+  (void)remove_old(folder.path(), {.keep = 1});
   EXPECT_THAT(names(), ElementsAre("step-000000000", "step-000000001", "step-000000002",
                                    "step-000000003.bak", "step-000000004"));
   EXPECT_TRUE(fs::exists(folder.path() / "step-000000002" / worker_file_name(0, 2)));
@@ -70,12 +70,12 @@ TEST_F(Retention, DoesNotFollowALinkInAnOldPlace) {
   const fs::path target = commit_sample(elsewhere.path(), 1);
   fs::create_directory_symlink(target, folder.path() / "step-000000001");
   commit_steps({2});
-  (void)remove_old(folder.path(), 1);
+  (void)remove_old(folder.path(), {.keep = 1});
   EXPECT_EQ(verify_checkpoint(target).step, 1);
 }
 
 TEST_F(Retention, RefusesToKeepNothing) {
-  EXPECT_THROW((void)remove_old(folder.path(), 0), InvariantError);
+  EXPECT_THROW((void)remove_old(folder.path(), {.keep = 0}), InvariantError);
 }
 
 TEST_F(Retention, LeavesTheTemporaryOfALivingProcess) {

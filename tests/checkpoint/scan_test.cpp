@@ -180,7 +180,7 @@ TEST_F(Scan, FindsOneWhileAnotherThreadSavesAndDeletes) {
   std::jthread writer([&] {
     for (std::int64_t step = 2; step < 40; ++step) {
       (void)commit_sample(folder.path(), step);
-      (void)remove_old(folder.path(), 1);
+      (void)remove_old(folder.path(), {.keep = 1});
     }
     done = true;
   });

@@ -151,7 +151,7 @@ void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welc
   link.checkpoint_part(part);
 }
 
-ProgressInfo progress_of(std::int64_t step, const WorkerRangeInfo& range, bool diverged) {
+ProgressInfo progress_of(std::int64_t step, const MicrobatchRange& range, bool diverged) {
   ProgressInfo progress;
   progress.step = step;
   for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
@@ -167,7 +167,7 @@ ProgressInfo progress_of(std::int64_t step, const WorkerRangeInfo& range, bool d
 /// @return false when the worker has said Stop and is to leave without a Goodbye.
 bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& behaviour,
            int rank) {
-  const WorkerRangeInfo& range = welcome.ranges.at(static_cast<std::size_t>(rank - 1));
+  const MicrobatchRange& range = welcome.ranges.at(static_cast<std::size_t>(rank - 1));
   for (;;) {
     const LeaseInfo lease = link.next_lease(kLimit);
     for (std::int64_t step = lease.begin + 1; step <= lease.end; ++step) {

@@ -112,7 +112,7 @@ void save(const std::filesystem::path& directory, std::int64_t step, std::int64_
     store::discard_temporary(temporary);
     throw;
   }
-  (void)store::remove_old(directory, kKeep);
+  (void)store::remove_old(directory, {.keep = kKeep});
 }
 
 /// One unbuffered line, so that it is out before the next system call of a save.

@@ -15,6 +15,7 @@
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "tests/checkpoint/snapshots/newest_complete.hpp"
 
 namespace {
 

@@ -24,7 +24,7 @@ LEAVE = 10  # seconds until all processes of a command that was killed are gone
 WOUNDS = re.compile(r"Traceback|terminate called|Assertion|Aborted|dumped core|core dumped|Segmentation|what\(\):|"
                     r"Process received signal|AddressSanitizer|gangway: internal|please report|std::|c10::|"
                     r"\[\[[0-9]+,[0-9]+\]|MPI_ERR|PMIX ERROR|PRTE ERROR|ORTE_ERROR_LOG|unhandled")
-# design.md, part 9; 75 and 130, 143 where somebody sent a signal.
+# docs/run-directory.md; 75 and 130, 143 where somebody sent a signal.
 KNOWN_CODES = {0, 2, 3, 4, 5, 6, 75, 129, 130, 131, 143}
 
 RING = """\

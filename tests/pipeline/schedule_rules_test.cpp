@@ -14,7 +14,7 @@ namespace {
 
 struct Case {
   JobSpec job;
-  LocalMicrobatches local;
+  MicrobatchRange local;
   std::int64_t step = 0;
   Overlap overlap = Overlap::kNone;
 };
@@ -30,8 +30,8 @@ void for_each_penalty(const std::function<void(const PenaltySpec&)>& body) {
 }
 
 void for_each_layout(const JobSpec& job, const std::function<void(const Case&)>& body) {
-  for (const LocalMicrobatches local :
-       {LocalMicrobatches{0, 1}, LocalMicrobatches{1, 4}, LocalMicrobatches{2, 2}}) {
+  for (const MicrobatchRange local :
+       {MicrobatchRange{0, 1}, MicrobatchRange{1, 4}, MicrobatchRange{2, 2}}) {
     for (const std::int64_t step : {0, 1, 4}) {
       for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
         body({job, local, step, overlap});

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 
 /// The schedule as lines, "phase.repeat: what".
-std::vector<std::string> lines(const JobSpec& job, LocalMicrobatches local, std::int64_t step = 0,
+std::vector<std::string> lines(const JobSpec& job, MicrobatchRange local, std::int64_t step = 0,
                                Overlap overlap = Overlap::kNone) {
   std::vector<std::string> text;
   for (const Instruction& instruction : one_stage_schedule(phases_of(job), local, step, overlap)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that the files of the project which its documents name exist: links, and paths in backquotes or in brackets.
+"""Checks that the files of the project which its documents and comments name exist: links and paths. What is not in the
+project (design.md, notes) nobody can look up.
 
     documents.py [SOURCE_DIR]
 """
@@ -8,9 +9,32 @@ import re
 import sys
 from pathlib import Path
 
-FOLDERS = "bench|checkpoint|cmake|comm|coordinator|docs|examples|gan|job|launch|pipeline|report|tests|worker"
+FOLDERS = "base|bench|checkpoint|cmake|comm|coordinator|docs|examples|gan|job|launch|pipeline|report|run|tests|worker"
 LINK = re.compile(r"\]\(([^)#:]+)\)")  # [text](file)
 PATH = re.compile(rf"(?<![\w/.-])(?:\./)?((?:{FOLDERS})/[\w./*-]*[\w*])")
+COMMENT = re.compile(r"(?:^|\s)(?://|#)(.*)$")
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".proto", ".txt", ".cmake"}
+ELSEWHERE = re.compile(r"\b(design|style|facts)\.md\b|\bnotes/")
+
+
+def comments(root):
+    """(file, number of the line, text) of each comment."""
+    for folder in FOLDERS.split("|"):
+        for source in sorted((root / folder).rglob("*")):
+            if source.suffix in SOURCES and source.is_file():
+                for number, line in enumerate(source.read_text().splitlines(), 1):
+                    if found := COMMENT.search(line):
+                        yield source.relative_to(root), number, found[1]
+
+
+def missing_in_comments(root):
+    for source, number, text in comments(root):
+        if not text.lstrip().startswith("include"):
+            for name in PATH.findall(text):
+                if not any(root.glob(name)) and not any(root.glob(name + ".*")):
+                    yield f"{source}:{number}: '{name}' does not exist"
+            if found := ELSEWHERE.search(text):
+                yield f"{source}:{number}: '{found[0]}' is not in the project"
 
 
 def missing_paths(root):
@@ -25,8 +49,8 @@ def missing_paths(root):
 
 def main(arguments):
     root = Path(arguments[0] if arguments else Path(__file__).parents[2]).resolve()
-    missing = list(missing_paths(root))
-    print(*missing, f"{len(missing)} paths named in documents are missing", sep="\n")
+    missing = [*missing_paths(root), *missing_in_comments(root)]
+    print(*missing, f"{len(missing)} paths named in documents and comments are missing", sep="\n")
     return 1 if missing else 0
 
 

@@ -52,7 +52,7 @@ class SingleWorker {
   }
 
  private:
-  [[nodiscard]] comm::MicrobatchRange all() const { return {0, job_.training.microbatches}; }
+  [[nodiscard]] MicrobatchRange all() const { return {0, job_.training.microbatches}; }
 
   JobSpec job_;
   comm::LoopbackHub hub_{1};

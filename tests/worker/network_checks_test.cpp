@@ -63,11 +63,9 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
     comm::HostGroup group = comm::HostGroup::alone(worker, 2 * comm::kFlagsPerNetwork);
     comm::Lane lane([] {});
     lane.wait(lane.submit([] { at::set_num_threads(1); }));
-    std::vector<comm::MicrobatchRange> ranges;
-    for (const MicrobatchRange& range : microbatch_ranges(job.training.microbatches, kReplicas)) {
-      ranges.push_back({range.begin, range.end});
-    }
-    const comm::MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
+    const std::vector<MicrobatchRange> ranges =
+        microbatch_ranges(job.training.microbatches, kReplicas);
+    const MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
     const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
     CpuDevice device(job);

@@ -14,7 +14,7 @@ struct PlanParts {
   std::vector<comm::ArenaLayout::Tensor> generator{{"generator/0/weight", 9'000}};
   std::vector<comm::ArenaLayout::Tensor> discriminator{{"discriminator/0/weight", 9'000}};
   std::size_t buckets = 2;
-  std::vector<comm::MicrobatchRange> ranges{{0, 2}, {2, 4}};
+  std::vector<MicrobatchRange> ranges{{0, 2}, {2, 4}};
   std::vector<int> hosts{0, 0};
   std::string device = "cpu";
   JobSpec job;

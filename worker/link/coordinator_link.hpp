@@ -16,6 +16,7 @@
 
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
+#include "job/microbatch_ranges.hpp"
 #include "run/trace_steps.hpp"
 #include "worker/link/state_link.hpp"
 
@@ -30,13 +31,6 @@ struct HelloInfo {
   std::string device;               ///< "cpu" or the GPU's name
 };
 
-/// The micro-batches [begin, end) of one worker.
-struct WorkerRangeInfo {
-  int worker = 0;
-  int begin = 0;
-  int end = 0;
-};
-
 /// Where the lifeline is to be connected.
 struct LifelineAddress {
   std::string hosts;  ///< numeric addresses of the coordinator's host, comma-separated, best first
@@ -49,7 +43,7 @@ struct WelcomeInfo {
   std::int64_t epoch = 0;
   std::string job_yaml;                 ///< the resolved job
   std::string run_directory;            ///< absolute
-  std::vector<WorkerRangeInfo> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
+  std::vector<MicrobatchRange> ranges;  ///< by worker index 0..W-1; this worker's index is rank - 1
   LifelineAddress lifeline;
   TraceSteps trace;
   /// As HelloInfo::shared_memory: whose snapshots the coordinator keeps when the run fails.

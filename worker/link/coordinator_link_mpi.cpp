@@ -261,7 +261,7 @@ class ChannelLink : public CoordinatorLink {
                      .run_id = welcome.run_id(),
                      .incarnation = welcome.incarnation()};
     for (const messages::WorkerRange& range : welcome.ranges()) {
-      info.ranges.push_back({.worker = range.worker(), .begin = range.begin(), .end = range.end()});
+      info.ranges.push_back({.begin = range.begin(), .end = range.end()});
     }
     return info;
   }

@@ -29,7 +29,7 @@ class GanOperations final : public pipeline::Operations {
     const ExchangeSetup& exchange;
     ComputeDevice& device;
     int worker;
-    comm::MicrobatchRange local;
+    MicrobatchRange local;
   };
   /// Allocates in the host's memory. @pre its group is not connected
   explicit GanOperations(const Setup& setup);
@@ -98,7 +98,7 @@ class GanOperations final : public pipeline::Operations {
   NetworkState& discriminator_;
   RealBatches& reals_;
   at::Device device_;
-  comm::MicrobatchRange local_;
+  MicrobatchRange local_;
   NetworkChecks generator_checks_;  // before the exchanges, which show them their updates
   NetworkChecks discriminator_checks_;
   std::unique_ptr<NetworkSync> generator_sync_;

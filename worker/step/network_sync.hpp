@@ -24,8 +24,8 @@ struct ExchangeSetup {
   comm::Transport& transport;
   comm::Lane& lane;
   comm::HostGroup& host;
-  std::vector<comm::MicrobatchRange> ranges;  ///< of every worker
-  std::vector<int> hosts;                     ///< by worker: equal where memory is shared
+  std::vector<MicrobatchRange> ranges;  ///< of every worker
+  std::vector<int> hosts;               ///< by worker: equal where memory is shared
   int num_microbatches = 1;
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread

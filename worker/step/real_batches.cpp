@@ -13,7 +13,7 @@ namespace gangway::worker {
 namespace {
 
 /// The reads of a worker, in the order in which its schedule asks for them.
-data::RequestSource requests_of(const JobSpec& job, comm::MicrobatchRange local,
+data::RequestSource requests_of(const JobSpec& job, MicrobatchRange local,
                                 std::int64_t first_step) {
   struct Position {
     std::int64_t step;
@@ -50,9 +50,8 @@ at::Tensor placed(const at::Tensor& values, at::Device device) {
 
 }  // namespace
 
-RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
-                         comm::MicrobatchRange local, std::int64_t first_step, ComputeTrace* trace,
-                         at::Device device)
+RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
+                         std::int64_t first_step, ComputeTrace* trace, at::Device device)
     : job_(job),
       local_(local),
       shape_(gan::example_shape(job.model)),

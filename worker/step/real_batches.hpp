@@ -23,7 +23,7 @@ class RealBatches {
  public:
   /// @param trace   of the compute thread; null: none
   /// @param device  where the images are wanted
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, comm::MicrobatchRange local,
+  RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
               std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
@@ -41,7 +41,7 @@ class RealBatches {
   };
 
   const JobSpec& job_;
-  comm::MicrobatchRange local_;
+  MicrobatchRange local_;
   std::vector<std::int64_t> shape_;
   std::vector<Held> held_;
   double wait_seconds_ = 0.0;

@@ -25,7 +25,7 @@ class StepLosses {
   enum class Of { kGenerator, kDiscriminator };
 
   StepLosses() = default;
-  explicit StepLosses(comm::MicrobatchRange local) : local_(local) {}
+  explicit StepLosses(MicrobatchRange local) : local_(local) {}
 
   /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
   void add(Of network, int microbatch, const at::Tensor& loss, int count);
@@ -40,7 +40,7 @@ class StepLosses {
     int microbatch;
     int count;
   };
-  comm::MicrobatchRange local_;
+  MicrobatchRange local_;
   std::vector<Entry> entries_;
   std::vector<at::Tensor> values_;  // until closed
   at::Tensor on_host_;              // float64 [entries]

@@ -14,6 +14,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "run/run_start.hpp"
+#include "tests/checkpoint/snapshots/newest_complete.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"
 #include "tests/shared_folder.hpp"
 

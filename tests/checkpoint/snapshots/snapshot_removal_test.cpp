@@ -15,6 +15,7 @@
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "run/run_files.hpp"
 #include "run/run_start.hpp"
+#include "tests/checkpoint/snapshots/newest_complete.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"
 #include "tests/shared_folder.hpp"
 

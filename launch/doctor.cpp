@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <regex>
 #include <sstream>
 #include <thread>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/statvfs.h>
@@ -274,6 +277,19 @@ std::string findings_json(const std::vector<Finding>& findings) {
 bool is_healthy(const std::vector<Finding>& findings) {
   return std::none_of(findings.begin(), findings.end(),
                       [](const Finding& finding) { return finding.health == Health::kBad; });
+}
+
+void add_doctor_command(CLI::App& app, CommandLine& line) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("doctor", "What this machine has and lacks");
+  command->add_flag("--json", *json, "Print JSON");
+  command->callback([json, &line] {
+    line.action = [json, &line] {
+      const std::vector<Finding> findings = examine(line.environment);
+      std::cout << (*json ? findings_json(findings) : findings_text(findings)) << std::flush;
+      return is_healthy(findings) ? 0 : static_cast<int>(ExitCode::kEnvironment);
+    };
+  });
 }
 
 }  // namespace gangway::launch

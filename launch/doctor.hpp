@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/process/command_line.hpp"
 #include "launch/process/environment.hpp"
 
 namespace gangway::launch {
@@ -38,5 +39,7 @@ struct Finding {
 /// "healthy": true}.
 [[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
 [[nodiscard]] bool is_healthy(const std::vector<Finding>& findings);
+
+void add_doctor_command(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

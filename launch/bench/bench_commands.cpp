@@ -1,145 +1,155 @@
 // SPDX-License-Identifier: MIT
 #include "launch/bench/bench_commands.hpp"
 
+#include <memory>
+
 #include <CLI/CLI.hpp>
+
+#include "launch/bench/bench_allreduce.hpp"
+#include "launch/bench/bench_checkpoint.hpp"
+#include "launch/bench/bench_overlap.hpp"
 
 namespace gangway::launch {
 namespace {
 
-void add_allreduce(CLI::App& bench, AllreduceOptions& options) {
+void add_allreduce(CLI::App& bench, CommandLine& line) {
+  const auto options = std::make_shared<AllreduceOptions>();
   CLI::App* command = bench.add_subcommand(
       "allreduce", "Every transport's all-reduce beside MPI_Allreduce and what the machine allows");
-  command->add_option("-n,--workers", options.workers, "Workers; several for several tables")
+  command->add_option("-n,--workers", options->workers, "Workers; several for several tables")
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::Range(2, 64));
-  command->add_option("--hostfile", options.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
-  command->add_option("--sizes", options.sizes, "Sizes, multiples of 16K")->capture_default_str();
-  command->add_option("--transports", options.transports,
+  command->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
+  command->add_option("--sizes", options->sizes, "Sizes, multiples of 16K")->capture_default_str();
+  command->add_option("--transports", options->transports,
                       "shm, mpi, hierarchical; default: all that fit the hosts");
-  command->add_option("--line-rate", options.line_rate,
+  command->add_option("--line-rate", options->line_rate,
                       "Rate of a host's link, as 1gbit, for the floor between hosts");
-  command->add_option("--buckets", options.buckets, "Buckets that a block is cut into")
+  command->add_option("--buckets", options->buckets, "Buckets that a block is cut into")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--rounds", options.rounds, "Rounds in which each row has its turn")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--seconds", options.seconds, "Seconds for a row at one size, over all rounds")
+  command->add_option("--rounds", options->rounds, "Rounds in which each row has its turn")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command
-      ->add_option("--sleep", options.sleep_microseconds,
+      ->add_option("--seconds", options->seconds, "Seconds for a row at one size, over all rounds")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--sleep", options->sleep_microseconds,
                    "Microseconds that a worker sleeps between polls, as a lane does that owns no "
                    "core; 0: polls")
       ->capture_default_str()
       ->check(CLI::Range(0, 10'000));
-  command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
-  command->add_option("--corrupt-round", options.corrupt_round)->group("");
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
+  command->add_option("--corrupt-round", options->corrupt_round)->group("");
   command->footer(
       "Examples:\n"
       "  gangway bench allreduce\n"
       "  gangway bench allreduce -n 4 --sizes 1M,64M\n"
       "  gangway bench allreduce -n 2 --hostfile hosts --line-rate 1gbit\n"
       "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return bench_allreduce(*options, line.environment); };
+  });
 }
 
-void add_overlap(CLI::App& bench, OverlapOptions& options) {
+void add_overlap(CLI::App& bench, CommandLine& line) {
+  const auto options = std::make_shared<OverlapOptions>();
   CLI::App* command = bench.add_subcommand(
       "overlap", "Steps of a job with its communication exposed, and hidden in each way");
-  command->add_option("overrides", options.overrides, "Keys of the job file, as training.batch=64")
+  command->add_option("overrides", options->overrides, "Keys of the job file, as training.batch=64")
       ->type_name("key=value");
-  command->add_option("--job", options.job, "Job file; it is run for --steps only")
+  command->add_option("--job", options->job, "Job file; it is run for --steps only")
       ->capture_default_str();
-  command->add_option("-n,--workers", options.workers, "Workers")
+  command->add_option("-n,--workers", options->workers, "Workers")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--hostfile", options.hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
-  command->add_option("--outdir", options.outdir,
+  command->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
+  command->add_option("--outdir", options->outdir,
                       "Folder that keeps the runs, on several hosts one that all see; default: a "
                       "temporary one");
-  command->add_option("--modes", options.modes, "layout.overlap")
+  command->add_option("--modes", options->modes, "layout.overlap")
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "within", "across"}));
-  command->add_option("--transport", options.transports, "layout.transport")
+  command->add_option("--transport", options->transports, "layout.transport")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--line-rate", options.line_rate,
+  command->add_option("--line-rate", options->line_rate,
                       "Rate of a host's link, as 1gbit, for the bound");
-  command->add_option("--rounds", options.rounds, "Rounds in which each way has its turn")
+  command->add_option("--rounds", options->rounds, "Rounds in which each way has its turn")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--steps", options.steps, "Steps of a run; the first quarter does not count")
+  command->add_option("--steps", options->steps, "Steps of a run; the first quarter does not count")
       ->capture_default_str()
       ->check(CLI::Range(8, 1'000'000));
-  command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
   command->footer(
       "Examples:\n"
       "  gangway bench overlap\n"
       "  gangway bench overlap --job examples/infogan.yaml --rounds 7\n"
       "  gangway bench overlap -n 2 --hostfile hosts --line-rate 1gbit --outdir /shared/bench\n"
       "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return bench_overlap(*options, line.environment); };
+  });
 }
 
-void add_checkpoint(CLI::App& bench, CheckpointBenchOptions& options) {
+void add_checkpoint(CLI::App& bench, CommandLine& line) {
+  const auto options = std::make_shared<CheckpointBenchOptions>();
   CLI::App* command = bench.add_subcommand(
       "checkpoint",
       "What snapshots and checkpoints cost a training, and the store beside the disk");
-  command->add_option("overrides", options.overrides, "Keys of the job, as training.batch=64")
+  command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
-  command->add_option("--size", options.sizes, "Sizes of the state, in MB")
+  command->add_option("--size", options->sizes, "Sizes of the state, in MB")
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  command->add_option("-n,--workers", options.workers, "Workers")
+  command->add_option("-n,--workers", options->workers, "Workers")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--outdir", options.outdir,
+  command->add_option("--outdir", options->outdir,
                       "Folder on the disk in question, which keeps the runs; default: a temporary "
                       "one");
-  command->add_option("--every", options.every_steps, "Steps from one checkpoint to the next")
+  command->add_option("--every", options->every_steps, "Steps from one checkpoint to the next")
       ->capture_default_str()
       ->check(CLI::Range(4, 1'000'000));
-  command->add_option("--checkpoints", options.checkpoints, "Checkpoints of a run")
+  command->add_option("--checkpoints", options->checkpoints, "Checkpoints of a run")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--rounds", options.rounds, "Rounds in which each row has its turn")
+  command->add_option("--rounds", options->rounds, "Rounds in which each row has its turn")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--turns", options.turns, "Turns of memory, disk and store in a round")
+  command->add_option("--turns", options->turns, "Turns of memory, disk and store in a round")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--rival", options.rival,
+  command->add_option("--rival", options->rival,
                       "Command that is measured in turns with the same tensors, as "
                       "'.venv/bin/python bench/torch_async_save.py'");
-  command->add_flag("--anyway", options.anyway, "Measure on a machine that does other work, too");
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
   command->footer(
       "Examples:\n"
       "  gangway bench checkpoint\n"
       "  gangway bench checkpoint --size 200 -n 4 --outdir /mnt/disk/bench\n"
       "  gangway bench checkpoint --rival '.venv/bin/python bench/torch_async_save.py'\n"
       "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return bench_checkpoint(*options, line.environment); };
+  });
 }
 
 }  // namespace
 
-void add_bench(CLI::App& app, BenchOptions& options) {
+void add_bench_commands(CLI::App& app, CommandLine& line) {
   CLI::App* bench =
       app.add_subcommand("bench", "Measure this machine's or cluster's communication and disk");
   bench->require_subcommand(1);
-  add_allreduce(*bench, options.allreduce);
-  add_overlap(*bench, options.overlap);
-  add_checkpoint(*bench, options.checkpoint);
-}
-
-int run_bench(const CLI::App& bench, const BenchOptions& options, const Environment& environment) {
-  if (bench.got_subcommand("checkpoint")) {
-    return bench_checkpoint(options.checkpoint, environment);
-  }
-  return bench.got_subcommand("overlap") ? bench_overlap(options.overlap, environment)
-                                         : bench_allreduce(options.allreduce, environment);
+  add_allreduce(*bench, line);
+  add_overlap(*bench, line);
+  add_checkpoint(*bench, line);
 }
 
 }  // namespace gangway::launch

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -38,17 +41,16 @@ using checkpoint::CheckpointStatus;
 constexpr const char* kTorchScriptSuffix = ".pt";
 constexpr const char* kPlainSuffix = ".safetensors";
 
-CLI::App* add_verb(CLI::App& group, CheckpointOptions& options, const std::string& name,
-                   const std::string& help) {
-  CLI::App* command = group.add_subcommand(name, help);
-  command
-      ->add_option("run", options.reference,
-                   "Directory or name of a run; with @STEP one of its checkpoints")
-      ->required()
-      ->type_name("RUN[@STEP]");
-  command->add_option("--outdir", options.outdir, "Folder of the runs")->capture_default_str();
-  return command;
-}
+/// What the options are written to.
+struct CheckpointOptions {
+  std::string reference;  ///< RUN or RUN@STEP, or a checkpoint's folder
+  std::string other;      ///< of diff; of scrub: where to repair from
+  std::filesystem::path outdir = "runs";
+  std::filesystem::path output;  ///< of export
+  std::string network = "generator";
+  bool last = false;   ///< of export: the last weights instead of their average
+  bool force = false;  ///< of rm
+};
 
 void print(const std::string& text) { std::cout << text << std::flush; }
 
@@ -267,48 +269,90 @@ int scrub(const CheckpointOptions& options) {
   return is_sound ? 0 : static_cast<int>(ExitCode::kCheckpoint);
 }
 
-}  // namespace
+int list(const CheckpointOptions& options) {
+  print(checkpoint::list_text(place_of(options).run, std::chrono::system_clock::now()));
+  return 0;
+}
 
-void add_checkpoint_commands(CLI::App& app, CheckpointOptions& options) {
-  CLI::App* group = app.add_subcommand(
-      "checkpoints", "List, verify, compare, export, pin or remove the checkpoints of a run");
-  group->require_subcommand(1);
-  add_verb(*group, options, "ls", "A table of all checkpoints");
-  add_verb(*group, options, "verify",
-           "Read everything and check every hash; exit code 5 when one is damaged");
-  add_verb(*group, options, "show", "Manifest and tensors of a checkpoint");
-  CLI::App* diff_command =
-      add_verb(*group, options, "diff",
-               "Name the tensors that differ, in how many elements and by how much; exit code 1 "
-               "when there are any");
-  diff_command->add_option("other", options.other, "What to compare with")
+int show(const CheckpointOptions& options) {
+  const Place place = place_of(options);
+  print(checkpoint::show_text(place.run, place.reference.step));
+  return 0;
+}
+
+using Options = std::shared_ptr<CheckpointOptions>;
+
+/// What all of them have.
+CLI::App* add_verb(CLI::App& group, CommandLine& line, const Options& options,
+                   const std::string& name, const std::string& help,
+                   int (*carry_out)(const CheckpointOptions&)) {
+  CLI::App* command = group.add_subcommand(name, help);
+  command
+      ->add_option("run", options->reference,
+                   "Directory or name of a run; with @STEP one of its checkpoints")
       ->required()
       ->type_name("RUN[@STEP]");
-  CLI::App* export_command =
-      add_verb(*group, options, "export",
-               "Write the generator as safetensors (.safetensors) or TorchScript (.pt)");
-  export_command
-      ->add_option("-o,--output", options.output,
+  command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
+  command->callback([options, &line, carry_out] {
+    line.action = [options, carry_out] { return carry_out(*options); };
+  });
+  return command;
+}
+
+void add_diff(CLI::App& group, CommandLine& line, const Options& options) {
+  add_verb(group, line, options, "diff",
+           "Name the tensors that differ, in how many elements and by how much; exit code 1 when "
+           "there are any",
+           diff)
+      ->add_option("other", options->other, "What to compare with")
+      ->required()
+      ->type_name("RUN[@STEP]");
+}
+
+void add_export(CLI::App& group, CommandLine& line, const Options& options) {
+  CLI::App* command = add_verb(
+      group, line, options, "export",
+      "Write the generator as safetensors (.safetensors) or TorchScript (.pt)", export_network);
+  command
+      ->add_option("-o,--output", options->output,
                    "File that does not exist yet, or a folder for one of each kind")
       ->required();
-  export_command->add_option("--network", options.network, "generator or discriminator")
+  command->add_option("--network", options->network, "generator or discriminator")
       ->capture_default_str()
       ->check(CLI::IsMember({"generator", "discriminator"}));
-  export_command->add_flag("--last", options.last,
-                           "The last weights, also where there is their average over the training");
-  add_verb(*group, options, "pin", "Keep a checkpoint until it is unpinned");
-  add_verb(*group, options, "unpin", "Let a pinned checkpoint be removed again");
-  CLI::App* rm = add_verb(*group, options, "rm", "Remove a checkpoint");
-  rm->add_flag("--force", options.force, "Also the newest one, and one that is pinned");
-  CLI::App* scrub_command = add_verb(
-      *group, options, "scrub",
-      "Verify everything, name each damaged file, tensor and chunk, and repair what can be "
-      "had elsewhere; exit code 5 when damage is left");
-  scrub_command
-      ->add_option("--from", options.other,
+  command->add_flag("--last", options->last,
+                    "The last weights, also where there is their average over the training");
+}
+
+void add_scrub(CLI::App& group, CommandLine& line, const Options& options) {
+  add_verb(group, line, options, "scrub",
+           "Verify everything, name each damaged file, tensor and chunk, and repair what can be "
+           "had elsewhere; exit code 5 when damage is left",
+           scrub)
+      ->add_option("--from", options->other,
                    "A checkpoint of the same step, of any layout; snapshots in this host's memory "
                    "are used anyway")
       ->type_name("RUN[@STEP]");
+}
+
+}  // namespace
+
+void add_checkpoint_commands(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<CheckpointOptions>();
+  CLI::App* group = app.add_subcommand(
+      "checkpoints", "List, verify, compare, export, pin or remove the checkpoints of a run");
+  group->require_subcommand(1);
+  add_verb(*group, line, options, "ls", "A table of all checkpoints", list);
+  add_verb(*group, line, options, "verify",
+           "Read everything and check every hash; exit code 5 when one is damaged", verify);
+  add_verb(*group, line, options, "show", "Manifest and tensors of a checkpoint", show);
+  add_diff(*group, line, options);
+  add_export(*group, line, options);
+  add_verb(*group, line, options, "pin", "Keep a checkpoint until it is unpinned", pin);
+  add_verb(*group, line, options, "unpin", "Let a pinned checkpoint be removed again", unpin);
+  add_verb(*group, line, options, "rm", "Remove a checkpoint", remove)
+      ->add_flag("--force", options->force, "Also the newest one, and one that is pinned");
+  add_scrub(*group, line, options);
   group->footer(
       "Examples:\n"
       "  gangway checkpoints ls fashion-mnist\n"
@@ -316,34 +360,6 @@ void add_checkpoint_commands(CLI::App& app, CheckpointOptions& options) {
       "  gangway checkpoints diff first@400 second@400\n"
       "  gangway checkpoints export fashion-mnist -o generator.pt\n"
       "  gangway checkpoints rm fashion-mnist@1563");
-}
-
-int run_checkpoint_command(const std::string& verb, const CheckpointOptions& options) {
-  if (verb == "ls") {
-    print(checkpoint::list_text(place_of(options).run, std::chrono::system_clock::now()));
-    return 0;
-  }
-  if (verb == "show") {
-    const Place place = place_of(options);
-    print(checkpoint::show_text(place.run, place.reference.step));
-    return 0;
-  }
-  if (verb == "verify") {
-    return verify(options);
-  }
-  if (verb == "diff") {
-    return diff(options);
-  }
-  if (verb == "export") {
-    return export_network(options);
-  }
-  if (verb == "pin") {
-    return pin(options);
-  }
-  if (verb == "unpin") {
-    return unpin(options);
-  }
-  return verb == "rm" ? remove(options) : scrub(options);
 }
 
 }  // namespace gangway::launch

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +25,11 @@ namespace fs = std::filesystem;
 using checkpoint::duration_text;
 using checkpoint::RunSnapshots;
 
+struct SnapshotOptions {
+  std::string reference;
+  fs::path outdir = "runs";
+};
+
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
 double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / kMebibyte; }
@@ -41,7 +47,7 @@ std::chrono::seconds age_of(const RunSnapshots& run, fs::file_time_type now) {
   return std::chrono::duration_cast<std::chrono::seconds>(now - run.last_sign);
 }
 
-int list() {
+int list_runs() {
   const auto survey = checkpoint::survey_snapshots(kSharedMemoryFolder);
   for (const RunSnapshots& run : survey.runs) {
     std::cout << run.run_directory.string() << ": "
@@ -55,7 +61,7 @@ int list() {
   return 0;
 }
 
-int remove(const SnapshotOptions& options) {
+int free_memory(const SnapshotOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   if (reference.step) {
     throw ConfigError(fmt::format("all snapshots of a run are removed, not those of a step: {}",
@@ -77,21 +83,20 @@ int remove(const SnapshotOptions& options) {
 
 }  // namespace
 
-void add_snapshot_commands(CLI::App& app, SnapshotOptions& options) {
+void add_snapshot_commands(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<SnapshotOptions>();
   CLI::App* group = app.add_subcommand(
       "snapshots", "What failed runs keep in this host's memory to go on from, and freeing it");
   group->require_subcommand(1);
-  group->add_subcommand("ls", "By run: step, memory, age, and the command that frees it");
+  group->add_subcommand("ls", "By run: step, memory, age, and the command that frees it")
+      ->callback([&line] { line.action = list_runs; });
   CLI::App* rm = group->add_subcommand(
       "rm", "Free the memory of a run that no process works at; it goes on from its checkpoint");
-  rm->add_option("run", options.reference, "Directory or name of a run")
+  rm->add_option("run", options->reference, "Directory or name of a run")
       ->required()
       ->type_name("RUN");
-  rm->add_option("--outdir", options.outdir, "Folder of the runs")->capture_default_str();
-}
-
-int run_snapshot_command(const std::string& verb, const SnapshotOptions& options) {
-  return verb == "ls" ? list() : remove(options);
+  rm->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
+  rm->callback([options, &line] { line.action = [options] { return free_memory(*options); }; });
 }
 
 std::string describe_snapshots(const RunSnapshots& run, const fs::path& folder,

@@ -2,28 +2,15 @@
 // `gangway snapshots ls|rm`: what runs keep in this host's memory, and freeing it.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 
 #include "checkpoint/snapshots/snapshot_runs.hpp"
-
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "launch/process/command_line.hpp"
 
 namespace gangway::launch {
 
-struct SnapshotOptions {
-  std::string reference;
-  std::filesystem::path outdir = "runs";
-};
-
-/// Adds `snapshots` with its verbs; `options` is filled by parsing.
-void add_snapshot_commands(CLI::App& app, SnapshotOptions& options);
-
-/// @return the exit code. @throws Error; EnvironmentError where a living process works in the run.
-[[nodiscard]] int run_snapshot_command(const std::string& verb, const SnapshotOptions& options);
+void add_snapshot_commands(CLI::App& app, CommandLine& line);
 
 /// "up to step 480, 12.3 MiB in /dev/shm, last used 3 h ago, kept for another 7 days; to free it:
 /// …/gangway snapshots rm /…/runs/00000-first", or that they are in use.

@@ -6,12 +6,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,6 +108,33 @@ std::string first_complaint(const std::string& text) {
   return text.substr(begin + kOwnLine.size(), end - begin - kOwnLine.size());
 }
 
+/// @param marker file in the run directory. @param content what the first host wrote into it.
+/// @throws EnvironmentError
+int check_host(const fs::path& marker, const std::string& content) {
+  const std::string host = host_name();
+  const std::string version = content.substr(0, content.find(' '));
+  if (version != GANGWAY_VERSION) {
+    throw EnvironmentError(
+        fmt::format("{}: {} is version {}, on the first host it is {}: install one on all hosts",
+                    host, (program_folder() / "gangway").string(), GANGWAY_VERSION, version));
+  }
+  require_programs(DeviceKind::kCpu);
+  const auto end = std::chrono::steady_clock::now() + kMarkerPatience;
+  while (read_small_file(marker, kMaxMarkerBytes) != content) {
+    if (std::chrono::steady_clock::now() >= end) {
+      throw EnvironmentError(fmt::format(
+          "{}: {} is not the folder that the first host sees: put the runs on a file system that "
+          "all hosts share (--outdir)",
+          host, marker.parent_path().string()));
+    }
+    std::this_thread::sleep_for(kMarkerRetry);
+  }
+  const CheckedHost self = this_host();
+  std::cout << fmt::format("{} {} {} {}", kHostLine, self.daemon, self.memory, self.name)
+            << std::endl;
+  return 0;
+}
+
 }  // namespace
 
 void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
@@ -153,28 +182,18 @@ std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {
   return std::nullopt;
 }
 
-void check_host(const fs::path& marker, const std::string& content) {
-  const std::string host = host_name();
-  const std::string version = content.substr(0, content.find(' '));
-  if (version != GANGWAY_VERSION) {
-    throw EnvironmentError(
-        fmt::format("{}: {} is version {}, on the first host it is {}: install one on all hosts",
-                    host, (program_folder() / "gangway").string(), GANGWAY_VERSION, version));
-  }
-  require_programs(DeviceKind::kCpu);
-  const auto end = std::chrono::steady_clock::now() + kMarkerPatience;
-  while (read_small_file(marker, kMaxMarkerBytes) != content) {
-    if (std::chrono::steady_clock::now() >= end) {
-      throw EnvironmentError(fmt::format(
-          "{}: {} is not the folder that the first host sees: put the runs on a file system that "
-          "all hosts share (--outdir)",
-          host, marker.parent_path().string()));
-    }
-    std::this_thread::sleep_for(kMarkerRetry);
-  }
-  const CheckedHost self = this_host();
-  std::cout << fmt::format("{} {} {} {}", kHostLine, self.daemon, self.memory, self.name)
-            << std::endl;
+void add_check_host_command(CLI::App& app, CommandLine& line) {
+  struct Options {
+    fs::path marker;
+    std::string content;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("check-host")->group("");
+  command->add_option("marker", options->marker)->required();
+  command->add_option("content", options->content)->required();
+  command->callback([options, &line] {
+    line.action = [options] { return check_host(options->marker, options->content); };
+  });
 }
 
 }  // namespace gangway::launch

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/command_line.hpp"
 
 namespace gangway::launch {
 
@@ -31,9 +32,7 @@ struct CheckedHost {
 /// more to say, it is on standard error before.
 void require_ready_hosts(const MpirunRequest& job, const std::filesystem::path& run);
 
-/// `gangway check-host`: what a rank of that looks at.
-/// @param marker file in the run directory. @param content what the first host wrote into it.
-/// @throws EnvironmentError
-void check_host(const std::filesystem::path& marker, const std::string& content);
+/// `gangway check-host`, hidden: what a rank of that looks at.
+void add_check_host_command(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/run_commands.hpp"
+
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "launch/run/run_job.hpp"
+#include "launch/run/train.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// The coordinator reads them again.
+struct TrainOptions {
+  RunOptions run;
+  std::string start_deadline;
+  std::string device;  ///< what `gangway run` has read in the job
+};
+
+constexpr const char* kOverridesHelp =
+    "Keys of the job file, as training.kimg=80 (docs/job-file.md)";
+
+constexpr const char* kTraceHelp =
+    "Steps to trace, as 100:110: leaves trace/trace.json in the run directory (docs/tracing.md)";
+
+void add_resume(CLI::App& command, std::string& resume) {
+  command
+      .add_option(
+          "--resume", resume,
+          "auto: go on where there is a checkpoint; never; must; or a checkpoint's or run's path")
+      ->capture_default_str()
+      ->take_last();
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* run = app.add_subcommand(
+      "run", "Train a job: builds the mpirun command, runs it, and reports how it ended");
+  run->add_option("job", options->job_file, "Job file")->required()->type_name("JOB.yaml");
+  run->add_option("overrides", options->overrides, kOverridesHelp)->type_name("key=value");
+  run->add_option("-n,--workers", options->workers,
+                  "Workers; default: layout.data, else as many as cores and micro-batches allow")
+      ->check(CLI::PositiveNumber);
+  run->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
+  run->add_option("--run", options->run_name,
+                  "Name of the run; given again, the run goes on. Default: the job file's name")
+      ->take_last();
+  add_resume(*run, options->resume);
+  run->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
+  run->add_option("--lifeline-port", options->lifeline_port,
+                  "TCP port on which workers keep in touch, and the next one on which all ranks do "
+                  "with this command; default: any free ones");
+  run->add_option("--trace", options->trace, kTraceHelp)->type_name("FIRST:END");
+  run->add_option("--progress", options->progress,
+                  "auto: a progress bar on a terminal only; lines; bar")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "lines", "bar"}));
+  run->add_flag("--dry-run", options->dry_run,
+                "Print the resolved job, the placement and the memory needed, and end");
+  run->footer(
+      "Examples:\n"
+      "  gangway run examples/fashion-mnist.yaml\n"
+      "  gangway run examples/fashion-mnist.yaml -n 2 --run first training.kimg=80\n"
+      "  gangway run examples/infogan.yaml --dry-run\n"
+      "The same command again goes on from the newest checkpoint.\n"
+      "Exit codes: 0 done, 2 usage or job, 3 worker lost, 4 diverged, 5 checkpoint unusable, 6 "
+      "environment,\n"
+      "75 stopped on request and saved (SIGINT, SIGTERM, SIGUSR1), 130/143 stopped without a save. "
+      "SIGUSR2 saves and goes on.");
+  run->callback([options, &line] {
+    line.action = [options, &line] { return run_job(*options, line.environment, line.typed); };
+  });
+}
+
+void add_train_command(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<TrainOptions>();
+  CLI::App* train = app.add_subcommand(
+      "train", "What every rank under mpirun or srun runs: one coordinator, the others workers");
+  train->add_option("job", options->run.job_file, "Job file")->required()->type_name("JOB.yaml");
+  train->add_option("overrides", options->run.overrides, kOverridesHelp)->type_name("key=value");
+  train->add_option("--outdir", options->run.outdir, "Folder of the runs")->capture_default_str();
+  train->add_option("--run", options->run.run_name,
+                    "Name of the run. Default: the job file's name");
+  add_resume(*train, options->run.resume);
+  train->add_option("--lifeline-port", options->run.lifeline_port,
+                    "TCP port on which workers keep in touch");
+  train->add_option("--trace", options->run.trace, kTraceHelp)->type_name("FIRST:END");
+  train->add_option("--start-deadline", options->start_deadline,
+                    "Seconds until the last worker must be ready");
+  train->add_option("--device", options->device)->group("");
+  // Between `gangway run` and the coordinator.
+  for (const char* name : {"--run-directory", "--command", "--resume-command", "--bar-columns"}) {
+    train->add_option(name)->group("");
+  }
+  train->footer(
+      "Example:\n  mpirun -n 3 gangway train examples/fashion-mnist.yaml      one coordinator, two "
+      "workers");
+  train->callback([options, &line] {
+    line.action = [options, &line]() -> int {
+      gangway::launch::train(line.environment, {line.typed.begin() + 2, line.typed.end()},
+                             {options->device, options->run.job_file, options->run.overrides});
+    };
+  });
+}
+
+}  // namespace gangway::launch

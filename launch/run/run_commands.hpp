@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// `gangway run` and `gangway train` as CLI11 sees them.
+#pragma once
+
+#include "launch/process/command_line.hpp"
+
+namespace gangway::launch {
+
+void add_run_command(CLI::App& app, CommandLine& line);
+void add_train_command(CLI::App& app, CommandLine& line);
+
+}  // namespace gangway::launch

@@ -35,7 +35,7 @@ constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complai
 constexpr std::size_t kMaxMarkerBytes = 256;
 constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
 constexpr int kLimitSeconds = 60;                       // a host behind a firewall never answers
-constexpr int kKillSeconds = 3;                         // after that
+constexpr int kKillSeconds = 1;  // after that: its ranks then leave by themselves
 // A network file system may show a new file so much later.
 constexpr std::chrono::seconds kMarkerPatience{5};
 constexpr std::chrono::milliseconds kMarkerRetry{100};

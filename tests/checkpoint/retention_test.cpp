@@ -118,7 +118,7 @@ TEST_F(Retention, LeavesForeignThingsThatLookLikeTemporaries) {
 
 TEST_F(Retention, HasNothingToDoWithoutAFolder) {
   EXPECT_THAT(remove_stale_temporaries(folder.path() / "absent"), IsEmpty());
-  EXPECT_THAT(remove_old(folder.path() / "absent", 1), IsEmpty());
+  EXPECT_THAT(remove_old(folder.path() / "absent", {.keep = 1}), IsEmpty());
 }
 
 }  // namespace

@@ -94,11 +94,7 @@ std::deque<worker::LeaseInfo> leases_of(const Stretch& stretch, const fs::path& 
 worker::WelcomeInfo welcome_of(const Stretch& stretch, const fs::path& run_directory) {
   worker::WelcomeInfo welcome;
   welcome.run_directory = run_directory.string();
-  for (int i = 0; i < stretch.workers; ++i) {
-    const MicrobatchRange range =
-        microbatch_range(stretch.job.training.microbatches, stretch.workers, i);
-    welcome.ranges.push_back({i, range.begin, range.end});
-  }
+  welcome.ranges = microbatch_ranges(stretch.job.training.microbatches, stretch.workers);
   return welcome;
 }
 

@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "launch/commands.hpp"
 
 namespace gangway::launch {
 namespace {
 
 TEST(HostCheck, RefusesAHostWithAnotherVersion) {
   try {
-    check_host("/nowhere/.host-check", "0.0.1 token");
+    (void)run_command_line({"gangway", "check-host", "/nowhere/.host-check", "0.0.1 token"}, {});
     FAIL() << "accepted version 0.0.1";
   } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("0.0.1: install one on all hosts"));

@@ -38,7 +38,7 @@ def missing_in_comments(root):
 
 
 def missing_paths(root):
-    for document in sorted([*root.glob("*.md"), *(root / "docs").glob("*.md")]):
+    for document in sorted([*root.glob("*.md"), *(root / "docs").glob("*.md"), *root.glob("*/README.md")]):
         for number, line in enumerate(document.read_text().splitlines(), 1):
             named = [(document.parent, link) for link in LINK.findall(line)]
             named += [(root, path) for path in PATH.findall(line)]

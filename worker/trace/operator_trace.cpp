@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "worker/trace/operator_trace.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
+#include <string_view>
 
+#include <ATen/record_function.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 namespace gangway::worker {
@@ -11,47 +16,70 @@ namespace {
 
 using torch::profiler::impl::ActivityType;
 
+constexpr std::string_view kMark = "gangway::mark";
+constexpr int kMarks = 9;  // of which the one that was interrupted least counts
+
 torch::profiler::impl::ProfilerConfig config() {
   return torch::profiler::impl::ProfilerConfig(torch::profiler::impl::ProfilerState::KINETO);
 }
 
-std::int64_t nanoseconds(auto time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+std::int64_t steady_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
-/// What to add to Kineto's wall-clock times: of some readings the one that was interrupted least.
-std::int64_t steady_minus_wall() {
-  constexpr int kReadings = 25;
+OperatorMark mark(std::string_view side) {
+  OperatorMark best;
   std::int64_t narrowest = std::numeric_limits<std::int64_t>::max();
-  std::int64_t offset = 0;
-  for (int i = 0; i < kReadings; ++i) {
-    const std::int64_t before = nanoseconds(std::chrono::steady_clock::now());
-    const std::int64_t wall = nanoseconds(std::chrono::system_clock::now());
-    const std::int64_t gap = nanoseconds(std::chrono::steady_clock::now()) - before;
+  for (int i = 0; i < kMarks; ++i) {
+    const std::string name = fmt::format("{} {} {}", kMark, side, i);
+    const std::int64_t before = steady_now();
+    { RECORD_USER_SCOPE(name); }
+    const std::int64_t gap = steady_now() - before;
     if (gap < narrowest) {
       narrowest = gap;
-      offset = before + gap / 2 - wall;
+      best = {.name = name, .time = before + gap / 2};
     }
   }
-  return offset;
+  return best;
 }
 
 }  // namespace
 
-void start_operator_trace() {
+OperatorTrace::OperatorTrace() {
   torch::autograd::profiler::prepareProfiler(config(), {ActivityType::CPU});
   torch::autograd::profiler::enableProfiler(config(), {ActivityType::CPU});
+  began_ = mark("begin");
 }
 
-std::vector<OperatorEvent> stop_operator_trace() {
+std::vector<OperatorEvent> OperatorTrace::stop() {
+  const OperatorMark ended = mark("end");
   const auto result = torch::autograd::profiler::disableProfiler();
-  const std::int64_t offset = steady_minus_wall();
+  std::optional<std::int64_t> first;
+  std::optional<std::int64_t> last;
+  for (const auto& event : result->events()) {
+    if (event.name() == began_.name) {
+      first = static_cast<std::int64_t>(event.startNs());
+    } else if (event.name() == ended.name) {
+      last = static_cast<std::int64_t>(event.startNs());
+    }
+  }
   std::vector<OperatorEvent> events;
+  if (!first || !last || *last <= *first) {
+    return events;  // a wall clock that was set back by all of the trace: nothing is better
+  }
+  const double scale =
+      static_cast<double>(ended.time - began_.time) / static_cast<double>(*last - *first);
+  const auto steady = [&](std::int64_t wall) {
+    return began_.time + static_cast<std::int64_t>(static_cast<double>(wall - *first) * scale);
+  };
   events.reserve(result->events().size());
   for (const auto& event : result->events()) {
-    if (!event.isHiddenEvent()) {
-      const auto begin = static_cast<std::int64_t>(event.startNs()) + offset;
-      events.push_back({event.name(), begin, begin + static_cast<std::int64_t>(event.durationNs()),
+    if (!event.isHiddenEvent() && !event.name().starts_with(kMark)) {
+      const auto begin = static_cast<std::int64_t>(event.startNs());
+      events.push_back({event.name(), steady(begin),
+                        steady(begin + static_cast<std::int64_t>(event.durationNs())),
                         event.startThreadId()});
     }
   }

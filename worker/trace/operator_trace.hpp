@@ -17,8 +17,23 @@ struct OperatorEvent {
   std::uint64_t thread = 0;  ///< LibTorch's number of it
 };
 
-void start_operator_trace();
-/// @pre started
-[[nodiscard]] std::vector<OperatorEvent> stop_operator_trace();
+/// Something in Kineto's record, and when it was by the steady clock.
+struct OperatorMark {
+  std::string name;
+  std::int64_t time = 0;
+};
+
+/// One at a time in a process.
+class OperatorTrace {
+ public:
+  /// Begins.
+  OperatorTrace();
+  /// Ends. Kineto's times are the wall clock's, which may be set meanwhile: two marks of known
+  /// time, one at either end, say what they are by the steady clock. @pre called once
+  [[nodiscard]] std::vector<OperatorEvent> stop();
+
+ private:
+  OperatorMark began_;
+};
 
 }  // namespace gangway::worker

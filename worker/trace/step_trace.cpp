@@ -5,7 +5,6 @@
 
 #include "comm/transport/clock_offset.hpp"
 #include "worker/trace/nvtx_range.hpp"
-#include "worker/trace/operator_trace.hpp"
 #include "worker/trace/trace_file.hpp"
 
 namespace gangway::worker {
@@ -21,7 +20,7 @@ StepTrace::StepTrace(const Setup& setup)
 
 void StepTrace::begin() {
   began_ = comm::TraceClock::now();
-  start_operator_trace();
+  operators_.emplace();
   transport_.ring().turn_on(true);
   lane_.turn_on(true);
   compute_.turn_on(true);
@@ -29,7 +28,8 @@ void StepTrace::begin() {
 
 void StepTrace::end() {
   compute_.turn_on(false);
-  const std::vector<OperatorEvent> operators = stop_operator_trace();
+  const std::vector<OperatorEvent> operators = operators_->stop();
+  operators_.reset();
   comm::ClockOffset offset;
   setup_.lane.wait(setup_.lane.submit([&] {
     lane_.turn_on(false);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "pipeline/phases.hpp"
 #include "run/trace_steps.hpp"
 #include "worker/trace/compute_trace.hpp"
+#include "worker/trace/operator_trace.hpp"
 
 namespace gangway::worker {
 
@@ -57,6 +59,7 @@ class StepTrace {
   comm::TracedTransport transport_;
   comm::LaneTrace lane_;
   ComputeTrace compute_;
+  std::optional<OperatorTrace> operators_;  ///< while recording
   comm::TraceClock::time_point began_;
   bool is_written_ = false;
 };

@@ -96,8 +96,18 @@ bool is_done_with(const ParsedSlot& slot) {
   return has_ended_with(run, {ExitCode::kDone});
 }
 
-/// Whether the file may go: it has no sound header, its run is over, or nobody has come back for
-/// it.
+/// Whether it has never held a snapshot, or was being written when its process died. A damaged one
+/// is kept for whoever starts to name it.
+bool holds_none(const ParsedSlot& slot, std::span<const std::byte> bytes, const fs::path& file) {
+  try {
+    return !moment_of(slot, bytes, file.string());
+  } catch (const CheckpointError&) {
+    return false;
+  }
+}
+
+/// Whether the file may go: it has no sound header, holds nothing, its run is over, or nobody has
+/// come back for it.
 bool is_reapable(const fs::path& file, fs::file_time_type now) {
   MappedMemory memory;
   try {
@@ -118,7 +128,8 @@ bool is_reapable(const fs::path& file, fs::file_time_type now) {
   }
   try {
     const ParsedSlot slot = parse_slot(bytes, file.string());
-    return is_done_with(slot) || now - last_sign_of_life(slot.run_directory, file) > kSnapshotsKept;
+    return holds_none(slot, bytes, file) || is_done_with(slot) ||
+           now - last_sign_of_life(slot.run_directory, file) > kSnapshotsKept;
   } catch (const CheckpointError&) {
     return true;
   }

@@ -110,7 +110,7 @@ struct ReapedSnapshots {
 };
 
 /// Removes slots of dead processes whose run directory is gone, whose run has ended well or has
-/// been left alone for kSnapshotsKept, and those that never got a header. All others stay: a run
+/// been left alone for kSnapshotsKept, and those that hold no snapshot. All others stay: a run
 /// may be resumed from them. A directory is gone where its parent is there without it, and seen as
 /// the slot's maker saw it: the same path of another container, which shares this memory, says
 /// nothing. A run that starts has shown its sign of life before its workers call this: the

@@ -219,8 +219,10 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
   if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
     (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
                                        checkpoint::snapshot_key(run, fingerprint, run_id_of(run)));
-  } else if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder);
-             !note.empty()) {
+    return;
+  }
+  (void)checkpoint::reap_snapshots(kSharedMemoryFolder);  // of a run that has not come that far
+  if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder); !note.empty()) {
     std::cout << note << std::endl;
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "launch/doctor.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -79,11 +81,18 @@ TEST(CleanSnapshots, SaysWhatARunKeepsForHowLongAndWhatFreesIt) {
   const gangway::testing::SharedFolder folder;
   const std::filesystem::path run = folder.path() / "a run";
   std::filesystem::create_directory(run);
-  { const checkpoint::SnapshotMemory left(place_of(folder, run), kPieces); }
+  {
+    checkpoint::SnapshotMemory left(place_of(folder, run), kPieces);
+    for (const std::int64_t step : {479, 480}) {
+      ASSERT_TRUE(left.begin({.step = step}));
+      left.copy(0, std::vector<std::byte>(kPieces[0].bytes()));
+      left.complete();
+    }
+  }
   const auto findings = clean_snapshots(folder.path());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_THAT(findings[0].detail,
-              AllOf(HasSubstr("no whole step, 0.0 MiB"), HasSubstr("kept for another 7 days"),
+              AllOf(HasSubstr("up to step 480, 0.0 MiB"), HasSubstr("kept for another 7 days"),
                     HasSubstr("gangway snapshots rm '" + run.string() + "'")));
 }
 

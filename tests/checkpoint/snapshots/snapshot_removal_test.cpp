@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What becomes of snapshots when a run ends, fails or is gone
 // (checkpoint/snapshots/snapshot_files.hpp).
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -152,6 +153,19 @@ TEST(ReapSnapshots, KeepsTheLivingAndWhatCanGoOn) {
   EXPECT_EQ(reap_snapshots(folder.path()).removed, 0U);
 }
 
+TEST(ReapSnapshots, RemovesWhatHoldsNoSnapshotAndKeepsADamagedOne) {
+  const SharedFolder folder;
+  fs::create_directory(folder.path() / "run");
+  leave(folder.path(), {3});  // in one of two slots
+  EXPECT_EQ(reap_snapshots(folder.path()).removed, 1U);
+  const auto whole = find_sample(folder.path());
+  ASSERT_EQ(whole.size(), 1U);
+  std::fstream file(whole[0].file, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offsetof(SlotHeader, step)).put('\x7f');
+  file.close();
+  EXPECT_EQ(reap_snapshots(folder.path()).removed, 0U);
+}
+
 TEST(ReapSnapshots, RemovesThoseOfARunThatEndedWell) {
   const SharedFolder folder;
   fs::create_directory(folder.path() / "run");
@@ -181,6 +195,7 @@ TEST(ReapSnapshots, KeepsThoseWhoseFolderIsNotMounted) {
     fs::create_directories(place.run_directory);
     SnapshotMemory memory(place, sample_pieces());
     ASSERT_TRUE(take_sample(memory, {.step = 3}));
+    ASSERT_TRUE(take_sample(memory, {.step = 5}));
   }
   fs::rename(mount, folder.path() / "unmounted");
   EXPECT_EQ(reap_snapshots(folder.path()).removed, 0U);
@@ -205,6 +220,7 @@ TEST(ReapSnapshots, TellARunFromAnotherThatHasTakenItsPlace) {
   {
     SnapshotMemory memory(place, sample_pieces());
     ASSERT_TRUE(take_sample(memory, {.step = 3}));
+    ASSERT_TRUE(take_sample(memory, {.step = 5}));
   }
   EXPECT_EQ(reap_snapshots(folder.path()).removed, 0U);
   fs::remove_all(place.run_directory);

@@ -59,6 +59,8 @@ struct Look {
   std::optional<Found> found;
   std::vector<std::string> refused;
   bool has_lost_one = false;  ///< one that was listed was gone when it was read
+
+  [[nodiscard]] bool met_nothing() const { return !found && refused.empty() && !has_lost_one; }
 };
 
 Look look_once(const fs::path& checkpoints_dir, Depth depth, std::optional<std::int64_t> before) {
@@ -114,13 +116,14 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
 
 std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
                                   std::optional<std::int64_t> before) {
-  // Whoever saves may delete what is being looked at; then newer ones are there. A listing that is
-  // not one moment's (NFS) may miss both: nothing is nothing when it was seen twice.
   const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
   Look look = look_once(checkpoints_dir, depth, before);
-  for (bool is_settled = false; !look.found && !is_settled;) {
+  if (look.met_nothing()) {
+    look = look_once(checkpoints_dir, depth, before);  // a listing may miss both old and new (NFS)
+  }
+  // Whoever saves may delete what is being looked at; then newer ones are there.
+  while (!look.found && look.has_lost_one && std::chrono::steady_clock::now() < give_up) {
     look = look_once(checkpoints_dir, depth, before);
-    is_settled = !look.has_lost_one || std::chrono::steady_clock::now() > give_up;
   }
   for (const std::string& damage : look.refused) {
     warn(look.found ? fmt::format("{}; going on from the older {}", damage,

@@ -68,7 +68,7 @@ def interrupt(hour, *signals, codes, to_group=True):
         send(process, number, to_group)
         if len(signals) > 1:
             wait_a_moment(hour, process)
-    ended = hour.expect(hour.end(process), *codes)
+    ended = hour.expect(hour.end(process, deadline=60), *codes)
     if ended.code == 0 and not has_begun:
         raise Problem(f"the signal was lost: {ended.described()}")
     hour.note(f"exit code {ended.code}")
@@ -119,7 +119,7 @@ def a_process_of_it_killed(hour):
             os.kill(victim, signal.SIGKILL)
         except (ProcessLookupError, FileNotFoundError):
             pass  # it is done
-    ended = hour.expect(hour.end(process), 0, 3, 6)
+    ended = hour.expect(hour.end(process, deadline=60), 0, 3, 6)
     hour.note(f"exit code {ended.code}")
     require_the_rest(hour, "lost")
 

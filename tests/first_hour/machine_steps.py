@@ -157,7 +157,7 @@ def folders_with_blanks(hour):
     run = next((place / "all runs").iterdir())
     hour.digest(run)
     hour.expect(hour.call(hour.gangway, "checkpoints", "verify", run), 0)
-    hour.expect(hour.run(job, "-n", 1, "training.kimg=7.68", cwd=place), 0)
+    hour.expect(hour.run(job, "-n", 1, "training.kimg=7.68", cwd=place, deadline=60), 0)
 
 
 @step
@@ -183,7 +183,7 @@ def a_narrow_terminal(hour):
     reader = threading.Thread(target=read_to_the_end, args=(master, process.out), daemon=True)
     reader.start()
     ended = hour.end(process)
-    reader.join(timeout=60)  # the terminal is closed when the last process is gone
+    reader.join(timeout=5)  # the terminal is closed when the last process is gone
     ended.out = process.out.read_text(errors="replace")
     hour.expect(ended, 0)
     if "done" not in ended.out:

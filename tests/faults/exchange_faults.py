@@ -23,7 +23,7 @@ TRIES = 1
 WORKER_LOST = 3
 TIMEOUT = 1.5  # seconds that a worker waits for another
 # What passes between the signal and the end of `gangway run`: the wait, and the orderly end of mpirun.
-PATIENCE = {signal.SIGSTOP: 120.0, signal.SIGKILL: 60.0}
+PATIENCE = {signal.SIGSTOP: 30.0, signal.SIGKILL: 15.0}
 
 
 class Faults(Trainings):
@@ -71,7 +71,7 @@ class Faults(Trainings):
             os.kill(pid, signal.SIGCONT)
         except ProcessLookupError:
             return  # mpirun has ended it
-        end = time.monotonic() + 60
+        end = time.monotonic() + 10
         while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
             time.sleep(0.02)
         self.assertFalse(Path(f"/proc/{pid}").exists(), "the worker that was given up lives on")

@@ -3,7 +3,7 @@
 from hour import RING, Problem
 from steps import step
 
-QUICK = 60  # seconds; an answer to a typo waits for nothing
+QUICK = 15  # seconds; an answer to a typo waits for nothing
 
 
 def refuse(hour, *words, says=(), **how):

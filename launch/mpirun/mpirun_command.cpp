@@ -42,6 +42,9 @@ std::vector<std::string> placement(const MpirunRequest& request) {
   // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
   // and that allows 2^23 - 1 only.
   add({"--mca", "pml", "ob1"});
+  // Else each process asks whether POSIX shared memory would do, too, by making a file in /dev/shm
+  // and removing it: one killed in between leaves it there.
+  add({"--mca", "shmem", "mmap"});
   if (request.hostfile.empty()) {
     const bool shares = request.host_messages == HostMessages::kSharedMemory;
     add({"--mca", "btl", shares ? "self,vader,tcp" : "self,tcp"});

@@ -54,6 +54,7 @@ void choose_message_paths() {
   // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
   // and that allows 2^23 - 1 only.
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
+  ::setenv("OMPI_MCA_shmem", "mmap", /*overwrite=*/0);
 }
 
 /// Open MPI's number of this job; 0: another launcher's.

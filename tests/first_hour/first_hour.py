@@ -12,6 +12,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,7 @@ def main():
         print("\n".join(STEPS))
         return 0
     owns_memory = enter_own_memory()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be lost on what is tried
     programs = Path(os.environ.get("GANGWAY_BIN", Path(__file__).resolve().parents[2] / "build/release/bin")).resolve()
     first = random.SystemRandom().randrange(10_000) if arguments.seed is None else arguments.seed
     print(f"first hour with seed {first}" + (f" to {first + arguments.seeds - 1}" if arguments.seeds > 1 else ""), flush=True)

@@ -17,11 +17,12 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
                                      .hostfile = {},
                                      .exported_variables = {"NCCL_DEBUG"},
                                      .train_arguments = {"job.yaml", "a=b"}});
-  EXPECT_EQ(shell_line(words),
-            "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca pml ob1 "
-            "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 -x OMP_NUM_THREADS=3 -x "
-            "NCCL_DEBUG "
-            "/opt/bin/gangway train job.yaml a=b");
+  EXPECT_EQ(
+      shell_line(words),
+      "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap "
+      "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 -x OMP_NUM_THREADS=3 -x "
+      "NCCL_DEBUG "
+      "/opt/bin/gangway train job.yaml a=b");
 }
 
 TEST(MpirunCommand, LeavesSharedMemoryAloneWhereItIsTold) {
@@ -73,7 +74,8 @@ TEST(MeasuringCommand, StartsAnotherProgramAtThePlacesOfAJob) {
                               .exported_variables = {"LD_LIBRARY_PATH"},
                               .train_arguments = {}};
   EXPECT_EQ(shell_line(measuring_command(request, {"--sizes", "1M"})),
-            "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader,tcp "
+            "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap --mca btl "
+            "self,vader,tcp "
             "-x LD_LIBRARY_PATH /opt/bin/measure --sizes 1M");
 }
 

@@ -145,13 +145,4 @@ void BlockwisePenalty::sweep_adjoints(const std::function<void(std::size_t)>& on
   }
 }
 
-at::Tensor whole_network_penalty(Network& discriminator, PenaltyKind kind, double weight,
-                                 const NamedTensors& in, const ForwardContext& context) {
-  const at::Tensor image = in.at("image").detach().requires_grad_(true);
-  const at::Tensor logits = discriminator.forward(in.with("image", image.view_as(image)), context);
-  const at::Tensor gradient =
-      torch::autograd::grad({logits.sum()}, {image}, {}, true, /*create_graph=*/true).front();
-  return penalty_of(kind, weight, gradient);
-}
-
 }  // namespace gangway::gan

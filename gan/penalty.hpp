@@ -62,10 +62,4 @@ class BlockwisePenalty {
   std::vector<Cut> cuts_;
 };
 
-/// What a plain reference computes: the penalty of whole-network autograd, as a scalar with graph.
-/// For tests.
-[[nodiscard]] at::Tensor whole_network_penalty(Network& discriminator, PenaltyKind kind,
-                                               double weight, const NamedTensors& in,
-                                               const ForwardContext& context);
-
 }  // namespace gangway::gan

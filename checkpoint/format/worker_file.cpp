@@ -164,23 +164,4 @@ FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& id
   return {.name = record.file, .bytes = record.bytes, .xxh3_128 = hash_of(text)};
 }
 
-FileReport write_worker_file(const fs::path& temporary, const FileIdentity& identity,
-                             std::span<const TensorRecord> tensors) {
-  std::vector<PieceRecord> pieces;
-  pieces.reserve(tensors.size());
-  for (const TensorRecord& tensor : tensors) {
-    if (checked_bytes(tensor.name, tensor.type, tensor.shape) != tensor.bytes.size()) {
-      throw InvariantError(fmt::format("tensor '{}': {} bytes given for shape [{}] of {}",
-                                       tensor.name, tensor.bytes.size(),
-                                       fmt::join(tensor.shape, ", "), type_name(tensor.type)));
-    }
-    pieces.push_back({.tensor = tensor.name,
-                      .type = tensor.type,
-                      .shape = tensor.shape,
-                      .end = tensor.bytes.size() / item_size(tensor.type),
-                      .bytes = tensor.bytes});
-  }
-  return write_worker_pieces(temporary, identity, pieces);
-}
-
 }  // namespace gangway::checkpoint

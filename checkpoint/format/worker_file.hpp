@@ -50,14 +50,11 @@ struct PlacedPiece {
                                        const std::vector<PlacedPiece>& pieces);
 
 /// Writes and syncs the one file of a worker in the folder from begin_checkpoint. Every worker
-/// writes one, an empty list included. @throws as write_safetensors.
-[[nodiscard]] FileReport write_worker_file(const std::filesystem::path& temporary,
-                                           const FileIdentity& identity,
-                                           std::span<const TensorRecord> tensors);
-/// The same for a state in pieces: direct I/O where the file system takes it, no copy larger than a
-/// chunk. Beside the file goes a record of its pieces' hashes and chunk sums, which
+/// writes one, an empty list included. Direct I/O where the file system takes it, no copy larger
+/// than a chunk. Beside the file goes a record of its pieces' hashes and chunk sums, which
 /// commit_checkpoint moves into the manifest.
 /// @param on_chunk  called as each chunk is on its way: that the disk takes something
+/// @throws as write_safetensors.
 [[nodiscard]] FileReport write_worker_pieces(const std::filesystem::path& temporary,
                                              const FileIdentity& identity,
                                              std::span<const PieceRecord> pieces,

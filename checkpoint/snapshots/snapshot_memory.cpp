@@ -230,11 +230,6 @@ std::vector<SnapshotMoment> SnapshotMemory::moments() const {
   return moments;
 }
 
-std::optional<PinnedSnapshot> SnapshotMemory::pin_newest() {
-  const std::vector<SnapshotMoment> whole = moments();
-  return whole.empty() ? std::nullopt : pin(whole.front().step);
-}
-
 std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
   const std::lock_guard lock(state_->mutex);
   Slot* found = nullptr;

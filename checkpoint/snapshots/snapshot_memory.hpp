@@ -96,8 +96,7 @@ class SnapshotMemory {
   void protect(std::int64_t step) noexcept;
   /// Snapshots that are whole, newest first.
   [[nodiscard]] std::vector<SnapshotMoment> moments() const;
-  /// The newest, or the one of `step`.
-  [[nodiscard]] std::optional<PinnedSnapshot> pin_newest();
+  /// The one of `step`.
   [[nodiscard]] std::optional<PinnedSnapshot> pin(std::int64_t step);
   /// Takes the files' names away: the run has ended well, or another layout has taken over.
   void remove() noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The protocol that makes a checkpoint durable (docs/checkpoint-format.md).
 //
-// A save:   coordinator: begin_checkpoint → worker i: write_worker_file, report →
+// A save:   coordinator: begin_checkpoint → worker i: write_worker_pieces, report →
 //           coordinator: commit_checkpoint, remove_old (checkpoint/store/retention.hpp).
 // A start:  remove_stale_temporaries (there), newest_valid (checkpoint/store/scan.hpp).
 //

@@ -11,6 +11,7 @@
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/store/verify.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
+#include "tests/checkpoint/write_worker_file.hpp"
 
 namespace gangway::checkpoint {
 namespace {

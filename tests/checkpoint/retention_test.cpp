@@ -13,6 +13,7 @@
 #include "checkpoint/store/owner.hpp"
 #include "checkpoint/store/verify.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
+#include "tests/checkpoint/write_worker_file.hpp"
 
 namespace gangway::checkpoint {
 namespace {

@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/commit.hpp"
+#include "tests/checkpoint/write_worker_file.hpp"
 
 namespace gangway::checkpoint {
 

@@ -25,6 +25,7 @@
 #include "comm/transport/mpi_session.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
+#include "tests/checkpoint/write_worker_file.hpp"
 #include "worker/link/coordinator_link_mpi.hpp"
 #include "worker/link/lifeline.hpp"
 

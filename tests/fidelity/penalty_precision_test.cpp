@@ -8,6 +8,7 @@
 #include "gan/random_tensors.hpp"
 #include "tests/fidelity/plain_reference.hpp"
 #include "tests/fidelity/small_jobs.hpp"
+#include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::fidelity {
 namespace {

@@ -14,6 +14,7 @@
 #include "gan/layer_block.hpp"
 #include "gan/models/models.hpp"
 #include "gan/random_tensors.hpp"
+#include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -68,7 +68,7 @@ TEST(SnapshotMemory, TakesPiecesInAscendingRangesAndAnyOrderOfPieces) {
     memory.copy(piece, bytes.subspan(bytes.size() / 3));
   }
   memory.complete();
-  const auto pinned = memory.pin_newest();
+  const auto pinned = memory.pin(3);
   ASSERT_TRUE(pinned);
   EXPECT_EQ(pinned->find_damage(), std::nullopt);
   EXPECT_EQ(as_text(pinned->bytes(2)), sample_text(pieces[2], 3));
@@ -137,7 +137,7 @@ TEST(SnapshotMemory, HasRoomBesideAPinnedOneWithThreeSlots) {
   const SharedFolder folder;
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces(), 3);
   take_sample(memory, {.step = 1});
-  const auto pinned = memory.pin_newest();
+  const auto pinned = memory.pin(1);
   take_sample(memory, {.step = 2});
   take_sample(memory, {.step = 3});
   take_sample(memory, {.step = 4});
@@ -248,7 +248,7 @@ TEST(SnapshotMemory, LaysItsDataOutAsASafetensorsFile) {
   const SharedFolder folder;
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
   take_sample(memory, {.step = 1});
-  const auto pinned = memory.pin_newest();
+  const auto pinned = memory.pin(1);
   const auto data = pinned->data();
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data.data()) % 4096, 0U);
   // By item size (the I64 first), then name, then begin.
@@ -261,7 +261,7 @@ TEST(SnapshotMemory, GivesItsPiecesToTheWriterWithTheirHashes) {
   const SharedFolder folder;
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
   take_sample(memory, {.step = 1});
-  const auto pinned = memory.pin_newest();
+  const auto pinned = memory.pin(1);
   const std::vector<PieceRecord> records = pinned->records();
   ASSERT_THAT(records, SizeIs(5));
   EXPECT_EQ(records[1].tensor, "generator/0/weight");
@@ -275,7 +275,7 @@ TEST(SnapshotMemory, NoticesADamagedPiece) {
   const SharedFolder folder;
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
   take_sample(memory, {.step = 1});
-  const auto pinned = memory.pin_newest();
+  const auto pinned = memory.pin(1);
   auto* const byte = const_cast<std::byte*>(pinned->bytes(1).data()) + 5;
   *byte ^= std::byte{4};
   ASSERT_TRUE(pinned->find_damage());

@@ -21,8 +21,8 @@ using ::testing::SizeIs;
 
 /// Of one worker that owns everything, written from its snapshot.
 std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMemory& memory) {
-  const auto pinned = memory.pin_newest();
-  const std::int64_t step = pinned->moment().step;
+  const std::int64_t step = memory.moments().front().step;
+  const auto pinned = memory.pin(step);
   const auto temporary = begin_checkpoint(checkpoints, step);
   const FileReport report = write_worker_pieces(temporary, {.step = step}, pinned->records());
   Manifest manifest = sample_manifest(step);

@@ -21,6 +21,7 @@
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
 #include "run/run_files.hpp"
+#include "tests/checkpoint/write_worker_file.hpp"
 
 namespace {
 

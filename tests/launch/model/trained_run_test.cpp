@@ -20,6 +20,7 @@
 #include "job/keys/parse.hpp"
 #include "launch/model/commands.hpp"
 #include "run/run_files.hpp"
+#include "tests/checkpoint/write_worker_file.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "job/network_id.hpp"
+
 namespace gangway {
 
 enum class ModelFamily { kDcgan, kInfogan, kMlp };
@@ -105,12 +107,7 @@ struct DiscriminatorSpec : NetworkSpec {
   bool operator==(const DiscriminatorSpec&) const = default;
 };
 
-/// By network.
-struct WireSpec {
-  WireFormat generator = WireFormat::kFp32;
-  WireFormat discriminator = WireFormat::kFp32;
-  bool operator==(const WireSpec&) const = default;
-};
+using WireSpec = PerNetwork<WireFormat>;  ///< fp32 each unless told otherwise
 
 /// In which order the micro-batches' gradients are added.
 enum class SumOrder {
@@ -180,6 +177,13 @@ struct JobSpec {
   CheckpointSpec checkpoint;
   OutputSpec output;
 
+  /// What is said about either network.
+  [[nodiscard]] const NetworkSpec& of(NetworkId network) const {
+    if (network == NetworkId::kGenerator) {
+      return generator;
+    }
+    return discriminator;
+  }
   /// Images a micro-batch.
   [[nodiscard]] int images_per_microbatch() const { return training.batch / training.microbatches; }
   /// Real images that one step shows to the discriminator.

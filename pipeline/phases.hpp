@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "job/network_id.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::pipeline {
-
-enum class NetworkId { kGenerator = 0, kDiscriminator = 1 };
 
 /// One forward and backward of a phase over one micro-batch. The order of a phase's passes is the
 /// order in which their gradients are added into the leaf.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/schedule.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -31,14 +32,13 @@ class Writer {
     add(operation, network);
   }
   void await(NetworkId network) {
-    bool& under_way = under_way_.at(static_cast<std::size_t>(network));
-    if (under_way) {
+    if (under_way_[network]) {
       Instruction instruction{.operation = Operation::kAwait,
                               .network = network,
                               .phase = at_.phase,
                               .repeat = at_.repeat};
       list_.push_back(instruction);
-      under_way = false;
+      under_way_[network] = false;
     }
   }
   void add(Operation operation, NetworkId network) {
@@ -53,8 +53,8 @@ class Writer {
   std::vector<Instruction> list_;
   Instruction at_;        // what the next instructions have in common
   bool is_last_ = false;  // last pass over the last local micro-batch
-  // By network. What the step before has left under way is unknown, so it is awaited at first use.
-  std::array<bool, 2> under_way_ = {overlap_ == Overlap::kAcross, overlap_ == Overlap::kAcross};
+  // What the step before has left under way is unknown, so it is awaited at first use.
+  PerNetwork<bool> under_way_ = {overlap_ == Overlap::kAcross, overlap_ == Overlap::kAcross};
 };
 
 void Writer::write_pass(PassKind pass) {
@@ -108,9 +108,21 @@ void Writer::write_repeat(const Phase& phase, int repeat) {
   }
   at_.microbatch = -1;
   use(Operation::kReduce, phase.network);  // a worker without micro-batches has awaited nothing yet
-  under_way_.at(static_cast<std::size_t>(phase.network)) = true;
+  under_way_[phase.network] = true;
   if (overlap_ != Overlap::kAcross) {
     await(phase.network);
+  }
+}
+
+void mark_last_update(NetworkId network, std::vector<Instruction>& list) {
+  const auto is_update = [network](const Instruction& one) {
+    return one.network == network &&
+           (one.operation == Operation::kArm || one.operation == Operation::kReduce);
+  };
+  const auto last = std::find_if(list.rbegin(), list.rend(), is_update);
+  for (Instruction& one : list) {
+    one.is_last_update = one.is_last_update ||
+                         (is_update(one) && one.phase == last->phase && one.repeat == last->repeat);
   }
 }
 
@@ -124,7 +136,11 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, Mi
       writer.write_repeat(phase, repeat);
     }
   }
-  return writer.take();
+  std::vector<Instruction> list = writer.take();
+  for (const NetworkId network : kNetworkIds) {
+    mark_last_update(network, list);
+  }
+  return list;
 }
 
 std::string describe(const Instruction& instruction) {
@@ -132,7 +148,7 @@ std::string describe(const Instruction& instruction) {
       "open leaf of", "forward", "backward", "penalty forward", "penalty backward", "close leaf of",
       "arm",          "reduce",  "await"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
-  text += instruction.network == NetworkId::kGenerator ? " generator" : " discriminator";
+  text += std::string(" ") + name_of(instruction.network);
   if (instruction.microbatch >= 0) {
     text += " pass " + std::to_string(instruction.pass) + " micro-batch " +
             std::to_string(instruction.microbatch);

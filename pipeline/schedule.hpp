@@ -33,6 +33,8 @@ struct Instruction {
   int repeat = 0;                                 ///< n_critic position
   int pass = 0;                                   ///< index into the phase's passes
   int microbatch = -1;                            ///< -1 where none is meant
+  /// kArm, kReduce: of the network's last update in the step.
+  bool is_last_update = false;
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 

@@ -13,7 +13,6 @@
 #include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "run/control_protocol.hpp"
-#include "worker/plan_hash.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -26,14 +25,11 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-gan::NetworkPair initialised_networks(const JobSpec& job) {
-  gan::NetworkPair pair = gan::build_networks(job);
-  pair.generator.initialise(job.training.seed);
-  pair.discriminator.initialise(job.training.seed);
-  return pair;
+std::chrono::milliseconds timeout_of(const JobSpec& job) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
 }
 
-std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup, std::chrono::milliseconds timeout,
+std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
                                     const std::vector<pipeline::Phase>& phases) {
   const WelcomeInfo& welcome = setup.welcome;
   if (welcome.trace.empty()) {
@@ -43,125 +39,111 @@ std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup, std::chrono::m
                                                       .run_directory = welcome.run_directory,
                                                       .transport = setup.transport,
                                                       .lane = setup.lane,
-                                                      .hosts = setup.hosts,
-                                                      .timeout = timeout,
+                                                      .hosts = setup.replica.placement().hosts,
+                                                      .timeout = timeout_of(setup.job),
                                                       .phases = phases});
 }
 
-std::chrono::milliseconds timeout_of(const JobSpec& job) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
+StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport) {
+  const PerNetwork<NetworkState*> networks = setup.replica.networks();
+  return {.job = setup.job,
+          .run_directory = setup.welcome.run_directory,
+          .link = setup.link,
+          .networks = {networks.generator, networks.discriminator},
+          .transport = transport,
+          .lane = setup.lane,
+          .workers_on_machine = setup.workers_on_machine,
+          .hosts = setup.replica.placement().hosts,
+          .shared_memory = setup.shared_memory,
+          .say =
+              [say = setup.on_stall](const std::string& line) {
+                if (say) {
+                  say(line);
+                }
+              },
+          .timeout = timeout_of(setup.job),
+          .run_id = setup.welcome.run_id,
+          .incarnation = setup.welcome.incarnation};
+}
+
+/// What is updated on a device nobody sees.
+PerNetwork<UpdateWatcher*> watchers_of(const ComputeDevice& device, SnapshotTaker& taker) {
+  if (device.lags_behind()) {
+    return {};
+  }
+  return {&taker.watcher(NetworkId::kGenerator), &taker.watcher(NetworkId::kDiscriminator)};
 }
 
 }  // namespace
 
-Networks::Networks(const JobSpec& job, int num_workers, comm::HostGroup& host,
-                   ComputeDevice& device)
-    : pair(initialised_networks(job)),
-      generator(pair.generator, job.numerics.memory_format, num_workers,
-                job.generator.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo, &host),
-      discriminator(pair.discriminator, job.numerics.memory_format, num_workers, Averaging::kNo,
-                    &host) {
-  device.place(generator);
-  device.place(discriminator);
+BegunState Training::begin(const Setup& setup) {
+  return begin_state(state_setup(setup, setup.transport));
 }
 
-Training::Training(const Setup& setup)
+Training::Training(const Setup& setup, const BegunState& begun)
     : job_(setup.job),
       link_(setup.link),
-      timeout_(timeout_of(setup.job)),
-      local_(setup.welcome.ranges[static_cast<std::size_t>(setup.transport.worker())]),
+      replica_(setup.replica),
+      local_(setup.replica.placement().own_range()),
+      first_step_(begun.begin.step),
       phases_(pipeline::phases_of(setup.job)),
-      trace_(trace_of(setup, timeout_, phases_)),
+      trace_(trace_of(setup, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),
       device_(setup.device),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
-      networks_(setup.job, setup.transport.num_workers(), setup.host, setup.device),
-      keeper_({.job = setup.job,
-               .run_directory = setup.welcome.run_directory,
-               .link = setup.link,
-               .networks = {&networks_.generator, &networks_.discriminator},
-               .transport = transport_,
-               .lane = setup.lane,
-               .workers_on_machine = setup.workers_on_machine,
-               .hosts = setup.hosts,
-               .shared_memory = setup.shared_memory,
-               .say =
-                   [say = setup.on_stall](const std::string& line) {
-                     if (say) {
-                       say(line);
-                     }
-                   },
-               .timeout = timeout_,
-               .run_id = setup.welcome.run_id,
-               .incarnation = setup.welcome.incarnation}),
-      exchange_{transport_,
-                setup.lane,
-                setup.host,
-                setup.welcome.ranges,
-                setup.hosts,
-                setup.job.training.microbatches,
-                timeout_,
-                setup.on_stall,
-                trace_ ? &trace_->lane() : nullptr,
-                &keeper_.taker()},
-      reals_(job_, *dataset_, local_, keeper_.begin().step, trace_ ? &trace_->compute() : nullptr,
+      snapshots_(state_setup(setup, transport_), begun),
+      exchange_{.transport = transport_,
+                .lane = setup.lane,
+                .host = setup.replica.host(),
+                .ranges = setup.replica.placement().ranges,
+                .hosts = setup.replica.placement().hosts,
+                .num_microbatches = setup.job.training.microbatches,
+                .timeout = timeout_of(setup.job),
+                .on_stall = setup.on_stall,
+                .trace = trace_ ? &trace_->lane() : nullptr},
+      reals_(job_, *dataset_, local_, first_step_, trace_ ? &trace_->compute() : nullptr,
              device_.device()),
-      operations_({job_, phases_, networks_.generator, networks_.discriminator, reals_, exchange_,
-                   device_, setup.transport.worker(), local_}),
+      operations_({.job = job_,
+                   .phases = phases_,
+                   .networks = replica_.networks(),
+                   .reals = reals_,
+                   .exchange = exchange_,
+                   .exchanges = device_.connect(replica_.networks(), exchange_),
+                   .watchers = watchers_of(device_, snapshots_.taker()),
+                   .device = device_.device(),
+                   .local = local_}),
       marked_operations_(operations_, trace_ ? &trace_->compute() : nullptr),
-      pictures_({job_, *dataset_, networks_.generator, transport_, setup.lane,
-                 setup.welcome.run_directory, timeout_}) {
-  setup.host.connect(plan_hash(), comm::Deadline(kStartDeadline));
-  device_.connect(exchange_);
-  operations_.connect();
-}
-
-std::uint64_t Training::plan_hash() const {
-  const std::string device = device_.kind();
-  return worker::plan_hash({.generator = networks_.generator.plan(),
-                            .discriminator = networks_.discriminator.plan(),
-                            .ranges = exchange_.ranges,
-                            .hosts = exchange_.hosts,
-                            .device = device},
-                           job_);
-}
+      pictures_({job_, *dataset_, *replica_.networks().generator, transport_, setup.lane,
+                 setup.welcome.run_directory, exchange_.timeout}) {}
 
 ReadyInfo Training::ready_info() const {
-  const NetworkState& generator = networks_.generator;
-  const NetworkState& discriminator = networks_.discriminator;
+  const NetworkState& generator = *replica_.networks().generator;
+  const NetworkState& discriminator = *replica_.networks().discriminator;
   ReadyInfo info;
-  info.plan_hash = plan_hash();
+  info.plan_hash = replica_.plan_hash();
   info.generator_parameters = generator.num_parameters();
   info.discriminator_parameters = discriminator.num_parameters();
   info.plan_summary = fmt::format("reduced in {} and {} buckets", generator.plan().num_buckets(),
                                   discriminator.plan().num_buckets());
   info.data_fingerprint = dataset_->fingerprint();
   info.libtorch = TORCH_VERSION;
-  info.has_buddies = keeper_.copies() != nullptr;
+  info.has_buddies = snapshots_.copies() != nullptr;
   return info;
-}
-
-std::string Training::describe_begin() const {
-  const BeginInfo& begin = keeper_.begin();
-  return fmt::format(
-      "{}; from step {}",
-      begin.snapshot ? "a snapshot" : (begin.is_new() ? "new weights" : begin.checkpoint),
-      begin.step);
 }
 
 void Training::run() {
   LeaseInfo lease = link_.next_lease(kLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   // Only now: a lease says that all are there, and the picture is made by all.
-  if (keeper_.begin().step == 0) {
+  if (first_step_ == 0) {
     write_pictures(0);
   }
   while (true) {
     run_lease(lease);
     if (lease.last) {
       operations_.settle();
-      keeper_.finish_writing();
-      keeper_.finish_copying();
+      snapshots_.finish_writing();
+      snapshots_.finish_copying();
       if (trace_ && trace_->is_on()) {
         end_trace();
       }
@@ -172,15 +154,15 @@ void Training::run() {
 }
 
 void Training::run_lease(const LeaseInfo& lease) {
-  keeper_.protect(lease.protected_snapshot);
+  snapshots_.protect(lease.protected_snapshot);
   const bool saves = !lease.checkpoint_directory.empty();
   // The last one is taken when all steps are done: nobody waits then while it waits for room.
   const bool saves_on_its_way = saves && !lease.last && lease.begin < lease.end;
   if (saves_on_its_way) {
-    keeper_.write_behind(lease.end, lease.checkpoint_directory);
+    snapshots_.write_behind(lease.end, lease.checkpoint_directory);
   }
   for (const std::int64_t step : lease.snapshots) {
-    keeper_.copy_behind(step);
+    snapshots_.copy_behind(step);
   }
   for (std::int64_t step = lease.begin; step < lease.end; ++step) {
     run_step(step, (saves_on_its_way && step + 1 == lease.end) ||
@@ -199,9 +181,9 @@ void Training::run_lease(const LeaseInfo& lease) {
 void Training::save_now(const LeaseInfo& lease) {
   if (lease.last) {
     operations_.settle();
-    keeper_.finish_writing();  // where a disk is slow, there may be no room yet
+    snapshots_.finish_writing();  // where a disk is slow, there may be no room yet
   }
-  keeper_.write_behind(lease.end, lease.checkpoint_directory);
+  snapshots_.write_behind(lease.end, lease.checkpoint_directory);
   take_snapshot_now(lease.end);
 }
 
@@ -210,12 +192,12 @@ void Training::take_snapshot_now(std::int64_t steps_done) {
   operations_.finish_exchanges();
   if (device_.lags_behind()) {
     // Waiting for the device is a part of the price: without a snapshot the host would run ahead.
-    networks_.generator.fetch_own(transport_.worker());
-    networks_.discriminator.fetch_own(transport_.worker());
+    replica_.networks().generator->fetch_own(transport_.worker());
+    replica_.networks().discriminator->fetch_own(transport_.worker());
   } else {
     since = std::chrono::steady_clock::now();
   }
-  keeper_.take_now(steps_done, since);
+  snapshots_.take_now(steps_done, since);
 }
 
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
@@ -225,11 +207,11 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<pipeline::Instruction> schedule =
       pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
-  operations_.begin_step(step, snapshot_follows ? &schedule : nullptr);
+  operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);
   pipeline::execute(schedule, marked_operations_);
   // What is updated on a device, or not at all here, nobody copies on its way.
-  if (snapshot_follows && (device_.lags_behind() || keeper_.taker().is_empty())) {
+  if (snapshot_follows && (device_.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);
   }
   if (trace_ && trace_->is_on()) {
@@ -269,14 +251,14 @@ void Training::report(std::int64_t steps_done) {
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
-  progress.snapshot = keeper_.taker().newest();
-  progress.snapshot_seconds = keeper_.taker().seconds();
-  progress.snapshot_wait_seconds = keeper_.taker().wait_seconds();
-  if (const BuddyCopies* copies = keeper_.copies()) {
+  progress.snapshot = snapshots_.taker().newest();
+  progress.snapshot_seconds = snapshots_.taker().seconds();
+  progress.snapshot_wait_seconds = snapshots_.taker().wait_seconds();
+  if (const BuddyCopies* copies = snapshots_.copies()) {
     progress.copied_snapshot = copies->copied();
     progress.tried_snapshot = copies->tried();
   }
-  progress.snapshot_bytes = keeper_.taker().bytes();
+  progress.snapshot_bytes = snapshots_.taker().bytes();
   send_report();
   unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
   if (!device_.lags_behind()) {

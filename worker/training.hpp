@@ -11,20 +11,13 @@
 #include "comm/transport/transport.hpp"
 #include "job/spec.hpp"
 #include "worker/link/coordinator_link.hpp"
-#include "worker/state/state_keeper.hpp"
+#include "worker/replica.hpp"
+#include "worker/state/snapshot_service.hpp"
 #include "worker/step/gan_operations.hpp"
 #include "worker/step/sample_pictures.hpp"
 #include "worker/trace/step_trace.hpp"
 
 namespace gangway::worker {
-
-/// The two networks of a job, made and initialised by its seed.
-struct Networks {
-  Networks(const JobSpec& job, int num_workers, comm::HostGroup& host, ComputeDevice& device);
-  gan::NetworkPair pair;
-  NetworkState generator;
-  NetworkState discriminator;
-};
 
 class Training {
  public:
@@ -34,31 +27,29 @@ class Training {
     CoordinatorLink& link;
     comm::Transport& transport;
     comm::Lane& lane;
-    comm::HostGroup& host;   ///< not connected yet
-    std::vector<int> hosts;  ///< by worker: equal where memory is shared
     ComputeDevice& device;
+    Replica& replica;                                       ///< placed on that device
     std::function<void(const std::string&)> on_stall = {};  ///< lane thread
     int workers_on_machine = 1;
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
   };
-  /// Opens the data, builds the networks and loads the state that the coordinator chooses.
-  /// @throws ConfigError, CheckpointError
-  explicit Training(const Setup& setup);
+  /// Loads what the coordinator chooses into the replica. All workers call it.
+  /// @throws as worker/state/begin_state.hpp
+  [[nodiscard]] static BegunState begin(const Setup& setup);
+  /// Opens the data and meets the devices of all other workers. All of them call it.
+  /// @throws ConfigError, EnvironmentError, CommError
+  Training(const Setup& setup, const BegunState& begun);
 
   /// What the coordinator compares between workers before the first lease.
   [[nodiscard]] ReadyInfo ready_info() const;
-  /// As StateKeeper::keep_on_disk.
+  /// As SnapshotService::keep_on_disk.
   void keep_snapshots(const std::function<void()>& progress) const noexcept {
-    keeper_.keep_on_disk(progress);
+    snapshots_.keep_on_disk(progress);
   }
-  [[nodiscard]] const SnapshotShelf& snapshots() const { return keeper_.shelf(); }
-  /// "new weights; from step 0".
-  [[nodiscard]] std::string describe_begin() const;
   /// Runs leases until the last one is done.
   void run();
 
  private:
-  [[nodiscard]] std::uint64_t plan_hash() const;
   void run_lease(const LeaseInfo& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
   /// The checkpoint of a lease that runs no step, or of the last.
@@ -76,15 +67,15 @@ class Training {
 
   const JobSpec& job_;
   CoordinatorLink& link_;
-  std::chrono::milliseconds timeout_;
+  Replica& replica_;
   MicrobatchRange local_;
+  std::int64_t first_step_;
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
   comm::Transport& transport_;
   ComputeDevice& device_;
   std::unique_ptr<data::Dataset> dataset_;
-  Networks networks_;
-  StateKeeper keeper_;
+  SnapshotService snapshots_;
   ExchangeSetup exchange_;
   RealBatches reals_;
   GanOperations operations_;

@@ -111,10 +111,19 @@ struct Finished {
 /// All that trains. Nothing of it is destroyed before a failure was told.
 struct Workplace {
   std::optional<JobSpec> job;
-  std::optional<Neighbours> neighbours;
   std::unique_ptr<ComputeDevice> device;
+  std::optional<Replica> replica;
+  SnapshotShelf snapshots;
   std::optional<Training> training;
 };
+
+/// "new weights; from step 0".
+std::string describe(const BeginInfo& begin) {
+  return fmt::format(
+      "{}; from step {}",
+      begin.snapshot ? "a snapshot" : (begin.is_new() ? "new weights" : begin.checkpoint),
+      begin.step);
+}
 
 /// Until the coordinator may grant leases.
 void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
@@ -128,20 +137,33 @@ void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
   (void)reap_segments();  // of workers that were killed before all had mapped their memory
   (void)reap_message_segments();
   (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
-  Neighbours& neighbours = place.neighbours.emplace(
-      find_neighbours(*place.job, welcome.lifeline.token, welcome.run_directory, transport, lane));
+  Neighbours neighbours =
+      find_neighbours(*place.job, welcome.lifeline.token, welcome.run_directory, transport, lane);
   log.info("{}", neighbours.summary);
-  lane.listen_to(&neighbours.group, neighbours.core);
   place.device = computing.make(*place.job, neighbours, transport.worker());
   log.info("computes on {}", place.device->kind());
-  const Training& training = place.training.emplace(Training::Setup{
-      *place.job, welcome, link, transport, lane, neighbours.group, neighbours.hosts, *place.device,
-      [&log](const std::string& stall) { log.warn("{}", stall); }, neighbours.workers_on_machine});
+  Replica& replica = place.replica.emplace(
+      *place.job, Placement{transport.worker(), welcome.ranges, neighbours.hosts},
+      std::move(neighbours.memory), *place.device);
+  lane.listen_to(&replica.host(), neighbours.core);
+  const Training::Setup setup{
+      .job = *place.job,
+      .welcome = welcome,
+      .link = link,
+      .transport = transport,
+      .lane = lane,
+      .device = *place.device,
+      .replica = replica,
+      .on_stall = [&log](const std::string& stall) { log.warn("{}", stall); },
+      .workers_on_machine = neighbours.workers_on_machine};
+  const BegunState begun = Training::begin(setup);
+  place.snapshots = begun.shelf;
+  const Training& training = place.training.emplace(setup, begun);
   ReadyInfo ready = training.ready_info();
   if (!neighbours.choice.empty()) {
     ready.plan_summary += "; " + neighbours.choice;
   }
-  log.info("{}; {}", ready.plan_summary, training.describe_begin());
+  log.info("{}; {}", ready.plan_summary, describe(begun.begin));
   link.ready(ready);
 }
 
@@ -182,10 +204,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     lifeline.expect_heartbeats(silence_limit(*place.job));
     place.training->run();
     rescue.begin(nullptr);
-    finished = {welcome.run_directory, place.training->snapshots()};
+    finished = {welcome.run_directory, place.snapshots};
     place.training.reset();  // the lane lets go of the exchanges
-    place.device->finish();
     lane.listen_to(nullptr, comm::Lane::Core::kShared);
+    place.replica.reset();
+    place.device->finish();
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
     // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.

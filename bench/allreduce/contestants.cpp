@@ -20,13 +20,13 @@ comm::ArenaLayout layout_of(std::size_t elements) {
   return {parameters, {}};
 }
 
-comm::HostGroup group_of(const comm::Transport& transport, const ReductionSetup& setup) {
+comm::HostMemory memory_of(const comm::Transport& transport, const ReductionSetup& setup) {
   const int own = setup.hosts[static_cast<std::size_t>(transport.worker())];
-  return comm::HostGroup({.members = comm::workers_of(own, setup.hosts),
-                          .worker = transport.worker(),
-                          .epoch = transport.epoch(),
-                          .token = setup.token,
-                          .num_flags = comm::kFlagsPerNetwork});
+  return comm::HostMemory({.members = comm::workers_of(own, setup.hosts),
+                           .worker = transport.worker(),
+                           .epoch = transport.epoch(),
+                           .token = setup.token,
+                           .num_flags = comm::kFlagsPerNetwork});
 }
 
 /// What makes an all-reduce of the reduction.
@@ -50,12 +50,12 @@ class Reduction final : public Contestant {
         layout_(layout_of(setup.elements)),
         plan_(layout_, transport.num_workers(), setup.num_buckets),
         ranges_(one_microbatch_each(transport.num_workers())),
-        host_(group_of(transport, setup)),
-        weights_(host_.allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))),
+        memory_(memory_of(transport, setup)),
+        weights_(memory_.allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))),
         updater_(weights_),
-        stack_(host_, layout_.size(), {transport.worker(), transport.worker() + 1},
-               transport.num_workers()) {
-    host_.connect(plan_.hash(), comm::Deadline(kStartDeadline));
+        stack_(memory_, layout_.size(), {transport.worker(), transport.worker() + 1},
+               transport.num_workers()),
+        host_(std::move(memory_).connect(plan_.hash(), comm::Deadline(kStartDeadline))) {
     reducer_.emplace(transport, comm::Reducer::Setup{.network = 0,
                                                      .layout = &layout_,
                                                      .plan = &plan_,
@@ -102,10 +102,11 @@ class Reduction final : public Contestant {
   comm::ArenaLayout layout_;
   comm::BucketPlan plan_;
   std::vector<MicrobatchRange> ranges_;
-  comm::HostGroup host_;
+  comm::HostMemory memory_;  // empty, once connected
   comm::Arena weights_;
   MeanToWeights updater_;
   comm::PartialStack stack_;
+  comm::HostGroup host_;
   std::optional<comm::Reducer> reducer_;
 };
 
@@ -135,11 +136,10 @@ class SliceCopy final : public Contestant {
   SliceCopy(comm::Transport& transport, const ReductionSetup& setup)
       : name_(setup.name),
         elements_(setup.elements),
-        host_(group_of(transport, setup)),
-        own_(host_.allocate_own(setup.elements)),
-        copy_(setup.elements) {
-    host_.connect(setup.elements, comm::Deadline(kStartDeadline));
-  }
+        memory_(memory_of(transport, setup)),
+        own_(memory_.allocate_own(setup.elements)),
+        copy_(setup.elements),
+        host_(std::move(memory_).connect(setup.elements, comm::Deadline(kStartDeadline))) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::span<float> input() override { return {own_.data(), own_.size()}; }
   void run() override {
@@ -157,9 +157,10 @@ class SliceCopy final : public Contestant {
  private:
   std::string name_;
   std::size_t elements_;
-  comm::HostGroup host_;
+  comm::HostMemory memory_;  // empty, once connected
   comm::Arena own_;
   comm::Arena copy_;
+  comm::HostGroup host_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "bench/allreduce/contestants.hpp"
 #include "bench/allreduce/figures.hpp"
 #include "bench/allreduce/measure.hpp"
-#include "comm/host/host_agreement.hpp"
+#include "comm/host/agree_on_hosts.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/reduce/reduction_routes.hpp"
 #include "comm/transport/mpi_session.hpp"

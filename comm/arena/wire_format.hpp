@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Floats as they travel between hosts, in half the bytes, with error feedback: what a rounding
 // loses is kept by the sender and added to what it sends next (Seide et al., Interspeech 2014;
-// Karimireddy et al., ICML 2019). Used by comm/reduce/host_messages.hpp on the lane's thread; pure,
-// allocates nothing.
+// Karimireddy et al., ICML 2019). Used by comm/reduce/inter_host_messages.hpp on the lane's thread;
+// pure, allocates nothing.
 //
 // bf16 is the upper half of a float. fp16 has more bits and less range, so each block travels under
 // a power of two of its own, which brings its largest finite value to [2^14, 2^15); what is more

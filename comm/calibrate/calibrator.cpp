@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #include "base/errors.hpp"
-#include "comm/host/host_group.hpp"
+#include "comm/host/host_memory.hpp"
 #include "comm/transport/peer_error.hpp"
 #include "comm/transport/pending.hpp"
 #include "run/control_protocol.hpp"
@@ -139,22 +139,22 @@ void answer_messages(Talk& talk, int peer) {
 
 /// Two workers of a host and memory of the second one. Nothing: the host cannot share it.
 struct SharedPair {
-  HostGroup group;
+  HostMemory host;
   Arena memory;
 };
 
 std::optional<SharedPair> make_shared_pair(const Transport& transport, const Pair& pair,
                                            const std::string& token) {
   try {
-    HostGroup group({.members = {pair.first, pair.second},
+    HostMemory host({.members = {pair.first, pair.second},
                      .worker = transport.worker(),
                      .epoch = transport.epoch(),
                      .token = token + "paths",
                      .num_flags = 1});
     const bool lends = transport.worker() == pair.second;
-    Arena memory = group.allocate_own(lends ? kSizes.back() / sizeof(float) : 0);
+    Arena memory = host.allocate_own(lends ? kSizes.back() / sizeof(float) : 0);
     std::fill_n(memory.data(), memory.size(), 1.0F);
-    return SharedPair{std::move(group), std::move(memory)};
+    return SharedPair{std::move(host), std::move(memory)};
   } catch (const EnvironmentError&) {
     return std::nullopt;  // messages remain
   }
@@ -164,8 +164,8 @@ void wait_for_flag(const HostGroup& group, std::size_t member, std::uint64_t val
   const Deadline deadline(kStartDeadline);
   while (group.published(member, 0) < value) {
     if (deadline.expired()) {
-      throw PeerError(group.members()[member], fmt::format("worker {} is silent ({}); is it alive?",
-                                                           group.members()[member], kWhat));
+      const int worker = group.members()[member];
+      throw PeerError(worker, fmt::format("worker {} is silent ({}); is it alive?", worker, kWhat));
     }
     (void)::sched_yield();
   }
@@ -205,13 +205,13 @@ std::vector<PathPoint> measure_shared_memory(Transport& transport, Talk& talk, c
   if (talk.receive_number(peer) == 0 || !shared) {
     return {};
   }
-  shared->group.connect(kSizes.back(), Deadline(kStartDeadline));
+  HostGroup group = std::move(shared->host).connect(kSizes.back(), Deadline(kStartDeadline));
   if (reads) {
-    return read_shared_memory(shared->group);
+    return read_shared_memory(group);
   }
   for (std::uint64_t value = 1; value <= kFlagRoundTrips; ++value) {
-    wait_for_flag(shared->group, 0, value);
-    shared->group.publish(0, value);
+    wait_for_flag(group, 0, value);
+    group.publish(0, value);
   }
   return {};
 }

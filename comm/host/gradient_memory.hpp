@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "comm/host/host_group.hpp"
+#include "comm/host/host_memory.hpp"
 
 namespace gangway::comm {
 
@@ -25,14 +25,14 @@ class GradientMemory {
 /// called by the lane's thread as well.
 class HostGradientMemory final : public GradientMemory {
  public:
-  /// @pre `host` is not connected while anything is allocated
-  explicit HostGradientMemory(HostGroup& host) : host_(host) {}
+  /// @pre `host` lives while anything is allocated
+  explicit HostGradientMemory(HostMemory& host) : host_(host) {}
   [[nodiscard]] float* allocate(std::size_t elements) override;
   void clear(float* values, std::size_t elements) override;
   void add(float* to, const float* from, std::size_t elements) override;
 
  private:
-  HostGroup& host_;
+  HostMemory& host_;
   std::vector<Arena> arenas_;
 };
 

@@ -19,7 +19,7 @@ PartialStack::PartialStack(GradientMemory& memory, std::size_t arena_elements,
   buffers_ = memory_->allocate(num_buffers_ * arena_elements);
 }
 
-PartialStack::PartialStack(HostGroup& host, std::size_t arena_elements, MicrobatchRange range,
+PartialStack::PartialStack(HostMemory& host, std::size_t arena_elements, MicrobatchRange range,
                            int num_microbatches)
     : own_memory_(std::make_unique<HostGradientMemory>(host)),
       memory_(own_memory_.get()),

@@ -23,8 +23,8 @@ class PartialStack {
   /// @param range  the worker's micro-batches; @param memory  where the buffers lie; outlives this
   PartialStack(GradientMemory& memory, std::size_t arena_elements, MicrobatchRange range,
                int num_microbatches);
-  /// In the memory of `host`.
-  PartialStack(HostGroup& host, std::size_t arena_elements, MicrobatchRange range,
+  /// In the memory of `host`, which is used here alone.
+  PartialStack(HostMemory& host, std::size_t arena_elements, MicrobatchRange range,
                int num_microbatches);
 
   /// The zeroed memory, arena-sized, into which the next leaf's gradients are to be accumulated.

@@ -24,7 +24,7 @@
 #include "comm/arena/tree_sum.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/lane.hpp"
-#include "comm/reduce/host_messages.hpp"
+#include "comm/reduce/inter_host_messages.hpp"
 #include "comm/reduce/norm_agreement.hpp"
 #include "comm/reduce/partial_stack.hpp"
 #include "comm/reduce/reduction_routes.hpp"
@@ -139,7 +139,7 @@ class Reducer final : public Exchange {
   Transport& transport_;
   Setup setup_;
   ReductionRoutes routes_;
-  HostMessages messages_;
+  InterHostMessages messages_;
 
   // Between the threads.
   std::vector<std::atomic<bool>> ready_;  // by bucket

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "comm/host/host_group.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -16,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "comm/host/host_memory.hpp"
+#include "tests/comm/lone_group.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/shared_folder.hpp"
 
@@ -37,7 +37,7 @@ struct Host {
   SharedFolder folder;
   std::vector<int> members;
 
-  [[nodiscard]] HostGroup::Setup setup(int worker, std::int64_t epoch = 1) const {
+  [[nodiscard]] HostMemory::Setup setup(int worker, std::int64_t epoch = 1) const {
     return {.members = members,
             .worker = worker,
             .epoch = epoch,
@@ -45,11 +45,11 @@ struct Host {
             .num_flags = 4,
             .directory = folder.path()};
   }
-  /// Runs `body(group, position)` for all members at once, each on its own thread.
-  void run(const std::function<void(HostGroup&, std::size_t)>& body) const {
+  /// Runs `body(memory, position)` for all members at once, each on its own thread.
+  void run(const std::function<void(HostMemory, std::size_t)>& body) const {
     spawn_ranks(static_cast<int>(members.size()), [&](int position) {
-      HostGroup group(setup(members[static_cast<std::size_t>(position)]));
-      body(group, static_cast<std::size_t>(position));
+      body(HostMemory(setup(members[static_cast<std::size_t>(position)])),
+           static_cast<std::size_t>(position));
     });
   }
 };
@@ -75,17 +75,15 @@ std::string comm_error_of(Body body) {
 
 TEST(HostGroup, ShowsEveryMemberWhatTheOthersWroteInTheirOwnMemory) {
   const Host host{.members = {1, 4, 6}};
-  host.run([](HostGroup& group, std::size_t position) {
+  host.run([](HostMemory memory, std::size_t position) {
+    Arena small = memory.allocate_own(10 + position);
+    Arena large = memory.allocate_own(100'000 * position);
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     EXPECT_EQ(group.position(), position);
-    Arena small = group.allocate_own(10 + position);
-    Arena large = group.allocate_own(100'000 * position);
-    group.connect(kPlan, Deadline(kPatience));
     std::ranges::fill_n(small.data(), 10, static_cast<float>(position));
     group.publish(0, 1);
     await_all(group, 0, 1);
     for (std::size_t member = 0; member < 3; ++member) {
-      ASSERT_EQ(group.own_size(member, 0), 10 + member);
-      ASSERT_EQ(group.own_size(member, 1), 100'000 * member);
       EXPECT_THAT(std::span(group.own_memory(member, 0), 10), Each(static_cast<float>(member)));
     }
   });
@@ -93,10 +91,10 @@ TEST(HostGroup, ShowsEveryMemberWhatTheOthersWroteInTheirOwnMemory) {
 
 TEST(HostGroup, SharesTheSamePagesWithEveryMember) {
   const Host host{.members = {0, 1, 2}};
-  host.run([](HostGroup& group, std::size_t position) {
-    Arena weights = group.allocate_shared(3000, Deadline(kPatience));
-    Arena averages = group.allocate_shared(7, Deadline(kPatience));
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([](HostMemory memory, std::size_t position) {
+    Arena weights = memory.allocate_shared(3000, Deadline(kPatience));
+    Arena averages = memory.allocate_shared(7, Deadline(kPatience));
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     std::fill_n(weights.data() + 1000 * position, 1000, static_cast<float>(position + 1));
     averages.data()[position] = 5.0F;
     group.publish(0, 1);
@@ -110,10 +108,10 @@ TEST(HostGroup, SharesTheSamePagesWithEveryMember) {
 
 TEST(HostGroup, StartsWithZeroes) {
   const Host host{.members = {0, 1}};
-  host.run([](HostGroup& group, std::size_t) {
-    const Arena own = group.allocate_own(5000);
-    const Arena shared = group.allocate_shared(5000, Deadline(kPatience));
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([](HostMemory memory, std::size_t) {
+    const Arena own = memory.allocate_own(5000);
+    const Arena shared = memory.allocate_shared(5000, Deadline(kPatience));
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     EXPECT_THAT(std::span(own.data(), own.size()), Each(0.0F));
     EXPECT_THAT(std::span(shared.data(), shared.size()), Each(0.0F));
     EXPECT_EQ(group.published(1, 3), 0U);
@@ -122,9 +120,9 @@ TEST(HostGroup, StartsWithZeroes) {
 
 TEST(HostGroup, DoesNotLetAMemberWriteWhatIsAnothersOwn) {
   const Host host{.members = {0, 1}};
-  host.run([](HostGroup& group, std::size_t position) {
-    const Arena own = group.allocate_own(16);
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([](HostMemory memory, std::size_t position) {
+    const Arena own = memory.allocate_own(16);
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
     ASSERT_EQ(::write(pipe[1], "x", 1), 1);
@@ -140,9 +138,9 @@ TEST(HostGroup, DoesNotLetAMemberWriteWhatIsAnothersOwn) {
 TEST(HostGroup, MakesVisibleWhatWasWrittenBeforeAFlag) {
   const Host host{.members = {0, 1}};
   constexpr int kRounds = 2000;
-  host.run([](HostGroup& group, std::size_t position) {
-    Arena own = group.allocate_own(64);
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([](HostMemory memory, std::size_t position) {
+    Arena own = memory.allocate_own(64);
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     for (int round = 1; round <= kRounds; ++round) {
       const auto value = static_cast<std::uint64_t>(round);
       own.data()[63] = static_cast<float>(round);
@@ -157,8 +155,8 @@ TEST(HostGroup, MakesVisibleWhatWasWrittenBeforeAFlag) {
 
 TEST(HostGroup, NamesTheFirstMemberWhoseFlagIsBehind) {
   const Host host{.members = {2, 5, 7}};
-  host.run([](HostGroup& group, std::size_t position) {
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([](HostMemory memory, std::size_t position) {
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     if (position != 1) {
       group.publish(0, 9);
     }
@@ -175,8 +173,8 @@ TEST(HostGroup, NamesTheFirstMemberWhoseFlagIsBehind) {
 
 TEST(HostGroup, WakesWhoSleepsWhenAFlagIsSet) {
   const Host host{.members = {0, 1, 2}};
-  host.run([](HostGroup& group, std::size_t position) {
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([](HostMemory memory, std::size_t position) {
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     for (std::uint64_t round = 1; round <= 300; ++round) {  // a lost bell would cost the hour
       const std::size_t turn = round % 3;
       if (position == turn) {
@@ -191,14 +189,14 @@ TEST(HostGroup, WakesWhoSleepsWhenAFlagIsSet) {
 }
 
 TEST(HostGroup, SleepsNoLongerThanTheLimit) {
-  const HostGroup group = HostGroup::alone(0, 1);
+  const HostGroup group = lone_group(1);
   const auto start = std::chrono::steady_clock::now();
   group.wait_for_bell(group.bell(), 2ms);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
 }
 
 TEST(HostGroup, DoesNotSleepOnceTheBellHasRung) {
-  HostGroup group = HostGroup::alone(0, 1);
+  HostGroup group = lone_group(1);
   const std::uint32_t seen = group.bell();
   group.publish(0, 1);
   group.wait_for_bell(seen, 1h);
@@ -207,10 +205,10 @@ TEST(HostGroup, DoesNotSleepOnceTheBellHasRung) {
 
 TEST(HostGroup, LeavesNoNamesOnceAllAreConnected) {
   const Host host{.members = {0, 1}};
-  host.run([&](HostGroup& group, std::size_t) {
-    const Arena own = group.allocate_own(16);
-    const Arena shared = group.allocate_shared(16, Deadline(kPatience));
-    group.connect(kPlan, Deadline(kPatience));
+  host.run([&](HostMemory memory, std::size_t) {
+    const Arena own = memory.allocate_own(16);
+    const Arena shared = memory.allocate_shared(16, Deadline(kPatience));
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     group.publish(0, 1);
     await_all(group, 0, 1);
     EXPECT_THAT(host.folder.names(), IsEmpty());
@@ -222,10 +220,10 @@ TEST(HostGroup, LeavesNoNamesOnceAllAreConnected) {
 TEST(HostGroup, TakesItsNamesAwayWhenItEndsUnconnected) {
   const Host host{.members = {0, 1}};
   {
-    HostGroup group(host.setup(0));
-    const Arena own = group.allocate_own(16);
-    const Arena shared = group.allocate_shared(16, Deadline(kSoon));
-    const HostGroup moved = std::move(group);
+    HostMemory memory(host.setup(0));
+    const Arena own = memory.allocate_own(16);
+    const Arena shared = memory.allocate_shared(16, Deadline(kSoon));
+    const HostMemory moved = std::move(memory);
     EXPECT_EQ(host.folder.names().size(), 3U);
   }
   EXPECT_THAT(host.folder.names(), IsEmpty());
@@ -235,12 +233,12 @@ TEST(HostGroup, OutlivesTheMembersThatEndFirst) {
   const Host host{.members = {0, 1}};
   std::optional<HostGroup> survivor;
   std::optional<Arena> shared;
-  host.run([&](HostGroup& group, std::size_t position) {
-    Arena own = group.allocate_own(16);
-    Arena weights = group.allocate_shared(16, Deadline(kPatience));
+  host.run([&](HostMemory memory, std::size_t position) {
+    Arena own = memory.allocate_own(16);
+    Arena weights = memory.allocate_shared(16, Deadline(kPatience));
     own.data()[3] = 8.0F;
     weights.data()[position] = 9.0F;
-    group.connect(kPlan, Deadline(kPatience));
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
     if (position == 1) {
       survivor.emplace(std::move(group));
       shared.emplace(std::move(weights));
@@ -255,12 +253,12 @@ TEST(HostGroup, OutlivesTheMembersThatEndFirst) {
 TEST(HostGroup, KeepsTheMemoryOfTwoEpochsApart) {
   const Host host{.members = {0, 1}};
   spawn_ranks(2, [&](int worker) {
-    HostGroup before(host.setup(worker, 1));
-    HostGroup after(host.setup(worker, 2));
-    Arena old_weights = before.allocate_shared(16, Deadline(kPatience));
-    Arena weights = after.allocate_shared(16, Deadline(kPatience));
-    before.connect(kPlan, Deadline(kPatience));
-    after.connect(kPlan, Deadline(kPatience));
+    HostMemory old_memory(host.setup(worker, 1));
+    HostMemory memory(host.setup(worker, 2));
+    Arena old_weights = old_memory.allocate_shared(16, Deadline(kPatience));
+    Arena weights = memory.allocate_shared(16, Deadline(kPatience));
+    HostGroup before = std::move(old_memory).connect(kPlan, Deadline(kPatience));
+    const HostGroup after = std::move(memory).connect(kPlan, Deadline(kPatience));
     std::fill_n(old_weights.data(), 16, 1.0F);
     before.publish(0, 1);
     await_all(before, 0, 1);
@@ -271,69 +269,71 @@ TEST(HostGroup, KeepsTheMemoryOfTwoEpochsApart) {
 
 TEST(HostGroup, NamesBothPlansWhereTheyDiffer) {
   const Host host{.members = {0, 1, 2}};
-  host.run([](HostGroup& group, std::size_t position) {
-    EXPECT_THAT(
-        comm_error_of([&] { group.connect(position == 2 ? 0xbad : kPlan, Deadline(kPatience)); }),
-        AllOf(HasSubstr("worker 2 on this host has plan 0000000000000bad"),
-              HasSubstr("worker 0 has plan 0000000000000abc")));
+  host.run([](HostMemory memory, std::size_t position) {
+    EXPECT_THAT(comm_error_of([&] {
+                  (void)std::move(memory).connect(position == 2 ? 0xbad : kPlan,
+                                                  Deadline(kPatience));
+                }),
+                AllOf(HasSubstr("worker 2 on this host has plan 0000000000000bad"),
+                      HasSubstr("worker 0 has plan 0000000000000abc")));
   });
 }
 
 TEST(HostGroup, NamesTheMemberThatAllocatedAnotherNumberOfSegments) {
   const Host host{.members = {0, 1}};
-  host.run([](HostGroup& group, std::size_t position) {
-    const Arena own = group.allocate_own(16);
-    const Arena more = group.allocate_own(position);  // of no element: it counts all the same
+  host.run([](HostMemory memory, std::size_t position) {
+    const Arena own = memory.allocate_own(16);
+    const Arena more = memory.allocate_own(position);  // of no element: it counts all the same
     std::optional<Arena> one_too_many;
     if (position == 1) {
-      one_too_many.emplace(group.allocate_own(4));
+      one_too_many.emplace(memory.allocate_own(4));
     }
-    EXPECT_THAT(comm_error_of([&] { group.connect(kPlan, Deadline(kPatience)); }),
+    EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kPatience)); }),
                 AllOf(HasSubstr("worker 1"), HasSubstr("with 3 segments"), HasSubstr("with 2")));
   });
 }
 
 TEST(HostGroup, NamesTheMemberWhoseSharedMemoryHasAnotherSize) {
   const Host host{.members = {0, 1}};
-  HostGroup first(host.setup(0));
+  HostMemory first(host.setup(0));
   const Arena made = first.allocate_shared(16, Deadline(kSoon));
-  HostGroup second(host.setup(1));
+  HostMemory second(host.setup(1));
   EXPECT_THAT(comm_error_of([&] { (void)second.allocate_shared(17, Deadline(kSoon)); }),
               AllOf(HasSubstr("worker 0 shares 64 bytes"), HasSubstr("worker 1 expects 68")));
 }
 
 TEST(HostGroup, NamesTheMemberThatHasAnotherNumberOfFlags) {
   const Host host{.members = {0, 1}};
-  HostGroup first(host.setup(0));
-  HostGroup::Setup setup = host.setup(1);
+  const HostMemory first(host.setup(0));
+  HostMemory::Setup setup = host.setup(1);
   setup.num_flags = 5;
-  HostGroup second(std::move(setup));
-  EXPECT_THAT(comm_error_of([&] { second.connect(kPlan, Deadline(kSoon)); }),
+  HostMemory second(std::move(setup));
+  EXPECT_THAT(comm_error_of([&] { (void)std::move(second).connect(kPlan, Deadline(kSoon)); }),
               AllOf(HasSubstr("worker 0"), HasSubstr("unlike worker 1")));
 }
 
 TEST(HostGroup, NamesTheMemberThatNeverComes) {
   const Host host{.members = {3, 4}};
-  HostGroup group(host.setup(4));
-  EXPECT_THAT(comm_error_of([&] { (void)group.allocate_shared(16, Deadline(kSoon)); }),
+  HostMemory memory(host.setup(4));
+  EXPECT_THAT(comm_error_of([&] { (void)memory.allocate_shared(16, Deadline(kSoon)); }),
               AllOf(HasSubstr("worker 4: worker 3"), HasSubstr("within 0.0 s")));
-  EXPECT_THAT(comm_error_of([&] { group.connect(kPlan, Deadline(kSoon)); }),
+  EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kSoon)); }),
               HasSubstr("worker 3 on this host shared no memory"));
 }
 
 TEST(HostGroup, NamesTheMemberThatNeverConnects) {
   const Host host{.members = {3, 4}};
-  const HostGroup silent(host.setup(3));
-  HostGroup group(host.setup(4));
-  EXPECT_THAT(comm_error_of([&] { group.connect(kPlan, Deadline(kSoon)); }),
+  const HostMemory silent(host.setup(3));
+  HostMemory memory(host.setup(4));
+  EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kSoon)); }),
               HasSubstr("worker 3 on this host shared no memory"));
 }
 
 TEST(HostGroup, NamesTheEpochOfAMemberThatWaitsInAnother) {
   const Host host{.members = {0, 1}};
-  const HostGroup old(host.setup(0, 4));
-  HostGroup group(host.setup(1, 5));
-  EXPECT_THAT(comm_error_of([&] { group.connect(kPlan, Deadline(kSoon)); }),
+  const HostMemory old(host.setup(0, 4));
+  HostMemory memory(host.setup(1, 5));
+  EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kSoon)); }),
               AllOf(HasSubstr("worker 0 on this host shares memory in epoch 4"),
                     HasSubstr("worker 1 in epoch 5")));
 }
@@ -342,26 +342,26 @@ TEST(HostGroup, TakesTheNamesOverThatADeadMemberLeft) {
   const Host host{.members = {0, 1}};
   host.folder.leave_behind("gangway-test-1-w0-control");
   host.folder.leave_behind("gangway-test-1-w1-own0");
-  host.run([](HostGroup& group, std::size_t) {
-    const Arena own = group.allocate_own(16);
-    group.connect(kPlan, Deadline(kPatience));
-    EXPECT_EQ(group.own_size(0, 0), 16U);
+  host.run([](HostMemory memory, std::size_t) {
+    const Arena own = memory.allocate_own(16);
+    HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
+    EXPECT_EQ(group.size(), 2U);
   });
   EXPECT_THAT(host.folder.names(), IsEmpty());
 }
 
 TEST(HostGroup, RefusesAWorkerThatIsNoMember) {
-  EXPECT_THROW(HostGroup({.members = {0, 1}, .worker = 2, .token = "t"}), InvariantError);
-  EXPECT_THROW(HostGroup({.members = {1, 0}, .worker = 0, .token = "t"}), InvariantError);
-  EXPECT_THROW(HostGroup({.members = {0, 1}, .worker = 0, .token = "../t"}), InvariantError);
+  EXPECT_THROW(HostMemory({.members = {0, 1}, .worker = 2, .token = "t"}), InvariantError);
+  EXPECT_THROW(HostMemory({.members = {1, 0}, .worker = 0, .token = "t"}), InvariantError);
+  EXPECT_THROW(HostMemory({.members = {0, 1}, .worker = 0, .token = "../t"}), InvariantError);
 }
 
 TEST(HostGroup, NeedsNoFilesForALoneWorker) {
   const SharedFolder folder;
-  HostGroup group({.members = {3}, .worker = 3, .num_flags = 2, .directory = folder.path()});
-  Arena own = group.allocate_own(16);
-  Arena shared = group.allocate_shared(16, Deadline(kSoon));
-  group.connect(kPlan, Deadline(kSoon));
+  HostMemory memory({.members = {3}, .worker = 3, .num_flags = 2, .directory = folder.path()});
+  Arena own = memory.allocate_own(16);
+  Arena shared = memory.allocate_shared(16, Deadline(kSoon));
+  HostGroup group = std::move(memory).connect(kPlan, Deadline(kSoon));
   own.data()[2] = 1.0F;
   shared.data()[2] = 2.0F;
   EXPECT_EQ(group.own_memory(0, 0), own.data());

@@ -13,6 +13,7 @@
 
 #include "base/errors.hpp"
 #include "comm/lane.hpp"
+#include "tests/comm/lone_group.hpp"
 
 namespace gangway::comm {
 namespace {
@@ -181,7 +182,7 @@ TEST(LaneExchange, IsLeftAloneOnceAnythingHasFailed) {
 }
 
 TEST(LaneExchange, IsWokenByTheBellOfItsHost) {
-  HostGroup host = HostGroup::alone(0, 1);
+  HostGroup host = lone_group(1);
   Countdown exchange(Exchange::Need::kHost);
   Lane lane([] {}, kLongIdle);
   lane.attach(exchange);
@@ -195,7 +196,7 @@ TEST(LaneExchange, IsWokenByTheBellOfItsHost) {
 }
 
 TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
-  HostGroup host = HostGroup::alone(0, 1);
+  HostGroup host = lone_group(1);
   Countdown waiting(Exchange::Need::kHost);
   waiting.stuck = true;
   Lane lane([] {});
@@ -216,7 +217,7 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
 }
 
 TEST(LaneExchange, IsDrivenWithoutSleepByALaneOnItsOwnCore) {
-  HostGroup host = HostGroup::alone(0, 1);
+  HostGroup host = lone_group(1);
   Countdown exchange(Exchange::Need::kHost);
   Lane lane([] {}, kLongIdle);
   lane.attach(exchange);

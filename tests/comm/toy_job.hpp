@@ -147,11 +147,11 @@ inline std::string fresh_token() {
   return "test" + std::to_string(random()) + "x" + std::to_string(random());
 }
 
-/// The group of the transport's worker; not connected.
-inline HostGroup toy_host(const Transport& transport, const ToySetup& setup,
-                          std::size_t num_networks = 2) {
+/// What the transport's worker shares with those of its host.
+inline HostMemory toy_host(const Transport& transport, const ToySetup& setup,
+                           std::size_t num_networks = 2) {
   const int worker = transport.worker();
-  return HostGroup(
+  return HostMemory(
       {.members = setup.hosts.empty()
                       ? std::vector<int>{worker}
                       : workers_of(setup.hosts[static_cast<std::size_t>(worker)], setup.hosts),
@@ -161,13 +161,12 @@ inline HostGroup toy_host(const Transport& transport, const ToySetup& setup,
        .num_flags = num_networks * kFlagsPerNetwork});
 }
 
-/// One network of a toy job on one worker. All workers make theirs, connect the group, then
+/// One network of a toy job on one worker. All workers make theirs, connect the memory, then
 /// `build_reducer`.
 class ToyNetwork {
  public:
-  ToyNetwork(Transport& transport, HostGroup& host, const ArenaLayout& layout, ToySetup setup)
+  ToyNetwork(Transport& transport, HostMemory& host, const ArenaLayout& layout, ToySetup setup)
       : transport_(transport),
-        host_(host),
         layout_(layout),
         setup_(std::move(setup)),
         ranges_(toy_ranges(setup_.job.num_microbatches, transport.num_workers())),
@@ -176,14 +175,14 @@ class ToyNetwork {
         updater_(layout, weights_),
         stack_(host, layout.size(), own_range(), setup_.job.num_microbatches) {}
 
-  void build_reducer() {
+  void build_reducer(HostGroup& host) {
     reducer_.emplace(transport_, Reducer::Setup{.network = setup_.network,
                                                 .layout = &layout_,
                                                 .plan = &plan_,
                                                 .weights = &weights_,
                                                 .updater = &updater_,
                                                 .partials = &stack_,
-                                                .host = &host_,
+                                                .host = &host,
                                                 .ranges = ranges_,
                                                 .hosts = setup_.hosts,
                                                 .num_microbatches = setup_.job.num_microbatches,
@@ -245,7 +244,6 @@ class ToyNetwork {
   }
 
   Transport& transport_;
-  HostGroup& host_;
   const ArenaLayout& layout_;
   ToySetup setup_;
   std::vector<MicrobatchRange> ranges_;
@@ -260,14 +258,8 @@ class ToyNetwork {
 /// One worker of a toy job.
 class ToyWorker {
  public:
-  ToyWorker(Transport& transport, const ArenaLayout& layout, ToySetup setup)
-      : transport_(transport),
-        num_updates_(setup.job.num_updates),
-        host_(toy_host(transport, setup)),
-        network_(transport, host_, layout, setup) {
-    host_.connect(network_.plan().hash(), Deadline(kToyPatience));
-    network_.build_reducer();
-  }
+  ToyWorker(Transport& transport, const ArenaLayout& layout, const ToySetup& setup)
+      : ToyWorker(transport, layout, setup, toy_host(transport, setup)) {}
 
   /// Computes, and sends what can be sent without waiting.
   void start(int step) {
@@ -303,7 +295,7 @@ class ToyWorker {
     std::vector<std::size_t> order(network_.plan().num_buckets());
     std::iota(order.begin(), order.end(), 0U);
     lane.attach(reducer());
-    lane.listen_to(&host_, Lane::Core::kShared);
+    lane.listen_to(&*host_, Lane::Core::kShared);
     for (int step = 0; step < num_updates_; ++step) {
       std::ranges::shuffle(order, random);
       network_.open();
@@ -319,12 +311,21 @@ class ToyWorker {
   [[nodiscard]] ToyNetwork& network() { return network_; }
   [[nodiscard]] Reducer& reducer() { return network_.reducer(); }
   [[nodiscard]] MomentumUpdater& updater() { return network_.updater(); }
-  [[nodiscard]] HostGroup& host() { return host_; }
+  [[nodiscard]] HostGroup& host() { return *host_; }
 
  private:
+  ToyWorker(Transport& transport, const ArenaLayout& layout, const ToySetup& setup,
+            HostMemory memory)
+      : transport_(transport),
+        num_updates_(setup.job.num_updates),
+        network_(transport, memory, layout, setup) {
+    host_.emplace(std::move(memory).connect(network_.plan().hash(), Deadline(kToyPatience)));
+    network_.build_reducer(*host_);
+  }
+
   Transport& transport_;
   int num_updates_;
-  HostGroup host_;
+  std::optional<HostGroup> host_;
   ToyNetwork network_;
 };
 

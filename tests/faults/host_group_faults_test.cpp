@@ -16,7 +16,7 @@
 #include <sys/mount.h>
 
 #include "base/errors.hpp"
-#include "comm/host/host_group.hpp"
+#include "comm/host/host_memory.hpp"
 #include "tests/faults/child_process.hpp"
 #include "tests/shared_folder.hpp"
 
@@ -40,8 +40,8 @@ constexpr std::size_t kElements = 20'000;
 struct Host {
   SharedFolder folder;
 
-  [[nodiscard]] HostGroup::Setup setup(std::vector<int> members, int worker,
-                                       std::int64_t epoch) const {
+  [[nodiscard]] HostMemory::Setup setup(std::vector<int> members, int worker,
+                                        std::int64_t epoch) const {
     return {.members = std::move(members),
             .worker = worker,
             .epoch = epoch,
@@ -53,16 +53,16 @@ struct Host {
 
 /// A worker's memory of one epoch.
 struct Memory {
-  HostGroup group;
+  HostMemory host;  // empty, once connected
   Arena own;
   Arena shared;
+  HostGroup group;
 
-  Memory(HostGroup::Setup setup, std::chrono::milliseconds patience)
-      : group(std::move(setup)),
-        own(group.allocate_own(kElements)),
-        shared(group.allocate_shared(kElements, Deadline(patience))) {
-    group.connect(kPlan, Deadline(patience));
-  }
+  Memory(HostMemory::Setup setup, std::chrono::milliseconds patience)
+      : host(std::move(setup)),
+        own(host.allocate_own(kElements)),
+        shared(host.allocate_shared(kElements, Deadline(patience))),
+        group(std::move(host).connect(kPlan, Deadline(patience))) {}
   /// Waits, at most as long as patience allows. @returns the worker that is missing; -1: none
   [[nodiscard]] int await(std::size_t flag, std::uint64_t value,
                           std::chrono::milliseconds patience = kPatience) const {
@@ -110,8 +110,8 @@ TEST(HostGroupFaults, NamesAMemberThatWasKilledBeforeItConnected) {
     return [&, worker](const Line&) { const Memory memory(host.setup(members, worker, 1), 300ms); };
   };
   const Child killed([&](const Line& line) {
-    HostGroup group(host.setup(members, 1, 1));
-    const Arena own = group.allocate_own(kElements);
+    HostMemory memory(host.setup(members, 1, 1));
+    const Arena own = memory.allocate_own(kElements);
     line.say("allocated");
     (void)line.hear();
   });
@@ -150,7 +150,7 @@ TEST(HostGroupFaults, LeavesNothingBehindWhateverDiesOnceAllAreConnected) {
 TEST(HostGroupFaults, DoesNotReapWhatAStoppedMemberHolds) {
   const Host host;
   const Child child([&](const Line& line) {
-    const HostGroup group(host.setup({0, 1}, 0, 1));
+    const HostMemory memory(host.setup({0, 1}, 0, 1));
     line.say("made");
     (void)line.hear();
   });
@@ -296,11 +296,11 @@ TEST(HostGroupFaults, RefusesMemoryThatIsTooSmallBeforeAnybodyWritesToIt) {
       line.say("no mount");
       return;
     }
-    HostGroup group(host.setup({0, 1}, 0, 1));
-    Arena fits = group.allocate_own(150'000);
+    HostMemory memory(host.setup({0, 1}, 0, 1));
+    Arena fits = memory.allocate_own(150'000);
     std::fill_n(fits.data(), fits.size(), 1.0F);
     line.say("fits");
-    const Arena fits_not = group.allocate_own(150'000);
+    const Arena fits_not = memory.allocate_own(150'000);
   });
   const std::string heard = child.line().hear();
   if (heard == "no namespace" || heard == "no mount") {

@@ -65,7 +65,7 @@ Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_
   PlainReference reference(job, at::kFloat);
   Expected expected;
   for (const pipeline::Phase& phase : pipeline::phases_of(job)) {
-    const bool is_generator = phase.network == pipeline::NetworkId::kGenerator;
+    const bool is_generator = phase.network == NetworkId::kGenerator;
     if (is_generator) {
       reference.set_weights(updated_discriminator);
     }

@@ -7,11 +7,11 @@
 #include "gan/data/permutation.hpp"
 #include "gan/penalty.hpp"
 #include "gan/random_tensors.hpp"
+#include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::fidelity {
 namespace {
 
-using pipeline::NetworkId;
 using pipeline::PassKind;
 
 at::MemoryFormat format_of(const JobSpec& job, const at::Tensor& tensor) {

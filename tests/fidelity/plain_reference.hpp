@@ -58,7 +58,7 @@ class PlainReference {
   [[nodiscard]] gan::ForwardContext context(const Place& at, gan::Harvest harvest,
                                             int sub_pass) const;
   [[nodiscard]] gan::NamedTensors input(const Images& images) const;
-  [[nodiscard]] gan::Network& network(pipeline::NetworkId id);
+  [[nodiscard]] gan::Network& network(NetworkId id);
 
   JobSpec job_;
   at::ScalarType precision_;

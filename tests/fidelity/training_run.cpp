@@ -126,8 +126,8 @@ std::vector<int> hosts_of(const Stretch& stretch) {
   return hosts;
 }
 
-comm::HostGroup group_of(const std::vector<int>& hosts, int worker, const std::string& run) {
-  return comm::HostGroup(
+comm::HostMemory memory_of(const std::vector<int>& hosts, int worker, const std::string& run) {
+  return comm::HostMemory(
       {.members = comm::workers_of(hosts[static_cast<std::size_t>(worker)], hosts),
        .worker = worker,
        .token =
@@ -140,27 +140,31 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::We
   at::set_num_threads(stretch.job.numerics.threads);
   comm::LoopbackTransport transport(hub, worker);
   const std::vector<int> hosts = hosts_of(stretch);
-  comm::HostGroup group = group_of(hosts, worker, welcome.run_directory);
-  comm::Lane lane([] {});
+  std::unique_ptr<worker::ComputeDevice> device;
+  std::optional<worker::Replica> replica;
+  comm::Lane lane([] {});  // ends first: it listens to the replica's host
   // OpenMP counts threads a thread: the lane's updates would use all cores, and some start-up time.
   lane.wait(lane.submit([] { at::set_num_threads(1); }));
   try {
-    lane.listen_to(&group, comm::Lane::Core::kShared);
-    const worker::Neighbours neighbours{.hosts = hosts, .group = comm::HostGroup::alone(worker, 0)};
-    const std::unique_ptr<worker::ComputeDevice> device =
-        stretch.device ? stretch.device(stretch.job, neighbours, worker)
-                       : std::make_unique<worker::CpuDevice>(stretch.job);
-    worker::Training(
-        {.job = stretch.job,
-         .welcome = welcome,
-         .link = link,
-         .transport = transport,
-         .lane = lane,
-         .host = group,
-         .hosts = hosts,
-         .device = *device,
-         .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder})
-        .run();
+    worker::Neighbours neighbours{.hosts = hosts,
+                                  .memory = memory_of(hosts, worker, welcome.run_directory)};
+    device = stretch.device ? stretch.device(stretch.job, neighbours, worker)
+                            : std::make_unique<worker::CpuDevice>(stretch.job);
+    replica.emplace(stretch.job, worker::Placement{worker, welcome.ranges, hosts},
+                    std::move(neighbours.memory), *device);
+    lane.listen_to(&replica->host(), comm::Lane::Core::kShared);
+    const worker::Training::Setup setup{
+        .job = stretch.job,
+        .welcome = welcome,
+        .link = link,
+        .transport = transport,
+        .lane = lane,
+        .device = *device,
+        .replica = *replica,
+        .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder};
+    worker::Training(setup, worker::Training::begin(setup)).run();
+    lane.listen_to(nullptr, comm::Lane::Core::kShared);
+    replica.reset();
     device->finish();
   } catch (...) {
     hub.kill(worker);  // the others fail at once instead of at their deadlines

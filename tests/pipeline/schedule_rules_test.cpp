@@ -187,6 +187,23 @@ TEST(ScheduleRules, ArmsOnceAPhaseRightBeforeTheBackwardThatCompletesItsNetwork)
   });
 }
 
+TEST(ScheduleRules, MarksTheLastUpdateOfEachNetworkAndNoOther) {
+  for_each_case([](const Case& test) {
+    const auto pieces = repeats_of(schedule_of(test));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const NetworkId network = pieces[i].back().network;
+      const bool is_last =
+          std::none_of(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1, pieces.end(),
+                       [&](const auto& later) { return later.back().network == network; });
+      for (const Instruction& instruction : pieces[i]) {
+        const bool updates =
+            instruction.operation == Operation::kArm || instruction.operation == Operation::kReduce;
+        EXPECT_EQ(instruction.is_last_update, updates && is_last) << describe(instruction);
+      }
+    }
+  });
+}
+
 TEST(ScheduleRules, APenaltysTwoInstructionsFollowEachOther) {
   for_each_case([](const Case& test) {
     const std::vector<Instruction> schedule = schedule_of(test);

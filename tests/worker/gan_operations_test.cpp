@@ -17,7 +17,6 @@ namespace gangway::worker {
 namespace {
 
 using pipeline::Instruction;
-using pipeline::NetworkId;
 using pipeline::Operation;
 
 /// One worker with all micro-batches, driven instruction by instruction.
@@ -28,19 +27,25 @@ class SingleWorker {
         transport_(hub_, 0),
         phases_(pipeline::phases_of(job_)),
         dataset_(data::open_dataset(job_.data, job_.model, job_.training.seed)),
-        networks(job_, 1, group_, device_),
-        exchange_{transport_,
-                  lane_,
-                  group_,
-                  {all()},
-                  {0},
-                  job_.training.microbatches,
-                  std::chrono::seconds(20)},
+        replica_(job_, {.ranges = {all()}, .hosts = {0}},
+                 comm::HostMemory::alone(0, 2 * comm::kFlagsPerNetwork), device_),
+        exchange_{.transport = transport_,
+                  .lane = lane_,
+                  .host = replica_.host(),
+                  .ranges = {all()},
+                  .hosts = {0},
+                  .num_microbatches = job_.training.microbatches,
+                  .timeout = std::chrono::seconds(20)},
         reals_(job_, *dataset_, all(), 0),
-        operations({job_, phases_, networks.generator, networks.discriminator, reals_, exchange_,
-                    device_, 0, all()}) {
-    operations.connect();
-  }
+        networks(replica_.networks()),
+        operations({.job = job_,
+                    .phases = phases_,
+                    .networks = networks,
+                    .reals = reals_,
+                    .exchange = exchange_,
+                    .exchanges = device_.connect(networks, exchange_),
+                    .device = at::kCPU,
+                    .local = all()}) {}
 
   [[nodiscard]] std::vector<Instruction> schedule(std::int64_t step) const {
     return pipeline::one_stage_schedule(phases_, {0, job_.training.microbatches}, step,
@@ -57,20 +62,16 @@ class SingleWorker {
   JobSpec job_;
   comm::LoopbackHub hub_{1};
   comm::LoopbackTransport transport_;
-  comm::HostGroup group_ = comm::HostGroup::alone(0, 2 * comm::kFlagsPerNetwork);
   comm::Lane lane_{[] {}};
   std::vector<pipeline::Phase> phases_;
   std::unique_ptr<data::Dataset> dataset_;
   CpuDevice device_{job_};
-
- public:
-  Networks networks;
-
- private:
+  Replica replica_;
   ExchangeSetup exchange_;
   RealBatches reals_;
 
  public:
+  PerNetwork<NetworkState*> networks;
   GanOperations operations;
 };
 
@@ -105,18 +106,18 @@ TEST_F(GanOperationsTest, TheGeneratorsPhaseLeavesTheDiscriminatorUntouched) {
   SingleWorker worker(job);
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
-  const std::vector<float> weights = copy(worker.networks.discriminator.weights());
-  const std::vector<float> moments = copy(worker.networks.discriminator.first_moment());
+  const std::vector<float> weights = copy(worker.networks.discriminator->weights());
+  const std::vector<float> moments = copy(worker.networks.discriminator->first_moment());
   std::vector<at::Tensor> gradients;
-  for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+  for (const auto& named : worker.networks.discriminator->network().parameters()) {
     gradients.push_back(named.parameter->tensor.grad().clone());
     EXPECT_GT(gradients.back().abs().max().item<float>(), 0.0F) << named.name;
   }
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kGenerator));
-  EXPECT_EQ(copy(worker.networks.discriminator.weights()), weights);  // statistics included
-  EXPECT_EQ(copy(worker.networks.discriminator.first_moment()), moments);
+  EXPECT_EQ(copy(worker.networks.discriminator->weights()), weights);  // statistics included
+  EXPECT_EQ(copy(worker.networks.discriminator->first_moment()), moments);
   std::size_t i = 0;
-  for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+  for (const auto& named : worker.networks.discriminator->network().parameters()) {
     EXPECT_TRUE(at::equal(named.parameter->tensor.grad(), gradients[i++])) << named.name;
   }
 }
@@ -128,11 +129,11 @@ TEST_F(GanOperationsTest, TheGeneratorsPhaseComputesNoneOfTheDiscriminatorsWeigh
     SingleWorker worker(job);
     worker.operations.begin_step(0);
     worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
-    for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+    for (const auto& named : worker.networks.discriminator->network().parameters()) {
       named.parameter->tensor.mutable_grad() = at::Tensor();
     }
     worker.perform(of_network(worker.schedule(0), job, NetworkId::kGenerator));
-    for (const auto& named : worker.networks.pair.discriminator.parameters()) {
+    for (const auto& named : worker.networks.discriminator->network().parameters()) {
       EXPECT_FALSE(named.parameter->tensor.grad().defined()) << named.name;
     }
   }
@@ -142,13 +143,13 @@ TEST_F(GanOperationsTest, TheDiscriminatorsPhasesLeaveTheGeneratorUntouched) {
   JobSpec job = dcgan();
   job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r1_interval = 4};
   SingleWorker worker(job);
-  const std::vector<float> weights = copy(worker.networks.generator.weights());
+  const std::vector<float> weights = copy(worker.networks.generator->weights());
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
-  EXPECT_EQ(copy(worker.networks.generator.weights()), weights);
-  EXPECT_EQ(worker.networks.generator.updates, 0);
-  EXPECT_EQ(worker.networks.discriminator.updates, 2);
-  for (const auto& named : worker.networks.pair.generator.parameters()) {
+  EXPECT_EQ(copy(worker.networks.generator->weights()), weights);
+  EXPECT_EQ(worker.networks.generator->updates, 0);
+  EXPECT_EQ(worker.networks.discriminator->updates, 2);
+  for (const auto& named : worker.networks.generator->network().parameters()) {
     EXPECT_FALSE(named.parameter->tensor.grad().defined()) << named.name;
   }
 }
@@ -161,7 +162,7 @@ TEST_F(GanOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
   SingleWorker worker(job);
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
-  NetworkState& state = worker.networks.discriminator;
+  NetworkState& state = *worker.networks.discriminator;
   for (const NetworkState::Place& place : state.places()) {
     const float largest =
         NetworkState::view(state.first_moment().data(), place).abs().max().item<float>();
@@ -194,7 +195,7 @@ TEST_F(GanOperationsTest, AveragesOverNoMoreThanAShareOfTheUpdatesSoFar) {
   JobSpec job = dcgan();
   job.generator.ema_kimg = 1e6;
   SingleWorker worker(job);
-  NetworkState& generator = worker.networks.generator;
+  NetworkState& generator = *worker.networks.generator;
   std::vector<float> expected = copy(generator.weights());
   for (std::int64_t step = 0; step < 3; ++step) {
     worker.operations.begin_step(step);
@@ -217,7 +218,7 @@ TEST_F(GanOperationsTest, ClipsTheMeanGradientToTheNormOfTheJob) {
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
   double squares = 0.0;
-  for (const float value : copy(worker.networks.discriminator.first_moment())) {
+  for (const float value : copy(worker.networks.discriminator->first_moment())) {
     squares += static_cast<double>(value) * value;
   }
   EXPECT_NEAR(std::sqrt(squares), 0.01, 1e-6);
@@ -235,10 +236,10 @@ TEST_F(GanOperationsTest, ClipsOnlyTheNetworkThatAsksForIt) {
     worker->operations.begin_step(0);
     worker->perform(worker->schedule(0));
   }
-  EXPECT_TRUE(same_bits(clipped.networks.generator.first_moment(),
-                        unclipped.networks.generator.first_moment()));
-  EXPECT_FALSE(same_bits(clipped.networks.discriminator.first_moment(),
-                         unclipped.networks.discriminator.first_moment()));
+  EXPECT_TRUE(same_bits(clipped.networks.generator->first_moment(),
+                        unclipped.networks.generator->first_moment()));
+  EXPECT_FALSE(same_bits(clipped.networks.discriminator->first_moment(),
+                         unclipped.networks.discriminator->first_moment()));
 }
 
 }  // namespace

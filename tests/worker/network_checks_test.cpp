@@ -40,7 +40,7 @@ JobSpec checked_job(int check_steps) {
 /// Damage done to worker 1 before `step`.
 struct Damage {
   std::int64_t step = 0;
-  std::function<void(Networks&)> deed;
+  std::function<void(const PerNetwork<NetworkState*>&)> deed;
 };
 
 void flip_bit(NetworkState& state, const std::string& tensor) {
@@ -60,7 +60,6 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
   comm::spawn_ranks(kReplicas, [&](int worker) {
     at::set_num_threads(1);
     comm::LoopbackTransport transport(hub, worker);
-    comm::HostGroup group = comm::HostGroup::alone(worker, 2 * comm::kFlagsPerNetwork);
     comm::Lane lane([] {});
     lane.wait(lane.submit([] { at::set_num_threads(1); }));
     const std::vector<MicrobatchRange> ranges =
@@ -69,24 +68,30 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
     const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
     CpuDevice device(job);
-    Networks networks(job, kReplicas, group, device);
-    const ExchangeSetup exchange{transport,
-                                 lane,
-                                 group,
-                                 ranges,
-                                 {0, 1, 2},
-                                 job.training.microbatches,
-                                 std::chrono::seconds(20)};
+    Replica replica(job, {.worker = worker, .ranges = ranges, .hosts = {0, 1, 2}},
+                    comm::HostMemory::alone(worker, 2 * comm::kFlagsPerNetwork), device);
+    const ExchangeSetup exchange{.transport = transport,
+                                 .lane = lane,
+                                 .host = replica.host(),
+                                 .ranges = ranges,
+                                 .hosts = {0, 1, 2},
+                                 .num_microbatches = job.training.microbatches,
+                                 .timeout = std::chrono::seconds(20)};
     RealBatches reals(job, *dataset, local, 0);
-    GanOperations operations({job, phases, networks.generator, networks.discriminator, reals,
-                              exchange, device, worker, local});
-    operations.connect();
+    GanOperations operations({.job = job,
+                              .phases = phases,
+                              .networks = replica.networks(),
+                              .reals = reals,
+                              .exchange = exchange,
+                              .exchanges = device.connect(replica.networks(), exchange),
+                              .device = at::kCPU,
+                              .local = local});
     try {
       for (std::int64_t step = 0; step < steps; ++step) {
         if (step == damage.step) {
           operations.settle();
           if (worker == 1 && damage.deed) {
-            damage.deed(networks);
+            damage.deed(replica.networks());
           }
         }
         operations.begin_step(step);
@@ -118,9 +123,10 @@ TEST(NetworkChecksTest, EqualReplicasTrainOn) {
 }
 
 TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
-  const std::vector<std::string> deaths = train(
-      checked_job(1), 6,
-      {3, [](Networks& networks) { flip_bit(networks.discriminator, "discriminator/1/weight"); }});
+  const std::vector<std::string> deaths =
+      train(checked_job(1), 6, {3, [](const PerNetwork<NetworkState*>& networks) {
+                                  flip_bit(*networks.discriminator, "discriminator/1/weight");
+                                }});
   EXPECT_THAT(deaths,
               AllOf(SizeIs(kReplicas),
                     Each(AllOf(HasSubstr("after step 3"), HasSubstr("'discriminator/1/weight'"),
@@ -130,26 +136,29 @@ TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
 TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
   // No step is a multiple of 100 here: what finds it is settling, which comes before every save.
   const std::vector<std::string> deaths =
-      train(checked_job(100), 1, {0, [](Networks& networks) {
-                                    flip_bit(networks.generator, "generator/0/weight");
-                                    networks.generator.updates += 1000;
+      train(checked_job(100), 1, {0, [](const PerNetwork<NetworkState*>& networks) {
+                                    flip_bit(*networks.generator, "generator/0/weight");
+                                    networks.generator->updates += 1000;
                                   }});
   EXPECT_THAT(deaths, AllOf(SizeIs(kReplicas), Each(HasSubstr("'generator/"))));
 }
 
 TEST(NetworkChecksTest, UncheckedReplicasMayDiffer) {
-  EXPECT_THAT(
-      train(checked_job(0), 3,
-            {1, [](Networks& networks) { flip_bit(networks.generator, "generator/0/weight"); }}),
-      SizeIs(0));
+  EXPECT_THAT(train(checked_job(0), 3,
+                    {1,
+                     [](const PerNetwork<NetworkState*>& networks) {
+                       flip_bit(*networks.generator, "generator/0/weight");
+                     }}),
+              SizeIs(0));
 }
 
 TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {
   JobSpec job = checked_job(1);
   job.layout.audit = true;
   // Adam's correction for its start depends on the number of the update.
-  const std::vector<std::string> deaths =
-      train(job, 60, {2, [](Networks& networks) { networks.generator.updates += 1; }});
+  const std::vector<std::string> deaths = train(
+      job, 60,
+      {2, [](const PerNetwork<NetworkState*>& networks) { networks.generator->updates += 1; }});
   EXPECT_THAT(deaths, ::testing::Contains(AllOf(HasSubstr("worker 1"), HasSubstr("recomputed"),
                                                 HasSubstr("'generator/"))));
 }

@@ -9,11 +9,13 @@
 
 #include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
-#include "tests/worker/keeper_fixture.hpp"
+#include "tests/worker/snapshot_service_fixture.hpp"
 #include "worker/step/network_updater.hpp"
 
 namespace gangway::worker {
 namespace {
+
+using enum NetworkId;
 
 /// One worker that owns all of two networks, and updates them.
 class Taker : public ::testing::Test {
@@ -24,15 +26,16 @@ class Taker : public ::testing::Test {
       std::fill(mean->data(), mean->data() + mean->size(), 0.5F);
     }
   }
-  /// @param snapshot_step  that the update is the last one in front of; -1: of none
-  void update(std::size_t network, std::int64_t snapshot_step) {
-    NetworkState& state = *worker_.states()[network];
-    NetworkUpdater updater(state, network, &taker_);
+  /// @param snapshot_step  that the update is the last one in front of
+  void update(NetworkId network, std::optional<std::int64_t> snapshot_step) {
+    NetworkState& state = *worker_.states()[static_cast<std::size_t>(network)];
+    NetworkUpdater updater(state);
+    updater.show_to(taker_.watcher(network));
     updater.prepare({.settings = {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.9},
                      .update = ++state.updates,
                      .average_decay = 0.75,
                      .snapshot_step = snapshot_step});
-    const comm::Arena& mean = network == 0 ? generator_mean_ : discriminator_mean_;
+    const comm::Arena& mean = network == kGenerator ? generator_mean_ : discriminator_mean_;
     for (std::size_t bucket = 0; bucket < state.plan().num_buckets(); ++bucket) {
       const comm::ElementRange slice = state.plan().slice(bucket, 0);
       updater.update(slice, mean.range(slice));
@@ -79,8 +82,8 @@ class Taker : public ::testing::Test {
 };
 
 TEST_F(Taker, CopiesBehindTheUpdatesAndKeepsNobodyWaiting) {
-  update(1, 5);
-  update(0, 5);
+  update(kDiscriminator, 5);
+  update(kGenerator, 5);
   EXPECT_EQ(taker_.newest(), -1) << "the updates copied nothing themselves";
   while (taker_.advance(/*is_quiet=*/false)) {
   }
@@ -91,12 +94,12 @@ TEST_F(Taker, CopiesBehindTheUpdatesAndKeepsNobodyWaiting) {
 }
 
 TEST_F(Taker, CopiesWhatIsLeftBeforeTheNextUpdateChangesIt) {
-  update(1, 5);
-  update(0, 5);
+  update(kDiscriminator, 5);
+  update(kGenerator, 5);
   const std::vector<std::byte> expected = state();
   (void)taker_.advance(/*is_quiet=*/false);
-  update(1, -1);
-  update(0, -1);
+  update(kDiscriminator, {});
+  update(kGenerator, {});
   EXPECT_EQ(taker_.newest(), 5);
   EXPECT_EQ(snapshot(5), expected);
   EXPECT_NE(snapshot(5), state());
@@ -104,12 +107,12 @@ TEST_F(Taker, CopiesWhatIsLeftBeforeTheNextUpdateChangesIt) {
 }
 
 TEST_F(Taker, FinishesASnapshotBeforeTheNextOneBegins) {
-  update(0, 5);
-  update(1, 5);
+  update(kGenerator, 5);
+  update(kDiscriminator, 5);
   const std::vector<std::byte> fifth = state();
-  update(0, 6);
+  update(kGenerator, 6);
   EXPECT_EQ(taker_.newest(), 5);
-  update(1, 6);
+  update(kDiscriminator, 6);
   taker_.copy_rest();
   EXPECT_EQ(taker_.newest(), 6);
   EXPECT_EQ(snapshot(5), fifth);
@@ -117,8 +120,8 @@ TEST_F(Taker, FinishesASnapshotBeforeTheNextOneBegins) {
 }
 
 TEST_F(Taker, FinishesWhatItPutOffBeforeItTakesAllAtOnce) {
-  update(0, 5);
-  update(1, 5);
+  update(kGenerator, 5);
+  update(kDiscriminator, 5);
   taker_.copy_all(6, std::chrono::steady_clock::now());
   EXPECT_EQ(snapshot(5), state());
   EXPECT_EQ(snapshot(6), state());
@@ -132,8 +135,8 @@ TEST_F(Taker, CountsFromWhenComputingBeganToStandStill) {
 
 TEST_F(Taker, RefusesWhatIsNotFinite) {
   generator_mean_.data()[3] = std::numeric_limits<float>::quiet_NaN();
-  update(1, 5);
-  update(0, 5);
+  update(kDiscriminator, 5);
+  update(kGenerator, 5);
   EXPECT_THROW(taker_.copy_rest(), DivergedError);
   EXPECT_EQ(taker_.newest(), -1);
 }

@@ -22,6 +22,19 @@ using ::testing::HasSubstr;
 
 constexpr int kWorkers = 3;
 
+/// Changes what the updater did before the audit sees it; nothing unless told.
+struct Corruption final : UpdateWatcher {
+  void before_update(comm::ElementRange, std::span<const float>) override {}
+  void after_update(comm::ElementRange range, const UpdatePlan&) override {
+    if (arena != nullptr && range.begin <= element && element < range.end) {
+      float& value = arena->data()[element];
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);
+    }
+  }
+  comm::Arena* arena = nullptr;
+  std::size_t element = 0;
+};
+
 /// One worker's network and audit. Its lane is driven by the test.
 struct AuditedWorker {
   AuditedWorker(comm::LoopbackHub& hub, int index, Averaging averaging)
@@ -35,6 +48,7 @@ struct AuditedWorker {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       mean.data()[i] = static_cast<float>(i % 7) * 0.25F - 0.5F;
     }
+    updater.show_to(corruption);
     updater.show_to(audit);
   }
   comm::LoopbackTransport transport;
@@ -43,28 +57,7 @@ struct AuditedWorker {
   NetworkUpdater updater;
   comm::Arena mean;
   UpdateAudit audit;
-};
-
-/// Shows the audit something else than what the updater did.
-class Corruption final : public UpdateWatcher {
- public:
-  Corruption(UpdateWatcher& watcher, comm::Arena& arena, std::size_t element)
-      : watcher_(watcher), arena_(arena), element_(element) {}
-  void before_update(comm::ElementRange range, std::span<const float> mean) override {
-    watcher_.before_update(range, mean);
-  }
-  void after_update(comm::ElementRange range) override {
-    if (range.begin <= element_ && element_ < range.end) {
-      float& value = arena_.data()[element_];
-      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);
-    }
-    watcher_.after_update(range);
-  }
-
- private:
-  UpdateWatcher& watcher_;
-  comm::Arena& arena_;
-  std::size_t element_;
+  Corruption corruption;
 };
 
 class UpdateAuditTest : public ::testing::Test {
@@ -174,8 +167,9 @@ TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
                           state.average()};
   const std::array names{"(weights)", "(first moment)", "(second moment)",
                          "(average of the weights)"};
-  Corruption corruption(worker(chosen.owner).audit, *arenas[GetParam()], chosen.range.begin + 3);
-  worker(chosen.owner).updater.show_to(corruption);
+  Corruption& corruption = worker(chosen.owner).corruption;
+  corruption.arena = arenas[GetParam()];
+  corruption.element = chosen.range.begin + 3;
   update(step);
   EXPECT_THAT(verdict(), AllOf(HasSubstr("step " + std::to_string(step) + ": worker " +
                                          std::to_string(chosen.owner) + " updated 'generator/"),

@@ -57,31 +57,39 @@ CudaDevice::CudaDevice(const JobSpec& job, int index, PretendHost pretend)
 
 CudaDevice::~CudaDevice() = default;
 
-void CudaDevice::place(NetworkState& network) {
+// Its gradients are summed in the device's memory, once the workers have met.
+void CudaDevice::place(NetworkState& network, MicrobatchRange /*own*/, comm::HostMemory& /*host*/) {
   auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get());
   networks_[&network] = memory.get();
   network.place_on(std::move(memory));
 }
 
-std::unique_ptr<NetworkSync> CudaDevice::make_sync(NetworkState& state, int network,
-                                                   const ExchangeSetup& setup, int worker) {
-  auto sync = std::make_unique<DeviceSync>(DeviceSync::Setup{
-      .state = state,
-      .memory = *networks_.at(&state),
-      .network = network,
-      .exchange = setup,
-      .worker = worker,
-      .numerics = job_.numerics,
-      .clip_norm = network == 0 ? job_.generator.clip_norm : job_.discriminator.clip_norm,
-      .stream = stream_.get(),
-      .session = [this]() -> comm::NcclSession& { return *session_; },
-      .wait_for_launches =
-          [this] { std::ranges::for_each(syncs_, &DeviceSync::wait_for_launches); }});
-  syncs_.push_back(sync.get());
-  return sync;
+NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
+                                     const ExchangeSetup& setup) {
+  meet(setup);
+  NetworkExchanges exchanges;
+  for (const NetworkId network : kNetworkIds) {
+    NetworkState& state = *networks[network];
+    auto exchange = std::make_unique<CudaExchange>(
+        CudaExchange::Setup{.state = state,
+                            .memory = *networks_.at(&state),
+                            .network = network,
+                            .exchange = setup,
+                            .session = *session_,
+                            .worker = setup.transport.worker(),
+                            .numerics = job_.numerics,
+                            .clip_norm = job_.of(network).clip_norm,
+                            .stream = stream_.get(),
+                            .wait_for_launches = [this] {
+                              std::ranges::for_each(exchanges_, &CudaExchange::wait_for_launches);
+                            }});
+    exchanges_.push_back(exchange.get());
+    exchanges[network] = std::move(exchange);
+  }
+  return exchanges;
 }
 
-void CudaDevice::connect(const ExchangeSetup& setup) {
+void CudaDevice::meet(const ExchangeSetup& setup) {
   ncclUniqueId id{};
   setup.lane.wait(setup.lane.submit([&] {
     if (const auto host = comm::pretended_host(setup.transport, index_, kStartDeadline)) {
@@ -98,7 +106,7 @@ void CudaDevice::connect(const ExchangeSetup& setup) {
 }
 
 void CudaDevice::finish() {
-  syncs_.clear();
+  exchanges_.clear();
   if (session_) {
     session_->finalize();
   }

@@ -11,7 +11,7 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
-#include "worker/cuda/device_sync.hpp"
+#include "worker/cuda/cuda_exchange.hpp"
 #include "worker/step/compute_device.hpp"
 
 namespace gangway::worker {
@@ -30,14 +30,15 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] std::string kind() const override { return kind_; }
   [[nodiscard]] bool lags_behind() const override { return true; }
-  void place(NetworkState& network) override;
-  [[nodiscard]] std::unique_ptr<NetworkSync> make_sync(NetworkState& state, int network,
-                                                       const ExchangeSetup& setup,
-                                                       int worker) override;
-  void connect(const ExchangeSetup& setup) override;
+  void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) override;
+  [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
+                                         const ExchangeSetup& setup) override;
   void finish() override;
 
  private:
+  /// Begins the session with the devices of all other workers.
+  void meet(const ExchangeSetup& setup);
+
   const JobSpec& job_;
   int index_;
   PretendHost pretend_;
@@ -45,7 +46,7 @@ class CudaDevice final : public ComputeDevice {
   comm::CudaStream stream_;
   at::Device device_;
   std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
-  std::vector<DeviceSync*> syncs_;                          // of GanOperations, while it lives
+  std::vector<CudaExchange*> exchanges_;                    // of GanOperations, while it lives
   std::optional<comm::NcclSession> session_;
 };
 

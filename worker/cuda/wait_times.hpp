@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
-#include "worker/step/network_sync.hpp"
+#include "worker/step/network_exchange.hpp"
 
 namespace gangway::worker {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Keeps a copy of this worker's snapshots on another host, and holds those of others: what is left
 // of a host's state when the host is lost. The copies go behind the exchanges of training, a
-// message at a time (worker/state/snapshot_copy.hpp). The calls say which thread they are for.
+// message at a time (worker/state/buddy_protocol.hpp). The calls say which thread they are for.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
-#include "worker/state/snapshot_copy.hpp"
+#include "worker/state/buddy_protocol.hpp"
 
 namespace gangway::worker {
 

@@ -32,7 +32,7 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
 }  // namespace
 
 NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers,
-                           Averaging averaging, comm::HostGroup* host)
+                           Averaging averaging, comm::HostMemory* host)
     : network_(network),
       layout_(layout_of(network)),
       plan_(layout_, num_workers, comm::kDefaultBuckets),

@@ -17,7 +17,7 @@
 #include "comm/arena/arena.hpp"
 #include "comm/arena/arena_layout.hpp"
 #include "comm/arena/bucket_plan.hpp"
-#include "comm/host/host_group.hpp"
+#include "comm/host/host_memory.hpp"
 #include "gan/network.hpp"
 #include "job/spec.hpp"
 
@@ -45,9 +45,9 @@ class DeviceMirror {
 class NetworkState {
  public:
   /// Copies the network's present values into the arenas and binds the network to them.
-  /// @param host  whose workers share the weights; null: nobody does
+  /// @param host  whose workers share the weights; used here alone; null: nobody does
   NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging,
-               comm::HostGroup* host = nullptr);
+               comm::HostMemory* host = nullptr);
 
   [[nodiscard]] gan::Network& network() { return network_; }
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }

@@ -92,7 +92,7 @@ void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::
   }
 }
 
-void SnapshotTaker::before_update(std::size_t network, comm::ElementRange range) {
+void SnapshotTaker::copy_before_update(std::size_t network, comm::ElementRange range) {
   const auto is_hit = [&](const PutOff& one) {
     return one.network == network && !comm::intersect(one.range, range).empty();
   };

@@ -15,7 +15,9 @@
 
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "comm/lane.hpp"
+#include "job/network_id.hpp"
 #include "worker/state/owned_state.hpp"
+#include "worker/state/update_watcher.hpp"
 
 namespace gangway::worker {
 
@@ -33,15 +35,13 @@ class SnapshotTaker final : public comm::Background {
   /// @param pieces  snapshot_pieces() of the same networks and worker; memory outlives this
   SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory);
 
-  // Lane thread, these five. What copies throws DivergedError where a value is not finite: what is
+  /// To be shown all updates of a network whose arenas are updated in place. What it is shown are
+  /// whole blocks of one own slice, in ascending order.
+  [[nodiscard]] UpdateWatcher& watcher(NetworkId network) { return watchers_[network]; }
+
+  // Lane thread, these three. What copies throws DivergedError where a value is not finite: what is
   // poisoned must not become the newest.
 
-  /// `range` of a network, whole blocks of one own slice in ascending order, has the values of
-  /// `step` (steps done) until its next update. @param updates  of the network, counted
-  void put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
-               std::int64_t updates);
-  /// `range` of the network is about to be updated: copies what was put off up to there.
-  void before_update(std::size_t network, comm::ElementRange range);
   /// Copies some of what was put off.
   bool advance(bool is_quiet) override;
   /// Copies all of it: somebody waits.
@@ -50,7 +50,7 @@ class SnapshotTaker final : public comm::Background {
   /// @param since  when computing began to stand still for it
   void copy_all(std::int64_t step, std::chrono::steady_clock::time_point since);
 
-  /// Whether this worker owns nothing that `put_off` could be called with.
+  /// Whether this worker owns nothing that it could be shown.
   [[nodiscard]] bool is_empty() const { return total_ == 0; }
   /// The newest whole snapshot; -1: none yet. Any thread.
   [[nodiscard]] std::int64_t newest() const { return newest_.load(std::memory_order_acquire); }
@@ -64,12 +64,34 @@ class SnapshotTaker final : public comm::Background {
   [[nodiscard]] std::size_t bytes() const { return memory_.data_bytes(); }
 
  private:
+  /// Hands on what it sees, with the network's index.
+  struct Watcher final : UpdateWatcher {
+    Watcher(SnapshotTaker& taker, std::size_t network) : taker_(taker), network_(network) {}
+    void before_update(comm::ElementRange range, std::span<const float> /*mean*/) override {
+      taker_.copy_before_update(network_, range);
+    }
+    void after_update(comm::ElementRange range, const UpdatePlan& plan) override {
+      if (plan.snapshot_step) {
+        taker_.put_off(network_, range, *plan.snapshot_step, plan.update);
+      }
+    }
+
+   private:
+    SnapshotTaker& taker_;
+    std::size_t network_;
+  };
   /// Elements of a network that are still to be copied, the first ones first.
   struct PutOff {
     std::size_t network;
     comm::ElementRange range;
   };
 
+  /// `range` has the values of `step` (steps done) until its next update.
+  /// @param updates  of the network, counted
+  void put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
+               std::int64_t updates);
+  /// `range` is about to be updated: copies what was put off up to there.
+  void copy_before_update(std::size_t network, comm::ElementRange range);
   void begin(std::int64_t step);
   /// At most `most` elements of what was put off first. @pre there is something. @return seconds
   double copy_next(std::size_t most);
@@ -82,6 +104,7 @@ class SnapshotTaker final : public comm::Background {
   std::vector<OwnedPiece> pieces_;
   std::size_t total_ = 0;              // elements of a snapshot
   std::vector<std::int64_t> updates_;  // by network
+  PerNetwork<Watcher> watchers_{{*this, 0}, {*this, 1}};
 
   std::int64_t step_ = -1;  // of the snapshot that was begun last
   bool has_room_ = false;

@@ -4,15 +4,22 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
+#include "comm/host/host_memory.hpp"
+#include "comm/reduce/partial_stack.hpp"
+#include "job/network_id.hpp"
 #include "job/spec.hpp"
 #include "worker/state/network_state.hpp"
 #include "worker/step/neighbours.hpp"
-#include "worker/step/network_sync.hpp"
+#include "worker/step/network_exchange.hpp"
 
 namespace gangway::worker {
+
+/// How the gradients of each network become its new weights everywhere.
+using NetworkExchanges = PerNetwork<std::unique_ptr<NetworkExchange>>;
 
 class ComputeDevice {
  public:
@@ -22,14 +29,14 @@ class ComputeDevice {
   [[nodiscard]] virtual std::string kind() const = 0;
   /// Whether work may still go on when the calls that asked for it have returned.
   [[nodiscard]] virtual bool lags_behind() const = 0;
-  /// Moves a network to the device's memory, if that is another.
-  virtual void place(NetworkState& network) = 0;
-  /// @param network  0 or 1; all workers make theirs in one order
-  [[nodiscard]] virtual std::unique_ptr<NetworkSync> make_sync(NetworkState& state, int network,
-                                                               const ExchangeSetup& setup,
-                                                               int worker) = 0;
-  /// Meets the devices of all other workers, who call it as well. @throws CommError
-  virtual void connect(const ExchangeSetup& setup) = 0;
+  /// Takes a network up, which outlives this: moves it to the device's memory, if that is another,
+  /// and lays out the sums of its gradients over the micro-batches `own`, in memory of the host
+  /// where the CPU adds them. All workers place theirs in one order.
+  virtual void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) = 0;
+  /// Meets the devices of all other workers, who call it as well. @pre the networks were placed
+  /// @throws CommError
+  [[nodiscard]] virtual NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
+                                                 const ExchangeSetup& setup) = 0;
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };
@@ -40,15 +47,14 @@ class CpuDevice final : public ComputeDevice {
   [[nodiscard]] at::Device device() const override { return at::kCPU; }
   [[nodiscard]] std::string kind() const override { return "cpu"; }
   [[nodiscard]] bool lags_behind() const override { return false; }
-  void place(NetworkState& /*network*/) override {}
-  [[nodiscard]] std::unique_ptr<NetworkSync> make_sync(NetworkState& state, int network,
-                                                       const ExchangeSetup& setup,
-                                                       int worker) override;
-  void connect(const ExchangeSetup& /*setup*/) override {}
+  void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) override;
+  [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
+                                         const ExchangeSetup& setup) override;
   void finish() override {}
 
  private:
   const JobSpec& job_;
+  std::map<const NetworkState*, comm::PartialStack> partials_;  // until they are connected
 };
 
 /// Makes the device of one worker. @throws EnvironmentError where there is none.

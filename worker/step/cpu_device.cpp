@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "worker/step/compute_device.hpp"
-#include "worker/step/host_sync.hpp"
+#include "worker/step/cpu_exchange.hpp"
 
 namespace gangway::worker {
 
-std::unique_ptr<NetworkSync> CpuDevice::make_sync(NetworkState& state, int network,
-                                                  const ExchangeSetup& setup, int worker) {
-  const WireSpec& wire = job_.numerics.wire;
-  return std::make_unique<HostSync>(state, network, setup, worker,
-                                    network == 0 ? wire.generator : wire.discriminator);
+void CpuDevice::place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) {
+  partials_.emplace(
+      &network, comm::PartialStack(host, network.layout().size(), own, job_.training.microbatches));
+}
+
+NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
+                                    const ExchangeSetup& setup) {
+  NetworkExchanges exchanges;
+  for (const NetworkId network : kNetworkIds) {
+    NetworkState& state = *networks[network];
+    exchanges[network] =
+        std::make_unique<CpuExchange>(CpuExchange::Setup{.state = state,
+                                                         .network = network,
+                                                         .exchange = setup,
+                                                         .wire = job_.numerics.wire[network]},
+                                      std::move(partials_.extract(&state).mapped()));
+  }
+  return exchanges;
 }
 
 }  // namespace gangway::worker

@@ -13,45 +13,31 @@
 namespace gangway::worker {
 
 using pipeline::Instruction;
-using pipeline::NetworkId;
 using pipeline::Operation;
 using pipeline::PassKind;
 
-GanOperations::GanOperations(const Setup& setup)
+GanOperations::GanOperations(Setup setup)
     : job_(setup.job),
       phases_(setup.phases),
-      generator_(setup.generator),
-      discriminator_(setup.discriminator),
+      networks_(setup.networks),
       reals_(setup.reals),
-      device_(setup.device.device()),
+      device_(setup.device),
       local_(setup.local),
-      generator_checks_(setup.generator, static_cast<int>(NetworkId::kGenerator), setup.job,
-                        setup.exchange),
-      discriminator_checks_(setup.discriminator, static_cast<int>(NetworkId::kDiscriminator),
-                            setup.job, setup.exchange),
-      generator_sync_(setup.device.make_sync(
-          setup.generator, static_cast<int>(NetworkId::kGenerator), setup.exchange, setup.worker)),
-      discriminator_sync_(setup.device.make_sync(setup.discriminator,
-                                                 static_cast<int>(NetworkId::kDiscriminator),
-                                                 setup.exchange, setup.worker)) {}
-
-void GanOperations::connect() {
-  generator_sync_->connect();
-  discriminator_sync_->connect();
-  generator_checks_.connect(*generator_sync_);
-  discriminator_checks_.connect(*discriminator_sync_);
-}
-
-void GanOperations::begin_step(std::int64_t step, const std::vector<Instruction>* schedule) {
-  step_ = step;
-  snapshot_at_ = {};
-  if (schedule != nullptr) {
-    for (const Instruction& at : *schedule) {
-      if (at.operation == Operation::kReduce) {
-        snapshot_at_.at(static_cast<std::size_t>(at.network)) = Exchange{at.phase, at.repeat};
-      }
+      checks_{{*setup.networks.generator, NetworkId::kGenerator, setup.job, setup.exchange,
+               *setup.exchanges.generator},
+              {*setup.networks.discriminator, NetworkId::kDiscriminator, setup.job, setup.exchange,
+               *setup.exchanges.discriminator}},
+      exchanges_(std::move(setup.exchanges)) {
+  for (const NetworkId network : kNetworkIds) {
+    if (UpdateWatcher* watcher = setup.watchers[network]) {
+      exchanges_[network]->show_updates_to(*watcher);
     }
   }
+}
+
+void GanOperations::begin_step(std::int64_t step, bool snapshot_follows) {
+  step_ = step;
+  snapshot_follows_ = snapshot_follows;
   losses_ = StepLosses(local_);
 }
 
@@ -63,7 +49,7 @@ StepLosses GanOperations::take_losses() {
 void GanOperations::perform(const Instruction& instruction) {
   switch (instruction.operation) {
     case Operation::kOpenLeaf:
-      return sync(instruction.network).open_leaf();
+      return exchanges_[instruction.network]->open_leaf();
     case Operation::kForward:
       return forward(instruction);
     case Operation::kBackward:
@@ -73,15 +59,15 @@ void GanOperations::perform(const Instruction& instruction) {
     case Operation::kPenaltyBackward:
       return penalty_backward(instruction);
     case Operation::kCloseLeaf:
-      return sync(instruction.network).close_leaf(instruction.microbatch);
+      return exchanges_[instruction.network]->close_leaf(instruction.microbatch);
     case Operation::kArm:
       open_exchange(instruction);
-      return sync(instruction.network).arm();
+      return exchanges_[instruction.network]->arm();
     case Operation::kReduce:
-      if (!sync(instruction.network).is_open()) {
+      if (!exchanges_[instruction.network]->is_open()) {
         open_exchange(instruction);
       }
-      return sync(instruction.network).reduce();
+      return exchanges_[instruction.network]->reduce();
     case Operation::kAwait:
       return await(instruction.network);
   }
@@ -106,7 +92,7 @@ void GanOperations::forward_generator(const Instruction& at) {
   }
   const at::AutoGradMode with_graph(trains_generator);
   const gan::Harvest harvest = trains_generator ? gan::Harvest::kYes : gan::Harvest::kNo;
-  pass_.fake_graph = generator_.network().forward(in, context(at, harvest, 0));
+  pass_.fake_graph = networks_.generator->network().forward(in, context(at, harvest, 0));
   pass_.fake = pass_.fake_graph.detach();
   if (trains_generator) {
     pass_.fake.requires_grad_(true);
@@ -124,11 +110,11 @@ void GanOperations::forward_discriminator(const Instruction& at) {
     const RealBatch& real = reals(at);
     // The generator's gradient does not flow into real logits, so they need no graph there.
     const at::AutoGradMode with_graph(trains_discriminator);
-    pass_.real_logits = discriminator_.network().forward(
+    pass_.real_logits = networks_.discriminator->network().forward(
         discriminator_input(real.images, real.labels), context(at, harvest, 0));
   }
   if (kind != PassKind::kReal) {
-    pass_.fake_logits = discriminator_.network().forward(
+    pass_.fake_logits = networks_.discriminator->network().forward(
         discriminator_input(pass_.fake, pass_.fake_labels), context(at, harvest, 1));
   }
 }
@@ -179,19 +165,21 @@ void GanOperations::penalty_forward(const Instruction& at) {
     shape.front() = images.size(0);
     const at::Tensor mix = gan::keyed_uniform(key(at, RandomDraw::kMix), shape, device_);
     images = mix * real.images + (1.0 - mix) * pass_.fake;
-    penalty_ = std::make_unique<gan::BlockwisePenalty>(
-        discriminator_.network(), gan::PenaltyKind::kGradientPenalty, spec.gradient_penalty);
+    penalty_ = std::make_unique<gan::BlockwisePenalty>(networks_.discriminator->network(),
+                                                       gan::PenaltyKind::kGradientPenalty,
+                                                       spec.gradient_penalty);
   } else {
     // A lazy regulariser stands for the steps that it is not run in (StyleGAN2, appendix B).
-    penalty_ = std::make_unique<gan::BlockwisePenalty>(
-        discriminator_.network(), gan::PenaltyKind::kR1, spec.r1_gamma * phase(at).interval);
+    penalty_ = std::make_unique<gan::BlockwisePenalty>(networks_.discriminator->network(),
+                                                       gan::PenaltyKind::kR1,
+                                                       spec.r1_gamma * phase(at).interval);
   }
   penalty_->forward(discriminator_input(images, real.labels), context(at, gan::Harvest::kNo, 0));
 }
 
 void GanOperations::penalty_backward(const Instruction& at) {
-  const at::Tensor value =
-      penalty_->backward([this](std::size_t block) { discriminator_sync_->complete_block(block); });
+  const at::Tensor value = penalty_->backward(
+      [this](std::size_t block) { exchanges_.discriminator->complete_block(block); });
   if (phase(at).interval == 1) {
     add_discriminator_loss(at, value);
   }
@@ -202,23 +190,23 @@ void GanOperations::penalty_backward(const Instruction& at) {
 void GanOperations::open_exchange(const Instruction& at) {
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
-  sync(at.network).open(at.phase, plan, phase(at).clip_norm);
+  exchanges_[at.network]->open(at.phase, plan, phase(at).clip_norm);
 }
 
 void GanOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) {
   // Here the weights are those that the step has used, and may not change before this worker says
   // that a gradient is complete: nothing has to be awaited.
-  std::int64_t& checked = checked_step_.at(static_cast<std::size_t>(at.network));
-  if (checked == step_ || !checks(at.network).are_due(step_)) {
+  std::int64_t& checked = checked_step_[at.network];
+  if (checked == step_ || !checks_[at.network].are_due(step_)) {
     return;
   }
   checked = step_;
   const auto begin = std::chrono::steady_clock::now();
-  checks(at.network).begin(step_, plan);
+  checks_[at.network].begin(step_, plan);
   check_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void GanOperations::await(NetworkId network) { sync(network).await(); }
+void GanOperations::await(NetworkId network) { exchanges_[network]->await(); }
 
 void GanOperations::finish_exchanges() {
   await(NetworkId::kDiscriminator);
@@ -227,23 +215,21 @@ void GanOperations::finish_exchanges() {
 
 void GanOperations::settle() {
   finish_exchanges();
-  generator_checks_.finish(step_ + 1);
-  discriminator_checks_.finish(step_ + 1);
+  checks_.generator.finish(step_ + 1);
+  checks_.discriminator.finish(step_ + 1);
 }
 
 UpdatePlan GanOperations::update_plan(const Instruction& at) {
   const bool is_generator = at.network == NetworkId::kGenerator;
-  NetworkState& state = is_generator ? generator_ : discriminator_;
   const double laziness = is_generator ? 1.0 : pipeline::laziness_of(job_);
-  const NetworkSpec& spec =
-      is_generator ? static_cast<const NetworkSpec&>(job_.generator) : job_.discriminator;
   const double images_per_step = static_cast<double>(job_.images_per_step());
   UpdatePlan plan;
   // Counted up to the end of this step, so that a warm-up does not begin with a rate of zero.
-  plan.settings = gan::scheduled_settings(spec, static_cast<double>(step_ + 1) * images_per_step,
-                                          job_.training.kimg * 1000.0, laziness);
-  plan.update = ++state.updates;
-  if (snapshot_at_.at(static_cast<std::size_t>(at.network)) == Exchange{at.phase, at.repeat}) {
+  plan.settings =
+      gan::scheduled_settings(job_.of(at.network), static_cast<double>(step_ + 1) * images_per_step,
+                              job_.training.kimg * 1000.0, laziness);
+  plan.update = ++networks_[at.network]->updates;
+  if (snapshot_follows_ && at.is_last_update) {
     plan.snapshot_step = step_ + 1;
   }
   for (const PassKind kind : phase(at).passes) {
@@ -302,28 +288,21 @@ void GanOperations::add_discriminator_loss(const Instruction& at, const at::Tens
   losses_.add(StepLosses::Of::kDiscriminator, at.microbatch, loss, phase(at).repeats);
 }
 
-NetworkSync& GanOperations::sync(NetworkId network) {
-  return network == NetworkId::kGenerator ? *generator_sync_ : *discriminator_sync_;
-}
-
-NetworkChecks& GanOperations::checks(NetworkId network) {
-  return network == NetworkId::kGenerator ? generator_checks_ : discriminator_checks_;
-}
-
 double GanOperations::take_check_seconds() { return std::exchange(check_seconds_, 0.0); }
 
 std::vector<Exposure> GanOperations::take_exposures() {
-  std::vector<Exposure> exposures = discriminator_sync_->take_exposures();
-  std::ranges::move(generator_sync_->take_exposures(), std::back_inserter(exposures));
+  std::vector<Exposure> exposures = exchanges_.discriminator->take_exposures();
+  std::ranges::move(exchanges_.generator->take_exposures(), std::back_inserter(exposures));
   return exposures;
 }
 
 double GanOperations::take_host_wait_seconds() {
-  return discriminator_sync_->take_host_wait_seconds() + generator_sync_->take_host_wait_seconds();
+  return exchanges_.discriminator->take_host_wait_seconds() +
+         exchanges_.generator->take_host_wait_seconds();
 }
 
 std::size_t GanOperations::take_unfired() {
-  return generator_sync_->take_unfired() + discriminator_sync_->take_unfired();
+  return exchanges_.generator->take_unfired() + exchanges_.discriminator->take_unfired();
 }
 
 }  // namespace gangway::worker

@@ -3,9 +3,7 @@
 // operation; the order is the schedule's. Compute thread.
 #pragma once
 
-#include <array>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "gan/models/models.hpp"
@@ -23,22 +21,18 @@ class GanOperations final : public pipeline::Operations {
   struct Setup {
     const JobSpec& job;
     const std::vector<pipeline::Phase>& phases;
-    NetworkState& generator;
-    NetworkState& discriminator;
+    PerNetwork<NetworkState*> networks;
     RealBatches& reals;
-    const ExchangeSetup& exchange;
-    ComputeDevice& device;
-    int worker;
+    const ExchangeSetup& exchange;  ///< of the two below; for the checks
+    NetworkExchanges exchanges;
+    PerNetwork<UpdateWatcher*> watchers = {};  ///< see all updates; null: nobody does
+    at::Device device;
     MicrobatchRange local;
   };
-  /// Allocates in the host's memory. @pre its group is not connected
-  explicit GanOperations(const Setup& setup);
-  /// @pre the host's group is connected
-  void connect();
+  explicit GanOperations(Setup setup);
 
-  /// Names the step of the instructions that follow.
-  /// @param schedule  where a snapshot is to follow the step: all of its instructions; else null
-  void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>* schedule = nullptr);
+  /// Names the step of the instructions that follow, and whether a snapshot follows it.
+  void begin_step(std::int64_t step, bool snapshot_follows = false);
   void perform(const pipeline::Instruction& instruction) override;
 
   /// Of the step that was performed. @pre it is over
@@ -75,7 +69,7 @@ class GanOperations final : public pipeline::Operations {
   void penalty_forward(const pipeline::Instruction& at);
   void penalty_backward(const pipeline::Instruction& at);
   void open_exchange(const pipeline::Instruction& at);
-  void await(pipeline::NetworkId network);
+  void await(NetworkId network);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
 
   [[nodiscard]] pipeline::PassKind pass_kind(const pipeline::Instruction& at) const;
@@ -88,33 +82,22 @@ class GanOperations final : public pipeline::Operations {
   [[nodiscard]] gan::NamedTensors discriminator_input(const at::Tensor& images,
                                                       const at::Tensor& labels) const;
   void add_discriminator_loss(const pipeline::Instruction& at, const at::Tensor& loss);
-  [[nodiscard]] NetworkSync& sync(pipeline::NetworkId network);
-  [[nodiscard]] NetworkChecks& checks(pipeline::NetworkId network);
   [[nodiscard]] UpdatePlan update_plan(const pipeline::Instruction& at);
 
   const JobSpec& job_;
   const std::vector<pipeline::Phase>& phases_;
-  NetworkState& generator_;
-  NetworkState& discriminator_;
+  PerNetwork<NetworkState*> networks_;
   RealBatches& reals_;
   at::Device device_;
   MicrobatchRange local_;
-  NetworkChecks generator_checks_;  // before the exchanges, which show them their updates
-  NetworkChecks discriminator_checks_;
-  std::unique_ptr<NetworkSync> generator_sync_;
-  std::unique_ptr<NetworkSync> discriminator_sync_;
+  PerNetwork<NetworkChecks> checks_;  // before the exchanges, which show them their updates
+  NetworkExchanges exchanges_;
   Pass pass_;                                       // of the micro-batch in work
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
   StepLosses losses_;
   std::int64_t step_ = 0;
-  /// By network: which of its updates is the last in front of a snapshot; nothing: there is none.
-  struct Exchange {
-    int phase = 0;
-    int repeat = 0;
-    friend bool operator==(const Exchange&, const Exchange&) = default;
-  };
-  std::array<std::optional<Exchange>, 2> snapshot_at_;
-  std::array<std::int64_t, 2> checked_step_{-1, -1};  // by network: the last that was looked at
+  bool snapshot_follows_ = false;
+  PerNetwork<std::int64_t> checked_step_{-1, -1};  // the last that was looked at
   double check_seconds_ = 0.0;
 };
 

@@ -13,7 +13,7 @@
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "comm/calibrate/calibrator.hpp"
-#include "comm/host/host_agreement.hpp"
+#include "comm/host/agree_on_hosts.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "comm/reduce/reduction_routes.hpp"
 #include "run/control_protocol.hpp"
@@ -110,11 +110,11 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                          : "shares no memory",
       owns_core ? "owns a core and spins" : "shares its core and sleeps between polls");
   return {.hosts = hosts,
-          .group = comm::HostGroup({.members = members,
-                                    .worker = transport.worker(),
-                                    .epoch = transport.epoch(),
-                                    .token = shared_name(token),
-                                    .num_flags = 2 * comm::kFlagsPerNetwork}),
+          .memory = comm::HostMemory({.members = members,
+                                      .worker = transport.worker(),
+                                      .epoch = transport.epoch(),
+                                      .token = shared_name(token),
+                                      .num_flags = 2 * comm::kFlagsPerNetwork}),
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
           .place_on_machine =
               static_cast<int>(std::ranges::find(machine, transport.worker()) - machine.begin()),

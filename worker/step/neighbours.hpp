@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/host/host_group.hpp"
+#include "comm/host/host_memory.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
 #include "job/spec.hpp"
@@ -15,8 +15,8 @@
 namespace gangway::worker {
 
 struct Neighbours {
-  std::vector<int> hosts;  ///< by worker: equal where memory is shared
-  comm::HostGroup group;   ///< of this worker; not connected yet
+  std::vector<int> hosts;   ///< by worker: equal where memory is shared
+  comm::HostMemory memory;  ///< that they share
   comm::Lane::Core core = comm::Lane::Core::kShared;
   int place_on_machine = 0;  ///< among the workers of this machine
   int workers_on_machine = 1;

@@ -3,44 +3,39 @@
 
 namespace gangway::worker {
 
-NetworkChecks::NetworkChecks(NetworkState& state, int network, const JobSpec& job,
-                             const ExchangeSetup& exchange)
+NetworkChecks::NetworkChecks(NetworkState& state, NetworkId network, const JobSpec& job,
+                             const ExchangeSetup& setup, NetworkExchange& exchange)
     : state_(state),
-      lane_(exchange.lane),
+      lane_(setup.lane),
       every_(job.layout.check_steps),
-      replicas_(exchange.transport, {.network = network,
-                                     .layout = &state.layout(),
-                                     .weights = &state.weights(),
-                                     .hosts = exchange.hosts,
-                                     .timeout = exchange.timeout}),
-      audit_(exchange.transport, state,
-             {.network = network, .seed = job.training.seed, .timeout = exchange.timeout}) {
+      replicas_(setup.transport, {.network = static_cast<int>(network),
+                                  .layout = &state.layout(),
+                                  .weights = &state.weights(),
+                                  .hosts = setup.hosts,
+                                  .timeout = setup.timeout}),
+      audit_(setup.transport, state,
+             {.network = static_cast<int>(network),
+              .seed = job.training.seed,
+              .timeout = setup.timeout}) {
   compares_ = every_ > 0 && replicas_.is_needed();
   audits_ = every_ > 0 && job.layout.audit && audit_.is_needed();
+  if (is_needed()) {
+    lane_.attach(replicas_);
+    lane_.attach(audit_);
+  }
+  if (audits_) {
+    exchange.show_updates_to(audit_);
+  }
 }
 
 NetworkChecks::~NetworkChecks() {
-  if (is_connected_) {
+  if (is_needed()) {
     lane_.detach(audit_);
     lane_.detach(replicas_);
   }
 }
 
-void NetworkChecks::connect(NetworkSync& sync) {
-  if (!compares_ && !audits_) {
-    return;
-  }
-  lane_.attach(replicas_);
-  lane_.attach(audit_);
-  is_connected_ = true;
-  if (audits_) {
-    sync.show_updates_to(audit_);
-  }
-}
-
-bool NetworkChecks::are_due(std::int64_t step) const {
-  return (compares_ || audits_) && step % every_ == 0;
-}
+bool NetworkChecks::are_due(std::int64_t step) const { return is_needed() && step % every_ == 0; }
 
 void NetworkChecks::wait() {
   lane_.wait(replicas_);
@@ -60,7 +55,7 @@ void NetworkChecks::begin(std::int64_t step, const UpdatePlan& plan) {
 }
 
 void NetworkChecks::finish(std::int64_t step) {
-  if (!is_connected_) {
+  if (!is_needed()) {
     return;
   }
   wait();

@@ -6,23 +6,22 @@
 #pragma once
 
 #include "comm/reduce/replica_check.hpp"
-#include "worker/step/network_sync.hpp"
+#include "worker/step/network_exchange.hpp"
 #include "worker/step/update_audit.hpp"
 
 namespace gangway::worker {
 
 class NetworkChecks {
  public:
-  /// Keeps references to what `exchange` refers to.
-  NetworkChecks(NetworkState& state, int network, const JobSpec& job,
-                const ExchangeSetup& exchange);
+  /// Has the lane drive the checks, and `exchange` show its updates, where the job wants that.
+  /// Keeps references to what `setup` refers to.
+  NetworkChecks(NetworkState& state, NetworkId network, const JobSpec& job,
+                const ExchangeSetup& setup, NetworkExchange& exchange);
   /// @pre nothing shows updates to it any more
   ~NetworkChecks();
   NetworkChecks(const NetworkChecks&) = delete;
   NetworkChecks& operator=(const NetworkChecks&) = delete;
 
-  /// Has the lane drive the checks, and `sync` show its updates, where the job wants that.
-  void connect(NetworkSync& sync);
   /// Whether `step` (steps done) is one in which something is checked.
   [[nodiscard]] bool are_due(std::int64_t step) const;
   /// Begins to compare the weights as they are, and to audit the update that is opened next, by
@@ -35,13 +34,13 @@ class NetworkChecks {
 
  private:
   void wait();
+  [[nodiscard]] bool is_needed() const { return compares_ || audits_; }
 
   NetworkState& state_;
   comm::Lane& lane_;
   int every_;  // steps; 0: never
   bool compares_;
   bool audits_;
-  bool is_connected_ = false;
   comm::ReplicaCheck replicas_;
   UpdateAudit audit_;
 };

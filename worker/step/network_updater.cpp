@@ -43,11 +43,8 @@ void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
 }
 
 void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
-  if (snapshots_ != nullptr) {
-    snapshots_->before_update(network_, range);
-  }
-  if (watcher_ != nullptr) {
-    watcher_->before_update(range, mean);
+  for (UpdateWatcher* watcher : watchers_) {
+    watcher->before_update(range, mean);
   }
   update_slice(plan_, state_.layout(),
                {.range = range,
@@ -57,11 +54,8 @@ void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mea
                 .second_moment = state_.second_moment().range(range),
                 .average = state_.average() != nullptr ? state_.average()->range(range)
                                                        : std::span<float>{}});
-  if (watcher_ != nullptr) {
-    watcher_->after_update(range);
-  }
-  if (snapshots_ != nullptr && plan_.snapshot_step >= 0) {
-    snapshots_->put_off(network_, range, plan_.snapshot_step, plan_.update);
+  for (UpdateWatcher* watcher : watchers_) {
+    watcher->after_update(range, plan_);
   }
 }
 

@@ -16,7 +16,8 @@ namespace gangway::worker {
 namespace {
 
 constexpr int kScatterPoints = 1024;
-/// Tags of the average's gather, apart from those of a load (worker/state/state_loader.cpp).
+/// Tags of the average's gather, apart from those of a load
+/// (worker/state/load_from_checkpoint.cpp).
 constexpr int kPicturePart = 32;
 
 bool shows_points(const JobSpec& job) { return job.model.family == ModelFamily::kMlp; }

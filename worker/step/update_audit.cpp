@@ -96,7 +96,7 @@ void UpdateAudit::before_update(comm::ElementRange range, std::span<const float>
   }
 }
 
-void UpdateAudit::after_update(comm::ElementRange range) {
+void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& /*plan*/) {
   const comm::ElementRange common = comm::intersect(range, choice_.range);
   if (needs() != Need::kCompute || common.empty()) {
     return;

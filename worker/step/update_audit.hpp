@@ -43,7 +43,7 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   void begin(std::int64_t step, const UpdatePlan& plan);
 
   void before_update(comm::ElementRange range, std::span<const float> mean) override;
-  void after_update(comm::ElementRange range) override;
+  void after_update(comm::ElementRange range, const UpdatePlan& plan) override;
 
   [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
   /// @throws InvariantError naming step, tensor, owner and auditor where a bit differs; CommError

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "comm/transport/trace.hpp"
-#include "pipeline/phases.hpp"
+#include "pipeline/schedule.hpp"
 
 namespace gangway::worker {
 

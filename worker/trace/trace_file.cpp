@@ -13,6 +13,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/this_host.hpp"
+#include "run/trace_steps.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/transport/clock_offset.hpp"
+#include "comm/transport/traced_transport.hpp"
 #include "worker/trace/compute_trace.hpp"
 #include "worker/trace/operator_trace.hpp"
 

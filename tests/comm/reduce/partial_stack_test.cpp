@@ -9,6 +9,7 @@
 
 #include "base/errors.hpp"
 #include "comm/host/host_group.hpp"
+#include "tests/comm/lone_group.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {
@@ -71,7 +72,7 @@ void for_every_stack(const Check& check) {
     for (int begin = 0; begin < m; ++begin) {
       for (int end = begin + 1; end <= m; ++end) {
         SCOPED_TRACE(testing::Message() << "[" << begin << ", " << end << ") of " << m);
-        HostGroup host = HostGroup::alone(0, 0);
+        HostMemory host = HostMemory::alone(0, 0);
         check(PartialStack(host, kStackElements, {begin, end}, m), MicrobatchRange{begin, end}, m);
       }
     }
@@ -87,7 +88,7 @@ TEST(PartialStack, LeavesTheWholeSubtreesOfItsRangeBitForBit) {
 }
 
 TEST(PartialStack, FoldsOnlyTheRangesThatItIsTold) {
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   PartialStack stack(host, kStackElements, {0, 4}, 4);
   push_range(stack, {0, 4});
   stack.fold({10, 20});
@@ -99,7 +100,7 @@ TEST(PartialStack, FoldsOnlyTheRangesThatItIsTold) {
 }
 
 TEST(PartialStack, NeedsAboutLogTwoBuffersForARangeThatIsAWholeSubtree) {
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   for (const int m : {1, 2, 4, 8, 16}) {
     const PartialStack stack(host, kStackElements, {0, m}, m);
     EXPECT_LE(stack.num_buffers(),
@@ -124,12 +125,11 @@ TEST(PartialStack, LaysItsBuffersOneBehindTheOtherInTheMemoryOfTheHost) {
       ASSERT_EQ(stack.partial(i), stack.partial(0) + i * kStackElements);
     }
   });
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   const Arena other = host.allocate_own(7);
   const PartialStack stack(host, kStackElements, {0, 3}, 3);
   EXPECT_EQ(stack.host_index(), 1U);
-  EXPECT_EQ(host.own_memory(0, stack.host_index()), stack.partial(0));
-  EXPECT_EQ(host.own_size(0, stack.host_index()), stack.num_buffers() * kStackElements);
+  EXPECT_EQ(connected(std::move(host)).own_memory(0, stack.host_index()), stack.partial(0));
 }
 
 TEST(PartialStack, GivesTheSameSumsInTheNextPhase) {
@@ -143,7 +143,7 @@ TEST(PartialStack, GivesTheSameSumsInTheNextPhase) {
 }
 
 TEST(PartialStack, OpensZeroedLeaves) {
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   PartialStack stack(host, kStackElements, {0, 4}, 4);
   push_range(stack, {0, 4});
   for (int microbatch = 0; microbatch < 4; ++microbatch) {
@@ -155,7 +155,7 @@ TEST(PartialStack, OpensZeroedLeaves) {
 }
 
 TEST(PartialStack, ForgetsALeafThatWasOpenedButNotPushed) {
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   PartialStack stack(host, kStackElements, {0, 2}, 2);
   stack.open_leaf()[3] = 8.0F;
   push_range(stack, {0, 2});
@@ -164,7 +164,7 @@ TEST(PartialStack, ForgetsALeafThatWasOpenedButNotPushed) {
 }
 
 TEST(PartialStack, RefusesAMicrobatchOutOfTurn) {
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   PartialStack stack(host, kStackElements, {2, 4}, 4);
   (void)stack.open_leaf();
   EXPECT_THROW(stack.push(3), InvariantError);
@@ -176,7 +176,7 @@ TEST(PartialStack, RefusesAMicrobatchOutOfTurn) {
 }
 
 TEST(PartialStack, OfAWorkerWithoutMicrobatchesHoldsNothing) {
-  HostGroup host = HostGroup::alone(0, 0);
+  HostMemory host = HostMemory::alone(0, 0);
   PartialStack stack(host, kStackElements, {1, 1}, 1);
   stack.fold({0, kStackElements});
   EXPECT_TRUE(stack.partials().empty());

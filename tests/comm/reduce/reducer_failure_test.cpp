@@ -12,6 +12,7 @@
 #include "base/errors.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "comm/transport/loopback_transport.hpp"
+#include "tests/comm/lone_group.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -147,8 +148,11 @@ struct Parts {
   BucketPlan plan{layout, 2, 1};
   Arena weights{layout.size()};
   MomentumUpdater updater{layout, weights};
-  HostGroup host = HostGroup::alone(0, 2 * kFlagsPerNetwork);
-  PartialStack stack{host, layout.size(), {0, 2}, 4};
+  HostMemory memory = HostMemory::alone(0, 2 * kFlagsPerNetwork);
+  PartialStack stack{memory, layout.size(), {0, 2}, 4};
+  PartialStack none{memory, layout.size(), {0, 0}, 4};
+  PartialStack others{memory, layout.size(), {2, 4}, 4};
+  HostGroup host = connected(std::move(memory));
   LoopbackHub hub{2};
   LoopbackTransport transport{hub, 0};
 
@@ -168,11 +172,9 @@ TEST(Reducer, RefusesPartialsThatAreNotThoseOfItsRange) {
   Parts parts;
   Reducer::Setup setup = parts.setup();
   EXPECT_NO_THROW(Reducer(parts.transport, setup));
-  PartialStack none(parts.host, parts.layout.size(), {0, 0}, 4);
-  setup.partials = &none;
+  setup.partials = &parts.none;
   EXPECT_THROW(Reducer(parts.transport, setup), InvariantError);
-  PartialStack others(parts.host, parts.layout.size(), {2, 4}, 4);
-  setup.partials = &others;
+  setup.partials = &parts.others;
   EXPECT_THROW(Reducer(parts.transport, setup), InvariantError);
 }
 

@@ -36,14 +36,15 @@ Results train_two(Transport& transport, const std::vector<int>& hosts, const std
                            .hosts = hosts,
                            .token = token,
                            .network = 0};
-  HostGroup host = toy_host(transport, critic);
-  ToyNetwork networks[] = {{transport, host, layouts[0], critic},
-                           {transport, host, layouts[1], generator}};
-  host.connect(networks[0].plan().hash() ^ networks[1].plan().hash(), Deadline(kToyPatience));
+  HostMemory memory = toy_host(transport, critic);
+  ToyNetwork networks[] = {{transport, memory, layouts[0], critic},
+                           {transport, memory, layouts[1], generator}};
+  HostGroup host = std::move(memory).connect(networks[0].plan().hash() ^ networks[1].plan().hash(),
+                                             Deadline(kToyPatience));
   Lane lane([] {});
   lane.listen_to(&host, Lane::Core::kShared);
   for (ToyNetwork& network : networks) {
-    network.build_reducer();
+    network.build_reducer(host);
     lane.attach(network.reducer());
   }
   const std::vector<std::size_t> orders[] = {{0, 1, 2}, {1, 0}};

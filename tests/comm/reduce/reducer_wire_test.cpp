@@ -176,12 +176,12 @@ TEST(ReducerWire, BringsInfinityAndNaNToAllWorkers) {
       LoopbackHub hub(2);
       spawn_ranks(2, [&](int rank) {
         LoopbackTransport transport(hub, rank);
-        HostGroup host = HostGroup::alone(rank, 2 * kFlagsPerNetwork);
+        HostMemory memory = HostMemory::alone(rank, 2 * kFlagsPerNetwork);
         const BucketPlan plan(layout, 2, 3);
         Arena weights(layout.size());
         const std::vector<MicrobatchRange> ranges{{0, 1}, {1, 2}};
-        PartialStack partials(host, layout.size(), ranges[static_cast<std::size_t>(rank)], 2);
-        host.connect(1, Deadline(kToyPatience));
+        PartialStack partials(memory, layout.size(), ranges[static_cast<std::size_t>(rank)], 2);
+        HostGroup host = std::move(memory).connect(1, Deadline(kToyPatience));
         SpoilingUpdater updater(weights, spoiled);
         Reducer reducer(transport, {.layout = &layout,
                                     .plan = &plan,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/state/snapshot_loader.hpp"
+#include "worker/state/load_from_snapshot.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -30,7 +30,7 @@ namespace gangway::comm {
 /// microseconds, so that messages keep moving in between.
 inline constexpr std::size_t kPieceElements = 16 * kBlockElements;
 
-class HostMessages {
+class InterHostMessages {
  public:
   struct Setup {
     int network = 0;                          ///< for tags
@@ -40,7 +40,7 @@ class HostMessages {
     WireFormat wire = WireFormat::kFp32;
     std::vector<TreeSummand> partials;  ///< of all workers of the host, ascending
   };
-  HostMessages(Transport& transport, Setup setup);
+  InterHostMessages(Transport& transport, Setup setup);
 
   /// The other hosts' sums, ascending within a host; in the own slices only.
   [[nodiscard]] const std::vector<TreeSummand>& sums() const { return sums_; }

@@ -6,7 +6,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "comm/nccl/nccl_reducer.hpp"
@@ -14,31 +13,30 @@
 #include "worker/cuda/device_memory.hpp"
 #include "worker/cuda/wait_times.hpp"
 #include "worker/step/gradient_watch.hpp"
-#include "worker/step/network_sync.hpp"
+#include "worker/step/network_exchange.hpp"
 
 namespace gangway::worker {
 
-class DeviceSync final : public NetworkSync {
+class CudaExchange final : public NetworkExchange {
  public:
   struct Setup {
     NetworkState& state;
     DeviceNetwork& memory;  ///< where the state lies
-    int network = 0;
+    NetworkId network = NetworkId::kGenerator;
     const ExchangeSetup& exchange;
+    comm::NcclSession& session;
     int worker = 0;
     const NumericsSpec& numerics;
     double clip_norm = 0.0;
-    cudaStream_t stream = nullptr;                     ///< of all computing
-    std::function<comm::NcclSession&()> session = {};  ///< once the workers have met
+    cudaStream_t stream = nullptr;  ///< of all computing
     /// Waits until the exchanges of all networks lie on their stream.
     std::function<void()> wait_for_launches = {};
   };
-  explicit DeviceSync(const Setup& setup);
-  ~DeviceSync() override;
-  DeviceSync(const DeviceSync&) = delete;
-  DeviceSync& operator=(const DeviceSync&) = delete;
+  explicit CudaExchange(const Setup& setup);
+  ~CudaExchange() override;
+  CudaExchange(const CudaExchange&) = delete;
+  CudaExchange& operator=(const CudaExchange&) = delete;
 
-  void connect() override;
   /// @throws InvariantError: updates are made on the device, unseen.
   void show_updates_to(UpdateWatcher& watcher) override;
   void open_leaf() override;
@@ -57,6 +55,10 @@ class DeviceSync final : public NetworkSync {
   void wait_for_launches();
 
  private:
+  using Registrations = std::vector<std::unique_ptr<comm::NcclRegistration>>;
+  /// Lets NCCL reach what travels.
+  [[nodiscard]] Registrations shared_memory() const;
+  [[nodiscard]] comm::NcclReducer::Setup reducer_setup() const;
   /// Merges what is complete of `bucket` and gives it away; a second time changes nothing.
   void complete(std::size_t bucket);
 
@@ -66,8 +68,8 @@ class DeviceSync final : public NetworkSync {
   Setup setup_;
   DeviceGradientMemory gradients_;
   comm::PartialStack partials_;
-  std::vector<std::unique_ptr<comm::NcclRegistration>> registrations_;
-  std::optional<comm::NcclReducer> reducer_;
+  Registrations registrations_;
+  comm::NcclReducer reducer_;
   GradientWatch watch_;
   WaitTimes waits_;
   std::vector<char> is_complete_;  // by bucket, in the exchange that is open

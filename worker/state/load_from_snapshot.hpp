@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "worker/link/state_link.hpp"
-#include "worker/state/state_loader.hpp"
+#include "worker/state/load_from_checkpoint.hpp"
 
 namespace gangway::worker {
 

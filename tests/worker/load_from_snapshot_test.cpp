@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/state/snapshot_loader.hpp"
+#include "worker/state/load_from_snapshot.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "tests/scratch_folder.hpp"
-#include "tests/worker/keeper_fixture.hpp"
+#include "tests/worker/snapshot_service_fixture.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -24,19 +24,19 @@ class SnapshotLoaderTest : public ::testing::Test {
 
 TEST_F(SnapshotLoaderTest, GoesOnFromTheSnapshotsOfAnotherNumberOfWorkers) {
   on_workers({.num_workers = 3, .run = folder("a")},
-             [&](int me, Worker& worker, StateKeeper& keeper, Parts&) {
+             [&](int me, Worker& worker, SnapshotService& service, Parts&) {
                fill(worker);
                forget_foreign_slices(worker, me);
-               keeper.take_now(kStep);
+               service.take_now(kStep);
              });
   int num_parts = 3;
   for (const int num_workers : {3, 1, 2}) {
     on_workers({.num_workers = num_workers,
                 .run = folder("a"),
                 .snapshot_parts = std::exchange(num_parts, num_workers)},
-               [&](int me, Worker& worker, StateKeeper& keeper, Parts&) {
+               [&](int me, Worker& worker, SnapshotService& service, Parts&) {
                  expect_filled(worker, me, num_workers);
-                 keeper.take_now(kStep);
+                 service.take_now(kStep);
                });
   }
 }
@@ -56,11 +56,12 @@ void take_on_two_hosts(const fs::path& run) {
     comm::Lane lane([] {});
     Worker worker(3);
     ScriptedLink link(std::deque<BeginInfo>{{.attempt = 1}});
-    StateKeeper keeper(keeper_setup({.num_workers = 3, .run = run}, host_of(run, me),
-                                    worker.states(), transport, lane, link));
+    const StateSetup setup = state_setup({.num_workers = 3, .run = run}, host_of(run, me),
+                                         worker.states(), transport, lane, link);
+    SnapshotService service(setup, begin_state(setup));
     fill(worker);
     forget_foreign_slices(worker, me);
-    keeper.take_now(kStep);
+    service.take_now(kStep);
   });
 }
 
@@ -92,9 +93,8 @@ TEST_F(SnapshotLoaderTest, GoesOnFromSnapshotsInTheMemoryOfSeveralHosts) {
     comm::Lane lane([] {});
     Worker worker(4);
     ScriptedLink link(std::deque<BeginInfo>{kOnTwoHosts});
-    StateKeeper keeper(keeper_setup({.num_workers = 4, .run = folder("a")},
-                                    host_of(folder("a"), me), worker.states(), transport, lane,
-                                    link));
+    (void)begin_state(state_setup({.num_workers = 4, .run = folder("a")}, host_of(folder("a"), me),
+                                  worker.states(), transport, lane, link));
     EXPECT_EQ(link.found_parts.size(), me % 2 == 0 ? 2U : 1U);
     expect_filled(worker, me, 4);
   });
@@ -110,9 +110,8 @@ TEST_F(SnapshotLoaderTest, NamesThePartThatIsDamagedAndWhoHoldsItThenBeginsAnew)
     Worker worker(4);
     const Worker fresh(4);
     ScriptedLink link(std::deque<BeginInfo>{kOnTwoHosts, {.attempt = 2}});
-    const StateKeeper keeper(keeper_setup({.num_workers = 4, .run = folder("a")},
-                                          host_of(folder("a"), me), worker.states(), transport,
-                                          lane, link));
+    (void)begin_state(state_setup({.num_workers = 4, .run = folder("a")}, host_of(folder("a"), me),
+                                  worker.states(), transport, lane, link));
     for (const LoadFailure& failure : link.failures) {
       EXPECT_EQ(me % 2, 0) << "on the other host nothing is damaged";
       EXPECT_EQ(failure.part, 2);
@@ -130,7 +129,7 @@ TEST_F(SnapshotLoaderTest, NamesThePartThatIsDamagedAndWhoHoldsItThenBeginsAnew)
 
 TEST_F(SnapshotLoaderTest, RefusesASnapshotThatIsGone) {
   EXPECT_THROW(on_workers({.run = folder("a"), .snapshot_parts = 1},
-                          [](int, Worker&, StateKeeper&, Parts&) {}),
+                          [](int, Worker&, SnapshotService&, Parts&) {}),
                CheckpointError);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/cuda/device_sync.hpp"
+#include "worker/cuda/cuda_exchange.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +40,7 @@ comm::UpdateSettings update_settings(const UpdatePlan& plan) {
           .average_decay = plan.average_decay};
 }
 
-DeviceSync::DeviceSync(const Setup& setup)
+CudaExchange::CudaExchange(const Setup& setup)
     : state_(setup.state),
       memory_(setup.memory),
       exchange_(setup.exchange),
@@ -49,85 +49,88 @@ DeviceSync::DeviceSync(const Setup& setup)
       partials_(gradients_, state_.layout().size(),
                 exchange_.ranges[static_cast<std::size_t>(setup.worker)],
                 exchange_.num_microbatches),
+      registrations_(shared_memory()),
+      reducer_(setup.session, reducer_setup()),
       watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
       waits_(state_.plan().num_buckets()),
-      is_complete_(state_.plan().num_buckets()) {}
+      is_complete_(state_.plan().num_buckets()) {
+  exchange_.lane.attach(reducer_);
+}
 
-DeviceSync::~DeviceSync() {
-  if (reducer_) {
-    exchange_.lane.detach(*reducer_);
-    // Freeing the gradients' memory waits for no stream, and computing may wait for the session's.
-    if (setup_.session().drain()) {
-      (void)cudaStreamSynchronize(setup_.stream);
-    }
+CudaExchange::~CudaExchange() {
+  exchange_.lane.detach(reducer_);
+  // Freeing the gradients' memory waits for no stream, and computing may wait for the session's.
+  if (setup_.session.drain()) {
+    (void)cudaStreamSynchronize(setup_.stream);
   }
 }
 
-void DeviceSync::connect() {
-  comm::NcclSession& session = setup_.session();
+CudaExchange::Registrations CudaExchange::shared_memory() const {
+  Registrations registrations;
   const auto share = [&](void* memory, std::size_t bytes) {
-    registrations_.push_back(std::make_unique<comm::NcclRegistration>(session, memory, bytes));
+    registrations.push_back(
+        std::make_unique<comm::NcclRegistration>(setup_.session, memory, bytes));
   };
   share(memory_.weights(), memory_.bytes());
   for (const DeviceGradientMemory::Block& block : gradients_.blocks()) {
     share(block.memory.get(), block.bytes);
   }
+  return registrations;
+}
+
+comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
   std::vector<const float*> partials;
   for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
     partials.push_back(partials_.partial(i));
   }
-  const WireSpec& wire = setup_.numerics.wire;
-  reducer_.emplace(
-      session, comm::NcclReducer::Setup{
-                   .network = setup_.network == 0 ? "generator" : "discriminator",
-                   .layout = &state_.layout(),
-                   .plan = &state_.plan(),
-                   .ranges = exchange_.ranges,
-                   .num_microbatches = exchange_.num_microbatches,
-                   .order = setup_.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
-                                                                     : comm::NcclOrder::kNcclOrder,
-                   .wire = wire_type(setup_.network == 0 ? wire.generator : wire.discriminator),
-                   .clip_norm = setup_.clip_norm,
-                   .weights = memory_.weights(),
-                   .first_moment = memory_.first_moment(),
-                   .second_moment = memory_.second_moment(),
-                   .average = memory_.average(),
-                   .partials = std::move(partials)});
-  exchange_.lane.attach(*reducer_);
+  return {.network = name_of(setup_.network),
+          .layout = &state_.layout(),
+          .plan = &state_.plan(),
+          .ranges = exchange_.ranges,
+          .num_microbatches = exchange_.num_microbatches,
+          .order = setup_.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                            : comm::NcclOrder::kNcclOrder,
+          .wire = wire_type(setup_.numerics.wire[setup_.network]),
+          .clip_norm = setup_.clip_norm,
+          .weights = memory_.weights(),
+          .first_moment = memory_.first_moment(),
+          .second_moment = memory_.second_moment(),
+          .average = memory_.average(),
+          .partials = std::move(partials)};
 }
 
-void DeviceSync::show_updates_to(UpdateWatcher& /*watcher*/) {
+void CudaExchange::show_updates_to(UpdateWatcher& /*watcher*/) {
   throw InvariantError("updates on a GPU cannot be audited; please report this");
 }
 
-void DeviceSync::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
+void CudaExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
-void DeviceSync::close_leaf(int microbatch) { partials_.push(microbatch); }
+void CudaExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
 
-void DeviceSync::open(int phase, const UpdatePlan& plan, double /*clip_norm: of the network*/) {
+void CudaExchange::open(int phase, const UpdatePlan& plan, double /*clip_norm: of the network*/) {
   // NCCL pairs operations by their order, so that no worker may begin an exchange while another is
   // still to be launched: they could come to lie the other way round elsewhere.
   setup_.wait_for_launches();
   phase_ = phase;
-  reducer_->prepare(comm::update_constants(update_settings(plan)), setup_.stream);
-  reducer_->open();
+  reducer_.prepare(comm::update_constants(update_settings(plan)), setup_.stream);
+  reducer_.open();
   std::ranges::fill(is_complete_, 0);
   is_open_ = true;
   is_awaited_ = false;
 }
 
-void DeviceSync::arm() { watch_.arm(); }
+void CudaExchange::arm() { watch_.arm(); }
 
-void DeviceSync::complete(std::size_t bucket) {
+void CudaExchange::complete(std::size_t bucket) {
   if (std::exchange(is_complete_[bucket], 1) != 0) {
     return;
   }
   partials_.fold(state_.plan().bucket(bucket));
-  reducer_->bucket_ready(bucket, setup_.stream);
+  reducer_.bucket_ready(bucket, setup_.stream);
   exchange_.lane.wake();
 }
 
-void DeviceSync::reduce() {
+void CudaExchange::reduce() {
   unfired_ += watch_.disarm();
   for (std::size_t bucket = 0; bucket < is_complete_.size(); ++bucket) {
     complete(bucket);
@@ -135,16 +138,14 @@ void DeviceSync::reduce() {
   is_open_ = false;
 }
 
-void DeviceSync::wait_for_launches() {
-  if (reducer_) {
-    const auto begin = std::chrono::steady_clock::now();
-    exchange_.lane.wait(*reducer_);
-    host_waited_seconds_ +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
+void CudaExchange::wait_for_launches() {
+  const auto begin = std::chrono::steady_clock::now();
+  exchange_.lane.wait(reducer_);
+  host_waited_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void DeviceSync::await() {
+void CudaExchange::await() {
   if (std::exchange(is_awaited_, true)) {
     return;
   }
@@ -152,15 +153,15 @@ void DeviceSync::await() {
   waits_.begin(phase_, setup_.stream);
   wait_for_launches();
   for (std::size_t bucket = 0; bucket < is_complete_.size(); ++bucket) {
-    reducer_->await_bucket(bucket, setup_.stream);
+    reducer_.await_bucket(bucket, setup_.stream);
     waits_.mark(setup_.stream);
   }
 }
 
-std::vector<Exposure> DeviceSync::take_exposures() { return waits_.take(); }
+std::vector<Exposure> CudaExchange::take_exposures() { return waits_.take(); }
 
-double DeviceSync::take_host_wait_seconds() { return std::exchange(host_waited_seconds_, 0.0); }
+double CudaExchange::take_host_wait_seconds() { return std::exchange(host_waited_seconds_, 0.0); }
 
-std::size_t DeviceSync::take_unfired() { return std::exchange(unfired_, 0); }
+std::size_t CudaExchange::take_unfired() { return std::exchange(unfired_, 0); }
 
 }  // namespace gangway::worker

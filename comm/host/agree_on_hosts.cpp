@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/host/host_agreement.hpp"
+#include "comm/host/agree_on_hosts.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/state/state_loader.hpp"
+#include "worker/state/load_from_checkpoint.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/state/snapshot_copy.hpp"
+#include "worker/state/buddy_protocol.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers with a known state, and their StateKeepers on a loopback.
+// Workers with a known state, and their snapshots on a loopback.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "comm/transport/loopback_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/worker/small_network.hpp"
-#include "worker/state/state_keeper.hpp"
+#include "worker/state/snapshot_service.hpp"
 
 namespace gangway::worker {
 
@@ -141,7 +141,7 @@ struct Start {
   int snapshot_parts = 0;  ///< above 0: of the snapshot of kStep to go on from
 };
 
-/// What one worker's keeper reported.
+/// What one worker's service reported.
 using Parts = std::vector<CheckpointPartInfo>;
 
 /// A coordinator that knows its proposals beforehand.
@@ -189,10 +189,9 @@ inline fs::path memory_of(const Start& start) {
   return start.run / checkpoint::kSnapshotsFolder;
 }
 
-inline StateKeeper::Setup keeper_setup(const Start& start, const fs::path& shared_memory,
-                                       std::vector<NetworkState*> networks,
-                                       comm::Transport& transport, comm::Lane& lane,
-                                       StateLink& link) {
+inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
+                              std::vector<NetworkState*> networks, comm::Transport& transport,
+                              comm::Lane& lane, StateLink& link) {
   return {.job = kJob,
           .run_directory = start.run,
           .link = link,
@@ -220,9 +219,10 @@ inline BeginInfo begin_of(const Start& start) {
   return begin;
 }
 
-/// Runs `body(worker's index, worker, its keeper, what it reported)` on every worker of a loopback.
+/// Runs `body(worker's index, worker, its service, what it reported)` on every worker of a
+/// loopback.
 inline void on_workers(const Start& start,
-                       const std::function<void(int, Worker&, StateKeeper&, Parts&)>& body) {
+                       const std::function<void(int, Worker&, SnapshotService&, Parts&)>& body) {
   const fs::path memory = memory_of(start);
   comm::LoopbackHub hub(start.num_workers);
   comm::spawn_ranks(start.num_workers, [&](int me) {
@@ -230,8 +230,9 @@ inline void on_workers(const Start& start,
     comm::Lane lane([] {});
     Worker worker(start.num_workers, 20, start.format);
     ScriptedLink link(std::deque<BeginInfo>{begin_of(start)});
-    StateKeeper keeper(keeper_setup(start, memory, worker.states(), transport, lane, link));
-    body(me, worker, keeper, link.parts);
+    const StateSetup setup = state_setup(start, memory, worker.states(), transport, lane, link);
+    SnapshotService service(setup, begin_state(setup));
+    body(me, worker, service, link.parts);
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One network's way from local gradients to new weights everywhere, as the operations of a schedule
-// ask for it. worker/step/host_sync.hpp does it in host memory, worker/cuda/device_sync.hpp on CUDA
-// devices. Compute thread.
+// ask for it. worker/step/cpu_exchange.hpp does it in host memory, worker/cuda/cuda_exchange.hpp on
+// CUDA devices. Compute thread.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,6 @@ struct ExchangeSetup {
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread
   comm::LaneTrace* trace = nullptr;                       ///< of the lane; null: none
-  SnapshotTaker* snapshots = nullptr;                     ///< null: none are taken
 };
 
 /// How long computing stood still for one exchange: the thread that computes, or the device's
@@ -41,12 +40,10 @@ struct Exposure {
   std::vector<double> by_bucket;  ///< the part of it for which each bucket was the last to come
 };
 
-class NetworkSync {
+class NetworkExchange {
  public:
-  virtual ~NetworkSync() = default;
-  /// Takes up what the workers share. @pre the host's group is connected
-  virtual void connect() = 0;
-  /// From now on `watcher` sees all updates; it outlives this. @pre nothing is open
+  virtual ~NetworkExchange() = default;
+  /// From now on `watcher`, too, sees all updates; it outlives this. @pre nothing is open
   virtual void show_updates_to(UpdateWatcher& watcher) = 0;
 
   virtual void open_leaf() = 0;

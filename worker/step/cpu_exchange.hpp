@@ -3,27 +3,29 @@
 // them beside the compute thread. Compute thread.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "comm/reduce/partial_stack.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "worker/step/gradient_watch.hpp"
-#include "worker/step/network_sync.hpp"
+#include "worker/step/network_exchange.hpp"
 
 namespace gangway::worker {
 
-class HostSync final : public NetworkSync {
+class CpuExchange final : public NetworkExchange {
  public:
-  /// Allocates the partials in the host's memory. @pre the host's group is not connected
-  /// @param wire  number format of what travels between hosts
-  HostSync(NetworkState& state, int network, const ExchangeSetup& setup, int worker,
-           WireFormat wire);
-  ~HostSync() override;
-  HostSync(const HostSync&) = delete;
-  HostSync& operator=(const HostSync&) = delete;
+  struct Setup {
+    NetworkState& state;
+    NetworkId network = NetworkId::kGenerator;
+    const ExchangeSetup& exchange;
+    WireFormat wire = WireFormat::kFp32;  ///< number format of what travels between hosts
+  };
+  /// @param partials  of this worker, in the memory of its host
+  CpuExchange(const Setup& setup, comm::PartialStack partials);
+  ~CpuExchange() override;
+  CpuExchange(const CpuExchange&) = delete;
+  CpuExchange& operator=(const CpuExchange&) = delete;
 
-  void connect() override;
   void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
   void open_leaf() override;
   void close_leaf(int microbatch) override;
@@ -39,12 +41,10 @@ class HostSync final : public NetworkSync {
 
  private:
   NetworkState& state_;
-  ExchangeSetup setup_;
-  int network_;
-  WireFormat wire_;
+  comm::Lane& lane_;
   comm::PartialStack partials_;
   NetworkUpdater updater_;
-  std::optional<comm::Reducer> reducer_;
+  comm::Reducer reducer_;
   GradientWatch watch_;
   bool is_open_ = false;
   int phase_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a device's exchange tells about its waits, and what is fetched from a device, on stand-ins.
-#include "worker/cuda/device_sync.hpp"
+#include "worker/cuda/cuda_exchange.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +13,7 @@
 #include "comm/nccl/unique_id.hpp"
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/models/models.hpp"
+#include "tests/comm/lone_group.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 
@@ -43,28 +44,27 @@ struct PlacedGenerator {
   DeviceNetwork* memory;
 };
 
-TEST(DeviceSync, CountsTheTimeForWhichTheHostHadNotLaunched) {
+TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
   const comm::CudaStream stream = make_stream();
   comm::LoopbackHub hub(1);
   comm::LoopbackTransport transport(hub, 0);
   comm::Lane lane([] {});
-  comm::HostGroup host = comm::HostGroup::alone(0, 0);
+  comm::HostGroup host = comm::lone_group(0);
   comm::NcclSession session({.id = comm::agree_on_unique_id(transport, 20s)});
   PlacedGenerator placed(1, stream.get());
-  const ExchangeSetup exchange{
-      .transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
-  std::optional<DeviceSync> sync;
-  sync.emplace(DeviceSync::Setup{.state = placed.state,
-                                 .memory = *placed.memory,
-                                 .exchange = exchange,
-                                 .numerics = placed.job.numerics,
-                                 .stream = stream.get(),
-                                 .session = [&]() -> comm::NcclSession& { return session; },
-                                 .wait_for_launches = [&] { sync->wait_for_launches(); }});
-  sync->connect();
-  sync->open_leaf();
-  sync->close_leaf(0);
-  sync->open(0, {.update = 1, .harvests = 1}, 0.0);
+  const ExchangeSetup setup{.transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
+  std::optional<CudaExchange> exchange;
+  exchange.emplace(
+      CudaExchange::Setup{.state = placed.state,
+                          .memory = *placed.memory,
+                          .exchange = setup,
+                          .session = session,
+                          .numerics = placed.job.numerics,
+                          .stream = stream.get(),
+                          .wait_for_launches = [&] { exchange->wait_for_launches(); }});
+  exchange->open_leaf();
+  exchange->close_leaf(0);
+  exchange->open(0, {.update = 1, .harvests = 1}, 0.0);
 
   constexpr auto kHeld = 20ms;
   std::atomic<int> records_before = -1;
@@ -78,18 +78,18 @@ TEST(DeviceSync, CountsTheTimeForWhichTheHostHadNotLaunched) {
     comm::check(cudaStreamSynchronize(stream.get()), "a test's stream");
     std::this_thread::sleep_for(kHeld);
   });
-  sync->reduce();
-  (void)sync->take_host_wait_seconds();
+  exchange->reduce();
+  (void)exchange->take_host_wait_seconds();
   records_before = fake::num_records();
-  sync->await();
+  exchange->await();
   comm::check(cudaStreamSynchronize(stream.get()), "a test's stream");
   EXPECT_TRUE(was_recorded_first);
-  const std::vector<Exposure> exposures = sync->take_exposures();
+  const std::vector<Exposure> exposures = exchange->take_exposures();
   ASSERT_EQ(exposures.size(), 1U);
   EXPECT_GE(exposures.front().seconds, std::chrono::duration<double>(kHeld).count());
-  EXPECT_GE(sync->take_host_wait_seconds(), std::chrono::duration<double>(kHeld).count());
-  EXPECT_EQ(sync->take_host_wait_seconds(), 0.0);
-  sync.reset();
+  EXPECT_GE(exchange->take_host_wait_seconds(), std::chrono::duration<double>(kHeld).count());
+  EXPECT_EQ(exchange->take_host_wait_seconds(), 0.0);
+  exchange.reset();
   session.finalize();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/reduce/host_messages.hpp"
+#include "comm/reduce/inter_host_messages.hpp"
 
 #include <algorithm>
 
@@ -13,8 +13,8 @@ constexpr std::size_t kBucketsInFlight = 2;
 
 }  // namespace
 
-HostMessages::Rounding::Rounding(WireFormat format, std::size_t elements,
-                                 const ReductionRoutes& routes)
+InterHostMessages::Rounding::Rounding(WireFormat format, std::size_t elements,
+                                      const ReductionRoutes& routes)
     : weights_out(format, elements),
       lost_weights(elements),
       weights_in(format, elements),
@@ -28,7 +28,7 @@ HostMessages::Rounding::Rounding(WireFormat format, std::size_t elements,
   }
 }
 
-HostMessages::HostMessages(Transport& transport, Setup setup)
+InterHostMessages::InterHostMessages(Transport& transport, Setup setup)
     : transport_(transport),
       setup_(std::move(setup)),
       routes_(*setup_.routes),
@@ -53,12 +53,12 @@ HostMessages::HostMessages(Transport& transport, Setup setup)
   weights_out_.reserve(buckets_.size() * routes_.delegates.size());
 }
 
-MessageTag HostMessages::tag(MessageKind kind, std::size_t bucket, std::size_t part) const {
+MessageTag InterHostMessages::tag(MessageKind kind, std::size_t bucket, std::size_t part) const {
   return {transport_.epoch(), setup_.network, kind, static_cast<int>(bucket),
           static_cast<int>(part)};
 }
 
-void HostMessages::begin() {
+void InterHostMessages::begin() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     // Posted before anybody can send: what comes early lands where it belongs.
     const ElementRange mine = own_slice(i);
@@ -75,11 +75,11 @@ void HostMessages::begin() {
   }
 }
 
-bool HostMessages::may_send_sums() const {
+bool InterHostMessages::may_send_sums() const {
   return sums_out_.size() <= (kBucketsInFlight - 1) * routes_.served.size() * host_sums_.size();
 }
 
-void HostMessages::send_sums(std::size_t bucket) {
+void InterHostMessages::send_sums(std::size_t bucket) {
   for (const int owner : routes_.served) {
     const ElementRange theirs = setup_.plan->slice(bucket, owner);
     if (theirs.empty()) {
@@ -105,17 +105,17 @@ void HostMessages::send_sums(std::size_t bucket) {
   }
 }
 
-bool HostMessages::sums_are_here(std::size_t bucket) {
+bool InterHostMessages::sums_are_here(std::size_t bucket) {
   return poll_all(transport_, buckets_[bucket].sums_in);
 }
 
-void HostMessages::unpack_sums(ElementRange piece) {
+void InterHostMessages::unpack_sums(ElementRange piece) {
   for (std::size_t k = 0; rounding_ && k < received_.size(); ++k) {
     decode(setup_.wire, rounding_->sums_in[k].range(piece), received_[k].range(piece));
   }
 }
 
-void HostMessages::before_update(ElementRange piece) {
+void InterHostMessages::before_update(ElementRange piece) {
   if (!rounding_) {
     return;
   }
@@ -124,7 +124,7 @@ void HostMessages::before_update(ElementRange piece) {
   add_in_place(weights.data(), rounding_->lost_weights.range(piece).data(), piece.size());
 }
 
-void HostMessages::after_update(ElementRange piece) {
+void InterHostMessages::after_update(ElementRange piece) {
   if (!rounding_) {
     return;
   }
@@ -133,7 +133,7 @@ void HostMessages::after_update(ElementRange piece) {
                 rounding_->weights_out.range(piece));
 }
 
-void HostMessages::send_weights(std::size_t bucket) {
+void InterHostMessages::send_weights(std::size_t bucket) {
   const ElementRange mine = own_slice(bucket);
   const std::span<const std::byte> bytes = rounding_
                                                ? std::as_bytes(rounding_->weights_out.range(mine))
@@ -144,7 +144,7 @@ void HostMessages::send_weights(std::size_t bucket) {
   }
 }
 
-void HostMessages::expect_weights(std::size_t bucket) {
+void InterHostMessages::expect_weights(std::size_t bucket) {
   for (const int owner : routes_.served) {
     const ElementRange theirs = setup_.plan->slice(bucket, owner);
     if (!theirs.empty()) {
@@ -159,7 +159,7 @@ void HostMessages::expect_weights(std::size_t bucket) {
   buckets_[bucket].weights_added = !rounding_;
 }
 
-bool HostMessages::weights_are_here(std::size_t bucket) {
+bool InterHostMessages::weights_are_here(std::size_t bucket) {
   if (!poll_all(transport_, buckets_[bucket].weights_in)) {
     return false;
   }
@@ -173,14 +173,14 @@ bool HostMessages::weights_are_here(std::size_t bucket) {
   return true;
 }
 
-bool HostMessages::poll_sends() {
+bool InterHostMessages::poll_sends() {
   const std::size_t before = sums_out_.size() + weights_out_.size();
   (void)poll_all(transport_, sums_out_);
   (void)poll_all(transport_, weights_out_);
   return sums_out_.size() + weights_out_.size() != before;
 }
 
-int HostMessages::send_under_way() const {
+int InterHostMessages::send_under_way() const {
   const std::vector<PendingRequest>& sends = sums_out_.empty() ? weights_out_ : sums_out_;
   return sends.empty() ? -1 : sends.front().peer;
 }

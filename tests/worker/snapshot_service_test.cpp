@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/state/state_keeper.hpp"
+#include "worker/state/snapshot_service.hpp"
 
 #include <limits>
 #include <mutex>
@@ -11,7 +11,7 @@
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/tools/digest.hpp"
 #include "tests/scratch_folder.hpp"
-#include "tests/worker/keeper_fixture.hpp"
+#include "tests/worker/snapshot_service_fixture.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -36,12 +36,12 @@ fs::path save_on(int num_workers, const fs::path& folder,
   std::mutex mutex;
   checkpoint::Manifest manifest = manifest_of(num_workers);
   on_workers({.num_workers = num_workers, .run = folder, .format = format},
-             [&](int me, Worker& worker, StateKeeper& keeper, Parts& parts) {
+             [&](int me, Worker& worker, SnapshotService& service, Parts& parts) {
                fill(worker);
                forget_foreign_slices(worker, me);
-               keeper.write_behind(kStep, temporary.string());
-               keeper.take_now(kStep);
-               keeper.finish_writing();
+               service.write_behind(kStep, temporary.string());
+               service.take_now(kStep);
+               service.finish_writing();
                const std::scoped_lock lock(mutex);
                ASSERT_EQ(parts.size(), 1U);
                EXPECT_EQ(parts[0].error, "");
@@ -51,7 +51,7 @@ fs::path save_on(int num_workers, const fs::path& folder,
   return checkpoint::commit_checkpoint(temporary, manifest);
 }
 
-class StateKeeperTest : public ::testing::Test {
+class SnapshotServiceTest : public ::testing::Test {
  protected:
   [[nodiscard]] fs::path folder(const std::string& name) const { return scratch_.path() / name; }
 
@@ -59,43 +59,44 @@ class StateKeeperTest : public ::testing::Test {
   testing::ScratchFolder scratch_;
 };
 
-TEST_F(StateKeeperTest, LoadsOnAnyNumberOfWorkersWhatThreeSaved) {
+TEST_F(SnapshotServiceTest, LoadsOnAnyNumberOfWorkersWhatThreeSaved) {
   const fs::path checkpoint = save_on(3, folder("a"));
   for (const int num_workers : {1, 2, 4}) {
     on_workers({.num_workers = num_workers,
                 .run = folder("b" + std::to_string(num_workers)),
                 .resume = checkpoint},
-               [&](int me, Worker& worker, StateKeeper&, Parts&) {
+               [&](int me, Worker& worker, SnapshotService&, Parts&) {
                  expect_filled(worker, me, num_workers);
                });
   }
 }
 
-TEST_F(StateKeeperTest, LoadsLogicalValuesWhateverTheMemoryFormat) {
+TEST_F(SnapshotServiceTest, LoadsLogicalValuesWhateverTheMemoryFormat) {
   const fs::path checkpoint = save_on(2, folder("a"), MemoryFormat::kContiguous);
-  on_workers({.num_workers = 3, .run = folder("b"), .resume = checkpoint},
-             [&](int me, Worker& worker, StateKeeper&, Parts&) { expect_filled(worker, me, 3); });
+  on_workers(
+      {.num_workers = 3, .run = folder("b"), .resume = checkpoint},
+      [&](int me, Worker& worker, SnapshotService&, Parts&) { expect_filled(worker, me, 3); });
 }
 
-TEST_F(StateKeeperTest, LoadsIntoTheMemoryThatTheNetworkComputesWith) {
+TEST_F(SnapshotServiceTest, LoadsIntoTheMemoryThatTheNetworkComputesWith) {
   const fs::path checkpoint = save_on(1, folder("a"));
   on_workers({.run = folder("b"), .resume = checkpoint},
-             [&](int, Worker& worker, StateKeeper&, Parts&) {
+             [&](int, Worker& worker, SnapshotService&, Parts&) {
                const at::Tensor weight = worker.generator.parameters().front().parameter->tensor;
                EXPECT_EQ(weight[0][0][0][1].item<float>(), value_of(0, 0, 0, 1));
              });
 }
 
-TEST_F(StateKeeperTest, SavesOneStepAfterAnotherBehindOneAnother) {
+TEST_F(SnapshotServiceTest, SavesOneStepAfterAnotherBehindOneAnother) {
   const fs::path run = folder("a");
-  on_workers({.run = run}, [&](int, Worker& worker, StateKeeper& keeper, Parts& parts) {
+  on_workers({.run = run}, [&](int, Worker& worker, SnapshotService& service, Parts& parts) {
     fill(worker);
     for (std::int64_t step = 1; step <= 4; ++step) {
-      keeper.finish_writing();
-      keeper.write_behind(step, checkpoint::begin_checkpoint(run / "checkpoints", step).string());
-      keeper.take_now(step);
+      service.finish_writing();
+      service.write_behind(step, checkpoint::begin_checkpoint(run / "checkpoints", step).string());
+      service.take_now(step);
     }
-    keeper.finish_writing();
+    service.finish_writing();
     ASSERT_EQ(parts.size(), 4U);
     for (const CheckpointPartInfo& part : parts) {
       EXPECT_EQ(part.error, "");
@@ -103,7 +104,7 @@ TEST_F(StateKeeperTest, SavesOneStepAfterAnotherBehindOneAnother) {
   });
 }
 
-TEST_F(StateKeeperTest, SharesTheTensorsOutWithoutWritingOneTwice) {
+TEST_F(SnapshotServiceTest, SharesTheTensorsOutWithoutWritingOneTwice) {
   const fs::path checkpoint = save_on(3, folder("a"));
   const checkpoint::CheckpointReader reader(checkpoint);
   const auto names = reader.tensors();
@@ -115,7 +116,7 @@ TEST_F(StateKeeperTest, SharesTheTensorsOutWithoutWritingOneTwice) {
   EXPECT_EQ(reader.find("discriminator_ema/0/weight"), nullptr);
 }
 
-TEST_F(StateKeeperTest, HasOneDigestForAllNumbersOfWorkers) {
+TEST_F(SnapshotServiceTest, HasOneDigestForAllNumbersOfWorkers) {
   const std::string one = checkpoint::digest(save_on(1, folder("one")));
   EXPECT_EQ(checkpoint::digest(save_on(2, folder("two"))), one);
   EXPECT_EQ(checkpoint::digest(save_on(4, folder("four"))), one);
@@ -127,15 +128,15 @@ std::string load_error(std::vector<NetworkState*> networks, const Start& start) 
   comm::Lane lane([] {});
   ScriptedLink link(std::deque<BeginInfo>{begin_of(start)});
   try {
-    const StateKeeper keeper(
-        keeper_setup(start, memory_of(start), std::move(networks), transport, lane, link));
+    (void)begin_state(
+        state_setup(start, memory_of(start), std::move(networks), transport, lane, link));
   } catch (const CheckpointError& error) {
     return error.what();
   }
   return "no error";
 }
 
-TEST_F(StateKeeperTest, NamesATensorOfAnotherShape) {
+TEST_F(SnapshotServiceTest, NamesATensorOfAnotherShape) {
   const fs::path checkpoint = save_on(1, folder("a"));
   Worker wider(1, 24);
   const std::string message =
@@ -145,7 +146,7 @@ TEST_F(StateKeeperTest, NamesATensorOfAnotherShape) {
   EXPECT_NE(message.find(checkpoint.string()), std::string::npos) << message;
 }
 
-TEST_F(StateKeeperTest, NamesATensorThatIsMissing) {
+TEST_F(SnapshotServiceTest, NamesATensorThatIsMissing) {
   const fs::path checkpoint = save_on(1, folder("a"));
   gan::Network other = small_network("critic");
   NetworkState state(other, MemoryFormat::kContiguous, 1, Averaging::kNo);
@@ -153,7 +154,7 @@ TEST_F(StateKeeperTest, NamesATensorThatIsMissing) {
   EXPECT_NE(message.find("critic/0/norm.bias"), std::string::npos) << message;
 }
 
-TEST_F(StateKeeperTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights) {
+TEST_F(SnapshotServiceTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights) {
   const fs::path checkpoint = save_on(1, folder("a"));
   gan::Network generator = small_network("generator");
   gan::Network discriminator = small_network("discriminator", 40);
@@ -167,16 +168,16 @@ TEST_F(StateKeeperTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights) {
   }
 }
 
-TEST_F(StateKeeperTest, SavesNothingThatIsNotFinite) {
+TEST_F(SnapshotServiceTest, SavesNothingThatIsNotFinite) {
   const fs::path temporary = checkpoint::begin_checkpoint(folder("a") / "checkpoints", kStep);
   EXPECT_THROW(on_workers({.run = folder("a")},
-                          [&](int, Worker& worker, StateKeeper& keeper, Parts&) {
+                          [&](int, Worker& worker, SnapshotService& service, Parts&) {
                             fill(worker);
                             worker.discriminator_state.weights().data()[3] =
                                 std::numeric_limits<float>::infinity();
-                            keeper.write_behind(kStep, temporary.string());
+                            service.write_behind(kStep, temporary.string());
                             try {
-                              keeper.take_now(kStep);
+                              service.take_now(kStep);
                             } catch (const DivergedError& error) {
                               EXPECT_NE(std::string(error.what()).find("'discriminator/0/weight'"),
                                         std::string::npos);

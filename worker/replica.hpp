@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// A worker's replica of the job's two networks, in memory that the workers of its host share: laid
+// out, placed on its device, and met by the others of the host. Compute thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "comm/host/host_group.hpp"
+#include "comm/host/host_memory.hpp"
+#include "gan/models/models.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "job/network_id.hpp"
+#include "job/spec.hpp"
+#include "worker/step/compute_device.hpp"
+
+namespace gangway::worker {
+
+/// Who trains what, and where.
+struct Placement {
+  int worker = 0;
+  std::vector<MicrobatchRange> ranges;  ///< by worker
+  std::vector<int> hosts;               ///< by worker: equal where memory is shared
+
+  [[nodiscard]] MicrobatchRange own_range() const {
+    return ranges[static_cast<std::size_t>(worker)];
+  }
+};
+
+class Replica {
+ public:
+  /// Makes the networks, initialised by the job's seed. All workers of the host call it.
+  /// @throws EnvironmentError where there is no memory; CommError naming a silent worker.
+  Replica(const JobSpec& job, Placement placement, comm::HostMemory memory, ComputeDevice& device);
+
+  [[nodiscard]] const Placement& placement() const { return placement_; }
+  [[nodiscard]] PerNetwork<NetworkState*> networks() { return {&generator_, &discriminator_}; }
+  [[nodiscard]] comm::HostGroup& host() { return host_; }
+  /// worker/plan_hash.hpp
+  [[nodiscard]] std::uint64_t plan_hash() const { return plan_hash_; }
+
+ private:
+  Placement placement_;
+  gan::NetworkPair pair_;
+  NetworkState generator_;
+  NetworkState discriminator_;
+  std::uint64_t plan_hash_;
+  comm::HostGroup host_;
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/begin_state.hpp"
+
+#include <algorithm>
+
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "run/control_protocol.hpp"
+#include "worker/state/load_from_checkpoint.hpp"
+
+namespace gangway::worker {
+namespace {
+
+void load_initial(const StateSetup& setup) {
+  for (const NetworkId network : kNetworkIds) {
+    const std::string& weights = setup.job.of(network).weights;
+    if (!weights.empty()) {
+      load_initial_weights(std::string(name_of(network)) + ".weights", weights,
+                           *setup.networks[static_cast<std::size_t>(network)]);
+    }
+  }
+}
+
+/// @return what all have loaded.
+BeginInfo load(const StateSetup& setup, const StateLoad& load, const SnapshotShelf& shelf) {
+  (void)agree_on_load(0, load);  // all have put their initial values into memory that they share
+  BeginInfo begin = setup.link.ask_begin(found_parts(shelf), kStartDeadline);
+  while (!begin.is_new()) {
+    const LoadOutcome outcome = begin.snapshot ? load_snapshot(shelf, begin, load)
+                                               : load_checkpoint(begin.checkpoint, load);
+    const std::vector<std::uint64_t> words = agree_on_load(outcome.is_whole ? 1 : 0, load);
+    if (std::ranges::find(words, 0U) == words.end()) {
+      share_weights(load);
+      return begin;
+    }
+    begin = setup.link.ask_another(outcome.failure, kStartDeadline);
+  }
+  if (begin.attempt > 1) {  // something was loaded in part
+    for (NetworkState* network : setup.networks) {
+      network->begin_anew(setup.job.training.seed);
+    }
+    (void)agree_on_load(0, load);
+  }
+  load_initial(setup);
+  return begin;
+}
+
+}  // namespace
+
+BegunState begin_state(const StateSetup& setup) {
+  const StateLoad state_load{
+      setup.networks, setup.transport, setup.lane, setup.timeout,
+      [&](std::uint64_t bytes, std::uint64_t total) { setup.link.loading(bytes, total); }};
+  BegunState begun{.begin = {},
+                   .shelf = {checkpoint::snapshot_folders(setup.run_directory, setup.shared_memory),
+                             checkpoint::snapshot_key(setup.run_directory,
+                                                      job_fingerprint(setup.job), setup.run_id)}};
+  begun.begin = load(setup, state_load, begun.shelf);
+  if (!begun.begin.snapshot) {
+    (void)checkpoint::remove_snapshots(begun.shelf.folders, begun.shelf.key);
+    // Who looks for what to remove holds each file for a moment: nobody makes one yet.
+    (void)agree_on_load(0, state_load);
+  }
+  return begun;
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/snapshot_service.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "checkpoint/snapshots/snapshot_slot_file.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "run/control_protocol.hpp"
+#include "worker/state/buddies.hpp"
+
+namespace gangway::worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One that all workers have, one that some have, one to fill; where snapshots are taken for
+/// checkpoints alone, one to write from and one to fill.
+int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
+
+std::size_t total_bytes(const std::vector<checkpoint::SnapshotPiece>& pieces) {
+  std::size_t bytes = 0;
+  for (const checkpoint::SnapshotPiece& piece : pieces) {
+    bytes += piece.bytes();
+  }
+  return bytes;
+}
+
+/// In the memory of the host, where all that its workers keep there fits.
+SnapshotRoom find_room(const StateSetup& setup) {
+  const int worker = setup.transport.worker();
+  const int num_workers = setup.transport.num_workers();
+  const std::vector<int> buddies =
+      setup.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup.hosts);
+  SnapshotRoom room;
+  room.pieces = snapshot_pieces(setup.networks, worker, num_workers);
+  room.buddy = buddies.empty() ? -1 : buddies[static_cast<std::size_t>(worker)];
+  std::size_t bytes = total_bytes(room.pieces) * static_cast<std::size_t>(num_slots(setup.job));
+  for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
+    if (buddies[static_cast<std::size_t>(owner)] == worker) {
+      room.wards.push_back({owner, snapshot_pieces(setup.networks, owner, num_workers)});
+      bytes += total_bytes(room.wards.back().pieces) * BuddyCopies::kNumSlots;
+    }
+  }
+  const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
+      bytes * static_cast<std::size_t>(setup.workers_on_machine), setup.shared_memory,
+      setup.run_directory / checkpoint::kSnapshotsFolder);
+  if (!folder.reason.empty()) {
+    setup.say("snapshots lie in " + folder.path.string() + ": " + folder.reason);
+  }
+  room.place = {.folder = folder.path,
+                .run_directory = setup.run_directory,
+                .job_fingerprint = job_fingerprint(setup.job),
+                .run_id = setup.run_id,
+                .worker = worker,
+                .num_workers = num_workers};
+  return room;
+}
+
+}  // namespace
+
+SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun)
+    : setup_(std::move(setup)),
+      shelf_(begun.shelf),
+      room_(find_room(setup_)),
+      memory_(room_.place, room_.pieces, num_slots(setup_.job)),
+      writer_({.identity = {.epoch = setup_.transport.epoch(),
+                            .worker = setup_.transport.worker(),
+                            .num_workers = setup_.transport.num_workers()},
+               .memory = memory_,
+               .report = [&link = setup_.link](
+                             const CheckpointPartInfo& part) { link.checkpoint_part(part); }}),
+      taker_({.networks = setup_.networks,
+              .worker = setup_.transport.worker(),
+              .num_workers = setup_.transport.num_workers(),
+              .incarnation = setup_.incarnation,
+              .epoch = setup_.transport.epoch(),
+              .on_end = [this](std::int64_t step, bool taken) { snapshot_ended(step, taken); }},
+             memory_),
+      has_old_(begun.begin.snapshot.has_value()) {
+  if (room_.buddy >= 0) {
+    copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
+                                       .lane = setup_.lane,
+                                       .memory = memory_,
+                                       .place = room_.place,
+                                       .buddy = room_.buddy,
+                                       .wards = room_.wards,
+                                       .say = setup_.say,
+                                       .timeout = setup_.timeout});
+  }
+  if (has_old_) {
+    protect_all(begun.begin.step);  // taken over, where the layout is the same
+  }
+  setup_.lane.attach(taker_);
+}
+
+SnapshotService::~SnapshotService() { setup_.lane.detach(taker_); }
+
+void SnapshotService::snapshot_ended(std::int64_t step, bool taken) {
+  writer_.snapshot_ended(step, taken);
+  if (copies_) {
+    copies_->snapshot_ended(step, taken);
+  }
+}
+
+void SnapshotService::write_behind(std::int64_t step, const std::string& directory) {
+  writer_.want(step, directory);
+}
+
+void SnapshotService::take_now(std::int64_t step, std::chrono::steady_clock::time_point since) {
+  setup_.lane.wait(setup_.lane.submit([this, step, since] { taker_.copy_all(step, since); }));
+}
+
+void SnapshotService::copy_behind(std::int64_t step) {
+  if (copies_) {
+    copies_->want(step);
+  }
+}
+
+void SnapshotService::keep_on_disk(const std::function<void()>& progress) const noexcept {
+  try {
+    (void)checkpoint::copy_snapshots({.shared_memory = setup_.shared_memory,
+                                      .folder = setup_.run_directory / checkpoint::kSnapshotsFolder,
+                                      .key = shelf_.key,
+                                      .from_step = protected_.load(),
+                                      .begin_with = setup_.transport.worker(),
+                                      .progress = progress});
+  } catch (const std::exception& error) {
+    setup_.say(error.what());  // others may have what is needed, or a checkpoint
+  }
+}
+
+void SnapshotService::protect_all(std::int64_t step) {
+  protected_ = step;
+  memory_.protect(step);
+  if (copies_) {
+    copies_->protect(step);
+  }
+}
+
+void SnapshotService::protect(std::int64_t step) {
+  if (step < 0) {
+    return;
+  }
+  protect_all(step);
+  if (std::exchange(has_old_, false)) {
+    remove_old();
+  }
+}
+
+void SnapshotService::remove_old() const {
+  (void)checkpoint::remove_snapshots(shelf_.folders, shelf_.key);
+}
+
+void SnapshotService::finish_taking() {
+  setup_.lane.wait(setup_.lane.submit([this] { taker_.copy_rest(); }));
+}
+
+void SnapshotService::finish_writing() {
+  finish_taking();
+  const std::chrono::milliseconds patience = kTimeoutsToWrite * setup_.timeout;
+  if (!writer_.wait_idle(patience)) {
+    throw EnvironmentError(fmt::format(
+        "the disk of {} has taken nothing of a checkpoint for {:.0f} s: look at it, then start the "
+        "same command again",
+        setup_.run_directory.string(), std::chrono::duration<double>(patience).count()));
+  }
+}
+
+void SnapshotService::finish_copying() {
+  if (copies_) {
+    finish_taking();
+    copies_->finish();
+  }
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// A worker's state outside of its training: copied into snapshots while it changes, to a buddy on
+// another host behind that, and written to disk (docs/snapshots.md). Compute thread, but for what
+// the lane and the writer's thread do inside.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/state/begin_state.hpp"
+#include "worker/state/buddy_copies.hpp"
+#include "worker/state/checkpoint_writer.hpp"
+#include "worker/state/snapshot_taker.hpp"
+
+namespace gangway::worker {
+
+/// Where a worker's snapshots are to lie, and whose copies it holds.
+struct SnapshotRoom {
+  checkpoint::SnapshotPlace place;
+  std::vector<checkpoint::SnapshotPiece> pieces;  ///< of its own
+  std::vector<BuddyCopies::Ward> wards;
+  int buddy = -1;  ///< who holds copies of its own; -1: nobody
+};
+
+class SnapshotService {
+ public:
+  /// Reserves the memory of the snapshots. @throws EnvironmentError where there is no room.
+  SnapshotService(StateSetup setup, const BegunState& begun);
+  ~SnapshotService();
+  SnapshotService(const SnapshotService&) = delete;
+  SnapshotService& operator=(const SnapshotService&) = delete;
+
+  /// Where its snapshots lie.
+  [[nodiscard]] const SnapshotShelf& shelf() const { return shelf_; }
+
+  /// For the updates, on the lane.
+  [[nodiscard]] SnapshotTaker& taker() { return taker_; }
+  /// The snapshot of `step`, which is still to be taken, is to be copied to the buddy, if there is
+  /// one.
+  void copy_behind(std::int64_t step);
+  /// The snapshot of `step`, which is still to be taken, is to be written into `directory`.
+  void write_behind(std::int64_t step, const std::string& directory);
+  /// Takes the snapshot of `step` at once, for which computing stands still since `since`. @pre no
+  /// exchange is under way, and the networks' arenas hold that step. @throws DivergedError
+  void take_now(std::int64_t step,
+                std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now());
+  /// All workers have the snapshot of `step`; -1: of none yet.
+  void protect(std::int64_t step);
+  /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
+  /// for kTimeoutsToWrite timeouts.
+  void finish_writing();
+  /// The run fails, and this host's memory may be gone before somebody goes on: copies to the run
+  /// directory what all are known to have, and what is newer (all may have that by now), as far as
+  /// it lies on this host. Any thread.
+  /// @param progress  called whenever more of it is on the disk
+  void keep_on_disk(const std::function<void()>& progress) const noexcept;
+  /// No snapshot comes any more; all workers call it. @throws CommError
+  void finish_copying();
+  [[nodiscard]] const BuddyCopies* copies() const { return copies_ ? &*copies_ : nullptr; }
+
+ private:
+  void snapshot_ended(std::int64_t step, bool taken);
+  /// Waits until the lane has copied what it has put off.
+  void finish_taking();
+  void protect_all(std::int64_t step);
+  /// Removes the run's snapshots whose processes are gone.
+  void remove_old() const;
+
+  StateSetup setup_;
+  SnapshotShelf shelf_;
+  SnapshotRoom room_;
+  checkpoint::SnapshotMemory memory_;
+  std::optional<BuddyCopies> copies_;  // nothing: there is no buddy
+  CheckpointWriter writer_;
+  SnapshotTaker taker_;
+  std::atomic<std::int64_t> protected_ = -1;
+  bool has_old_;  // dead slots of an earlier start may still lie about
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step/cpu_exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace gangway::worker {
+namespace {
+
+using Clock = comm::Reducer::Clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+/// Shares the time after `begin` out among the buckets: each has the stretch that it alone made
+/// longer.
+void add_by_bucket(std::span<const Clock::time_point> finished_at, Clock::time_point begin,
+                   std::vector<double>& by_bucket) {
+  by_bucket.resize(finished_at.size(), 0.0);
+  std::array<std::size_t, comm::kMaxBuckets> order{};
+  const std::span<std::size_t> used(order.data(), finished_at.size());
+  std::iota(used.begin(), used.end(), std::size_t{0});
+  std::ranges::sort(used, {}, [&](std::size_t bucket) { return finished_at[bucket]; });
+  for (const std::size_t bucket : used) {
+    by_bucket[bucket] += std::max(0.0, seconds_between(begin, finished_at[bucket]));
+    begin = std::max(begin, finished_at[bucket]);
+  }
+}
+
+}  // namespace
+
+CpuExchange::CpuExchange(const Setup& setup, comm::PartialStack partials)
+    : state_(setup.state),
+      lane_(setup.exchange.lane),
+      partials_(std::move(partials)),
+      updater_(state_),
+      reducer_(setup.exchange.transport, {.network = static_cast<int>(setup.network),
+                                          .layout = &state_.layout(),
+                                          .plan = &state_.plan(),
+                                          .weights = &state_.weights(),
+                                          .updater = &updater_,
+                                          .partials = &partials_,
+                                          .host = &setup.exchange.host,
+                                          .ranges = setup.exchange.ranges,
+                                          .hosts = setup.exchange.hosts,
+                                          .num_microbatches = setup.exchange.num_microbatches,
+                                          .wire = setup.wire,
+                                          .timeout = setup.exchange.timeout,
+                                          .on_stall = setup.exchange.on_stall,
+                                          .trace = setup.exchange.trace}),
+      watch_(state_, [this](std::size_t bucket) {
+        reducer_.bucket_ready(bucket);
+        lane_.wake();
+      }) {
+  lane_.attach(reducer_);
+}
+
+CpuExchange::~CpuExchange() { lane_.detach(reducer_); }
+
+void CpuExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
+
+void CpuExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
+
+void CpuExchange::open(int phase, const UpdatePlan& plan, double clip_norm) {
+  phase_ = phase;
+  updater_.prepare(plan);
+  reducer_.open(clip_norm);
+  is_open_ = true;
+}
+
+void CpuExchange::arm() {
+  watch_.arm();
+  lane_.wake();
+}
+
+void CpuExchange::reduce() {
+  unfired_ += watch_.disarm();
+  (void)reducer_.all_ready();
+  is_open_ = false;
+  lane_.wake();
+}
+
+void CpuExchange::await() {
+  const auto begin = Clock::now();
+  const bool was_under_way = reducer_.needs() != comm::Exchange::Need::kNothing;
+  lane_.wait(reducer_);
+  if (was_under_way) {
+    Exposure& exposure = exposures_.emplace_back(
+        Exposure{.phase = phase_, .seconds = seconds_between(begin, Clock::now())});
+    waited_seconds_ += exposure.seconds;
+    add_by_bucket(reducer_.finished_at(), begin, exposure.by_bucket);
+  }
+}
+
+std::vector<Exposure> CpuExchange::take_exposures() { return std::exchange(exposures_, {}); }
+
+double CpuExchange::take_host_wait_seconds() { return std::exchange(waited_seconds_, 0.0); }
+
+std::size_t CpuExchange::take_unfired() { return std::exchange(unfired_, 0); }
+
+}  // namespace gangway::worker

@@ -64,11 +64,13 @@ void Lane::listen_to(const HostGroup* host, Core core) {
 }
 
 Lane::Ticket Lane::submit(Task task) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   tasks_.push_back(std::move(task));
   rouse();
   return ++submitted_;
 }
+
+bool Lane::is_called() const { return woken_ || (!tasks_.empty() && failure_ == nullptr); }
 
 void Lane::rouse() {
   changed_.notify_one();
@@ -79,11 +81,12 @@ void Lane::rouse() {
 
 template <typename Condition>
 void Lane::wait_until(const Condition& condition) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   compute_waits_ = true;
   woken_ = true;
   rouse();
-  finished_changed_.wait(lock, [&] { return failure_ != nullptr || condition(); });
+  finished_changed_.wait(
+      lock, [&]() GANGWAY_REQUIRES(mutex_) { return failure_ != nullptr || condition(); });
   compute_waits_ = false;
   if (failure_ != nullptr) {
     std::rethrow_exception(failure_);
@@ -91,7 +94,7 @@ void Lane::wait_until(const Condition& condition) {
 }
 
 void Lane::wait(Ticket ticket) {
-  wait_until([&] { return finished_ >= ticket; });
+  wait_until([&]() GANGWAY_REQUIRES(mutex_) { return finished_ >= ticket; });
 }
 
 void Lane::wait(const Exchange& exchange) {
@@ -99,7 +102,7 @@ void Lane::wait(const Exchange& exchange) {
 }
 
 void Lane::wake() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   woken_ = true;
   rouse();
 }
@@ -119,7 +122,7 @@ void Lane::run(const std::stop_token& stop) {
       pumped = now;
     }
     if (moved) {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       finished_changed_.notify_all();
     } else {
       rest(stop, bell);
@@ -130,7 +133,7 @@ void Lane::run(const std::stop_token& stop) {
 bool Lane::run_task() {
   Task task;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = false;
     if (tasks_.empty() || failure_ != nullptr) {
       return false;
@@ -139,7 +142,7 @@ bool Lane::run_task() {
     tasks_.pop_front();
   }
   attempt(task);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   ++finished_;
   return true;
 }
@@ -165,14 +168,14 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell) {
   for (const Exchange* exchange : exchanges_) {
     most = std::max(most, exchange->needs());
   }
-  const auto is_called = [this] { return woken_ || (!tasks_.empty() && failure_ == nullptr); };
   if (most == Exchange::Need::kNothing || most == Exchange::Need::kCompute) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, idle_period_, is_called);
+    MutexLock lock(mutex_);
+    changed_.wait_for(lock, stop, idle_period_,
+                      [this]() GANGWAY_REQUIRES(mutex_) { return is_called(); });
   } else if (core_ == Core::kOwn) {
     (void)sched_yield();
   } else if (most == Exchange::Need::kHost && host_ != nullptr) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (is_called()) {
       return;
     }
@@ -191,7 +194,7 @@ void Lane::attempt(const Body& body) {
   try {
     body();
   } catch (...) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_ == nullptr) {  // later ones are mostly consequences of the first
       failure_ = std::current_exception();
     }

@@ -15,10 +15,10 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "comm/host/host_group.hpp"
 
 namespace gangway::comm {
@@ -92,8 +92,10 @@ class Lane {
   bool run_task();
   bool advance_exchanges();
   void rest(const std::stop_token& stop, std::uint32_t bell);
-  /// Ends a sleep of the lane. @pre the mutex is held
-  void rouse();
+  /// Whether there is something to do that no exchange shows.
+  [[nodiscard]] bool is_called() const GANGWAY_REQUIRES(mutex_);
+  /// Ends a sleep of the lane.
+  void rouse() GANGWAY_REQUIRES(mutex_);
   /// Runs `body` and keeps its exception if it is the lane's first. False: it failed.
   template <typename Body>
   void attempt(const Body& body);
@@ -107,15 +109,15 @@ class Lane {
   std::vector<Background*> backgrounds_;
   const HostGroup* host_ = nullptr;
   Core core_ = Core::kShared;
-  std::mutex mutex_;  // guards the seven below
+  Mutex mutex_;
   std::condition_variable_any changed_;
   std::condition_variable finished_changed_;
-  std::deque<Task> tasks_;
-  Ticket submitted_ = 0;
-  Ticket finished_ = 0;
-  bool woken_ = false;
-  const HostGroup* hears_ = nullptr;  // on whose bell the lane sleeps
-  std::exception_ptr failure_;
+  std::deque<Task> tasks_ GANGWAY_GUARDED_BY(mutex_);
+  Ticket submitted_ GANGWAY_GUARDED_BY(mutex_) = 0;
+  Ticket finished_ GANGWAY_GUARDED_BY(mutex_) = 0;
+  bool woken_ GANGWAY_GUARDED_BY(mutex_) = false;
+  const HostGroup* hears_ GANGWAY_GUARDED_BY(mutex_) = nullptr;  // on whose bell the lane sleeps
+  std::exception_ptr failure_ GANGWAY_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of the above
 };
 

@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include "base/errors.hpp"
+#include "base/guarded.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
 
@@ -38,6 +38,10 @@ struct Slot {
   SlotHeader* header = nullptr;  ///< in the mapped file
   std::byte* hashes = nullptr;
   std::byte* data = nullptr;
+};
+
+/// What a slot holds, and for how many.
+struct SlotContent {
   bool is_whole = false;
   SnapshotMoment moment{};
   int pins = 0;
@@ -56,26 +60,27 @@ struct SnapshotMemory::State {
   std::vector<SnapshotPiece> pieces;
   SlotLayout layout;
   std::vector<PieceProgress> progress;
-  Slot* target = nullptr;  ///< of the filling thread alone
+  std::vector<Slot> slots;
+  std::optional<std::size_t> target;  ///< of the filling thread alone, as is the next
   SnapshotMoment target_moment;
 
-  std::mutex mutex;  ///< guards what follows, and is_whole, moment, pins of the slots
-  std::vector<Slot> slots;
-  std::int64_t protected_step = -1;
+  Mutex mutex;
+  std::vector<SlotContent> contents GANGWAY_GUARDED_BY(mutex);  ///< of the slots
+  std::int64_t protected_step GANGWAY_GUARDED_BY(mutex) = -1;
 
-  /// The slot to overwrite; null where all are needed. Under the mutex.
-  Slot* choose() {
-    const Slot* newest = nullptr;
+  /// The slot to overwrite; null where all are needed.
+  SlotContent* choose() GANGWAY_REQUIRES(mutex) {
+    const SlotContent* newest = nullptr;
     bool is_protected_here = false;
-    for (const Slot& slot : slots) {
+    for (const SlotContent& slot : contents) {
       if (slot.is_whole && (newest == nullptr || slot.moment > newest->moment)) {
         newest = &slot;
       }
       is_protected_here =
           is_protected_here || (slot.is_whole && slot.moment.step == protected_step);
     }
-    Slot* chosen = nullptr;
-    for (Slot& slot : slots) {
+    SlotContent* chosen = nullptr;
+    for (SlotContent& slot : contents) {
       const bool is_needed =
           slot.is_whole &&
           (is_protected_here ? slot.moment.step == protected_step : &slot == newest);
@@ -122,10 +127,9 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> p
     slot.header = reinterpret_cast<SlotHeader*>(begin);
     slot.hashes = begin + state_->layout.hashes_offset;
     slot.data = begin + state_->layout.data_offset;
-    if (const auto moment = slot.file.found()) {
-      slot.is_whole = true;
-      slot.moment = *moment;
-    }
+    const auto moment = slot.file.found();
+    state_->contents.push_back(
+        {.is_whole = moment.has_value(), .moment = moment.value_or(SnapshotMoment{})});
     state_->slots.push_back(std::move(slot));
   }
   state_->viewpoint = viewpoint_on(place.run_directory);
@@ -141,33 +145,32 @@ std::size_t SnapshotMemory::data_bytes() const { return state_->layout.data_byte
 
 bool SnapshotMemory::begin(SnapshotMoment moment) noexcept {
   abandon();
-  const std::lock_guard lock(state_->mutex);
-  Slot* const slot = state_->choose();
-  if (slot == nullptr) {
+  const MutexLock lock(state_->mutex);
+  SlotContent* const content = state_->choose();
+  if (content == nullptr) {
     return false;
   }
-  slot->is_whole = false;
-  std::atomic_ref(slot->header->state).store(0, std::memory_order_relaxed);
+  content->is_whole = false;
+  state_->target = static_cast<std::size_t>(content - state_->contents.data());
+  std::atomic_ref(state_->slots[*state_->target].header->state).store(0, std::memory_order_relaxed);
   // No byte of the new snapshot may be seen beside the old state, whenever this process dies.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (PieceProgress& progress : state_->progress) {
     progress.copied = 0;
     (void)XXH3_128bits_reset(progress.hash.get());
   }
-  state_->target = slot;
   state_->target_moment = moment;
   return true;
 }
 
 void SnapshotMemory::copy(std::size_t piece, std::span<const std::byte> source) {
   PieceProgress& progress = state_->progress.at(piece);
-  if (state_->target == nullptr ||
-      source.size() > state_->pieces[piece].bytes() - progress.copied) {
+  if (!state_->target || source.size() > state_->pieces[piece].bytes() - progress.copied) {
     throw InvariantError(fmt::format("snapshot piece '{}': {} bytes after {} of {}",
                                      state_->pieces[piece].name, source.size(), progress.copied,
                                      state_->pieces[piece].bytes()));
   }
-  std::byte* const target = state_->target->data + state_->layout.offsets[piece];
+  std::byte* const target = state_->slots[*state_->target].data + state_->layout.offsets[piece];
   while (!source.empty()) {
     const auto block = source.first(std::min(source.size(), kCopyBlock));
     // The source is what is hashed: a byte that is lost on its way is found when it is read.
@@ -183,10 +186,10 @@ PieceHash SnapshotMemory::hash(std::size_t piece) const {
 }
 
 void SnapshotMemory::complete() {
-  Slot* const slot = state_->target;
-  if (slot == nullptr) {
+  if (!state_->target) {
     throw InvariantError("a snapshot was completed that was not begun");
   }
+  const Slot& slot = state_->slots[*state_->target];
   for (std::size_t piece = 0; piece < state_->pieces.size(); ++piece) {
     const PieceProgress& progress = state_->progress[piece];
     if (progress.copied != state_->pieces[piece].bytes()) {
@@ -195,33 +198,34 @@ void SnapshotMemory::complete() {
                                        progress.copied, state_->pieces[piece].bytes()));
     }
     const PieceHash hash = digest_of(progress);
-    std::memcpy(slot->hashes + piece * sizeof hash, &hash, sizeof hash);
+    std::memcpy(slot.hashes + piece * sizeof hash, &hash, sizeof hash);
   }
-  slot->header->step = state_->target_moment.step;
-  slot->header->incarnation = state_->target_moment.incarnation;
-  slot->header->epoch = state_->target_moment.epoch;
-  slot->header->viewpoint = state_->viewpoint;
-  slot->header->seal =
-      seal_of(*slot->header, {slot->hashes, state_->pieces.size() * sizeof(PieceHash)});
+  slot.header->step = state_->target_moment.step;
+  slot.header->incarnation = state_->target_moment.incarnation;
+  slot.header->epoch = state_->target_moment.epoch;
+  slot.header->viewpoint = state_->viewpoint;
+  slot.header->seal =
+      seal_of(*slot.header, {slot.hashes, state_->pieces.size() * sizeof(PieceHash)});
   // After everything before it, for whoever looks when this process is dead.
-  std::atomic_ref(slot->header->state).store(kSlotWhole, std::memory_order_release);
-  const std::lock_guard lock(state_->mutex);
-  slot->is_whole = true;
-  slot->moment = state_->target_moment;
-  state_->target = nullptr;
+  std::atomic_ref(slot.header->state).store(kSlotWhole, std::memory_order_release);
+  const MutexLock lock(state_->mutex);
+  SlotContent& content = state_->contents[*state_->target];
+  content.is_whole = true;
+  content.moment = state_->target_moment;
+  state_->target.reset();
 }
 
-void SnapshotMemory::abandon() noexcept { state_->target = nullptr; }
+void SnapshotMemory::abandon() noexcept { state_->target.reset(); }
 
 void SnapshotMemory::protect(std::int64_t step) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->protected_step = step;
 }
 
 std::vector<SnapshotMoment> SnapshotMemory::moments() const {
   std::vector<SnapshotMoment> moments;
-  const std::lock_guard lock(state_->mutex);
-  for (const Slot& slot : state_->slots) {
+  const MutexLock lock(state_->mutex);
+  for (const SlotContent& slot : state_->contents) {
     if (slot.is_whole) {
       moments.push_back(slot.moment);
     }
@@ -231,9 +235,9 @@ std::vector<SnapshotMoment> SnapshotMemory::moments() const {
 }
 
 std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
-  const std::lock_guard lock(state_->mutex);
-  Slot* found = nullptr;
-  for (Slot& slot : state_->slots) {
+  const MutexLock lock(state_->mutex);
+  SlotContent* found = nullptr;
+  for (SlotContent& slot : state_->contents) {
     if (slot.is_whole && slot.moment.step == step &&
         (found == nullptr || slot.moment > found->moment)) {
       found = &slot;
@@ -243,7 +247,8 @@ std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
     return std::nullopt;
   }
   ++found->pins;
-  return PinnedSnapshot(this, static_cast<std::size_t>(found - state_->slots.data()));
+  return PinnedSnapshot(this, static_cast<std::size_t>(found - state_->contents.data()),
+                        found->moment);
 }
 
 void SnapshotMemory::remove() noexcept {
@@ -253,16 +258,14 @@ void SnapshotMemory::remove() noexcept {
 }
 
 PinnedSnapshot::PinnedSnapshot(PinnedSnapshot&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), slot_(other.slot_) {}
+    : memory_(std::exchange(other.memory_, nullptr)), slot_(other.slot_), moment_(other.moment_) {}
 
 PinnedSnapshot::~PinnedSnapshot() {
   if (memory_ != nullptr) {
-    const std::lock_guard lock(memory_->state_->mutex);
-    --memory_->state_->slots[slot_].pins;
+    const MutexLock lock(memory_->state_->mutex);
+    --memory_->state_->contents[slot_].pins;
   }
 }
-
-SnapshotMoment PinnedSnapshot::moment() const { return memory_->state_->slots[slot_].moment; }
 
 std::span<const std::byte> PinnedSnapshot::bytes(std::size_t piece) const {
   return memory_->state_->bytes_of(memory_->state_->slots[slot_], piece);
@@ -296,7 +299,7 @@ std::optional<std::string> PinnedSnapshot::find_damage() const {
   const auto& pieces = memory_->pieces();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     if (hash_bytes(bytes(piece)) != hash(piece)) {
-      return fmt::format("snapshot of step {}: '{}' is not what its hash says", moment().step,
+      return fmt::format("snapshot of step {}: '{}' is not what its hash says", moment_.step,
                          pieces[piece].name);
     }
   }

@@ -31,7 +31,7 @@ class PinnedSnapshot {
   PinnedSnapshot& operator=(PinnedSnapshot&&) = delete;
   ~PinnedSnapshot();
 
-  [[nodiscard]] SnapshotMoment moment() const;
+  [[nodiscard]] SnapshotMoment moment() const { return moment_; }
   /// Index as given to the constructor of SnapshotMemory.
   [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
@@ -45,9 +45,11 @@ class PinnedSnapshot {
 
  private:
   friend class SnapshotMemory;
-  PinnedSnapshot(SnapshotMemory* memory, std::size_t slot) : memory_(memory), slot_(slot) {}
+  PinnedSnapshot(SnapshotMemory* memory, std::size_t slot, SnapshotMoment moment)
+      : memory_(memory), slot_(slot), moment_(moment) {}
   SnapshotMemory* memory_;
   std::size_t slot_;
+  SnapshotMoment moment_;
 };
 
 /// Two or more slots, each a file of its own in `place.folder`.

@@ -2,9 +2,9 @@
 #include "checkpoint/store/checkpoint_reader.hpp"
 
 #include <map>
-#include <mutex>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/stored_state.hpp"
@@ -21,7 +21,7 @@ struct CheckpointReader::Content {
   };
 
   const TensorRecord& record_of(const StoredTensor& tensor) {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     const auto known = held.find(tensor.name);
     if (known != held.end()) {
       return known->second.record;
@@ -35,9 +35,9 @@ struct CheckpointReader::Content {
     return kept.record;
   }
 
-  StoredState state;
-  std::mutex mutex;  // guards held and reading by state
-  std::map<std::string, Held, std::less<>> held;
+  Mutex mutex;
+  StoredState state;  // values are read under the mutex; the rest does not change
+  std::map<std::string, Held, std::less<>> held GANGWAY_GUARDED_BY(mutex);
 };
 
 CheckpointReader::CheckpointReader(const std::filesystem::path& checkpoint)

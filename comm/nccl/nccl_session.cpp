@@ -58,7 +58,7 @@ NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<NcclState
     ncclComm_t communicator = nullptr;
     ncclResult_t result = ncclSuccess;
     {
-      const std::scoped_lock lock(state_->calls);
+      const MutexLock lock(state_->calls);
       result =
           ncclCommInitRankConfig(&communicator, setup.num_workers, setup.id, setup.worker, &config);
       state_->communicator.reset(communicator);
@@ -92,7 +92,7 @@ void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>&
   state_->throw_if_failed();
   ncclResult_t result = ncclSuccess;
   {
-    const std::scoped_lock lock(state_->calls);
+    const MutexLock lock(state_->calls);
     if (!state_->communicator) {
       throw InvariantError(fmt::format("{}: {} after the end of the session; please report this",
                                        state_->who(), what));
@@ -115,7 +115,7 @@ std::size_t NcclSession::keep(CudaGraph graph) {
   cudaGraphExec_t ready = nullptr;
   check(cudaGraphInstantiate(&ready, graph.get(), 0), "making a captured graph ready");
   CudaGraphExec owned(ready);
-  const std::scoped_lock lock(state_->calls);
+  const MutexLock lock(state_->calls);
   if (!state_->communicator) {
     throw CommError(fmt::format("{}: the NCCL session of a graph is over", state_->who()));
   }
@@ -126,7 +126,7 @@ std::size_t NcclSession::keep(CudaGraph graph) {
 void NcclSession::replay(std::size_t graph, cudaStream_t stream, const char* what) {
   state_->throw_if_failed();
   {
-    const std::scoped_lock lock(state_->calls);
+    const MutexLock lock(state_->calls);
     if (graph >= state_->graphs.size()) {
       throw CommError(
           fmt::format("{}: {}: the graph went with its NCCL session", state_->who(), what));
@@ -142,7 +142,7 @@ void NcclSession::watch(cudaStream_t stream, const char* what) {
   if (capture != cudaStreamCaptureStatusNone) {
     return;
   }
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   auto free = state_->watches.begin();
   while (free != state_->watches.end() && free->deadline) {
     ++free;
@@ -166,7 +166,7 @@ bool NcclSession::drain() noexcept {
 
 void* NcclSession::register_memory(void* memory, std::size_t bytes) {
   state_->throw_if_failed();
-  const std::scoped_lock lock(state_->calls);
+  const MutexLock lock(state_->calls);
   void* registration = nullptr;
   if (state_->communicator) {
     state_->require(ncclCommRegister(state_->communicator.get(), memory, bytes, &registration),
@@ -176,8 +176,11 @@ void* NcclSession::register_memory(void* memory, std::size_t bytes) {
 }
 
 void NcclSession::deregister_memory(void* registration) noexcept {
-  const auto lock = state_->lock_calls(state_->setup.abort_timeout);
-  if (registration != nullptr && lock.owns_lock() && state_->communicator) {
+  if (!state_->try_lock_calls(state_->setup.abort_timeout)) {
+    return;
+  }
+  const MutexLock lock(state_->calls, std::adopt_lock);
+  if (registration != nullptr && state_->communicator) {
     (void)ncclCommDeregister(state_->communicator.get(), registration);
   }
 }
@@ -186,7 +189,7 @@ void NcclSession::finalize() {
   state_->throw_if_failed();
   ncclResult_t result = ncclSuccess;
   {
-    const std::scoped_lock lock(state_->calls);
+    const MutexLock lock(state_->calls);
     if (!state_->communicator) {
       return;
     }
@@ -195,7 +198,7 @@ void NcclSession::finalize() {
   }
   state_->settle(result, "ending NCCL together with the other workers", state_->setup.timeout);
   {
-    const std::scoped_lock lock(state_->calls);
+    const MutexLock lock(state_->calls);
     check(ncclCommDestroy(state_->communicator.release()), "ending NCCL");
   }
   state_->note_end();

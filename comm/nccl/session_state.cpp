@@ -22,7 +22,7 @@ std::string NcclState::who() const {
 }
 
 void NcclState::fail(const std::string& reason) {
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   if (failure.empty()) {
     failure = reason;
   }
@@ -32,7 +32,7 @@ void NcclState::fail(const std::string& reason) {
 
 void NcclState::throw_if_failed() {
   if (failed) {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     throw CommError(failure);
   }
 }
@@ -61,7 +61,7 @@ void NcclState::settle(ncclResult_t result, const char* what, std::chrono::milli
       throw_if_failed();
     }
     std::this_thread::yield();
-    const std::scoped_lock lock(calls);
+    const MutexLock lock(calls);
     if (!communicator) {
       continue;  // aborted meanwhile: the failure says why
     }
@@ -71,37 +71,39 @@ void NcclState::settle(ncclResult_t result, const char* what, std::chrono::milli
 }
 
 bool NcclState::wait_gone(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex);
-  return changed.wait_for(lock, timeout, [this] { return ended; });
+  MutexLock lock(mutex);
+  return changed.wait_for(lock, timeout, [this]() GANGWAY_REQUIRES(mutex) { return ended; });
 }
 
 void NcclState::note_end() {
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   ended = true;
   changed.notify_all();
+}
+
+NcclState::Handles NcclState::take_handles() {
+  // Without the lock after that time: the launching thread hangs in a call and has read the handle.
+  const bool is_locked = try_lock_calls(kPatience);
+  Handles taken{.graphs = std::move(graphs), .communicator = std::move(communicator)};
+  if (is_locked) {
+    calls.unlock();
+  }
+  return taken;
 }
 
 void NcclState::abort_when_told() {
   (void)cudaSetDevice(setup.device);
   {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return ended || failed; });
+    MutexLock lock(mutex);
+    changed.wait(lock, [this]() GANGWAY_REQUIRES(mutex) { return ended || failed; });
     if (ended) {
       return;
     }
   }
-  std::vector<CudaGraphExec> doomed_graphs;
-  NcclComm doomed;
-  {
-    // Without the lock after that time: the launching thread hangs in a call and has read the
-    // handle.
-    const auto lock = lock_calls(kPatience);
-    doomed = std::move(communicator);
-    doomed_graphs = std::move(graphs);
-  }
+  Handles doomed = take_handles();
   // ncclCommAbort waits for the end of graphs. One that is under way ends when the abort stops it.
-  doomed_graphs.clear();
-  doomed.reset();  // ncclCommAbort: nobody waits for it here
+  doomed.graphs.clear();
+  doomed.communicator.reset();  // ncclCommAbort: nobody waits for it here
   note_end();
 }
 
@@ -113,8 +115,9 @@ void NcclState::watch_until(const std::stop_token& stop) {
   while (!stop.stop_requested() && !failed) {
     poll_watches();
     poll_error();
-    std::unique_lock lock(mutex);
-    (void)changed.wait_for(lock, stop, kWatchPeriod, [this] { return ended || failed; });
+    MutexLock lock(mutex);
+    (void)changed.wait_for(lock, stop, kWatchPeriod,
+                           [this]() GANGWAY_REQUIRES(mutex) { return ended || failed; });
     if (ended) {
       return;
     }
@@ -124,7 +127,7 @@ void NcclState::watch_until(const std::stop_token& stop) {
 void NcclState::poll_watches() {
   std::string reason;
   {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     for (Watch& watch : watches) {
       if (!watch.deadline) {
         continue;
@@ -150,9 +153,12 @@ void NcclState::poll_watches() {
 }
 
 void NcclState::poll_error() {
-  const std::unique_lock lock(calls, std::try_to_lock);
-  if (!lock.owns_lock() || !communicator) {
+  if (!calls.try_lock()) {
     return;  // the launching thread is in a call, and looks at its result itself
+  }
+  const MutexLock lock(calls, std::adopt_lock);
+  if (!communicator) {
+    return;
   }
   ncclResult_t result = ncclSuccess;
   const ncclResult_t asked = ncclCommGetAsyncError(communicator.get(), &result);

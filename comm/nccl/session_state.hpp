@@ -6,13 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_setup.hpp"
 #include "comm/transport/deadline.hpp"
@@ -45,17 +45,17 @@ class NcclState {
   void note_end();
   [[nodiscard]] std::string who() const;
 
-  /// Takes `calls`, or gives up after `patience`. By trying: the thread sanitizer of GCC 12 does
+  /// Takes `calls`; false: gave up after `patience`. By trying: the thread sanitizer of GCC 12 does
   /// not see a lock with a steady deadline, and a wall clock may be set meanwhile.
-  [[nodiscard]] std::unique_lock<std::mutex> lock_calls(std::chrono::milliseconds patience) {
+  [[nodiscard]] bool try_lock_calls(std::chrono::milliseconds patience) GANGWAY_TRIES(calls) {
     constexpr std::chrono::microseconds kPause{200};
     const auto end = std::chrono::steady_clock::now() + patience;
-    std::unique_lock<std::mutex> lock(calls, std::try_to_lock);
-    while (!lock && std::chrono::steady_clock::now() < end) {
+    bool is_locked = calls.try_lock();
+    while (!is_locked && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(kPause);
-      (void)lock.try_lock();
+      is_locked = calls.try_lock();
     }
-    return lock;
+    return is_locked;
   }
 
   /// Bodies of the two threads.
@@ -70,18 +70,25 @@ class NcclState {
 
   const NcclSetup setup;
   CudaStream stream;
-  std::mutex calls;  // guards the two handles below and every call on them
-  NcclComm communicator;
-  std::vector<CudaGraphExec> graphs;  // with operations of the communicator, which outlives them
+  Mutex calls;  // of every call on the two handles below
+  NcclComm communicator GANGWAY_GUARDED_BY(calls);
+  /// With operations of the communicator, which outlives them.
+  std::vector<CudaGraphExec> graphs GANGWAY_GUARDED_BY(calls);
   std::atomic<bool> failed = false;
 
-  std::mutex mutex;  // guards all below
+  Mutex mutex;
   std::condition_variable_any changed;
-  std::string failure;
-  bool ended = false;  ///< no communicator any more, or none yet to be aborted
-  std::vector<Watch> watches;
+  std::string failure GANGWAY_GUARDED_BY(mutex);
+  /// No communicator any more, or none yet to be aborted.
+  bool ended GANGWAY_GUARDED_BY(mutex) = false;
+  std::vector<Watch> watches GANGWAY_GUARDED_BY(mutex);
 
  private:
+  struct Handles {
+    std::vector<CudaGraphExec> graphs;
+    NcclComm communicator;
+  };
+  [[nodiscard]] Handles take_handles() GANGWAY_NOT_CHECKED;
   void poll_watches();
   void poll_error();
 };

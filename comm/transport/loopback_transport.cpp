@@ -10,19 +10,19 @@
 namespace gangway::comm {
 
 void LoopbackHub::inject(Injector injector) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   injector_ = std::move(injector);
 }
 
 void LoopbackHub::kill(int worker) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   dead_[static_cast<std::size_t>(worker)] = true;
   changed_.notify_all();
 }
 
 RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
                                         std::span<const std::byte> bytes) {
-  const std::scoped_lock lock(hub_.mutex_);
+  const MutexLock lock(hub_.mutex_);
   if (hub_.dead_[static_cast<std::size_t>(worker_)]) {
     throw CommError(fmt::format("worker {} is dead", worker_));
   }
@@ -59,7 +59,7 @@ bool LoopbackTransport::done(RequestId request) {
       return false;
     }
   }
-  const std::scoped_lock lock(hub_.mutex_);
+  const MutexLock lock(hub_.mutex_);
   auto& queue = hub_.in_flight_[{receive.peer, worker_, receive.tag.packed()}];
   if (!queue.empty() && queue.front().arrival <= LoopbackHub::Clock::now()) {
     const LoopbackHub::Message message = std::move(queue.front());
@@ -84,7 +84,7 @@ bool LoopbackTransport::done(RequestId request) {
 }
 
 void LoopbackTransport::idle() {
-  std::unique_lock lock(hub_.mutex_);
+  MutexLock lock(hub_.mutex_);
   hub_.changed_.wait_for(lock, std::chrono::microseconds(50));
 }
 

@@ -8,10 +8,10 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
@@ -45,11 +45,11 @@ class LoopbackHub {
   using Wire = std::tuple<int, int, int>;  // from, to, packed tag
 
   int num_workers_;
-  std::mutex mutex_;  // guards all below
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::map<Wire, std::deque<Message>> in_flight_;
-  std::vector<bool> dead_;
-  Injector injector_;
+  std::map<Wire, std::deque<Message>> in_flight_ GANGWAY_GUARDED_BY(mutex_);
+  std::vector<bool> dead_ GANGWAY_GUARDED_BY(mutex_);
+  Injector injector_ GANGWAY_GUARDED_BY(mutex_);
 };
 
 class LoopbackTransport final : public Transport {

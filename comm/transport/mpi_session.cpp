@@ -2,9 +2,8 @@
 #include "comm/transport/mpi_session.hpp"
 
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
-#include <mutex>
+#include <future>
 #include <thread>
 
 #include <fmt/format.h>
@@ -50,17 +49,15 @@ MpiSession::MpiSession() {
 }
 
 void MpiSession::finalize(int exit_code, std::chrono::seconds patience) {
-  std::mutex mutex;
-  std::condition_variable_any ended;
-  const std::jthread watch([&](const std::stop_token& stop) {
-    std::unique_lock lock(mutex);
-    // True only by the stop that comes with the end of this function.
-    if (!ended.wait_for(lock, stop, patience, [&] { return stop.stop_requested(); })) {
+  std::promise<void> ended;
+  const std::jthread watch([&] {
+    if (ended.get_future().wait_for(patience) != std::future_status::ready) {
       ::_exit(exit_code);
     }
   });
   MPI_Comm_free(&communicator_);
   MPI_Finalize();
+  ended.set_value();
 }
 
 }  // namespace gangway::comm

@@ -66,9 +66,12 @@ Loader::~Loader() {
 }
 
 Loader::Slot* Loader::claim(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto prefetch = static_cast<std::size_t>(options_.prefetch);
-  if (!changed_.wait(lock, stop, [&] { return at_end_ || slots_.size() < prefetch; }) || at_end_) {
+  const auto has_room_or_end = [&]() GANGWAY_REQUIRES(mutex_) {
+    return at_end_ || slots_.size() < prefetch;
+  };
+  if (!changed_.wait(lock, stop, has_room_or_end) || at_end_) {
     return nullptr;
   }
   std::optional<BatchRequest> request;
@@ -101,7 +104,7 @@ void Loader::read_ahead(const std::stop_token& stop) {
     } catch (...) {
       failure = std::current_exception();
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     slot->failure = failure;
     slot->ready = true;
     changed_.notify_all();
@@ -109,8 +112,10 @@ void Loader::read_ahead(const std::stop_token& stop) {
 }
 
 Batch Loader::next() {
-  std::unique_lock lock(mutex_);
-  const auto is_decided = [&] { return slots_.empty() ? at_end_ : slots_.front()->ready; };
+  MutexLock lock(mutex_);
+  const auto is_decided = [&]() GANGWAY_REQUIRES(mutex_) {
+    return slots_.empty() ? at_end_ : slots_.front()->ready;
+  };
   if (!changed_.wait_for(lock, options_.deadline, is_decided)) {
     throw EnvironmentError(
         fmt::format("data: no batch within {} s; is the disk of the data set hung or too slow?",
@@ -132,7 +137,7 @@ Batch Loader::next() {
 }
 
 void Loader::recycle(Batch&& batch) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (spare_.size() < static_cast<std::size_t>(options_.prefetch) + 1) {
     spare_.push_back(std::move(batch));
   }

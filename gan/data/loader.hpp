@@ -13,12 +13,12 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/permutation.hpp"
 
@@ -94,13 +94,15 @@ class Loader {
   const SampleOrder order_;
   const LoaderOptions options_;
 
-  std::mutex mutex_;  ///< guards all below but threads_
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  RequestSource requests_;
-  std::deque<std::unique_ptr<Slot>> slots_;  ///< in request order; the front is handed out next
-  std::vector<Batch> spare_;
-  std::exception_ptr source_failure_;  ///< what requests_ threw
-  bool at_end_ = false;
+  RequestSource requests_ GANGWAY_GUARDED_BY(mutex_);
+  /// In request order; the front is handed out next. A slot's batch is its reader's until it is
+  /// ready.
+  std::deque<std::unique_ptr<Slot>> slots_ GANGWAY_GUARDED_BY(mutex_);
+  std::vector<Batch> spare_ GANGWAY_GUARDED_BY(mutex_);
+  std::exception_ptr source_failure_ GANGWAY_GUARDED_BY(mutex_);  ///< what requests_ threw
+  bool at_end_ GANGWAY_GUARDED_BY(mutex_) = false;
 
   std::vector<std::jthread> threads_;  ///< last: joined before what they use goes away
 };

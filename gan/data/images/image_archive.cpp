@@ -5,7 +5,6 @@
 #include <array>
 #include <cctype>
 #include <fstream>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include <zip.h>
 
 #include "base/errors.hpp"
+#include "base/guarded.hpp"
 
 namespace gangway::data {
 namespace {
@@ -241,7 +241,7 @@ class ZipArchive : public ImageArchive {
   /// libzip's handles are not thread-safe: each reading thread borrows one of its own.
   Zip borrow() const {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!idle_.empty()) {
         Zip archive = std::move(idle_.back());
         idle_.pop_back();
@@ -252,15 +252,15 @@ class ZipArchive : public ImageArchive {
   }
 
   void give_back(Zip archive) const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(archive));
   }
 
   fs::path path_;
   std::string prefix_;
   std::vector<ArchiveEntry> entries_;
-  mutable std::mutex mutex_;  ///< guards idle_
-  mutable std::vector<Zip> idle_;
+  mutable Mutex mutex_;
+  mutable std::vector<Zip> idle_ GANGWAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace

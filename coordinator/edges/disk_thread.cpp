@@ -3,21 +3,23 @@
 
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
+
+#include "base/guarded.hpp"
 
 namespace gangway::coordinator {
 
 struct DiskThread::State {
-  std::mutex mutex;  // guards all below
+  Mutex mutex;
   std::condition_variable_any changed;
-  std::deque<Work> waiting;
-  std::deque<Follow> ended;
-  bool is_working = false;
+  std::deque<Work> waiting GANGWAY_GUARDED_BY(mutex);
+  std::deque<Follow> ended GANGWAY_GUARDED_BY(mutex);
+  bool is_working GANGWAY_GUARDED_BY(mutex) = false;
 
   void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex);
-    while (changed.wait(lock, stop, [this] { return !waiting.empty(); })) {
+    const auto has_work = [this]() GANGWAY_REQUIRES(mutex) { return !waiting.empty(); };
+    MutexLock lock(mutex);
+    while (changed.wait(lock, stop, has_work)) {
       const Work work = std::move(waiting.front());
       waiting.pop_front();
       is_working = true;
@@ -37,7 +39,7 @@ DiskThread::DiskThread()
 
 DiskThread::~DiskThread() {
   thread_.request_stop();
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->waiting.clear();
   if (state_->is_working) {
     thread_.detach();
@@ -45,21 +47,22 @@ DiskThread::~DiskThread() {
 }
 
 void DiskThread::submit(Work work) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->waiting.push_back(std::move(work));
   state_->changed.notify_all();
 }
 
 void DiskThread::finish(std::chrono::milliseconds limit) {
-  std::unique_lock lock(state_->mutex);
-  state_->changed.wait_for(lock, limit,
-                           [this] { return state_->waiting.empty() && !state_->is_working; });
+  MutexLock lock(state_->mutex);
+  state_->changed.wait_for(lock, limit, [this]() GANGWAY_REQUIRES(state_->mutex) {
+    return state_->waiting.empty() && !state_->is_working;
+  });
 }
 
 void DiskThread::poll() {
   std::deque<Follow> ended;
   {
-    const std::scoped_lock lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     ended.swap(state_->ended);
   }
   for (const Follow& follow : ended) {

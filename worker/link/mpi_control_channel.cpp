@@ -7,7 +7,7 @@ namespace gangway::worker {
 
 void MpiControlChannel::send(std::string bytes) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     outbox_.push_back(std::move(bytes));
     ++unsent_;
   }
@@ -17,7 +17,7 @@ void MpiControlChannel::send(std::string bytes) {
 }
 
 std::optional<std::string> MpiControlChannel::try_receive() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (inbox_.empty()) {
     return std::nullopt;
   }
@@ -27,13 +27,14 @@ std::optional<std::string> MpiControlChannel::try_receive() {
 }
 
 bool MpiControlChannel::wait(std::chrono::milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [this] { return !inbox_.empty(); });
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock, limit,
+                           [this]() GANGWAY_REQUIRES(mutex_) { return !inbox_.empty(); });
 }
 
 bool MpiControlChannel::flush(std::chrono::milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [this] { return unsent_ == 0; });
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock, limit, [this]() GANGWAY_REQUIRES(mutex_) { return unsent_ == 0; });
 }
 
 void MpiControlChannel::pump() {
@@ -45,7 +46,7 @@ void MpiControlChannel::pump() {
 void MpiControlChannel::start_queued() {
   std::deque<std::string> queued;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     queued.swap(outbox_);
   }
   for (std::string& bytes : queued) {
@@ -63,7 +64,7 @@ void MpiControlChannel::reap_sent() {
     return code != MPI_SUCCESS || finished != 0;
   });
   if (reaped > 0) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     unsent_ -= reaped;
     changed_.notify_all();
   }
@@ -81,7 +82,7 @@ void MpiControlChannel::receive_waiting() {
                  MPI_STATUS_IGNORE) != MPI_SUCCESS) {
       return;
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     inbox_.push_back(std::move(bytes));
     changed_.notify_all();
   }

@@ -7,8 +7,8 @@
 #include <deque>
 #include <functional>
 #include <list>
-#include <mutex>
 
+#include "base/guarded.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "worker/link/control_channel.hpp"
 
@@ -40,11 +40,11 @@ class MpiControlChannel final : public ControlChannel {
   const comm::MpiSession& session_;
   std::function<void()> wake_;
   std::list<Outgoing> in_flight_;  // lane thread only
-  std::mutex mutex_;               // guards the three below
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> outbox_;
-  std::deque<std::string> inbox_;
-  std::size_t unsent_ = 0;  // queued or in flight
+  std::deque<std::string> outbox_ GANGWAY_GUARDED_BY(mutex_);
+  std::deque<std::string> inbox_ GANGWAY_GUARDED_BY(mutex_);
+  std::size_t unsent_ GANGWAY_GUARDED_BY(mutex_) = 0;  // queued or in flight
 };
 
 }  // namespace gangway::worker

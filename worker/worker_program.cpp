@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <optional>
 
 #include <ATen/Parallel.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/guarded.hpp"
 #include "base/message_segments.hpp"
 #include "base/process_identity.hpp"
 #include "base/shared_segment.hpp"
@@ -83,12 +83,12 @@ class Rescue {
   explicit Rescue(bool is_mine) : is_mine_(is_mine) {}
   /// @param training  that has something to lose; null: none any more
   void begin(const Training* training) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     training_ = training;
   }
   /// @param lifeline  that tells the coordinator how that gets on
   void carry_out(const Lifeline& lifeline) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_mine_ && training_ != nullptr) {
       lifeline.say_keeping();
       training_->keep_snapshots([&lifeline] { lifeline.say_keeping(); });
@@ -98,8 +98,8 @@ class Rescue {
 
  private:
   bool is_mine_;
-  std::mutex mutex_;
-  const Training* training_ = nullptr;
+  Mutex mutex_;
+  const Training* training_ GANGWAY_GUARDED_BY(mutex_) = nullptr;
 };
 
 /// What a worker leaves behind.

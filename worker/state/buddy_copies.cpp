@@ -38,13 +38,13 @@ BuddyCopies::BuddyCopies(Setup setup)
 BuddyCopies::~BuddyCopies() { setup_.lane.detach(*this); }
 
 void BuddyCopies::want(std::int64_t step) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   wanted_.insert(step);
 }
 
 void BuddyCopies::snapshot_ended(std::int64_t step, bool taken) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (wanted_.erase(step) == 0) {
       return;
     }

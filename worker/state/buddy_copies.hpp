@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
@@ -73,8 +73,8 @@ class BuddyCopies final : public comm::Background {
   Setup setup_;
   CopySender sender_;
   std::vector<std::unique_ptr<Held>> held_;
-  std::mutex mutex_;
-  std::set<std::int64_t> wanted_;  ///< guarded by the mutex
+  Mutex mutex_;
+  std::set<std::int64_t> wanted_ GANGWAY_GUARDED_BY(mutex_);
   std::atomic<std::int64_t> protected_ = -1;
   std::atomic<std::int64_t> copied_ = -1;
   std::atomic<std::int64_t> tried_ = -1;

@@ -17,14 +17,14 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::want(std::int64_t step, const std::string& directory) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   wanted_.push_back({.step = step, .directory = directory});
 }
 
 void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
   std::optional<Wanted> missed;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::ranges::find(wanted_, step, &Wanted::step);
     if (found == wanted_.end()) {
       return;
@@ -47,9 +47,11 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
 }
 
 bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   got_on_ = std::chrono::steady_clock::now();
-  const auto is_idle = [this] { return wanted_.empty() && ready_.empty() && !is_writing_; };
+  const auto is_idle = [this]() GANGWAY_REQUIRES(mutex_) {
+    return wanted_.empty() && ready_.empty() && !is_writing_;
+  };
   while (!changed_.wait_until(lock, got_on_ + patience, is_idle)) {
     if (std::chrono::steady_clock::now() >= got_on_ + patience) {
       return false;
@@ -61,7 +63,7 @@ bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience) {
 void CheckpointWriter::got_on(std::int64_t step) {
   constexpr std::chrono::seconds kBetweenReports{1};
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     got_on_ = std::chrono::steady_clock::now();
     if (got_on_ - told_ < kBetweenReports) {
       return;
@@ -72,8 +74,8 @@ void CheckpointWriter::got_on(std::int64_t step) {
 }
 
 void CheckpointWriter::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [this] { return !ready_.empty(); })) {
+  MutexLock lock(mutex_);
+  while (changed_.wait(lock, stop, [this]() GANGWAY_REQUIRES(mutex_) { return !ready_.empty(); })) {
     {
       const auto [wanted, snapshot] = std::move(ready_.front());
       ready_.pop_front();

@@ -10,11 +10,11 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/guarded.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "worker/link/coordinator_link.hpp"
@@ -59,14 +59,15 @@ class CheckpointWriter {
   void got_on(std::int64_t step);
 
   Setup setup_;
-  std::mutex mutex_;  // guards all below
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Wanted> wanted_;  // whose snapshot is not there yet
-  std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_;
-  bool is_writing_ = false;
-  std::chrono::steady_clock::time_point got_on_{};  // when something was last written or begun
-  std::chrono::steady_clock::time_point told_{};    // when that was last reported
-  std::jthread thread_;                             // last: it uses all of the above
+  std::deque<Wanted> wanted_ GANGWAY_GUARDED_BY(mutex_);  // whose snapshot is not there yet
+  std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_ GANGWAY_GUARDED_BY(mutex_);
+  bool is_writing_ GANGWAY_GUARDED_BY(mutex_) = false;
+  // When something was last written or begun, and when that was last reported.
+  std::chrono::steady_clock::time_point got_on_ GANGWAY_GUARDED_BY(mutex_){};
+  std::chrono::steady_clock::time_point told_ GANGWAY_GUARDED_BY(mutex_){};
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace gangway::worker

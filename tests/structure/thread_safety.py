@@ -8,26 +8,20 @@ that uses such a mutex. Production code has no other mutexes, and none that guar
 Reads how the files are compiled from BUILD_DIR/compile_commands.json; those that this build leaves out are named and not
 checked.
 """
-import json
 import re
-import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 
 import dependencies
+from compile_options import options_by_source
 
 ROOT = Path(__file__).parents[2].resolve()
 GUARDED = "base/guarded.hpp"
 STANDARD_MUTEX = re.compile(r"\bstd::((recursive_|shared_|timed_)*mutex|scoped_lock|lock_guard|unique_lock)\b")
 MUTEX = re.compile(r"^\s*(?:mutable )?Mutex (\w+);", re.MULTILINE)
-CLANG = ["clang++", "-fsyntax-only", "-std=c++20", "-Wno-everything", "-Wthread-safety", "-Werror"]
-WITH_VALUE = ("-I", "-isystem", "-idirafter", "-D")  # what Clang needs of GCC's options; it does not know all of the others
-
-
-def production(tree):
-    return {name: text for name, text in tree.text.items() if not name.startswith(("tests/", "bench/"))}
+CLANG = ["clang++", "-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror"]
 
 
 def careless(sources):
@@ -51,27 +45,6 @@ def to_be_checked(tree, sources):
         for header in tree.project_includes[name]))
 
 
-def options_of(command):
-    words, kept = shlex.split(command), []
-    for word, following in zip(words, [*words[1:], ""]):
-        if word in WITH_VALUE:
-            kept += [word, following]
-        elif word.startswith(WITH_VALUE):
-            kept.append(word)
-    return kept
-
-
-def commands(build):
-    """Options by source file; a file of several that are compiled together has theirs."""
-    found = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        file = Path(entry["file"])
-        together = re.findall(r'#include "(/.*\.cpp)"', file.read_text()) if "/Unity/" in entry["file"] else []
-        for source in together or [entry["file"]]:
-            found.setdefault(source, options_of(entry["command"]))
-    return found
-
-
 def check(name, options):
     result = subprocess.run([*CLANG, *options, str(ROOT / name)], capture_output=True, text=True)
     return "" if result.returncode == 0 else result.stderr
@@ -79,9 +52,9 @@ def check(name, options):
 
 def main(build):
     tree = dependencies.Tree(ROOT).read()
-    sources = production(tree)
+    sources = {name: text for name, text in tree.text.items() if not name.startswith(("tests/", "bench/"))}
     faults = list(careless(sources))
-    known = commands(Path(build))
+    known = options_by_source(build)
     chosen = to_be_checked(tree, sources)
     checked = [name for name in chosen if str(ROOT / name) in known]
     with ThreadPoolExecutor(2) as pool:

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""clang-tidy, by the checks of .clang-tidy, over production code.
+
+    tidy.py BUILD_DIR [--jobs 2] [--checks=...] [PATH...]
+
+PATH: files or folders from the root of the checkout; otherwise all that this build compiles. Reads how from
+BUILD_DIR/compile_commands.json: a build that compiles files together (the preset release) is looked at in a fraction of the
+time. Prints each finding once; exit code 1 where there is one.
+"""
+import argparse
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from compile_options import compilations
+
+ROOT = Path(__file__).parents[2].resolve()
+NOT_PRODUCTION = ("tests/", "bench/", "build/")
+# Of a finding; its further lines, notes among them, follow.
+FINDING = re.compile(rf"^{ROOT}/(?P<name>[^:]*):\d+:\d+: (?:error|warning): ")
+
+
+def findings(file, options, checks):
+    """(name of the source file, text) of each finding in a compilation."""
+    words = ["clang-tidy", "--quiet", "--header-filter", rf"^{ROOT}/.*\.(hpp|cpp)$", *checks, file, "--", *options]
+    done = subprocess.run(words, capture_output=True, text=True)
+    found = []
+    for line in done.stdout.splitlines():
+        if start := FINDING.match(line):
+            found.append([start["name"], line.removeprefix(f"{ROOT}/")])
+        elif found:
+            found[-1][1] += "\n" + line
+    if done.returncode != 0 and not found:
+        found.append([file, f"{file}: clang-tidy failed: {done.stdout[-500:]}{done.stderr[-500:]}"])
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("paths", nargs="*")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--checks", help="added to those of .clang-tidy, as clang-tidy takes them")
+    options = parser.parse_intermixed_args()
+    checks = [f"--checks={options.checks}"] if options.checks else []
+
+    def is_wanted(source):
+        name = source.removeprefix(f"{ROOT}/")
+        return (name.endswith(".cpp") and not name.startswith(("/", *NOT_PRODUCTION)) and
+                (not options.paths or any(Path(name).is_relative_to(path) for path in options.paths)))
+
+    def look(compilation):
+        file, _, flags = compilation
+        begin = time.monotonic()
+        found = findings(file, flags, checks)
+        print(f"# {file.removeprefix(f'{ROOT}/')}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+        return found
+
+    chosen = [compilation for compilation in compilations(options.build) if any(map(is_wanted, compilation[1]))]
+    shown = set()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for name, text in (finding for found in pool.map(look, chosen) for finding in found):
+            if text not in shown and not name.startswith("build/"):  # there files are put together
+                shown.add(text)
+                print(text, flush=True)
+    print(f"{len(chosen)} compilations, {len(shown)} findings")
+    return 1 if shown or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -47,6 +47,8 @@ class SharedSegment {
   SharedSegment(SharedSegment&&) noexcept = default;
   SharedSegment& operator=(SharedSegment&&) = delete;
   ~SharedSegment() { remove_name(); }
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
 
   /// Readable and writable; outlives this object. @throws EnvironmentError
   [[nodiscard]] MappedMemory map() const;

@@ -2,6 +2,7 @@
 #include "launch/commands.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ void add_model_commands(CLI::App& app, CommandLine&) {
 }
 
 /// In the order of --help.
-constexpr AddCommand kCommands[] = {
+constexpr std::array kCommands{
     add_run_command,         add_train_command,      add_digest_command,
     add_checkpoint_commands, add_snapshot_commands,  add_model_commands,
     add_bench_commands,      add_check_host_command, add_doctor_command,

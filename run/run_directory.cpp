@@ -6,6 +6,7 @@
 #include <charconv>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kStatusLimitBytes = 64 * 1024;
+constexpr std::size_t kStatusLimitBytes = std::size_t{64} * 1024;
 
 /// Bytes that are not UTF-8 (a host name, a message of a library) become U+FFFD: writing a report
 /// must not fail on them.

@@ -57,6 +57,8 @@ class SnapshotFile {
   SnapshotFile(SnapshotFile&&) noexcept;
   SnapshotFile& operator=(SnapshotFile&&) noexcept;
   ~SnapshotFile();
+  SnapshotFile(const SnapshotFile&) = delete;
+  SnapshotFile& operator=(const SnapshotFile&) = delete;
 
   [[nodiscard]] const SnapshotEntry& entry() const;
   /// In the order of the SnapshotMemory that wrote them.

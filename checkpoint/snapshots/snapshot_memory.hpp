@@ -30,6 +30,8 @@ class PinnedSnapshot {
   PinnedSnapshot(PinnedSnapshot&& other) noexcept;
   PinnedSnapshot& operator=(PinnedSnapshot&&) = delete;
   ~PinnedSnapshot();
+  PinnedSnapshot(const PinnedSnapshot&) = delete;
+  PinnedSnapshot& operator=(const PinnedSnapshot&) = delete;
 
   [[nodiscard]] SnapshotMoment moment() const { return moment_; }
   /// Index as given to the constructor of SnapshotMemory.

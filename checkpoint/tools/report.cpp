@@ -2,6 +2,7 @@
 #include "checkpoint/tools/report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -52,14 +53,14 @@ std::string table(const std::vector<Row>& rows, std::size_t right_aligned) {
 
 std::string size_text(std::uint64_t bytes) {
   constexpr double kStep = 1000.0;
-  const char* const units[] = {"B", "kB", "MB", "GB", "TB"};
-  double value = static_cast<double>(bytes);
+  constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  while (value >= kStep && unit + 1 < std::size(units)) {
+  while (value >= kStep && unit + 1 < kUnits.size()) {
     value /= kStep;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 std::string age_text(const std::string& created, std::chrono::system_clock::time_point now) {

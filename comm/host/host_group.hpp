@@ -18,6 +18,8 @@ class HostGroup {
   explicit HostGroup(HostView view);
   HostGroup(HostGroup&&) noexcept;
   ~HostGroup();
+  HostGroup(const HostGroup&) = delete;
+  HostGroup& operator=(const HostGroup&) = delete;
 
   /// Worker indices, ascending, the own one among them.
   [[nodiscard]] const std::vector<int>& members() const;

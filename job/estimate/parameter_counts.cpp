@@ -6,11 +6,11 @@ namespace {
 
 using Count = std::int64_t;
 
-constexpr Count kKernel = 4 * 4;  // pixels of every convolution
-constexpr Count kDcganMap = 4 * 4;
+constexpr Count kKernel = Count{4} * 4;  // pixels of every convolution
+constexpr Count kDcganMap = Count{4} * 4;
 constexpr Count kInfoganHidden = 1024;
 constexpr Count kInfoganChannels = 128;
-constexpr Count kInfoganMap = 7 * 7;
+constexpr Count kInfoganMap = Count{7} * 7;
 constexpr Count kPoint = 2;  // coordinates
 
 enum class Bias { kNone, kEach };

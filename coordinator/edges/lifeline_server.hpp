@@ -57,6 +57,8 @@ class LifelineServer {
   LifelineServer(boost::asio::io_context& io, const LifelinePlace& place, int num_workers,
                  StrangerLimits limits = {});
   ~LifelineServer();
+  LifelineServer(const LifelineServer&) = delete;
+  LifelineServer& operator=(const LifelineServer&) = delete;
 
   void start(LifelineEvents events);
 

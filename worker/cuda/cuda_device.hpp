@@ -26,6 +26,8 @@ class CudaDevice final : public ComputeDevice {
   /// @throws EnvironmentError where there is no such device.
   CudaDevice(const JobSpec& job, int index, PretendHost pretend);
   ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
 
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] std::string kind() const override { return kind_; }

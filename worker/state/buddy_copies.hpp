@@ -45,6 +45,8 @@ class BuddyCopies final : public comm::Background {
   /// Compute thread. @throws EnvironmentError where there is no room for the wards' copies
   explicit BuddyCopies(Setup setup);
   ~BuddyCopies() override;
+  BuddyCopies(const BuddyCopies&) = delete;
+  BuddyCopies& operator=(const BuddyCopies&) = delete;
 
   /// The snapshot of `step`, which is still to be taken, is to be copied. Compute thread.
   void want(std::int64_t step);

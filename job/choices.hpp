@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <stdexcept>
 #include <string_view>
 
 #include "job/spec.hpp"
+#include "job/transports.hpp"
 
 namespace gangway {
 
@@ -58,12 +60,12 @@ constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
 constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
   return {{{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
 }
-constexpr std::array<Choice<TransportKind>, 5> choices(TransportKind) {
-  return {{{"auto", TransportKind::kAuto},
-           {"shm", TransportKind::kShm},
-           {"mpi", TransportKind::kMpi},
-           {"hierarchical", TransportKind::kHierarchical},
-           {"nccl", TransportKind::kNccl}}};
+constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(TransportKind) {
+  std::array<Choice<TransportKind>, kTransports.size()> words{};
+  for (std::size_t row = 0; row < words.size(); ++row) {
+    words[row] = {kTransports[row].name, kTransports[row].kind};
+  }
+  return words;
 }
 constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
   return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};

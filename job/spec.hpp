@@ -10,6 +10,7 @@
 #include <string>
 
 #include "job/network_id.hpp"
+#include "job/transports.hpp"
 
 namespace gangway {
 
@@ -25,7 +26,6 @@ enum class OptimizerKind { kAdam, kAdamW };
 enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
-enum class TransportKind { kAuto, kShm, kMpi, kHierarchical, kNccl };
 /// Number format of what travels between hosts; all but fp32 are inexact (docs/numerics.md).
 enum class WireFormat { kFp32, kBf16, kFp16 };
 /// What the exchange of gradients and weights runs beside. Only the speed depends on it.

@@ -9,6 +9,7 @@
 #include "base/suggestion.hpp"
 #include "base/utf8.hpp"
 #include "job/choices.hpp"
+#include "job/transports.hpp"
 
 namespace gangway {
 namespace {
@@ -127,13 +128,15 @@ std::string check_audit(const JobSpec& job) {
 
 std::string check_device(const JobSpec& job) {
   const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
-  const TransportKind transport = job.layout.transport;
-  if (on_gpus && transport != TransportKind::kAuto && transport != TransportKind::kNccl) {
+  const TransportTraits& transport = traits_of(job.layout.transport);
+  if (on_gpus && transport.device == TransportDevice::kCpu) {
     return fmt::format("GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
-                       name_of(transport));
+                       transport.name);
   }
-  if (!on_gpus && transport == TransportKind::kNccl) {
-    return "layout.transport nccl is for GPUs; use numerics.device cuda, or another transport";
+  if (!on_gpus && transport.device == TransportDevice::kGpu) {
+    return fmt::format(
+        "layout.transport {} is for GPUs; use numerics.device cuda, or another transport",
+        transport.name);
   }
   if (on_gpus && job.layout.audit) {
     return "layout.audit recomputes updates on the CPU, and these are made on GPUs; leave it out";

@@ -10,6 +10,7 @@ TEST(Choices, NameTheEnumerators) {
   EXPECT_EQ(name_of(LossKind::kLeastSquares), "least-squares");
   EXPECT_EQ(name_of(MemoryFormat::kChannelsLast), "channels-last");
   EXPECT_EQ(name_of(DeviceKind::kCuda), "cuda");
+  EXPECT_EQ(name_of(TransportKind::kHierarchical), "hierarchical");
   EXPECT_EQ(name_of(false), "false");
 }
 

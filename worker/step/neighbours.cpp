@@ -16,6 +16,7 @@
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "comm/reduce/reduction_routes.hpp"
+#include "job/transports.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::worker {
@@ -35,18 +36,19 @@ std::size_t num_cores() {
 
 /// By worker, who shares memory with whom under `transport`; `machines` says who could.
 std::vector<int> sharing(TransportKind transport, const std::vector<int>& machines) {
-  if (transport == TransportKind::kMpi || transport == TransportKind::kNccl) {
+  const TransportTraits& traits = traits_of(transport);
+  if (traits.sharing == MemorySharing::kNobody) {
     std::vector<int> each_alone(machines.size());
     std::iota(each_alone.begin(), each_alone.end(), 0);
     return each_alone;
   }
   const auto elsewhere =
       std::ranges::find_if(machines, [&](int machine) { return machine != machines.front(); });
-  if (transport == TransportKind::kShm && elsewhere != machines.end()) {
+  if (traits.sharing == MemorySharing::kEverybody && elsewhere != machines.end()) {
     throw ConfigError(fmt::format(
-        "layout.transport: shm, but worker {} shares no memory with worker 0 (another host or "
+        "layout.transport: {}, but worker {} shares no memory with worker 0 (another host or "
         "container); use hierarchical, mpi or auto",
-        elsewhere - machines.begin()));
+        traits.name, elsewhere - machines.begin()));
   }
   return machines;
 }

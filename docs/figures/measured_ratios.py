@@ -137,7 +137,7 @@ class Page:
 
 # --- Drawing ----------------------------------------------------------------------------------------------------------
 
-WIDTH, LEFT, RIGHT, ROW = 860, 300, 700, 20
+WIDTH, LEFT, RIGHT, ROW = 860, 300, 700, 17
 LOWEST, HIGHEST, TICKS = 0.33, 10.5, (0.5, 1, 2, 5, 10)
 STYLE = """
   text { font: 12px "DejaVu Sans", Verdana, sans-serif; fill: #1c2733; }
@@ -182,23 +182,23 @@ def draw(page):
     marks = [text(place(tick), 68, f"{tick}", "note", "middle") for tick in TICKS]
     y = 70
     for group in groups(page):
-        y += 22
+        y += 20
         marks.append(text(16, y, group.title, "group"))
         marks.append(text(WIDTH - 16, y, page.circumstances(group.measured), "note", "end"))
         marks += draw_scale(y + 8, y + 14 + ROW * len(group.ratios))
         for number, ratio in enumerate(group.ratios):
-            marks += draw_ratio(ratio, y + 21 + ROW * number)
-        y += 14 + ROW * len(group.ratios)
-    height = y + 64
+            marks += draw_ratio(ratio, y + 18 + ROW * number)
+        y += 12 + ROW * len(group.ratios)
+    height = y + 54
     killed, = page.said(KILLED, r"(\d+ of \d+) digests equal to the undisturbed run's")
     day, = page.said(KILLED, r"(20\d\d-\d\d-\d\d), 2 virtual cores")
     marks += [
         text(16, 28, "What has been measured: ratios, right of 1 is better", "title"),
         text(16, 46, "Medians; in brackets the smallest and the largest round. How, under which conditions, and what is "
              "not reached: docs/measurements.md", "note"),
-        text(16, y + 28, f"Exact: after a kill at a random moment {killed} runs ended with the digest of the "
+        text(16, y + 24, f"Exact: after a kill at a random moment {killed} runs ended with the digest of the "
              "undisturbed run.", "group"),
-        text(16, y + 46, f"Killed on {day}, 1 to 4 workers before and after. One host: two workers of one thread. Two "
+        text(16, y + 41, f"Killed on {day}, 1 to 4 workers before and after. One host: two workers of one thread. Two "
              "hosts: played by one machine, 1 Gbit/s between them.", "note")]
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <optional>
 
 #include <ATen/Parallel.h>
@@ -111,6 +112,7 @@ struct Finished {
 /// All that trains. Nothing of it is destroyed before a failure was told.
 struct Workplace {
   std::optional<JobSpec> job;
+  std::unique_ptr<comm::Transport> transport;
   std::unique_ptr<ComputeDevice> device;
   std::optional<Replica> replica;
   SnapshotShelf snapshots;
@@ -126,10 +128,9 @@ std::string describe(const BeginInfo& begin) {
 }
 
 /// Until the coordinator may grant leases.
-void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
-            comm::Transport& transport, comm::Lane& lane, const Computing& computing,
-            spdlog::logger& log) {
-  place.job = parse_job(welcome.job_yaml, "job of the coordinator");
+void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link, comm::Lane& lane,
+            const Computing& computing, spdlog::logger& log) {
+  comm::Transport& transport = *place.transport;
   // Both threads that compute: the lane runs the optimiser.
   const int threads = place.job->numerics.threads;
   at::set_num_threads(threads);
@@ -195,11 +196,13 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
       [&lane] { return lane.is_awaited(); });
   tether.settle();
   comm::survive_mpi_aborts();  // the lifeline tells who is lost
-  comm::MpiTransport transport(session, welcome.epoch, [&channel] { channel.pump(); });
   Workplace place;
   Finished finished;
   try {
-    set_up(place, welcome, link, transport, lane, computing, *log);
+    place.job = parse_job(welcome.job_yaml, "job of the coordinator");
+    place.transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
+                                                           [&channel] { channel.pump(); });
+    set_up(place, welcome, link, lane, computing, *log);
     rescue.begin(&*place.training);
     lifeline.expect_heartbeats(silence_limit(*place.job));
     place.training->run();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks that the files of the project which its documents and comments name exist: links and paths. What is not in the
-project (design.md, notes) nobody can look up.
+project (design.md, notes) nobody can look up. A link [`Class::function`](file.hpp) leads to a file that has that word.
 
     documents.py [SOURCE_DIR]
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 FOLDERS = "base|bench|checkpoint|cmake|comm|coordinator|docs|examples|gan|job|launch|pipeline|report|run|tests|worker"
 LINK = re.compile(r"\]\(([^)#:]+)\)")  # [text](file)
+NAMED_LINK = re.compile(r"\[`(?:\w+::)*(\w+)`\]\(([^)#:]+)\)")  # [`Class::function`](file)
 PATH = re.compile(rf"(?<![\w/.-])(?:\./)?((?:{FOLDERS})/[\w./*-]*[\w*])")
 COMMENT = re.compile(r"(?:^|\s)(?://|#)(.*)$")
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".proto", ".txt", ".cmake"}
@@ -45,6 +46,10 @@ def missing_paths(root):
             for folder, name in named:
                 if not any(folder.glob(name)):
                     yield f"{document.relative_to(root)}:{number}: '{name}' does not exist"
+            for word, link in NAMED_LINK.findall(line):
+                file = document.parent / link
+                if file.is_file() and not re.search(rf"\bk?{word}\b", file.read_text()):
+                    yield f"{document.relative_to(root)}:{number}: '{link}' has no '{word}'"
 
 
 def main(arguments):

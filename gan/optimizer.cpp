@@ -38,38 +38,50 @@ double decay_factor(const ScheduleSpec& schedule, double images, double total_im
   return 1.0;
 }
 
-}  // namespace
-
-void optimizer_step(const OptimizerSettings& settings, std::int64_t update,
-                    const OptimizerSlice& slice) {
-  const at::NoGradGuard no_grad;
+/// Adam and AdamW, by LibTorch's fused kernels.
+void adam_step(const OptimizerSpec& settings, std::int64_t update, const OptimizerSlice& slice) {
   std::vector<at::Tensor> weights{as_tensor(slice.weights)};
   // The fused kernels take the gradient as mutable although they only read it without a gradient
   // scale.
   std::vector<at::Tensor> gradients{
       as_tensor({const_cast<float*>(slice.gradient.data()), slice.gradient.size()})};
-  std::vector<at::Tensor> first{as_tensor(slice.first_moment)};
-  std::vector<at::Tensor> second{as_tensor(slice.second_moment)};
+  std::vector<at::Tensor> first{as_tensor(slice.moments[0])};
+  std::vector<at::Tensor> second{as_tensor(slice.moments[1])};
   const std::vector<at::Tensor> steps{at::scalar_tensor(static_cast<double>(update), at::kFloat)};
   const FusedStep run = settings.kind == OptimizerKind::kAdam
                             ? static_cast<FusedStep>(at::_fused_adam_)
                             : static_cast<FusedStep>(at::_fused_adamw_);
-  run(weights, gradients, first, second, {}, steps, settings.lr, settings.beta1, settings.beta2,
-      settings.weight_decay, settings.eps, /*amsgrad=*/false, /*maximize=*/false, std::nullopt,
-      std::nullopt);
+  run(weights, gradients, first, second, {}, steps, settings.lr, settings.betas[0],
+      settings.betas[1], settings.weight_decay, settings.eps, /*amsgrad=*/false,
+      /*maximize=*/false, std::nullopt, std::nullopt);
 }
 
-OptimizerSettings scheduled_settings(const NetworkSpec& spec, double images, double total_images,
-                                     double laziness) {
+}  // namespace
+
+void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
+                    const OptimizerSlice& slice) {
+  const at::NoGradGuard no_grad;
+  switch (settings.kind) {
+    case OptimizerKind::kAdam:
+    case OptimizerKind::kAdamW:
+      return adam_step(settings, update, slice);
+  }
+}
+
+OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images, double total_images,
+                                 double laziness) {
   const double warmup = spec.schedule.warmup_kimg * 1000.0;
   const double rise = warmup > 0.0 ? std::min(1.0, images / warmup) : 1.0;
-  const OptimizerSpec& optimizer = spec.optimizer;
-  return {.kind = optimizer.kind,
-          .lr = optimizer.lr * rise * decay_factor(spec.schedule, images, total_images) * laziness,
-          .beta1 = std::pow(optimizer.betas[0], laziness),
-          .beta2 = std::pow(optimizer.betas[1], laziness),
-          .eps = optimizer.eps,
-          .weight_decay = optimizer.weight_decay};
+  OptimizerSpec settings = spec.optimizer;
+  settings.lr = settings.lr * rise * decay_factor(spec.schedule, images, total_images) * laziness;
+  for (const OptimizerNumber& number : row_of(settings.kind).numbers) {
+    if (number.role == NumberRole::kDecay) {
+      for (double& decay : number.values(settings)) {
+        decay = std::pow(decay, laziness);
+      }
+    }
+  }
+  return settings;
 }
 
 }  // namespace gangway::gan

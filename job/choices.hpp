@@ -38,8 +38,12 @@ constexpr std::array<Choice<LossKind>, 5> choices(LossKind) {
            {"wasserstein", LossKind::kWasserstein},
            {"relativistic", LossKind::kRelativistic}}};
 }
-constexpr std::array<Choice<OptimizerKind>, 2> choices(OptimizerKind) {
-  return {{{"adam", OptimizerKind::kAdam}, {"adamw", OptimizerKind::kAdamW}}};
+constexpr std::array<Choice<OptimizerKind>, kOptimizers.size()> choices(OptimizerKind) {
+  std::array<Choice<OptimizerKind>, kOptimizers.size()> found{};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = {kOptimizers[i].name, kOptimizers[i].kind};
+  }
+  return found;
 }
 constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
   return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};

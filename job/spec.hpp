@@ -5,12 +5,12 @@
 // Everything outside `layout`, `checkpoint` and `output` can change a weight; those three never do.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
 #include "job/network_id.hpp"
 #include "job/transports.hpp"
+#include "job/optimizers.hpp"
 
 namespace gangway {
 
@@ -22,7 +22,6 @@ enum class Normalization {
 };  ///< kAuto: none when the job has a penalty, else batch
 enum class Activation { kLeakyRelu, kSoftplus };  ///< of the discriminator
 enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
-enum class OptimizerKind { kAdam, kAdamW };
 enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
@@ -68,15 +67,6 @@ struct TrainingSpec {
   LossKind loss = LossKind::kNonsaturating;
   PenaltySpec penalty;
   bool operator==(const TrainingSpec&) const = default;
-};
-
-struct OptimizerSpec {
-  OptimizerKind kind = OptimizerKind::kAdam;
-  double lr = 2e-4;
-  std::array<double, 2> betas = {0.5, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0.0;
-  bool operator==(const OptimizerSpec&) const = default;
 };
 
 /// Factor on the learning rate as a function of images seen.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The fused update of one element and the loads of its summands: what the kernels and the host
-// references share. C++17: included by .cpp and .cu files.
+// references share. Included by .cpp and .cu files.
 #pragma once
+
+#include <cmath>
 
 #include "comm/cuda/slice_update.hpp"
 
@@ -21,12 +23,6 @@ GANGWAY_HOST_DEVICE inline float load_element(const void* values, WireType type,
   return type == WireType::kFloat32
              ? static_cast<const float*>(values)[index]
              : decode(static_cast<const std::uint16_t*>(values)[index], type);
-}
-
-/// One parameter; `mean` is the sum over the micro-batches times 1 / M.
-GANGWAY_HOST_DEVICE inline void update_parameter(const UpdateConstants& c, float clip, float mean,
-                                                 float& weight, float& first, float& second) {
-  adam_element(c, mean * clip, weight, first, second);
 }
 
 /// One statistic.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "comm/cuda/optimizer_rules.hpp"
 #include "comm/cuda/slice_element.hpp"
 #include "comm/cuda/slice_kernels.hpp"
 
@@ -76,22 +77,45 @@ __device__ Pack mean_of(const SumProgram& program, const SliceSummands& summands
   return mean;
 }
 
+/// Four parameters and their moments.
+template <typename Rule>
+__device__ void update_parameters(const Rule& rule, const SliceUpdate& update, float clip,
+                                  std::int64_t pack, const Pack& mean, Pack& weight) {
+  Pack packs[Rule::kNumMoments == 0 ? 1 : Rule::kNumMoments];
+#pragma unroll
+  for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
+    packs[m] = load_pack(update.moments[m], pack);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    float moments[Rule::kNumMoments == 0 ? 1 : Rule::kNumMoments];
+#pragma unroll
+    for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
+      moments[m] = packs[m].lane[i];
+    }
+    rule.update(mean.lane[i] * clip, weight.lane[i], moments);
+#pragma unroll
+    for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
+      packs[m].lane[i] = moments[m];
+    }
+  }
+#pragma unroll
+  for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
+    store_pack(update.moments[m], pack, packs[m]);
+  }
+}
+
+template <typename Rule>
 __global__ void update_kernel(const __grid_constant__ SliceUpdate update) {
   extern __shared__ Pack shared[];
   const UpdateConstants constants = *update.constants;
+  const Rule rule = constants.rule<Rule>();
   const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
   for (std::int64_t pack = first_index(); pack < update.elements / 4; pack += index_stride()) {
     const Pack mean = mean_of(update.program, update.summands, update.scale, pack, shared);
     Pack weight = load_pack(update.weights, pack);
     if (pack < update.parameter_elements / 4) {
-      Pack first = load_pack(update.first_moment, pack);
-      Pack second = load_pack(update.second_moment, pack);
-      for (int i = 0; i < 4; ++i) {
-        update_parameter(constants, clip, mean.lane[i], weight.lane[i], first.lane[i],
-                         second.lane[i]);
-      }
-      store_pack(update.first_moment, pack, first);
-      store_pack(update.second_moment, pack, second);
+      update_parameters(rule, update, clip, pack, mean, weight);
     } else {
       for (int i = 0; i < 4; ++i) {
         update_statistic(constants, mean.lane[i], weight.lane[i]);
@@ -210,8 +234,11 @@ void launch_update(const SliceUpdate& update, cudaStream_t stream) {
   if (update.elements == 0) {
     return;
   }
-  update_kernel<<<blocks_for(update.elements / 4), kThreads, shared_bytes(update.program),
-                  stream>>>(update);
+  with_rule(update.optimizer, [&](auto rule) {
+    update_kernel<decltype(rule)>
+        <<<blocks_for(update.elements / 4), kThreads, shared_bytes(update.program), stream>>>(
+            update);
+  });
   check_launch("updating a slice on the GPU");
 }
 

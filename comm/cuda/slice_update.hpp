@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the fused update of one slice is to do, and a plain host reference of it. Pointers are
 // device memory for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the reference.
-// C++17: included by .cpp and .cu files.
+// Included by .cpp and .cu files.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,8 @@
 
 #include "comm/cuda/sum_program.hpp"
 #include "comm/cuda/update_arithmetic.hpp"
+#include "comm/reduce/update_plan.hpp"
+#include "job/optimizers.hpp"
 
 namespace gangway::comm {
 
@@ -26,7 +28,7 @@ struct SliceSummands {
   WireType types[kMaxSummands] = {};
 };
 
-/// Tree sum, scale, clip, Adam or AdamW on parameters, running average on statistics, then the
+/// Tree sum, scale, clip, the optimiser on parameters, running average on statistics, then the
 /// weight average on both.
 struct SliceUpdate {
   SumProgram program;
@@ -36,9 +38,9 @@ struct SliceUpdate {
   float scale = 1.0F;                   ///< applied to every sum: 1 / M
   const float* clip_scale = nullptr;    ///< applied to parameters' means after that; null: none
   const UpdateConstants* constants = nullptr;
+  OptimizerKind optimizer = OptimizerKind::kAdam;  ///< whose rule `constants` have
   float* weights = nullptr;  ///< of the slice's first element, as are the others
-  float* first_moment = nullptr;
-  float* second_moment = nullptr;
+  float* moments[kMaxMoments] = {};
   float* average = nullptr;  ///< null: the network keeps none
 };
 
@@ -76,21 +78,7 @@ void sum_slice_on_host(const SliceSum& sum);
 void decide_clip_on_host(const ClipDecision& decision);
 void encode_on_host(const WireEncoding& encoding);
 
-/// The hyperparameters of one update, schedules and corrections applied.
-struct UpdateSettings {
-  enum class Rule : std::uint8_t { kAdam, kAdamW };
-  Rule rule = Rule::kAdam;
-  double lr = 0.0;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.0;
-  std::int64_t update = 1;           ///< number of this update, from 1 on (bias correction)
-  int harvests = 0;                  ///< statistics added a micro-batch; 0: leave them alone
-  double statistics_momentum = 0.1;  ///< of the running averages
-  double average_decay = 0.0;        ///< beta of the weight average
-};
-
-[[nodiscard]] UpdateConstants update_constants(const UpdateSettings& settings);
+/// @param statistics_momentum  of the running averages
+[[nodiscard]] UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momentum);
 
 }  // namespace gangway::comm

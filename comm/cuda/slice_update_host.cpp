@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <cmath>
 #include <span>
 
 #include "comm/arena/tree_sum.hpp"
+#include "comm/cuda/optimizer_rules.hpp"
 #include "comm/cuda/slice_element.hpp"
 
 namespace gangway::comm {
@@ -15,16 +15,22 @@ float sum_of(const SumProgram& program, const SliceSummands& summands, std::int6
       waiting, 1);
 }
 
-}  // namespace
-
-void update_slice_on_host(const SliceUpdate& update) {
+template <typename Rule>
+void update_by(const SliceUpdate& update) {
   const UpdateConstants& constants = *update.constants;
+  const Rule rule = constants.rule<Rule>();
   const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
   for (std::int64_t i = 0; i < update.elements; ++i) {
     const float mean = sum_of(update.program, update.summands, i) * update.scale;
     if (i < update.parameter_elements) {
-      update_parameter(constants, clip, mean, update.weights[i], update.first_moment[i],
-                       update.second_moment[i]);
+      float moments[kMaxMoments];
+      for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
+        moments[m] = update.moments[m][i];
+      }
+      rule.update(mean * clip, update.weights[i], moments);
+      for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
+        update.moments[m][i] = moments[m];
+      }
     } else {
       update_statistic(constants, mean, update.weights[i]);
     }
@@ -32,6 +38,12 @@ void update_slice_on_host(const SliceUpdate& update) {
       update.average[i] = weight_average(constants, update.average[i], update.weights[i]);
     }
   }
+}
+
+}  // namespace
+
+void update_slice_on_host(const SliceUpdate& update) {
+  with_rule(update.optimizer, [&](auto rule) { update_by<decltype(rule)>(update); });
 }
 
 void sum_slice_on_host(const SliceSum& sum) {
@@ -55,23 +67,13 @@ void encode_on_host(const WireEncoding& encoding) {
   }
 }
 
-UpdateConstants update_constants(const UpdateSettings& settings) {
-  const auto update = static_cast<double>(settings.update);
-  const bool decoupled = settings.rule == UpdateSettings::Rule::kAdamW;
+UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momentum) {
   UpdateConstants constants;
-  constants.weight_decay = decoupled ? 0.0F : static_cast<float>(settings.weight_decay);
-  constants.weight_factor =
-      decoupled ? static_cast<float>(1.0 - settings.lr * settings.weight_decay) : 1.0F;
-  constants.first_share = static_cast<float>(1.0 - settings.beta1);
-  constants.second_keep = static_cast<float>(settings.beta2);
-  constants.second_share = static_cast<float>(1.0 - settings.beta2);
-  constants.second_root = static_cast<float>(std::sqrt(1.0 - std::pow(settings.beta2, update)));
-  constants.eps = static_cast<float>(settings.eps);
-  constants.step_size = static_cast<float>(settings.lr / (1.0 - std::pow(settings.beta1, update)));
-  constants.statistics_share =
-      settings.harvests == 0 ? 0.0F : 1.0F / static_cast<float>(settings.harvests);
-  constants.statistics_momentum = static_cast<float>(settings.statistics_momentum);
-  constants.average_gain = static_cast<float>(1.0 - settings.average_decay);
+  constants.statistics_share = plan.harvests == 0 ? 0.0F : 1.0F / static_cast<float>(plan.harvests);
+  constants.statistics_momentum = static_cast<float>(statistics_momentum);
+  constants.average_gain = static_cast<float>(1.0 - plan.average_decay);
+  with_rule(plan.settings.kind,
+            [&](auto rule) { constants.set_rule(decltype(rule)::of(plan.settings, plan.update)); });
   return constants;
 }
 

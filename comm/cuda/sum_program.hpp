@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The order of additions of one tree sum (comm/arena/reduction_tree.hpp), flattened into a small
-// program that a CUDA kernel takes as an argument. Plain data, C++17: included by .cpp and .cu
-// files.
+// program that a CUDA kernel takes as an argument. Plain data: included by .cpp and .cu files.
 #pragma once
 
 #include <cstdint>

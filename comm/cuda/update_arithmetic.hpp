@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of one element of the fused update, the same source for CPU and GPU: Adam, AdamW,
-// running averages, the weight average, and the 16-bit wire formats. Only IEEE operations, fused
-// multiply-adds written out and contraction off, so both compilers give the same bits. C++17:
-// included by .cpp and .cu files.
+// The arithmetic of one element of the fused update, the same source for CPU and GPU: running
+// averages, the weight average, and the 16-bit wire formats; the optimisers are in
+// comm/cuda/optimizer_rules.hpp. Only IEEE operations and contraction off, so both compilers give
+// the same bits. Included by .cpp and .cu files.
 #pragma once
 
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "comm/cuda/host_device.hpp"
 
@@ -16,37 +17,24 @@ namespace gangway::comm {
 /// The numbers of one update that change from step to step; they lie in device memory, so that a
 /// captured CUDA graph finds the new ones. Made by `update_constants`.
 struct UpdateConstants {
-  float weight_decay = 0.0F;   ///< Adam: added to the gradient, times the weight; 0: none
-  float weight_factor = 1.0F;  ///< AdamW: 1 - lr * weight decay
-  float first_share = 0.0F;    ///< 1 - beta1
-  float second_keep = 0.0F;    ///< beta2
-  float second_share = 0.0F;   ///< 1 - beta2
-  float second_root = 1.0F;    ///< sqrt(1 - beta2^t)
-  float eps = 0.0F;
-  float step_size = 0.0F;            ///< lr / (1 - beta1^t)
   float statistics_share = 0.0F;     ///< 1 / harvests a micro-batch; 0: leave the statistics alone
   float statistics_momentum = 0.0F;  ///< of the running averages
   float average_gain = 0.0F;         ///< 1 - beta of the weight average
-};
+  float rule_numbers[16] = {};       ///< the optimiser's own: of comm/cuda/optimizer_rules.hpp
 
-/// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019) in the order of operations of
-/// LibTorch 2.11's fused CPU kernel as built with FMA: same bits as gan/optimizer.hpp on such CPUs.
-GANGWAY_HOST_DEVICE inline void adam_element(const UpdateConstants& c, float gradient,
-                                             float& weight, float& first, float& second) {
-  if (c.weight_decay != 0.0F) {
-    gradient = fmaf(weight, c.weight_decay, gradient);
+  template <typename Rule>
+  void set_rule(const Rule& rule) {
+    static_assert(std::is_trivially_copyable_v<Rule> && sizeof(Rule) <= sizeof rule_numbers);
+    memcpy(rule_numbers, &rule, sizeof rule);
   }
-  if (c.weight_factor != 1.0F) {
-    weight = weight * c.weight_factor;
+  /// @pre it is a Rule that was set
+  template <typename Rule>
+  [[nodiscard]] GANGWAY_HOST_DEVICE Rule rule() const {
+    Rule rule;
+    memcpy(&rule, rule_numbers, sizeof rule);
+    return rule;
   }
-  // Linear interpolation from the nearer end, as at::lerp does.
-  const float to_gradient = gradient - first;
-  first = c.first_share < 0.5F ? fmaf(c.first_share, to_gradient, first)
-                               : fmaf(c.first_share - 1.0F, to_gradient, gradient);
-  second = fmaf(c.second_share * gradient, gradient, second * c.second_keep);
-  const float denominator = sqrtf(second) / c.second_root + c.eps;
-  weight = weight - c.step_size * first / denominator;
-}
+};
 
 /// Running average of a statistic whose mean over the micro-batches' harvests is `mean`.
 GANGWAY_HOST_DEVICE inline float running_average(const UpdateConstants& c, float running,

@@ -135,10 +135,12 @@ void NcclReducer::set_up_sums() {
             static_cast<std::int64_t>(intersect(range, setup_.layout->parameter_range()).size()),
         .scale = sum.scale,
         .constants = &scalars()->constants,
+        .optimizer = setup_.optimizer,
         .weights = setup_.weights + range.begin,
-        .first_moment = setup_.first_moment + range.begin,
-        .second_moment = setup_.second_moment + range.begin,
         .average = setup_.average == nullptr ? nullptr : setup_.average + range.begin};
+    for (std::size_t i = 0; i < num_moments(setup_.optimizer); ++i) {
+      update.moments[i] = setup_.moments[i] + range.begin;
+    }
     if (mean_) {
       // The sum has been made already, by `sum` or by NCCL.
       update.program = running_sum_program(1);

@@ -50,8 +50,8 @@ class NcclReducer final : public Exchange {
     /// travel without copies where they are registered with the session
     /// (comm/nccl/nccl_memory.hpp).
     float* weights = nullptr;
-    float* first_moment = nullptr;
-    float* second_moment = nullptr;
+    OptimizerKind optimizer = OptimizerKind::kAdam;
+    PerMoment<float*> moments = {};
     float* average = nullptr;            ///< null: the network keeps none
     std::vector<const float*> partials;  ///< sums of the own whole subtrees, left to right
   };

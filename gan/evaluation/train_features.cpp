@@ -33,7 +33,8 @@ LabelledImages read_labelled(const data::Dataset& dataset, std::int64_t first, s
 /// Adam over all tensors of a network, each a slice of its own.
 class FeatureOptimizer {
  public:
-  FeatureOptimizer(LeNet& lenet, double lr) : settings_{.kind = OptimizerKind::kAdam, .lr = lr} {
+  FeatureOptimizer(LeNet& lenet, double lr)
+      : settings_{.kind = OptimizerKind::kAdam, .lr = lr, .betas = {0.9, 0.999}} {
     for (const Network::NamedParameter& named : lenet.parameters()) {
       const auto elements = static_cast<std::size_t>(named.parameter->tensor.numel());
       states_.push_back(
@@ -50,8 +51,7 @@ class FeatureOptimizer {
       optimizer_step(settings_, updates_,
                      {.weights = {state.tensor.mutable_data_ptr<float>(), elements},
                       .gradient = {gradient.const_data_ptr<float>(), elements},
-                      .first_moment = state.first,
-                      .second_moment = state.second});
+                      .moments = {state.first, state.second}});
       state.tensor.mutable_grad().reset();
     }
   }
@@ -62,7 +62,7 @@ class FeatureOptimizer {
     std::vector<float> first;
     std::vector<float> second;
   };
-  OptimizerSettings settings_;
+  OptimizerSpec settings_;
   std::vector<State> states_;
   std::int64_t updates_ = 0;
 };

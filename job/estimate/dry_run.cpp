@@ -90,7 +90,13 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
   memory.weights_bytes =
       kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? counts.generator : 0));
   memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
-  memory.optimizer_bytes = kBytesPerNumber * 2 * parameters / workers;
+  const auto moments = [](const NetworkSpec& network) {
+    return static_cast<std::int64_t>(num_moments(network.optimizer.kind));
+  };
+  memory.optimizer_bytes = kBytesPerNumber *
+                           (moments(spec.generator) * counts.generator +
+                            moments(spec.discriminator) * counts.discriminator) /
+                           workers;
   memory.activations_bytes = kBytesPerNumber * kKeptPerElement * 2 * feature_elements(spec.model) *
                              spec.images_per_microbatch();
   memory.process_bytes = kProcessBytes;

@@ -2,7 +2,11 @@
 // The schema of the job file. To add a key: a field in job/spec.hpp, an entry here, a rule in
 // job/keys/rules.cpp if it depends on another key; then `gangway-job-reference --write
 // docs/job-file.md`.
+#include <type_traits>
 #include <utility>
+#include <variant>
+
+#include <fmt/format.h>
 
 #include "base/utf8.hpp"
 #include "job/keys/key_types.hpp"
@@ -124,9 +128,14 @@ void add_training(Keys& keys) {
 /// that kind's defaults.
 template <typename Network>
 Key optimizer_variant(const std::string& path, Network network, OptimizerKind kind) {
-  Key key = make_key(
-      {path, "", "Optimiser: adam (Kingma and Ba, 2015) or adamw (Loshchilov and Hutter, 2019)"},
-      "map", "one of adam, adamw");
+  std::vector<std::string> names;
+  std::vector<std::string> sources;
+  for (const OptimizerRow& row : kOptimizers) {
+    names.emplace_back(row.name);
+    sources.push_back(fmt::format("{} ({})", row.name, row.source));
+  }
+  Key key = make_key({path, "", "Optimiser: " + joined(sources, " or ")}, "map",
+                     "one of " + joined(names, ", "));
   key.is_variant = true;
   key.set = [network, kind](const YamlNode&, JobSpec& job) -> std::string {
     if (network(job).optimizer.kind != kind) {
@@ -139,26 +148,39 @@ Key optimizer_variant(const std::string& path, Network network, OptimizerKind ki
   return key;
 }
 
+/// The key of `number`, whose field is one number or two.
 template <typename Network>
-void add_optimizer(Keys& keys, const std::string& section, Network network, OptimizerKind kind) {
-  const std::string path = section + ".optimizer." + std::string(name_of(kind));
+Key optimizer_number(const std::string& path, Network network, const OptimizerNumber& number) {
+  const auto make = [&](const auto& member) {
+    KeyText text{path + "." + std::string(number.name), "", std::string(number.description)};
+    const auto field = [ network, member ](auto& job) -> auto& {
+      return network(job).optimizer.*member;
+    };
+    if constexpr (std::is_same_v<decltype(member), double OptimizerSpec::*const&>) {
+      return real_key(std::move(text), field, number.bounds);
+    } else {
+      return pair_key(std::move(text), field, number.bounds);
+    }
+  };
+  return std::visit(make, number.field);
+}
+
+template <typename Network>
+void add_optimizer(Keys& keys, const std::string& section, Network network,
+                   const OptimizerRow& row) {
+  const OptimizerKind kind = row.kind;
+  const std::string path = section + ".optimizer." + std::string(row.name);
   Keys own;
   own.push_back(optimizer_variant(path, network, kind));
   own.push_back(real_key(
       {path + ".lr", "", "Learning rate"},
       [network](auto& job) -> auto& { return network(job).optimizer.lr; }, kAboveZero));
-  own.push_back(pair_key(
-      {path + ".betas", "", "Decay of the two moments"},
-      [network](auto& job) -> auto& { return network(job).optimizer.betas; }, kZeroToBelowOne));
-  own.push_back(real_key(
-      {path + ".eps", "", "Added to the root of the second moment"},
-      [network](auto& job) -> auto& { return network(job).optimizer.eps; }, kAboveZero));
-  own.push_back(real_key(
-      {path + ".weight_decay", "", "Weight decay: L2 in adam, decoupled in adamw"},
-      [network](auto& job) -> auto& { return network(job).optimizer.weight_decay; }, kZeroOrMore));
+  for (const OptimizerNumber& number : row.numbers) {
+    own.push_back(optimizer_number(path, network, number));
+  }
   for (Key& key : own) {
     key.why_refused = [network, kind](const JobSpec& job) -> std::string {
-      return network(job).optimizer.kind == kind ? "" : "belongs to the other optimiser";
+      return network(job).optimizer.kind == kind ? "" : "belongs to another optimiser";
     };
     keys.push_back(std::move(key));
   }
@@ -166,8 +188,9 @@ void add_optimizer(Keys& keys, const std::string& section, Network network, Opti
 
 template <typename Network>
 void add_network(Keys& keys, const std::string& section, Network network) {
-  add_optimizer(keys, section, network, OptimizerKind::kAdam);
-  add_optimizer(keys, section, network, OptimizerKind::kAdamW);
+  for (const OptimizerRow& row : kOptimizers) {
+    add_optimizer(keys, section, network, row);
+  }
   keys.push_back(real_key(
       {section + ".schedule.warmup_kimg", kKimg, "Learning rate rises linearly from 0 over these"},
       [network](auto& job) -> auto& { return network(job).schedule.warmup_kimg; }, kZeroOrMore));

@@ -16,6 +16,7 @@
 
 #include "job/choices.hpp"
 #include "job/keys/key.hpp"
+#include "job/real_bounds.hpp"
 
 namespace gangway {
 
@@ -30,21 +31,6 @@ struct WholeBounds {
   std::uint64_t low = 0;
   std::uint64_t high = std::numeric_limits<std::uint64_t>::max();
 };
-
-/// Far beyond any use; kimg this large still fits 64-bit image counts.
-inline constexpr double kLargestReal = 1e9;
-
-struct RealBounds {
-  double low = 0.0;
-  bool is_low_allowed = true;
-  double high = kLargestReal;
-  bool is_high_allowed = true;
-};
-inline constexpr RealBounds kAboveZero{.is_low_allowed = false};
-inline constexpr RealBounds kZeroOrMore{};
-inline constexpr RealBounds kZeroToOne{.high = 1.0};
-inline constexpr RealBounds kZeroToBelowOne{.high = 1.0, .is_high_allowed = false};
-inline constexpr RealBounds kAboveZeroToOne{.is_low_allowed = false, .high = 1.0};
 
 /// A parsed value, or what is wrong with it.
 template <typename Value>

@@ -19,13 +19,11 @@ std::vector<float> draw(std::int64_t count, std::uint64_t seed) {
 
 /// Weights and moments of a small network.
 struct State {
-  explicit State(std::int64_t count)
-      : weights(draw(count, 1)),
-        first(static_cast<std::size_t>(count)),
-        second(static_cast<std::size_t>(count)) {}
+  explicit State(std::int64_t count) : weights(draw(count, 1)) {
+    moments.fill(std::vector<float>(weights.size()));
+  }
   std::vector<float> weights;
-  std::vector<float> first;
-  std::vector<float> second;
+  PerMoment<std::vector<float>> moments;
   bool operator==(const State&) const = default;
 };
 
@@ -33,13 +31,14 @@ std::vector<float> gradient_of(std::int64_t count, std::int64_t update) {
   return draw(count, 100 + static_cast<std::uint64_t>(update));
 }
 
-void step_range(const OptimizerSettings& settings, std::int64_t update, State& state,
+void step_range(const OptimizerSpec& settings, std::int64_t update, State& state,
                 const std::vector<float>& gradient, std::size_t first, std::size_t count) {
-  optimizer_step(settings, update,
-                 {.weights = std::span(state.weights).subspan(first, count),
-                  .gradient = std::span(gradient).subspan(first, count),
-                  .first_moment = std::span(state.first).subspan(first, count),
-                  .second_moment = std::span(state.second).subspan(first, count)});
+  OptimizerSlice slice{.weights = std::span(state.weights).subspan(first, count),
+                       .gradient = std::span(gradient).subspan(first, count)};
+  for (std::size_t i = 0; i < num_moments(settings.kind); ++i) {
+    slice.moments[i] = std::span(state.moments[i]).subspan(first, count);
+  }
+  optimizer_step(settings, update, slice);
 }
 
 /// The update as the papers write it, in double.
@@ -50,7 +49,7 @@ struct PaperAdam {
   std::vector<double> first;
   std::vector<double> second;
 
-  void step(const OptimizerSettings& settings, std::int64_t update,
+  void step(const OptimizerSpec& settings, std::int64_t update,
             const std::vector<float>& gradient) {
     const double t = static_cast<double>(update);
     for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -60,16 +59,16 @@ struct PaperAdam {
       } else {
         g += settings.weight_decay * weights[i];
       }
-      first[i] = settings.beta1 * first[i] + (1.0 - settings.beta1) * g;
-      second[i] = settings.beta2 * second[i] + (1.0 - settings.beta2) * g * g;
-      const double corrected = std::sqrt(second[i] / (1.0 - std::pow(settings.beta2, t)));
-      weights[i] -=
-          settings.lr * first[i] / (1.0 - std::pow(settings.beta1, t)) / (corrected + settings.eps);
+      first[i] = settings.betas[0] * first[i] + (1.0 - settings.betas[0]) * g;
+      second[i] = settings.betas[1] * second[i] + (1.0 - settings.betas[1]) * g * g;
+      const double corrected = std::sqrt(second[i] / (1.0 - std::pow(settings.betas[1], t)));
+      weights[i] -= settings.lr * first[i] / (1.0 - std::pow(settings.betas[0], t)) /
+                    (corrected + settings.eps);
     }
   }
 };
 
-class OptimizerStep : public testing::TestWithParam<OptimizerSettings> {};
+class OptimizerStep : public testing::TestWithParam<OptimizerSpec> {};
 
 TEST_P(OptimizerStep, FollowsTheFormulaOfThePaper) {
   constexpr std::int64_t kCount = 1000;
@@ -100,15 +99,14 @@ TEST_P(OptimizerStep, GivesTheSameBitsOnSlicesCutAtMultiplesOf64) {
   EXPECT_EQ(whole, sliced);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    AdamAndAdamW, OptimizerStep,
-    testing::Values(OptimizerSettings{.lr = 2e-4, .beta1 = 0.5, .beta2 = 0.999},
-                    OptimizerSettings{.lr = 1e-3, .beta1 = 0.0, .beta2 = 0.9, .weight_decay = 0.01},
-                    OptimizerSettings{.kind = OptimizerKind::kAdamW,
-                                      .lr = 1e-3,
-                                      .beta1 = 0.9,
-                                      .beta2 = 0.99,
-                                      .weight_decay = 0.1}));
+INSTANTIATE_TEST_SUITE_P(AdamAndAdamW, OptimizerStep,
+                         testing::Values(OptimizerSpec{.lr = 2e-4, .betas = {0.5, 0.999}},
+                                         OptimizerSpec{
+                                             .lr = 1e-3, .betas = {0.0, 0.9}, .weight_decay = 0.01},
+                                         OptimizerSpec{.kind = OptimizerKind::kAdamW,
+                                                       .lr = 1e-3,
+                                                       .betas = {0.9, 0.99},
+                                                       .weight_decay = 0.1}));
 
 NetworkSpec spec_with(const ScheduleSpec& schedule) {
   NetworkSpec spec;
@@ -157,10 +155,10 @@ TEST(Schedule, ScalesRateAndMomentsForALazyRegulariser) {
   NetworkSpec spec = spec_with({});
   spec.optimizer.betas = {0.5, 0.99};
   const double laziness = 16.0 / 17.0;
-  const OptimizerSettings settings = scheduled_settings(spec, 0.0, kTotal, laziness);
+  const OptimizerSpec settings = scheduled_settings(spec, 0.0, kTotal, laziness);
   EXPECT_DOUBLE_EQ(settings.lr, 1e-3 * laziness);
-  EXPECT_DOUBLE_EQ(settings.beta1, std::pow(0.5, laziness));
-  EXPECT_DOUBLE_EQ(settings.beta2, std::pow(0.99, laziness));
+  EXPECT_DOUBLE_EQ(settings.betas[0], std::pow(0.5, laziness));
+  EXPECT_DOUBLE_EQ(settings.betas[1], std::pow(0.99, laziness));
 }
 
 }  // namespace

@@ -61,12 +61,11 @@ inline std::vector<float> initial_weights(const ArenaLayout& layout) {
 
 /// The numbers of one update; they differ from update to update.
 inline UpdateConstants constants_of(int update) {
-  return update_constants({.lr = 1e-3 / update,
-                           .beta1 = 0.5,
-                           .beta2 = 0.99,
+  return update_constants({.settings = {.lr = 1e-3 / update, .betas = {0.5, 0.99}},
                            .update = update,
                            .harvests = 1,
-                           .average_decay = 0.9});
+                           .average_decay = 0.9},
+                          0.1);
 }
 
 /// Trained by one host, without any transport.
@@ -108,8 +107,7 @@ struct GpuJobResult {
         .clip_scale = &clip,
         .constants = &constants,
         .weights = weights.data(),
-        .first_moment = first.data(),
-        .second_moment = second.data(),
+        .moments = {first.data(), second.data()},
         .average = average.data()};
     slice.summands.values[0] = mean.data();
     update_slice_on_host(slice);

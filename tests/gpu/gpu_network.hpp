@@ -59,8 +59,7 @@ class GpuNetwork {
                                                  .wire = setup.wire,
                                                  .clip_norm = setup.job.clip_norm,
                                                  .weights = static_cast<float*>(weights_.get()),
-                                                 .first_moment = first_.data(),
-                                                 .second_moment = second_.data(),
+                                                 .moments = {first_.data(), second_.data()},
                                                  .average = average_.data(),
                                                  .partials = partials});
   }

@@ -57,8 +57,8 @@ struct SlicePair {
                           .parameter_elements = elements / 2 / 4096 * 4096,
                           .scale = 1.0F / static_cast<float>(program.num_summands),
                           .weights = on_device ? device_weights.data() : weights.data(),
-                          .first_moment = on_device ? device_first.data() : first.data(),
-                          .second_moment = on_device ? device_second.data() : second.data(),
+                          .moments = {on_device ? device_first.data() : first.data(),
+                                      on_device ? device_second.data() : second.data()},
                           .average = on_device ? device_average.data() : average.data()};
     for (std::size_t i = 0; i < partials.size(); ++i) {
       described.summands.values[i] = on_device ? device_partials[i].data() : partials[i].data();
@@ -69,29 +69,35 @@ struct SlicePair {
 
 class SliceKernels : public GpuTest {};
 
-constexpr UpdateSettings kAdam{
-    .lr = 2e-4, .beta1 = 0.5, .beta2 = 0.99, .update = 2, .harvests = 3, .average_decay = 0.99};
-constexpr UpdateSettings kAdamW{.rule = UpdateSettings::Rule::kAdamW,
-                                .lr = 1e-3,
-                                .weight_decay = 0.01,
-                                .update = 5,
-                                .average_decay = 0.9};
-constexpr UpdateSettings kDecayed{.lr = 1e-3, .weight_decay = 0.01, .update = 1};
+constexpr UpdatePlan kAdam{.settings = {.lr = 2e-4, .betas = {0.5, 0.99}},
+                           .update = 2,
+                           .harvests = 3,
+                           .average_decay = 0.99};
+constexpr UpdatePlan kAdamW{.settings = {.kind = OptimizerKind::kAdamW,
+                                         .lr = 1e-3,
+                                         .betas = {0.9, 0.999},
+                                         .weight_decay = 0.01},
+                            .update = 5,
+                            .average_decay = 0.9};
+constexpr UpdatePlan kDecayed{.settings = {.lr = 1e-3, .betas = {0.9, 0.999}, .weight_decay = 0.01},
+                              .update = 1};
 
 TEST_F(SliceKernels, UpdateWithTheBitsOfTheHost) {
   for (const int num_microbatches : {1, 2, 3, 7, 16, 100}) {
-    for (const UpdateSettings& settings : {kAdam, kAdamW, kDecayed}) {
+    for (const UpdatePlan& plan : {kAdam, kAdamW, kDecayed}) {
       SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches");
       SlicePair pair(num_microbatches, 5 * 4096);
-      const UpdateConstants constants = update_constants(settings);
+      const UpdateConstants constants = update_constants(plan, 0.1);
       DeviceArray<UpdateConstants> device_constants(1);
       launch_store_constants(constants, device_constants.data(), nullptr);
       const float clip = 0.71F;
       DeviceArray<float> device_clip(std::vector<float>{clip});
       SliceUpdate host = pair.update(false);
+      host.optimizer = plan.settings.kind;
       host.constants = &constants;
       host.clip_scale = &clip;
       SliceUpdate device = pair.update(true);
+      device.optimizer = plan.settings.kind;
       device.constants = device_constants.data();
       device.clip_scale = device_clip.data();
       update_slice_on_host(host);

@@ -107,7 +107,7 @@ TEST_F(GanOperationsTest, TheGeneratorsPhaseLeavesTheDiscriminatorUntouched) {
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
   const std::vector<float> weights = copy(worker.networks.discriminator->weights());
-  const std::vector<float> moments = copy(worker.networks.discriminator->first_moment());
+  const std::vector<float> moments = copy(worker.networks.discriminator->moments()[0]);
   std::vector<at::Tensor> gradients;
   for (const auto& named : worker.networks.discriminator->network().parameters()) {
     gradients.push_back(named.parameter->tensor.grad().clone());
@@ -115,7 +115,7 @@ TEST_F(GanOperationsTest, TheGeneratorsPhaseLeavesTheDiscriminatorUntouched) {
   }
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kGenerator));
   EXPECT_EQ(copy(worker.networks.discriminator->weights()), weights);  // statistics included
-  EXPECT_EQ(copy(worker.networks.discriminator->first_moment()), moments);
+  EXPECT_EQ(copy(worker.networks.discriminator->moments()[0]), moments);
   std::size_t i = 0;
   for (const auto& named : worker.networks.discriminator->network().parameters()) {
     EXPECT_TRUE(at::equal(named.parameter->tensor.grad(), gradients[i++])) << named.name;
@@ -165,7 +165,7 @@ TEST_F(GanOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
   NetworkState& state = *worker.networks.discriminator;
   for (const NetworkState::Place& place : state.places()) {
     const float largest =
-        NetworkState::view(state.first_moment().data(), place).abs().max().item<float>();
+        NetworkState::view(state.moments()[0].data(), place).abs().max().item<float>();
     if (place.name == "discriminator/3/bias") {
       EXPECT_EQ(largest, 0.0F);
     } else {
@@ -218,7 +218,7 @@ TEST_F(GanOperationsTest, ClipsTheMeanGradientToTheNormOfTheJob) {
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, NetworkId::kDiscriminator));
   double squares = 0.0;
-  for (const float value : copy(worker.networks.discriminator->first_moment())) {
+  for (const float value : copy(worker.networks.discriminator->moments()[0])) {
     squares += static_cast<double>(value) * value;
   }
   EXPECT_NEAR(std::sqrt(squares), 0.01, 1e-6);
@@ -236,10 +236,10 @@ TEST_F(GanOperationsTest, ClipsOnlyTheNetworkThatAsksForIt) {
     worker->operations.begin_step(0);
     worker->perform(worker->schedule(0));
   }
-  EXPECT_TRUE(same_bits(clipped.networks.generator->first_moment(),
-                        unclipped.networks.generator->first_moment()));
-  EXPECT_FALSE(same_bits(clipped.networks.discriminator->first_moment(),
-                         unclipped.networks.discriminator->first_moment()));
+  EXPECT_TRUE(same_bits(clipped.networks.generator->moments()[0],
+                        unclipped.networks.generator->moments()[0]));
+  EXPECT_FALSE(same_bits(clipped.networks.discriminator->moments()[0],
+                         unclipped.networks.discriminator->moments()[0]));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ at::Tensor output_of(gan::Network& network, gan::Harvest harvest) {
 TEST(NetworkState, KeepsTheNetworksValuesWhenItTakesThemIntoItsArena) {
   gan::Network network = small_network("generator");
   const std::vector<at::Tensor> before = values_of(network);
-  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   const std::vector<at::Tensor> after = values_of(network);
   ASSERT_EQ(after.size(), before.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -46,7 +46,7 @@ TEST(NetworkState, KeepsTheNetworksValuesWhenItTakesThemIntoItsArena) {
 
 TEST(NetworkState, BindsEveryTensorToItsPlaceOfTheArena) {
   gan::Network network = small_network("generator");
-  NetworkState state(network, MemoryFormat::kContiguous, 2, Averaging::kNo);
+  NetworkState state(network, {.num_workers = 2});
   std::size_t i = 0;
   for (const auto& named : network.parameters()) {
     const NetworkState::Place& place = state.places()[i++];
@@ -69,13 +69,13 @@ TEST(NetworkState, BindsEveryTensorToItsPlaceOfTheArena) {
 
 TEST(NetworkState, CountsParametersWithoutPaddingOrStatistics) {
   gan::Network network = small_network("generator", 20);
-  const NetworkState state(network, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  const NetworkState state(network, {});
   EXPECT_EQ(state.num_parameters(), 20 * 27 + 20 + 20 + 5 * 20 * 64 + 5 + 5 + 1);
 }
 
 TEST(NetworkState, StoresConvolutionsWithChannelsLastWhereTheJobSaysSo) {
   gan::Network network = small_network("generator");
-  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   const at::Tensor weight = network.parameters().front().parameter->tensor;
   EXPECT_TRUE(weight.is_contiguous(at::MemoryFormat::ChannelsLast));
   const NetworkState::Place& place = state.places().front();
@@ -89,15 +89,15 @@ TEST(NetworkState, StoresConvolutionsWithChannelsLastWhereTheJobSaysSo) {
 TEST(NetworkState, OutputsTheSameInBothMemoryFormatsUpToRounding) {
   gan::Network plain = small_network("generator");
   gan::Network last = small_network("generator");
-  const NetworkState plain_state(plain, MemoryFormat::kContiguous, 1, Averaging::kNo);
-  const NetworkState last_state(last, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  const NetworkState plain_state(plain, {});
+  const NetworkState last_state(last, {.format = MemoryFormat::kChannelsLast});
   EXPECT_TRUE(at::allclose(output_of(last, gan::Harvest::kNo), output_of(plain, gan::Harvest::kNo),
                            1e-5, 1e-6));
 }
 
 TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
   gan::Network network = small_network("generator");
-  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   comm::Arena leaf(state.layout().size());
   state.bind_gradients(leaf.data());
   torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
@@ -111,7 +111,7 @@ TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
 
 TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
   gan::Network network = small_network("generator");
-  NetworkState state(network, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  NetworkState state(network, {});
   comm::Arena once(state.layout().size());
   comm::Arena twice(state.layout().size());
   state.bind_gradients(once.data());
@@ -127,7 +127,7 @@ TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
 
 TEST(NetworkState, RunsABodyWithOtherWeightsAndComesBack) {
   gan::Network network = small_network("generator");
-  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   comm::Arena other(state.layout().size());
   const at::Tensor weight = network.parameters().front().parameter->tensor;
   state.with_weights(other, [&] {
@@ -141,7 +141,7 @@ TEST(NetworkState, RunsABodyWithOtherWeightsAndComesBack) {
 
 TEST(NetworkState, ComesBackToItsWeightsAfterABodyThatThrows) {
   gan::Network network = small_network("generator");
-  NetworkState state(network, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   comm::Arena other(state.layout().size());
   EXPECT_THROW(state.with_weights(other, [] { throw std::runtime_error("the disk is full"); }),
                std::runtime_error);
@@ -152,11 +152,11 @@ TEST(NetworkState, ComesBackToItsWeightsAfterABodyThatThrows) {
 
 TEST(NetworkState, BeginsItsAverageWithTheWeights) {
   gan::Network network = small_network("generator");
-  NetworkState with(network, MemoryFormat::kChannelsLast, 1, Averaging::kYes);
+  NetworkState with(network, {.format = MemoryFormat::kChannelsLast, .averaging = Averaging::kYes});
   ASSERT_NE(with.average(), nullptr);
   EXPECT_TRUE(same_bits(*with.average(), with.weights()));
   gan::Network other = small_network("discriminator");
-  NetworkState without(other, MemoryFormat::kChannelsLast, 1, Averaging::kNo);
+  NetworkState without(other, {.format = MemoryFormat::kChannelsLast});
   EXPECT_EQ(without.average(), nullptr);
 }
 

@@ -12,14 +12,14 @@ class Updater : public ::testing::Test {
  protected:
   explicit Updater(Averaging averaging = Averaging::kYes)
       : network_(small_network("generator")),
-        state_(network_, MemoryFormat::kContiguous, 1, averaging),
+        state_(network_, {.averaging = averaging}),
         mean_(state_.layout().size()) {
     for (std::size_t i = 0; i < mean_.size(); ++i) {
       mean_.data()[i] = static_cast<float>(i % 7) * 0.25F - 0.5F;
     }
   }
   static UpdatePlan plan(int harvests) {
-    return {.settings = {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.9},
+    return {.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
             .update = 1,
             .harvests = harvests,
             .average_decay = 0.75};
@@ -64,8 +64,8 @@ TEST_F(Updater, LeavesStatisticsAloneInAPhaseThatHarvestsNone) {
 TEST_F(Updater, GivesStatisticsNoMoments) {
   update(plan(1), everything());
   for (std::size_t i = state_.layout().statistics_range().begin; i < state_.layout().size(); ++i) {
-    ASSERT_EQ(state_.first_moment().data()[i], 0.0F);
-    ASSERT_EQ(state_.second_moment().data()[i], 0.0F);
+    ASSERT_EQ(state_.moments()[0].data()[i], 0.0F);
+    ASSERT_EQ(state_.moments()[1].data()[i], 0.0F);
   }
 }
 
@@ -74,7 +74,7 @@ TEST_F(Updater, RunsTheOptimiserOnParameters) {
   update(plan(1), everything());
   for (std::size_t i = 0; i < state_.layout().parameter_range().end; ++i) {
     const float gradient = mean_.data()[i];
-    ASSERT_FLOAT_EQ(state_.first_moment().data()[i], 0.5F * gradient);
+    ASSERT_FLOAT_EQ(state_.moments()[0].data()[i], 0.5F * gradient);
     // The first step of Adam is the sign of the gradient times the rate.
     const float sign = gradient > 0.0F ? 1.0F : gradient < 0.0F ? -1.0F : 0.0F;
     ASSERT_NEAR(state_.weights().data()[i], before[i] - 0.01F * sign, 1e-6F) << i;
@@ -100,7 +100,7 @@ TEST_F(UpdaterWithoutAverage, UpdatesWeightsAllTheSame) {
 
 TEST_F(Updater, HasTheSameBitsInPiecesAsInOneGo) {
   gan::Network twin = small_network("generator");
-  NetworkState whole(twin, MemoryFormat::kContiguous, 1, Averaging::kYes);
+  NetworkState whole(twin, {.averaging = Averaging::kYes});
   NetworkUpdater in_one_go(whole);
   in_one_go.prepare(plan(2));
   in_one_go.update(everything(), std::as_const(mean_).range(everything()));
@@ -108,8 +108,8 @@ TEST_F(Updater, HasTheSameBitsInPiecesAsInOneGo) {
     update(plan(2), {begin, begin + comm::kBlockElements});
   }
   EXPECT_TRUE(same_bits(state_.weights(), whole.weights()));
-  EXPECT_TRUE(same_bits(state_.first_moment(), whole.first_moment()));
-  EXPECT_TRUE(same_bits(state_.second_moment(), whole.second_moment()));
+  EXPECT_TRUE(same_bits(state_.moments()[0], whole.moments()[0]));
+  EXPECT_TRUE(same_bits(state_.moments()[1], whole.moments()[1]));
   EXPECT_TRUE(same_bits(*state_.average(), *whole.average()));
 }
 

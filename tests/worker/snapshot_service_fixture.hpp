@@ -30,8 +30,10 @@ struct Worker {
                   MemoryFormat format = MemoryFormat::kChannelsLast)
       : generator(small_network("generator", channels)),
         discriminator(small_network("discriminator", 2 * channels)),
-        generator_state(generator, format, num_workers, Averaging::kYes),
-        discriminator_state(discriminator, format, num_workers, Averaging::kNo) {}
+        generator_state(
+            generator,
+            {.format = format, .num_workers = num_workers, .averaging = Averaging::kYes}),
+        discriminator_state(discriminator, {.format = format, .num_workers = num_workers}) {}
   [[nodiscard]] std::vector<NetworkState*> states() {
     return {&generator_state, &discriminator_state};
   }
@@ -43,7 +45,10 @@ struct Worker {
 };
 
 inline std::vector<comm::Arena*> arenas_of(NetworkState& state) {
-  std::vector<comm::Arena*> arenas{&state.weights(), &state.first_moment(), &state.second_moment()};
+  std::vector<comm::Arena*> arenas{&state.weights()};
+  for (comm::Arena& moment : state.moments()) {
+    arenas.push_back(&moment);
+  }
   if (state.average() != nullptr) {
     arenas.push_back(state.average());
   }
@@ -108,8 +113,7 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
       }
       for (std::size_t p = 0; p < state.places().size(); ++p) {
         const NetworkState::Place& place = state.places()[p];
-        if (place.is_statistic &&
-            (arenas[a] == &state.first_moment() || arenas[a] == &state.second_moment())) {
+        if (place.is_statistic && arenas[a] != &state.weights() && arenas[a] != state.average()) {
           continue;
         }
         const at::Tensor stored = NetworkState::view(arenas[a]->data(), place).contiguous();

@@ -149,7 +149,7 @@ TEST_F(SnapshotServiceTest, NamesATensorOfAnotherShape) {
 TEST_F(SnapshotServiceTest, NamesATensorThatIsMissing) {
   const fs::path checkpoint = save_on(1, folder("a"));
   gan::Network other = small_network("critic");
-  NetworkState state(other, MemoryFormat::kContiguous, 1, Averaging::kNo);
+  NetworkState state(other, {});
   const std::string message = load_error({&state}, {.run = folder("b"), .resume = checkpoint});
   EXPECT_NE(message.find("critic/0/norm.bias"), std::string::npos) << message;
 }
@@ -158,8 +158,10 @@ TEST_F(SnapshotServiceTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights)
   const fs::path checkpoint = save_on(1, folder("a"));
   gan::Network generator = small_network("generator");
   gan::Network discriminator = small_network("discriminator", 40);
-  NetworkState without(generator, MemoryFormat::kChannelsLast, 1, Averaging::kYes);
-  NetworkState with(discriminator, MemoryFormat::kChannelsLast, 1, Averaging::kYes);
+  NetworkState without(generator,
+                       {.format = MemoryFormat::kChannelsLast, .averaging = Averaging::kYes});
+  NetworkState with(discriminator,
+                    {.format = MemoryFormat::kChannelsLast, .averaging = Averaging::kYes});
   EXPECT_EQ(load_error({&without, &with}, {.run = folder("b"), .resume = checkpoint}), "no error");
   for (const NetworkState::Place& place : with.places()) {
     EXPECT_TRUE(at::equal(NetworkState::view(with.average()->data(), place),

@@ -31,7 +31,7 @@ class Taker : public ::testing::Test {
     NetworkState& state = *worker_.states()[static_cast<std::size_t>(network)];
     NetworkUpdater updater(state);
     updater.show_to(taker_.watcher(network));
-    updater.prepare({.settings = {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.9},
+    updater.prepare({.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
                      .update = ++state.updates,
                      .average_decay = 0.75,
                      .snapshot_step = snapshot_step});

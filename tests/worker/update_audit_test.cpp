@@ -40,7 +40,7 @@ struct AuditedWorker {
   AuditedWorker(comm::LoopbackHub& hub, int index, Averaging averaging)
       : transport(hub, index),
         network(small_network("generator", 200)),  // some twenty blocks
-        state(network, MemoryFormat::kContiguous, kWorkers, averaging),
+        state(network, {.num_workers = kWorkers, .averaging = averaging}),
         updater(state),
         mean(state.layout().size()),
         audit(transport, state,
@@ -68,7 +68,7 @@ class UpdateAuditTest : public ::testing::Test {
     }
   }
   static UpdatePlan plan(std::int64_t step) {
-    return {.settings = {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.9},
+    return {.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
             .update = step + 1,
             .harvests = 2,
             .average_decay = 0.75};
@@ -163,7 +163,7 @@ TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
   }
   const UpdateAudit::Choice chosen = choice(step);
   NetworkState& state = worker(chosen.owner).state;
-  const std::array arenas{&state.weights(), &state.first_moment(), &state.second_moment(),
+  const std::array arenas{&state.weights(), &state.moments()[0], &state.moments()[1],
                           state.average()};
   const std::array names{"(weights)", "(first moment)", "(second moment)",
                          "(average of the weights)"};

@@ -26,20 +26,6 @@ comm::WireType wire_type(WireFormat format) {
 
 }  // namespace
 
-comm::UpdateSettings update_settings(const UpdatePlan& plan) {
-  return {.rule = plan.settings.kind == OptimizerKind::kAdam ? comm::UpdateSettings::Rule::kAdam
-                                                             : comm::UpdateSettings::Rule::kAdamW,
-          .lr = plan.settings.lr,
-          .beta1 = plan.settings.beta1,
-          .beta2 = plan.settings.beta2,
-          .eps = plan.settings.eps,
-          .weight_decay = plan.settings.weight_decay,
-          .update = plan.update,
-          .harvests = plan.harvests,
-          .statistics_momentum = gan::kNormMomentum,
-          .average_decay = plan.average_decay};
-}
-
 CudaExchange::CudaExchange(const Setup& setup)
     : state_(setup.state),
       memory_(setup.memory),
@@ -93,8 +79,8 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
           .wire = wire_type(setup_.numerics.wire[setup_.network]),
           .clip_norm = setup_.clip_norm,
           .weights = memory_.weights(),
-          .first_moment = memory_.first_moment(),
-          .second_moment = memory_.second_moment(),
+          .optimizer = state_.optimizer(),
+          .moments = memory_.moments(),
           .average = memory_.average(),
           .partials = std::move(partials)};
 }
@@ -112,7 +98,7 @@ void CudaExchange::open(int phase, const UpdatePlan& plan, double /*clip_norm: o
   // still to be launched: they could come to lie the other way round elsewhere.
   setup_.wait_for_launches();
   phase_ = phase;
-  reducer_.prepare(comm::update_constants(update_settings(plan)), setup_.stream);
+  reducer_.prepare(comm::update_constants(plan, gan::kNormMomentum), setup_.stream);
   reducer_.open();
   std::ranges::fill(is_complete_, 0);
   is_open_ = true;

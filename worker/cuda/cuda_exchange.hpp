@@ -80,7 +80,4 @@ class CudaExchange final : public NetworkExchange {
   double host_waited_seconds_ = 0.0;
 };
 
-/// The optimiser's settings of `plan`, as the fused kernel takes them.
-[[nodiscard]] comm::UpdateSettings update_settings(const UpdatePlan& plan);
-
 }  // namespace gangway::worker

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "worker/cuda/device_memory.hpp"
 
+#include <algorithm>
+
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/slice_kernels.hpp"
 
@@ -23,19 +25,27 @@ DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_
       stream_(stream),
       bytes_(state.layout().size() * sizeof(float)),
       weights_(comm::allocate_nccl_memory(bytes_)),
-      first_moment_(comm::allocate_nccl_memory(bytes_)),
-      second_moment_(comm::allocate_nccl_memory(bytes_)),
       average_(state.average() != nullptr ? comm::allocate_nccl_memory(bytes_)
                                           : comm::NcclMemory()) {
+  while (moments_.size() < state.moments().size()) {
+    moments_.push_back(comm::allocate_nccl_memory(bytes_));
+  }
   for (const Copy& copy : copies()) {
     pinned_.push_back(pin(*copy.host));
   }
 }
 
+PerMoment<float*> DeviceNetwork::moments() {
+  PerMoment<float*> found{};
+  std::ranges::transform(moments_, found.begin(), floats);
+  return found;
+}
+
 std::vector<DeviceNetwork::Copy> DeviceNetwork::copies() {
-  std::vector<Copy> all{{&state_.weights(), weights()},
-                        {&state_.first_moment(), first_moment()},
-                        {&state_.second_moment(), second_moment()}};
+  std::vector<Copy> all{{&state_.weights(), weights()}};
+  for (std::size_t i = 0; i < moments_.size(); ++i) {
+    all.push_back({&state_.moments()[i], floats(moments_[i])});
+  }
   if (average_) {
     all.push_back({state_.average(), average()});
   }

@@ -36,8 +36,8 @@ class DeviceNetwork final : public DeviceMirror {
   void fetch_weights() override;
   void store() override;
 
-  [[nodiscard]] float* first_moment() { return floats(first_moment_); }
-  [[nodiscard]] float* second_moment() { return floats(second_moment_); }
+  /// The optimiser's, in its row's order.
+  [[nodiscard]] PerMoment<float*> moments();
   /// Null where the network keeps none.
   [[nodiscard]] float* average() { return floats(average_); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -60,8 +60,7 @@ class DeviceNetwork final : public DeviceMirror {
   cudaStream_t stream_;
   std::size_t bytes_;
   comm::NcclMemory weights_;
-  comm::NcclMemory first_moment_;
-  comm::NcclMemory second_moment_;
+  std::vector<comm::NcclMemory> moments_;
   comm::NcclMemory average_;
   std::vector<PinnedPages> pinned_;
 };

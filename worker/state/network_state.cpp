@@ -31,23 +31,24 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
 
 }  // namespace
 
-NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_workers,
-                           Averaging averaging, comm::HostMemory* host)
+NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
       layout_(layout_of(network)),
-      plan_(layout_, num_workers, comm::kDefaultBuckets),
-      weights_(host != nullptr
-                   ? host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
+      plan_(layout_, setup.num_workers, comm::kDefaultBuckets),
+      weights_(setup.host != nullptr
+                   ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),
-      first_moment_(layout_.size()),
-      second_moment_(layout_.size()) {
+      optimizer_(setup.optimizer) {
   const at::NoGradGuard no_grad;
+  while (moments_.size() < num_moments(optimizer_)) {
+    moments_.emplace_back(layout_.size());
+  }
   const auto place = [&](const std::string& name, const comm::ArenaEntry& entry,
                          const at::Tensor& tensor, bool is_statistic) {
     places_.push_back({name,
                        {entry.offset, entry.offset + entry.elements},
                        tensor.sizes().vec(),
-                       strides_of(tensor, format),
+                       strides_of(tensor, setup.format),
                        is_statistic});
     view(weights_.data(), places_.back()).copy_(tensor);
   };
@@ -60,10 +61,18 @@ NetworkState::NetworkState(gan::Network& network, MemoryFormat format, int num_w
     statistics_.push_back(named.statistic);
   }
   bind_weights(weights_.data());
-  if (averaging == Averaging::kYes) {
+  if (setup.averaging == Averaging::kYes) {
     average_.emplace(layout_.size());
     std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
   }
+}
+
+PerMoment<std::span<float>> NetworkState::moments(comm::ElementRange range) {
+  PerMoment<std::span<float>> found;
+  for (std::size_t i = 0; i < moments_.size(); ++i) {
+    found[i] = moments_[i].range(range);
+  }
+  return found;
 }
 
 std::int64_t NetworkState::num_parameters() const {
@@ -123,8 +132,8 @@ void NetworkState::store() {
 void NetworkState::begin_anew(std::uint64_t seed) {
   network_.initialise(seed);
   fetch_weights();
-  for (comm::Arena* moment : {&first_moment_, &second_moment_}) {
-    std::memset(moment->data(), 0, moment->size() * sizeof(float));
+  for (comm::Arena& moment : moments_) {
+    std::memset(moment.data(), 0, moment.size() * sizeof(float));
   }
   if (average_) {
     std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));

@@ -44,17 +44,25 @@ class DeviceMirror {
 
 class NetworkState {
  public:
+  struct Setup {
+    MemoryFormat format = MemoryFormat::kContiguous;
+    int num_workers = 1;
+    OptimizerKind optimizer = OptimizerKind::kAdam;
+    Averaging averaging = Averaging::kNo;
+    /// Whose workers share the weights; used by the constructor alone; null: nobody does.
+    comm::HostMemory* host = nullptr;
+  };
   /// Copies the network's present values into the arenas and binds the network to them.
-  /// @param host  whose workers share the weights; used here alone; null: nobody does
-  NetworkState(gan::Network& network, MemoryFormat format, int num_workers, Averaging averaging,
-               comm::HostMemory* host = nullptr);
+  NetworkState(gan::Network& network, const Setup& setup);
 
   [[nodiscard]] gan::Network& network() { return network_; }
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
   [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
   [[nodiscard]] comm::Arena& weights() { return weights_; }
-  [[nodiscard]] comm::Arena& first_moment() { return first_moment_; }
-  [[nodiscard]] comm::Arena& second_moment() { return second_moment_; }
+  [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
+  /// The optimiser's, in its row's order.
+  [[nodiscard]] std::span<comm::Arena> moments() { return moments_; }
+  [[nodiscard]] PerMoment<std::span<float>> moments(comm::ElementRange range);
   [[nodiscard]] comm::Arena* average() { return average_ ? &*average_ : nullptr; }
   [[nodiscard]] std::int64_t num_parameters() const;
 
@@ -115,8 +123,8 @@ class NetworkState {
   comm::BucketPlan plan_;
   std::vector<Place> places_;  // parameters, then statistics
   comm::Arena weights_;
-  comm::Arena first_moment_;
-  comm::Arena second_moment_;
+  OptimizerKind optimizer_;
+  std::vector<comm::Arena> moments_;
   std::optional<comm::Arena> average_;
   std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on
   float* leaf_ = nullptr;

@@ -13,8 +13,10 @@ std::vector<NamedArena> named_arenas(NetworkState& network) {
   if (network.average() != nullptr) {
     arenas.push_back({name + "_ema", network.average(), true});
   }
-  arenas.push_back({name + "_optimizer/first_moment", &network.first_moment(), false});
-  arenas.push_back({name + "_optimizer/second_moment", &network.second_moment(), false});
+  for (std::size_t i = 0; i < network.moments().size(); ++i) {
+    const std::string_view moment = row_of(network.optimizer()).moments[i];
+    arenas.push_back({name + "_optimizer/" + std::string(moment), &network.moments()[i], false});
+  }
   return arenas;
 }
 

@@ -2,9 +2,9 @@
 // What of the trained state a worker owns, as named pieces of tensors: its slices of every arena.
 // The workers' pieces together are the whole state, each element once. Names in checkpoints:
 //
-//   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/first_moment/<block>/<tensor>,
-//   generator_optimizer/second_moment/…, generator_optimizer/updates (int64 [1]); the same for
-//   discriminator, which has no average.
+//   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/<moment>/<block>/<tensor> for
+//   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]); the
+//   same for discriminator, which has no average.
 #pragma once
 
 #include <span>

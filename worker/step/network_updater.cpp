@@ -32,11 +32,12 @@ void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
       comm::intersect(slice.range, layout.parameter_range()).size();  // they come first
   const std::size_t statistics = slice.range.size() - parameters;
   if (parameters > 0) {
-    gan::optimizer_step(plan.settings, plan.update,
-                        {.weights = slice.weights.first(parameters),
-                         .gradient = slice.mean.first(parameters),
-                         .first_moment = slice.first_moment.first(parameters),
-                         .second_moment = slice.second_moment.first(parameters)});
+    gan::OptimizerSlice step{.weights = slice.weights.first(parameters),
+                             .gradient = slice.mean.first(parameters)};
+    for (std::size_t i = 0; i < num_moments(plan.settings.kind); ++i) {
+      step.moments[i] = slice.moments[i].first(parameters);
+    }
+    gan::optimizer_step(plan.settings, plan.update, step);
   }
   update_statistics(plan.harvests, slice.mean.last(statistics), slice.weights.last(statistics));
   update_average(plan.average_decay, slice.weights, slice.average);
@@ -50,8 +51,7 @@ void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mea
                {.range = range,
                 .mean = mean,
                 .weights = state_.weights().range(range),
-                .first_moment = state_.first_moment().range(range),
-                .second_moment = state_.second_moment().range(range),
+                .moments = state_.moments(range),
                 .average = state_.average() != nullptr ? state_.average()->range(range)
                                                        : std::span<float>{}});
   for (UpdateWatcher* watcher : watchers_) {

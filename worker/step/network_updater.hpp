@@ -17,8 +17,7 @@ struct UpdateSlice {
   comm::ElementRange range;  ///< multiples of kBlockElements; may reach into the statistics
   std::span<const float> mean;
   std::span<float> weights;
-  std::span<float> first_moment;
-  std::span<float> second_moment;
+  PerMoment<std::span<float>> moments;
   std::span<float> average;  ///< empty where the network keeps none
 };
 

@@ -17,22 +17,28 @@ namespace {
 // Elements that are audited at most: a few tens of microseconds for the auditor's lane.
 constexpr std::size_t kMostElements = 4 * comm::kBlockElements;
 
-// The parts of a record. What an update changes is there twice: as it was, and as it became.
-constexpr std::size_t kMean = 0;
-constexpr std::size_t kBefore = 1;
-constexpr std::size_t kAfter = 5;
-constexpr std::size_t kParts = 9;
-constexpr std::array kChanged{"weights", "first moment", "second moment", "average of the weights"};
-
-/// The state's arenas in the order of kChanged; null where there is none.
-std::array<comm::Arena*, kChanged.size()> arenas_of(NetworkState& state) {
-  return {&state.weights(), &state.first_moment(), &state.second_moment(), state.average()};
-}
-
 }  // namespace
 
+/// Weights, moments, average, in this order.
+std::vector<UpdateAudit::Changed> UpdateAudit::changed_of(NetworkState& state) {
+  std::vector<Changed> changed{{"weights", &state.weights()}};
+  for (std::size_t i = 0; i < state.moments().size(); ++i) {
+    std::string name(row_of(state.optimizer()).moments[i]);
+    std::ranges::replace(name, '_', ' ');
+    changed.push_back({std::move(name), &state.moments()[i]});
+  }
+  if (state.average() != nullptr) {
+    changed.push_back({"average of the weights", state.average()});
+  }
+  return changed;
+}
+
 UpdateAudit::UpdateAudit(comm::Transport& transport, NetworkState& state, const Setup& setup)
-    : transport_(transport), state_(state), setup_(setup), record_(kParts * kMostElements) {
+    : transport_(transport),
+      state_(state),
+      changed_(changed_of(state)),
+      setup_(setup),
+      record_(num_parts() * kMostElements) {
   pending_.reserve(1);
 }
 
@@ -87,12 +93,9 @@ void UpdateAudit::before_update(comm::ElementRange range, std::span<const float>
   }
   const std::size_t to = common.begin - choice_.range.begin;
   std::ranges::copy(mean.subspan(common.begin - range.begin, common.size()),
-                    part(kMean).subspan(to).begin());
-  const auto arenas = arenas_of(state_);
-  for (std::size_t i = 0; i < arenas.size(); ++i) {
-    if (arenas[i] != nullptr) {
-      std::ranges::copy(arenas[i]->range(common), part(kBefore + i).subspan(to).begin());
-    }
+                    mean_part().subspan(to).begin());
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    std::ranges::copy(changed_[i].arena->range(common), before(i).subspan(to).begin());
   }
 }
 
@@ -101,12 +104,9 @@ void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& /*pla
   if (needs() != Need::kCompute || common.empty()) {
     return;
   }
-  const auto arenas = arenas_of(state_);
-  for (std::size_t i = 0; i < arenas.size(); ++i) {
-    if (arenas[i] != nullptr) {
-      std::ranges::copy(arenas[i]->range(common),
-                        part(kAfter + i).subspan(common.begin - choice_.range.begin).begin());
-    }
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    std::ranges::copy(changed_[i].arena->range(common),
+                      after(i).subspan(common.begin - choice_.range.begin).begin());
   }
   recorded_ += common.size();
   if (recorded_ == choice_.range.size()) {
@@ -116,7 +116,7 @@ void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& /*pla
 
 void UpdateAudit::start() {
   const comm::MessageTag tag{transport_.epoch(), setup_.network, comm::MessageKind::kCheck, 0, 1};
-  const std::span<float> record = std::span(record_).first(kParts * choice_.range.size());
+  const std::span<float> record = std::span(record_).first(num_parts() * choice_.range.size());
   if (choice_.owner == transport_.worker()) {
     pending_.push_back(
         {transport_.start_send(choice_.auditor, tag, std::as_bytes(record)), choice_.auditor});
@@ -158,17 +158,18 @@ bool UpdateAudit::advance() {
 }
 
 void UpdateAudit::judge() {
-  const bool has_average = state_.average() != nullptr;
-  update_slice(plan_, state_.layout(),
-               {.range = choice_.range,
-                .mean = part(kMean),
-                .weights = part(kBefore),
-                .first_moment = part(kBefore + 1),
-                .second_moment = part(kBefore + 2),
-                .average = has_average ? part(kBefore + 3) : std::span<float>{}});
-  for (std::size_t i = 0; i < kChanged.size(); ++i) {
-    const std::span<const float> mine = part(kBefore + i);
-    const std::span<const float> theirs = part(kAfter + i);
+  UpdateSlice slice{.range = choice_.range, .mean = mean_part(), .weights = before(0)};
+  const std::size_t moments = state_.moments().size();
+  for (std::size_t i = 0; i < moments; ++i) {
+    slice.moments[i] = before(1 + i);
+  }
+  if (state_.average() != nullptr) {
+    slice.average = before(1 + moments);
+  }
+  update_slice(plan_, state_.layout(), slice);
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const std::span<const float> mine = before(i);
+    const std::span<const float> theirs = after(i);
     if (std::memcmp(mine.data(), theirs.data(), mine.size_bytes()) == 0) {
       continue;
     }
@@ -180,7 +181,8 @@ void UpdateAudit::judge() {
         "step {}: worker {} updated {} ({}) to other bits than worker {}, which recomputed it: bad "
         "memory or arithmetic on one of the two, or a mistake of ours (if it happens again on "
         "other machines, please report it); go on from the last checkpoint",
-        step_, choice_.owner, place_of(choice_.range.begin + at), kChanged[i], choice_.auditor));
+        step_, choice_.owner, place_of(choice_.range.begin + at), changed_[i].name,
+        choice_.auditor));
   }
 }
 

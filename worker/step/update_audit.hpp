@@ -51,6 +51,18 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   bool advance() override;
 
  private:
+  /// What an update changes.
+  struct Changed {
+    std::string name;
+    comm::Arena* arena;
+  };
+  [[nodiscard]] static std::vector<Changed> changed_of(NetworkState& state);
+
+  /// The parts of a record: the mean, then what the update changes, as it was and as it became.
+  [[nodiscard]] std::size_t num_parts() const { return 1 + 2 * changed_.size(); }
+  [[nodiscard]] std::span<float> mean_part() { return part(0); }
+  [[nodiscard]] std::span<float> before(std::size_t i) { return part(1 + i); }
+  [[nodiscard]] std::span<float> after(std::size_t i) { return part(1 + changed_.size() + i); }
   [[nodiscard]] std::span<float> part(std::size_t index);
   void start();
   void judge();
@@ -58,6 +70,7 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
 
   comm::Transport& transport_;
   NetworkState& state_;
+  std::vector<Changed> changed_;
   Setup setup_;
   std::atomic<Need> need_ = Need::kNothing;
   std::int64_t step_ = 0;

@@ -7,6 +7,7 @@
 
 #include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/compile_sum.hpp"
+#include "comm/cuda/optimizer_rules.hpp"
 #include "comm/cuda/slice_element.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -15,8 +16,10 @@ namespace {
 
 constexpr std::size_t kElements = 512;
 constexpr std::size_t kParameters = 320;
-constexpr UpdateSettings kSettings{
-    .lr = 2e-4, .beta1 = 0.5, .beta2 = 0.999, .update = 3, .harvests = 2, .average_decay = 0.99};
+constexpr UpdatePlan kPlan{.settings = {.lr = 2e-4, .betas = {0.5, 0.999}},
+                           .update = 3,
+                           .harvests = 2,
+                           .average_decay = 0.99};
 
 std::vector<float> scattered_values(std::uint64_t key) {
   std::vector<float> values(kElements);
@@ -35,7 +38,7 @@ struct Slice {
   std::vector<float> first = scattered_values(5);
   std::vector<float> second = std::vector<float>(kElements, 0.25F);
   std::vector<float> average = scattered_values(6);
-  UpdateConstants constants = update_constants(kSettings);
+  UpdateConstants constants = update_constants(kPlan, 0.1);
 
   [[nodiscard]] SliceUpdate update() {
     SliceUpdate described{.program = tree_sum_program(subtrees, 6),
@@ -44,8 +47,7 @@ struct Slice {
                           .scale = 1.0F / 6.0F,
                           .constants = &constants,
                           .weights = weights.data(),
-                          .first_moment = first.data(),
-                          .second_moment = second.data(),
+                          .moments = {first.data(), second.data()},
                           .average = average.data()};
     for (std::size_t i = 0; i < partials.size(); ++i) {
       described.summands.values[i] = partials[i].data();
@@ -83,12 +85,13 @@ TEST(SliceUpdate, UpdatesParametersFromTheClippedMean) {
   update.clip_scale = &clip;
   update_slice_on_host(update);
   const std::vector<float> mean = expected.mean();
+  const AdamRule rule = AdamRule::of(kPlan.settings, kPlan.update);
   for (std::size_t i = 0; i < kParameters; ++i) {
-    adam_element(expected.constants, mean[i] * clip, expected.weights[i], expected.first[i],
-                 expected.second[i]);
+    float moments[] = {expected.first[i], expected.second[i]};
+    rule.update(mean[i] * clip, expected.weights[i], moments);
     ASSERT_EQ(slice.weights[i], expected.weights[i]) << i;
-    ASSERT_EQ(slice.first[i], expected.first[i]) << i;
-    ASSERT_EQ(slice.second[i], expected.second[i]) << i;
+    ASSERT_EQ(slice.first[i], moments[0]) << i;
+    ASSERT_EQ(slice.second[i], moments[1]) << i;
   }
 }
 

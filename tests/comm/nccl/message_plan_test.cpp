@@ -61,7 +61,7 @@ struct PlannedWorker {
   void update_slice(const ArenaLayout& layout, std::size_t index, int num_microbatches) {
     const MessagePlan::Bucket& bucket = plan.buckets()[index];
     const UpdateConstants constants =
-        update_constants({.lr = 1e-3, .harvests = 1, .average_decay = 0.9});
+        update_constants({.settings = {.lr = 1e-3}, .harvests = 1, .average_decay = 0.9}, 0.1);
     const std::size_t begin = bucket.slice.begin;
     SliceUpdate update{.program = plan.program(),
                        .elements = static_cast<std::int64_t>(bucket.slice.size()),
@@ -70,8 +70,7 @@ struct PlannedWorker {
                        .scale = 1.0F / static_cast<float>(num_microbatches),
                        .constants = &constants,
                        .weights = weights.data() + begin,
-                       .first_moment = first.data() + begin,
-                       .second_moment = second.data() + begin,
+                       .moments = {first.data() + begin, second.data() + begin},
                        .average = average.data() + begin};
     for (std::size_t i = 0; i < bucket.sources.size(); ++i) {
       const MessagePlan::Source& source = bucket.sources[i];

@@ -33,7 +33,9 @@ comm::CudaStream make_stream() {
 struct PlacedGenerator {
   PlacedGenerator(int num_workers, cudaStream_t stream)
       : pair(gan::build_networks(job)),
-        state(pair.generator, job.numerics.memory_format, num_workers, Averaging::kYes) {
+        state(pair.generator, {.format = job.numerics.memory_format,
+                               .num_workers = num_workers,
+                               .averaging = Averaging::kYes}) {
     auto placed = std::make_unique<DeviceNetwork>(state, at::kCPU, stream);
     memory = placed.get();
     state.place_on(std::move(placed));
@@ -98,7 +100,7 @@ TEST(DeviceNetwork, FetchesWhatAWorkerOwnsAndNothingElse) {
   PlacedGenerator placed(2, stream.get());
   const std::size_t elements = placed.state.layout().size();
   std::fill_n(placed.memory->weights(), elements, 7.0F);
-  std::fill_n(placed.memory->first_moment(), elements, 7.0F);
+  std::fill_n(placed.memory->moments()[0], elements, 7.0F);
   const std::span<float> weights = placed.state.weights().range({0, elements});
   std::ranges::fill(weights, 1.0F);
   placed.state.fetch_own(1);
@@ -108,7 +110,7 @@ TEST(DeviceNetwork, FetchesWhatAWorkerOwnsAndNothingElse) {
     own += slice.size();
     for (std::size_t i = slice.begin; i < slice.end; ++i) {
       ASSERT_EQ(weights[i], 7.0F) << i;
-      ASSERT_EQ(placed.state.first_moment().data()[i], 7.0F) << i;
+      ASSERT_EQ(placed.state.moments()[0].data()[i], 7.0F) << i;
     }
   }
   EXPECT_GT(own, 0U);

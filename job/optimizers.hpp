@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// The optimisers as data: what job files call them, which numbers they take, which moments they
+// keep. Keys, arenas, names in checkpoints, audits and GPU memory follow from the table; the
+// arithmetic is in gan/optimizer.cpp for CPUs and comm/cuda/optimizer_rules.hpp for GPUs. To add
+// one: CONTRIBUTING.md. Pure; .cu files read it too.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <variant>
+
+#include "job/real_bounds.hpp"
+
+namespace gangway {
+
+enum class OptimizerKind { kAdam, kAdamW };
+
+/// An optimiser and its numbers: as a job file gives them, or, for one update, with schedules
+/// applied. Has the numbers of all optimisers; the table says which of them one takes.
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  double lr = 2e-4;
+  std::array<double, 2> betas = {0.5, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  bool operator==(const OptimizerSpec&) const = default;
+};
+
+enum class NumberRole {
+  kFixed,
+  /// The share of a moment that an update keeps: raised to the power k / (k + 1) where a lazy
+  /// regulariser adds an update every k steps (StyleGAN2, appendix B).
+  kDecay,
+};
+
+/// A number that an optimiser takes besides the learning rate.
+struct OptimizerNumber {
+  std::string_view name;  ///< in job files
+  std::string_view description;
+  std::variant<double OptimizerSpec::*, std::array<double, 2> OptimizerSpec::*> field;
+  RealBounds bounds;
+  NumberRole role = NumberRole::kFixed;
+
+  /// The field's one or two numbers.
+  [[nodiscard]] std::span<double> values(OptimizerSpec& spec) const {
+    if (const auto* one = std::get_if<double OptimizerSpec::*>(&field)) {
+      return {&(spec.**one), 1};
+    }
+    return spec.*std::get<std::array<double, 2> OptimizerSpec::*>(field);
+  }
+};
+
+struct OptimizerRow {
+  OptimizerKind kind;
+  std::string_view name;                      ///< in job files
+  std::string_view source;                    ///< the paper
+  std::span<const std::string_view> moments;  ///< in checkpoints; zero before the first update
+  std::span<const OptimizerNumber> numbers;
+};
+
+inline constexpr std::array<std::string_view, 2> kAdamMoments{"first_moment", "second_moment"};
+inline constexpr std::array kAdamNumbers{
+    OptimizerNumber{"betas", "Decay of the two moments", &OptimizerSpec::betas, kZeroToBelowOne,
+                    NumberRole::kDecay},
+    OptimizerNumber{"eps", "Added to the root of the second moment", &OptimizerSpec::eps,
+                    kAboveZero},
+    OptimizerNumber{"weight_decay", "Weight decay: L2 in adam, decoupled in adamw",
+                    &OptimizerSpec::weight_decay, kZeroOrMore}};
+
+/// In the order in which job files and messages name them.
+inline constexpr std::array kOptimizers{
+    OptimizerRow{OptimizerKind::kAdam, "adam", "Kingma and Ba, 2015", kAdamMoments, kAdamNumbers},
+    OptimizerRow{OptimizerKind::kAdamW, "adamw", "Loshchilov and Hutter, 2019", kAdamMoments,
+                 kAdamNumbers}};
+
+[[nodiscard]] constexpr const OptimizerRow& row_of(OptimizerKind kind) {
+  for (const OptimizerRow& row : kOptimizers) {
+    if (row.kind == kind) {
+      return row;
+    }
+  }
+  throw std::logic_error("an optimiser has no row: job/optimizers.hpp lists them all");
+}
+
+[[nodiscard]] constexpr std::size_t num_moments(OptimizerKind kind) {
+  return row_of(kind).moments.size();
+}
+
+inline constexpr std::size_t kMaxMoments = [] {
+  std::size_t most = 0;
+  for (const OptimizerRow& row : kOptimizers) {
+    most = std::max(most, row.moments.size());
+  }
+  return most;
+}();
+
+/// By moment, in the row's order; what is beyond the optimiser's is empty.
+template <typename Value>
+using PerMoment = std::array<Value, kMaxMoments>;
+
+}  // namespace gangway

@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include "gan/block.hpp"
 
+#include <algorithm>
+
 namespace gangway::gan {
+namespace {
 
-Parameter& Block::add_parameter(std::string name, std::vector<std::int64_t> shape, Initial initial,
-                                double scale) {
-  at::Tensor tensor = at::zeros(shape, at::kFloat);
-  tensor.set_requires_grad(true);
-  return parameters_.emplace_back(Parameter{std::move(name), std::move(tensor), initial, scale});
+template <typename Named>
+Named* find_named(std::deque<Named>& all, std::string_view name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
-Statistic& Block::add_statistic(std::string name, std::int64_t features, double initial) {
-  return statistics_.emplace_back(Statistic{std::move(name),
-                                            at::full({features}, initial, at::kFloat),
-                                            at::zeros({features}, at::kFloat), initial});
+}  // namespace
+
+Block::Block(const std::vector<ParameterSpec>& parameters,
+             const std::vector<StatisticSpec>& statistics) {
+  for (const ParameterSpec& spec : parameters) {
+    at::Tensor tensor = at::zeros(spec.shape, at::kFloat);
+    tensor.set_requires_grad(true);
+    parameters_.push_back({spec.name, std::move(tensor), spec.initial, spec.initial_scale});
+  }
+  for (const StatisticSpec& spec : statistics) {
+    statistics_.push_back({spec.name, at::full({spec.features}, spec.initial, at::kFloat),
+                           at::zeros({spec.features}, at::kFloat), spec.initial});
+  }
 }
+
+Parameter* Block::parameter(std::string_view name) { return find_named(parameters_, name); }
+
+Statistic* Block::statistic(std::string_view name) { return find_named(statistics_, name); }
 
 }  // namespace gangway::gan

@@ -6,22 +6,21 @@
 
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gan/named_tensors.hpp"
 #include "gan/random.hpp"
+#include "job/models/architecture.hpp"
 
 namespace gangway::gan {
-
-/// Kinds of initial values, with the scale in Parameter::initial_scale.
-enum class Initial { kZero, kNormal, kOnePlusNormal };
 
 /// A trained tensor. `tensor` keeps its identity when its memory is bound to an arena.
 struct Parameter {
   std::string name;   ///< within the block: "weight", "norm.bias"
   at::Tensor tensor;  ///< float32, requires grad
   Initial initial = Initial::kNormal;
-  double initial_scale = 0.02;  ///< standard deviation (DCGAN, Radford et al., 2015, section 4)
+  double initial_scale = 0.02;  ///< standard deviation
 };
 
 /// A value averaged over micro-batches instead of trained (BatchNorm's mean and variance).
@@ -43,7 +42,9 @@ struct ForwardContext {
 
 class Block {
  public:
-  Block() = default;
+  /// All values are zero, those of statistics initial.
+  explicit Block(const std::vector<ParameterSpec>& parameters = {},
+                 const std::vector<StatisticSpec>& statistics = {});
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   virtual ~Block() = default;
@@ -55,10 +56,9 @@ class Block {
   [[nodiscard]] std::deque<Statistic>& statistics() { return statistics_; }
 
  protected:
-  /// Declares a trained tensor; the reference stays valid (deque).
-  Parameter& add_parameter(std::string name, std::vector<std::int64_t> shape, Initial initial,
-                           double scale = 0.02);
-  Statistic& add_statistic(std::string name, std::int64_t features, double initial);
+  /// By its name within the block; null where there is none. The pointer stays valid.
+  [[nodiscard]] Parameter* parameter(std::string_view name);
+  [[nodiscard]] Statistic* statistic(std::string_view name);
 
  private:
   std::deque<Parameter> parameters_;

@@ -1,41 +1,34 @@
 // SPDX-License-Identifier: MIT
 // What makes a network conditional on labels (int64 [N], passed along under the name "labels").
+// What the blocks compute is said where they are described: job/models/architecture.hpp.
 #pragma once
 
 #include "gan/block.hpp"
 
 namespace gangway::gan {
 
-/// Generator: appends the one-hot label to "noise" [N, latent] → [N, latent + classes] (Mirza and
-/// Osindero, 2014).
 class LabelConcatenation final : public Block {
  public:
-  explicit LabelConcatenation(std::int64_t classes) : classes_(classes) {}
+  explicit LabelConcatenation(const LabelConcatenationSpec& spec) : spec_(spec) {}
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] std::int64_t classes() const { return classes_; }
+  [[nodiscard]] const LabelConcatenationSpec& spec() const { return spec_; }
 
  private:
-  std::int64_t classes_;
+  LabelConcatenationSpec spec_;
 };
 
-/// Discriminator: adds <embedding(label), mean of "features" over pixels> to what `head` makes of
-/// the features (projection discriminator, Miyato and Koyama, 2018, eq. 3).
 class ProjectionHead final : public Block {
  public:
-  ProjectionHead(std::int64_t classes, std::int64_t features, std::int64_t pixels);
+  explicit ProjectionHead(const ProjectionHeadSpec& spec);
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] std::int64_t classes() const { return classes_; }
-  [[nodiscard]] std::int64_t features() const { return features_; }
-  [[nodiscard]] std::int64_t pixels() const { return pixels_; }
+  [[nodiscard]] const ProjectionHeadSpec& spec() const { return spec_; }
 
  private:
-  std::int64_t classes_;
-  std::int64_t features_;
-  std::int64_t pixels_;
-  Parameter* weight_;     // [1, features * pixels]
-  Parameter* embedding_;  // [classes, features]
+  ProjectionHeadSpec spec_;
+  Parameter* weight_;
+  Parameter* embedding_;
 };
 
 }  // namespace gangway::gan

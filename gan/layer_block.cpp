@@ -4,34 +4,16 @@
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
-namespace {
 
-std::vector<std::int64_t> weight_shape(const LayerSpec& spec) {
-  switch (spec.kind) {
-    case LayerKind::kLinear:
-      return {spec.out, spec.in};
-    case LayerKind::kConvolution:
-      return {spec.out, spec.in, spec.kernel, spec.kernel};
-    case LayerKind::kTransposedConvolution:
-      return {spec.in, spec.out, spec.kernel, spec.kernel};
-  }
-  return {};
-}
-
-}  // namespace
-
-LayerBlock::LayerBlock(LayerSpec spec) : spec_(std::move(spec)) {
-  weight_ = &add_parameter("weight", weight_shape(spec_), Initial::kNormal, spec_.initial_scale);
-  if (spec_.bias) {
-    bias_ = &add_parameter("bias", {spec_.out}, Initial::kZero);
-  }
-  if (spec_.batch_norm) {
-    norm_weight_ = &add_parameter("norm.weight", {spec_.out}, Initial::kOnePlusNormal);
-    norm_bias_ = &add_parameter("norm.bias", {spec_.out}, Initial::kZero);
-    mean_ = &add_statistic("norm.running_mean", spec_.out, 0.0);
-    variance_ = &add_statistic("norm.running_var", spec_.out, 1.0);
-  }
-}
+LayerBlock::LayerBlock(LayerSpec spec)
+    : Block(parameters_of(spec), statistics_of(spec)),
+      spec_(std::move(spec)),
+      weight_(parameter("weight")),
+      bias_(parameter("bias")),
+      norm_weight_(parameter("norm.weight")),
+      norm_bias_(parameter("norm.bias")),
+      mean_(statistic("norm.running_mean")),
+      variance_(statistic("norm.running_var")) {}
 
 NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor x = in.at(spec_.input);
@@ -89,15 +71,15 @@ at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& con
 
 at::Tensor LayerBlock::apply_activation(at::Tensor x) const {
   switch (spec_.activation) {
-    case ActivationKind::kNone:
+    case Activation::kNone:
       return x;
-    case ActivationKind::kRelu:
+    case Activation::kRelu:
       return x.relu_();
-    case ActivationKind::kLeakyRelu:
+    case Activation::kLeakyRelu:
       return at::leaky_relu_(x, kLeakySlope);
-    case ActivationKind::kSoftplus:
+    case Activation::kSoftplus:
       return at::softplus(x);
-    case ActivationKind::kTanh:
+    case Activation::kTanh:
       return x.tanh_();
   }
   return x;

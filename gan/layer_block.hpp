@@ -9,26 +9,6 @@
 
 namespace gangway::gan {
 
-enum class LayerKind { kLinear, kConvolution, kTransposedConvolution };
-enum class ActivationKind { kNone, kRelu, kLeakyRelu, kSoftplus, kTanh };
-
-struct LayerSpec {
-  LayerKind kind = LayerKind::kLinear;
-  std::int64_t in = 1;  ///< features or channels
-  std::int64_t out = 1;
-  std::int64_t kernel = 4;  ///< pixels, square
-  std::int64_t stride = 2;
-  std::int64_t padding = 1;
-  bool bias = false;
-  bool batch_norm = false;
-  ActivationKind activation = ActivationKind::kNone;
-  double dropout = 0.0;                        ///< probability, keyed
-  std::vector<std::int64_t> input_shape = {};  ///< per example; empty: as it comes
-  std::string input = "features";
-  std::string output = "features";
-  double initial_scale = 0.02;
-};
-
 class LayerBlock final : public Block {
  public:
   explicit LayerBlock(LayerSpec spec);
@@ -42,12 +22,12 @@ class LayerBlock final : public Block {
   [[nodiscard]] at::Tensor apply_activation(at::Tensor x) const;
 
   LayerSpec spec_;
-  Parameter* weight_ = nullptr;  // into parameters(); never null
-  Parameter* bias_ = nullptr;    // null without bias
-  Parameter* norm_weight_ = nullptr;
-  Parameter* norm_bias_ = nullptr;
-  Statistic* mean_ = nullptr;
-  Statistic* variance_ = nullptr;
+  Parameter* weight_;       // never null
+  Parameter* bias_;         // null without bias
+  Parameter* norm_weight_;  // these four: null without BatchNorm
+  Parameter* norm_bias_;
+  Statistic* mean_;
+  Statistic* variance_;
 };
 
 /// Weight of the newest micro-batch statistic in BatchNorm's running values (Ioffe and Szegedy,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The words that stand for enumerators, in job files, reports and messages. Pure.
+// The words that stand for enumerators and families of models, in job files, reports and messages.
+// Pure.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
+#include "job/models/families.hpp"
 #include "job/spec.hpp"
 #include "job/transports.hpp"
 
@@ -18,16 +21,19 @@ struct Choice {
   Value value;
 };
 
-constexpr std::array<Choice<ModelFamily>, 3> choices(ModelFamily) {
-  return {{{"dcgan", ModelFamily::kDcgan},
-           {"infogan", ModelFamily::kInfogan},
-           {"mlp", ModelFamily::kMlp}}};
+inline std::vector<Choice<const ModelFamily*>> choices(const ModelFamily*) {
+  std::vector<Choice<const ModelFamily*>> all;
+  for (const ModelFamily& family : families()) {
+    all.push_back({family.name, &family});
+  }
+  return all;
 }
 constexpr std::array<Choice<Normalization>, 3> choices(Normalization) {
   return {{{"auto", Normalization::kAuto},
            {"batch", Normalization::kBatch},
            {"none", Normalization::kNone}}};
 }
+/// Those of a discriminator.
 constexpr std::array<Choice<Activation>, 2> choices(Activation) {
   return {{{"leaky-relu", Activation::kLeakyRelu}, {"softplus", Activation::kSoftplus}}};
 }
@@ -84,7 +90,7 @@ template <typename Value>
       return choice.name;
     }
   }
-  throw std::logic_error("an enumerator has no name: job/choices.hpp lists them all");
+  throw std::logic_error("a value has no name: job/choices.hpp lists those that have");
 }
 
 }  // namespace gangway

@@ -11,16 +11,10 @@
 #include "job/network_id.hpp"
 #include "job/transports.hpp"
 #include "job/optimizers.hpp"
+#include "job/models/model_spec.hpp"
 
 namespace gangway {
 
-enum class ModelFamily { kDcgan, kInfogan, kMlp };
-enum class Normalization {
-  kAuto,
-  kBatch,
-  kNone
-};  ///< kAuto: none when the job has a penalty, else batch
-enum class Activation { kLeakyRelu, kSoftplus };  ///< of the discriminator
 enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
 enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
@@ -29,19 +23,6 @@ enum class DeviceKind { kCpu, kCuda };
 enum class WireFormat { kFp32, kBf16, kFp16 };
 /// What the exchange of gradients and weights runs beside. Only the speed depends on it.
 enum class Overlap { kNone, kWithin, kAcross };
-
-struct ModelSpec {
-  ModelFamily family = ModelFamily::kDcgan;
-  int resolution = 32;  ///< pixels a side: 32 or 64 (dcgan), 28 (infogan); ignored by mlp
-  int width = 64;       ///< channels of the widest-resolution layer (dcgan), hidden units (mlp)
-  int latent = 100;     ///< elements of the noise vector
-  int channels = 1;     ///< 1 or 3 image channels; 2 coordinates for mlp are fixed
-  int classes = 0;  ///< 0: unconditional; else the number of labels the networks are conditioned on
-  Normalization normalization = Normalization::kAuto;  ///< of the discriminator
-  Activation activation = Activation::kLeakyRelu;
-  double dropout = 0.0;  ///< of the discriminator's features, keyed
-  bool operator==(const ModelSpec&) const = default;
-};
 
 struct DataSpec {
   std::string source =
@@ -56,6 +37,7 @@ struct PenaltySpec {
   double r1_gamma = 0.0;          ///< gamma of R1 (Mescheder et al., 2018, eq. 9); 0: none
   int r1_interval =
       1;  ///< every so many steps; above 1 as its own lazy phase (StyleGAN2, appendix B)
+  [[nodiscard]] bool is_any() const { return gradient_penalty > 0.0 || r1_gamma > 0.0; }
   bool operator==(const PenaltySpec&) const = default;
 };
 
@@ -174,6 +156,8 @@ struct JobSpec {
     }
     return discriminator;
   }
+  /// The model with Normalization::kAuto replaced by what it stands for in this job.
+  [[nodiscard]] ModelSpec settled_model() const;
   /// Images a micro-batch.
   [[nodiscard]] int images_per_microbatch() const { return training.batch / training.microbatches; }
   /// Real images that one step shows to the discriminator.

@@ -8,7 +8,7 @@
 
 #include "comm/host/host_group.hpp"
 #include "comm/host/host_memory.hpp"
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "job/network_id.hpp"
 #include "job/spec.hpp"

@@ -16,6 +16,7 @@
 #include "job/estimate/dry_run.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
+#include "job/models/families.hpp"
 #include "job/run_name.hpp"
 #include "run/run_directory.hpp"
 #include "run/unrecorded_end.hpp"
@@ -24,18 +25,6 @@ namespace gangway::coordinator {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string family_name(ModelFamily family) {
-  switch (family) {
-    case ModelFamily::kDcgan:
-      return "dcgan";
-    case ModelFamily::kInfogan:
-      return "infogan";
-    case ModelFamily::kMlp:
-      return "mlp";
-  }
-  throw InvariantError("a model family without a name");
-}
 
 fs::path choose_directory(const StartOptions& options, const std::string& default_name) {
   if (!options.run_directory.empty()) {
@@ -176,12 +165,12 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
 }  // namespace
 
 std::string describe_model(const ModelSpec& model) {
-  if (model.family == ModelFamily::kMlp) {
-    return fmt::format("{}, width {}, latent {}, {} classes", family_name(model.family),
-                       model.width, model.latent, model.classes);
+  if (model.family->makes_points) {
+    return fmt::format("{}, width {}, latent {}, {} classes", model.family->name, model.width,
+                       model.latent, model.classes);
   }
   return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
-                     family_name(model.family), model.resolution, model.width, model.latent,
+                     model.family->name, model.resolution, model.width, model.latent,
                      model.channels, model.channels == 1 ? "" : "s", model.classes);
 }
 

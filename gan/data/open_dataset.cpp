@@ -12,6 +12,7 @@
 #include "gan/data/image_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
 #include "gan/data/toy.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::data {
 namespace {
@@ -45,13 +46,14 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
 }
 
 void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSpec& model) {
-  const bool wants_points = model.family == ModelFamily::kMlp;
+  const bool wants_points = model.family->makes_points;
   const bool has_points = spec.source.starts_with("toy:");
   if (wants_points != has_points) {
     throw ConfigError(fmt::format(
         "data.source: {} holds {}, but model.family wants {}; {}", spec.source,
         has_points ? "points" : "images", wants_points ? "points" : "images",
-        wants_points ? "use toy:ring8 or toy:grid25, or another family" : "use family mlp"));
+        wants_points ? "use toy:ring8 or toy:grid25, or another family"
+                     : "use family " + family_names(" or ", &ModelFamily::makes_points)));
   }
   if (model.classes > 0 && dataset.num_classes() == 0) {
     throw ConfigError(fmt::format(

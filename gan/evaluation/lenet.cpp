@@ -37,7 +37,7 @@ Network make_network() {
                           .kernel = 5,
                           .stride = 1,
                           .padding = 2,
-                          .activation = ActivationKind::kRelu,
+                          .activation = Activation::kRelu,
                           .input = "image"}));
   blocks.push_back(std::make_unique<MaxPool>());
   blocks.push_back(layer({.kind = LayerKind::kConvolution,
@@ -46,11 +46,11 @@ Network make_network() {
                           .kernel = 5,
                           .stride = 1,
                           .padding = 2,
-                          .activation = ActivationKind::kRelu}));
+                          .activation = Activation::kRelu}));
   blocks.push_back(std::make_unique<MaxPool>());
   blocks.push_back(layer({.in = 32 * 7 * 7,
                           .out = LeNet::kFeatures,
-                          .activation = ActivationKind::kRelu,
+                          .activation = Activation::kRelu,
                           .input_shape = {32 * 7 * 7}}));
   blocks.push_back(layer({.in = LeNet::kFeatures, .out = LeNet::kClasses}));
   return {"features", std::move(blocks)};

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/estimate/parameter_counts.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
 #include "job/microbatch_ranges.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::int64_t kKeptPerElement = 4;
 /// Elements of all feature maps of one image in one network: the maps shrink fourfold and the
 /// channels double at each level, so the sum is below twice the first level.
 std::int64_t feature_elements(const ModelSpec& model) {
-  if (model.family == ModelFamily::kMlp) {
+  if (model.family->makes_points) {
     return std::int64_t{3} * model.width + 2;
   }
   const std::int64_t side = model.resolution / 2;
@@ -80,15 +80,16 @@ std::string memory_table(const JobSpec& spec, int workers) {
 }  // namespace
 
 MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
-  const ParameterCounts counts = count_parameters(spec.model);
-  const std::int64_t parameters = counts.generator + counts.discriminator;
+  const Architectures networks = architectures_of(spec.settled_model());
+  const std::int64_t of_generator = num_parameters(networks.generator);
+  const std::int64_t parameters = of_generator + num_parameters(networks.discriminator);
   const int local = most_microbatches(spec, workers);
   // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
   // reduction: comm/).
   const std::int64_t partials = std::bit_width(static_cast<unsigned>(local)) - 1;
   MemoryEstimate memory;
   memory.weights_bytes =
-      kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? counts.generator : 0));
+      kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? of_generator : 0));
   memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
   const auto moments = [](const NetworkSpec& network) {
     return static_cast<std::int64_t>(num_moments(network.optimizer.kind));
@@ -126,7 +127,7 @@ void require_workers(const JobSpec& spec, int workers) {
 
 std::string describe_dry_run(const JobSpec& spec, int workers) {
   require_workers(spec, workers);
-  const ParameterCounts counts = count_parameters(spec.model);
+  const Architectures networks = architectures_of(spec.settled_model());
   std::string text = to_yaml(spec);
   text += fmt::format("\nPlacement: {} worker{}, {} micro-batches of {} images\n", workers,
                       workers == 1 ? "" : "s", spec.training.microbatches,
@@ -134,8 +135,8 @@ std::string describe_dry_run(const JobSpec& spec, int workers) {
   text += placement_table(spec, workers);
   text +=
       fmt::format("\nSteps: {} of {} real images\n", spec.total_steps(), spec.images_per_step());
-  text += fmt::format("Parameters: generator {}, discriminator {}\n", counts.generator,
-                      counts.discriminator);
+  text += fmt::format("Parameters: generator {}, discriminator {}\n",
+                      num_parameters(networks.generator), num_parameters(networks.discriminator));
   if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
     text += fmt::format("Numerics: {}\n", inexact);
   }

@@ -8,8 +8,12 @@
 
 #include <fmt/format.h>
 
+#include <fmt/format.h>
+
 #include "base/utf8.hpp"
+#include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway {
 namespace {
@@ -18,14 +22,13 @@ using Keys = std::vector<Key>;
 
 constexpr const char* kKimg = "thousand images";
 
-std::string refuse_unless_images(const JobSpec& job) {
-  return job.model.family == ModelFamily::kMlp
-             ? "has no meaning for family mlp, which makes points; leave it out"
-             : "";
-}
-
 Key for_images(Key key) {
   key.why_refused = refuse_unless_images;
+  return key;
+}
+
+Key for_labels(Key key) {
+  key.why_refused = refuse_unless_labels;
   return key;
 }
 
@@ -50,29 +53,34 @@ Key for_speed(Key key) {
 
 void add_model(Keys& keys) {
   keys.push_back(choice_key(
-      {"model.family", "", "Architecture of both networks; mlp makes points for toy data"},
+      {"model.family", "", "Architecture of both networks: " + family_docs()},
       [](auto& job) -> auto& { return job.model.family; }));
-  keys.push_back(for_images(
-      with_default(whole_key({"model.resolution", "pixels",
-                              "Side of the square images: 32 or 64 for dcgan, 28 for infogan"},
-                             [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
-                   "28 for infogan, else 32")));
+  keys.push_back(for_images(with_default(
+      whole_key(
+          {"model.resolution", "pixels", "Side of the square images: " + allowed_resolutions()},
+          [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
+      default_resolutions())));
   keys.push_back(
       whole_key({"model.width", "channels",
-                 "Channels next to the image (dcgan, infogan); hidden units of a layer (mlp)"},
+                 fmt::format("Channels next to the image ({}); hidden units of a layer ({})",
+                             family_names(", ", &ModelFamily::makes_images),
+                             family_names(", ", &ModelFamily::makes_points))},
                 [](auto& job) -> auto& { return job.model.width; }, {1, 4096}));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
   keys.push_back(for_images(
       whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
                 [](auto& job) -> auto& { return job.model.channels; }, {1, 3})));
-  keys.push_back(for_images(whole_key(
+  keys.push_back(for_labels(whole_key(
       {"model.classes", "", "Labels that the networks are conditioned on; 0 trains without labels"},
       [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000})));
   keys.push_back(with_default(choice_key(
                                   {"model.normalization", "", "Normalization in the discriminator"},
                                   [](auto& job) -> auto& { return job.model.normalization; }),
-                              "auto: none with a penalty or mlp, else batch"));
+                              fmt::format("auto: none with a penalty or {}, else batch",
+                                          family_names(" or ", [](const ModelFamily& family) {
+                                            return !family.normalizes_by_default;
+                                          }))));
   keys.push_back(choice_key(
       {"model.activation", "", "Activation in the discriminator; softplus is smooth"},
       [](auto& job) -> auto& { return job.model.activation; }));

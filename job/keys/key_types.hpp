@@ -106,15 +106,15 @@ template <typename Field>
 template <typename Field>
 [[nodiscard]] Key choice_key(KeyText text, Field field) {
   using Value = std::remove_cvref_t<decltype(field(std::declval<JobSpec&>()))>;
-  static constexpr auto kChoices = choices(Value{});
+  const auto all = choices(Value{});
   std::vector<std::string> available;
-  for (const auto& choice : kChoices) {
+  for (const auto& choice : all) {
     available.emplace_back(choice.name);
   }
   Key key = make_key(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
                      joined(available, ", "));
-  key.set = [field, available](const YamlNode& node, JobSpec& job) -> std::string {
-    for (const auto& choice : kChoices) {
+  key.set = [field, all, available](const YamlNode& node, JobSpec& job) -> std::string {
+    for (const auto& choice : all) {
       if (node.kind != YamlNode::Kind::kScalar || node.text != choice.name) {
         continue;
       }

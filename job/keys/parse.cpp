@@ -12,6 +12,7 @@
 #include "job/keys/key.hpp"
 #include "job/keys/rules.hpp"
 #include "job/keys/settings.hpp"
+#include "job/models/families.hpp"
 #include "job/run_name.hpp"
 
 namespace gangway {
@@ -89,18 +90,14 @@ void refuse_misplaced(const Draft& draft, Problems& problems) {
 void settle(Draft& draft) {
   ModelSpec& model = draft.spec.model;
   PenaltySpec& penalty = draft.spec.training.penalty;
-  if (model.family == ModelFamily::kInfogan && !draft.given.contains("model.resolution")) {
-    model.resolution = 28;
+  if (model.family->makes_images() && !draft.given.contains("model.resolution")) {
+    model.resolution = model.family->resolutions.front();
   }
   if (draft.spec.training.loss == LossKind::kWasserstein &&
       !draft.given.contains("training.gradient_penalty")) {
     penalty.gradient_penalty = kUsualGradientPenalty;
   }
-  if (model.normalization == Normalization::kAuto) {
-    const bool has_penalty = penalty.gradient_penalty > 0.0 || penalty.r1_gamma > 0.0;
-    model.normalization = has_penalty || model.family == ModelFamily::kMlp ? Normalization::kNone
-                                                                           : Normalization::kBatch;
-  }
+  model = draft.spec.settled_model();
 }
 
 /// The value to complain about: the one given last, in the layer that is nearest to the user.

@@ -10,6 +10,8 @@
 #include "base/utf8.hpp"
 #include "job/choices.hpp"
 #include "job/transports.hpp"
+#include "job/keys/family_texts.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway {
 namespace {
@@ -39,32 +41,31 @@ std::string check_source(const JobSpec& job) {
 }
 
 std::string check_family_and_source(const JobSpec& job) {
-  const bool is_mlp = job.model.family == ModelFamily::kMlp;
-  if (is_mlp && !is_toy(job)) {
+  const ModelFamily& family = *job.model.family;
+  if (family.makes_points && !is_toy(job)) {
     return fmt::format(
-        "family mlp learns points, and '{}' has images; use data.source toy:ring8 or toy:grid25, "
-        "or "
+        "family {} learns points, and '{}' has images; use data.source toy:ring8 or toy:grid25, or "
         "another model.family",
-        shown(job.data.source));
+        family.name, shown(job.data.source));
   }
-  if (!is_mlp && is_toy(job)) {
+  if (family.makes_images() && is_toy(job)) {
     return fmt::format(
-        "'{}' has points, and family {} learns images; use model.family mlp or another data.source",
-        shown(job.data.source), name_of(job.model.family));
+        "'{}' has points, and family {} learns images; use model.family {} or another data.source",
+        shown(job.data.source), family.name, family_names(" or ", &ModelFamily::makes_points));
   }
   return {};
 }
 
 std::string check_resolution(const JobSpec& job) {
-  const int resolution = job.model.resolution;
-  if (job.model.family == ModelFamily::kDcgan && resolution != 32 && resolution != 64) {
-    return fmt::format("family dcgan makes images of 32 or 64 pixels, not {}", resolution);
+  const ModelFamily& family = *job.model.family;
+  const std::vector<int>& allowed = family.resolutions;
+  if (family.makes_points ||
+      std::find(allowed.begin(), allowed.end(), job.model.resolution) != allowed.end()) {
+    return {};
   }
-  if (job.model.family == ModelFamily::kInfogan && resolution != 28) {
-    return fmt::format(
-        "family infogan makes images of 28 pixels, not {}; leave model.resolution out", resolution);
-  }
-  return {};
+  return fmt::format("family {} makes images of {} pixels, not {}{}", family.name,
+                     fmt::join(allowed, " or "), job.model.resolution,
+                     allowed.size() == 1 ? "; leave model.resolution out" : "");
 }
 
 std::string check_channels(const JobSpec& job) {
@@ -96,17 +97,18 @@ std::string check_batch(const JobSpec& job) {
 }
 
 std::string check_statistics(const JobSpec& job) {
-  // Dense layers have one value an example; maps have many pixels to take statistics over.
-  const bool is_dense =
-      job.model.family == ModelFamily::kInfogan ||
-      (job.model.family == ModelFamily::kMlp && job.model.normalization == Normalization::kBatch);
-  if (!is_dense || job.training.batch != job.training.microbatches) {
+  if (job.training.batch != job.training.microbatches) {
+    return {};
+  }
+  const Architectures networks = architectures_of(job.model);
+  if (!normalizes_dense_layers(networks.generator) &&
+      !normalizes_dense_layers(networks.discriminator)) {
     return {};
   }
   return fmt::format(
       "a micro-batch of one example has no batch statistics, which family {} needs here; use fewer "
       "training.microbatches or a larger training.batch",
-      name_of(job.model.family));
+      job.model.family->name);
 }
 
 std::string check_workers(const JobSpec& job) {
@@ -166,10 +168,11 @@ std::vector<Rule> make_rules() {
   return {
       {{"data.source"}, "`data.source` is one of the forms listed.", check_source},
       {{"model.family", "data.source"},
-       "`model.family` mlp goes with toy data, the others with images.",
+       fmt::format("`model.family` {} goes with toy data, the others with images.",
+                   family_names(" and ", &ModelFamily::makes_points)),
        check_family_and_source},
       {{"model.resolution", "model.family"},
-       "`model.resolution` is 32 or 64 for dcgan, 28 for infogan.",
+       fmt::format("`model.resolution` is {}.", allowed_resolutions()),
        check_resolution},
       {{"model.channels"}, "`model.channels` is 1 or 3.", check_channels},
       {{"model.classes", "data.source"},
@@ -179,7 +182,7 @@ std::vector<Rule> make_rules() {
        "`training.batch` is a multiple of `training.microbatches`.",
        check_batch},
       {{"training.microbatches", "training.batch", "model.family"},
-       "A micro-batch has at least 2 examples where dense layers are batch-normalized (infogan).",
+       "A micro-batch has at least 2 examples where dense layers are batch-normalized.",
        check_statistics},
       {{"layout.data", "training.microbatches"},
        "`layout.data` is at most `training.microbatches`.",

@@ -6,6 +6,7 @@
 
 #include "gan/evaluation/generate.hpp"
 #include "gan/pictures/png.hpp"
+#include "job/models/families.hpp"
 #include "launch/model/commands.hpp"
 
 namespace gangway::launch {
@@ -33,7 +34,7 @@ void sample(const SampleOptions& options) {
   const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
   TrainedRun run = open_trained_run(options.run);
   const at::Tensor examples = generate(run.generator, run.job.model, seeds, options.label);
-  if (run.job.model.family == ModelFamily::kMlp) {
+  if (run.job.model.family->makes_points) {
     const pictures::ScatterLayer layer{.points = values_of(examples)};
     pictures::write_png_scatter(options.picture, {&layer, 1});
   } else {

@@ -55,33 +55,33 @@ torch::jit::Module block_module(gan::Block& block, std::size_t index) {
   return module;
 }
 
-std::string activation_line(gan::ActivationKind activation) {
+std::string activation_line(Activation activation) {
   switch (activation) {
-    case gan::ActivationKind::kNone:
+    case Activation::kNone:
       return "";
-    case gan::ActivationKind::kRelu:
+    case Activation::kRelu:
       return "    x = torch.relu(x)\n";
-    case gan::ActivationKind::kLeakyRelu:
+    case Activation::kLeakyRelu:
       return fmt::format("    x = torch.leaky_relu(x, {})\n", gan::kLeakySlope);
-    case gan::ActivationKind::kSoftplus:
+    case Activation::kSoftplus:
       return "    x = torch.softplus(x)\n";
-    case gan::ActivationKind::kTanh:
+    case Activation::kTanh:
       return "    x = torch.tanh(x)\n";
   }
   return "";
 }
 
-std::string layer_lines(const gan::LayerSpec& spec, const std::string& self) {
+std::string layer_lines(const LayerSpec& spec, const std::string& self) {
   std::string text;
   if (!spec.input_shape.empty()) {
     text += fmt::format("    x = torch.reshape(x, [x.size(0), {}])\n",
                         fmt::join(spec.input_shape, ", "));
   }
   const std::string bias = spec.bias ? self + ".bias" : "None";
-  if (spec.kind == gan::LayerKind::kLinear) {
+  if (spec.kind == LayerKind::kLinear) {
     text += fmt::format("    x = torch.linear(x, {}.weight, {})\n", self, bias);
   } else {
-    const char* name = spec.kind == gan::LayerKind::kConvolution ? "conv2d" : "conv_transpose2d";
+    const char* name = spec.kind == LayerKind::kConvolution ? "conv2d" : "conv_transpose2d";
     text += fmt::format("    x = torch.{0}(x, {1}.weight, {2}, [{3}, {3}], [{4}, {4}])\n", name,
                         self, bias, spec.stride, spec.padding);
   }
@@ -98,13 +98,13 @@ std::string one_hot(std::int64_t classes) {
   return fmt::format("torch.to(torch.one_hot(labels, {}), {})", classes, kScriptFloat);
 }
 
-std::string head_lines(const gan::ProjectionHead& head, const std::string& self) {
+std::string head_lines(const ProjectionHeadSpec& head, const std::string& self) {
   return fmt::format(
       "    f = torch.reshape(x, [-1, {}, {}])\n"
       "    e = torch.matmul({}, {}.embedding)\n"
       "    x = torch.linear(torch.flatten(f, 1), {}.weight, None) + "
       "torch.sum(e * torch.mean(f, [2]), [1], True)\n",
-      head.features(), head.pixels(), one_hot(head.classes()), self, self);
+      head.features, head.pixels, one_hot(head.classes), self, self);
 }
 
 std::string block_lines(const gan::Block& block, const std::string& self) {
@@ -112,10 +112,10 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
     return layer_lines(layer->spec(), self);
   }
   if (const auto* labels = dynamic_cast<const gan::LabelConcatenation*>(&block)) {
-    return fmt::format("    x = torch.cat([x, {}], 1)\n", one_hot(labels->classes()));
+    return fmt::format("    x = torch.cat([x, {}], 1)\n", one_hot(labels->spec().classes));
   }
   if (const auto* head = dynamic_cast<const gan::ProjectionHead*>(&block)) {
-    return head_lines(*head, self);
+    return head_lines(head->spec(), self);
   }
   throw ConfigError(
       "this model has a block that cannot be written as TorchScript; export it as .safetensors");

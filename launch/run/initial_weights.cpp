@@ -2,19 +2,19 @@
 #include "launch/run/initial_weights.hpp"
 
 #include "checkpoint/format/weights_file.hpp"
-#include "job/estimate/parameter_counts.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::launch {
 
 void require_initial_weights(const JobSpec& spec) {
-  const ParameterCounts counts = count_parameters(spec.model);
+  const Architectures networks = architectures_of(spec.settled_model());
   if (!spec.generator.weights.empty()) {
     checkpoint::InitialWeights("generator.weights", spec.generator.weights)
-        .require_parameters(counts.generator);
+        .require_parameters(num_parameters(networks.generator));
   }
   if (!spec.discriminator.weights.empty()) {
     checkpoint::InitialWeights("discriminator.weights", spec.discriminator.weights)
-        .require_parameters(counts.discriminator);
+        .require_parameters(num_parameters(networks.discriminator));
   }
 }
 

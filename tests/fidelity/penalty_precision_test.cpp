@@ -3,9 +3,10 @@
 // what is left is rounding of 1e-16, so no mistake of the order of float32's noise can hide.
 #include <gtest/gtest.h>
 
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 #include "gan/penalty.hpp"
 #include "gan/random_tensors.hpp"
+#include "job/models/families.hpp"
 #include "tests/fidelity/plain_reference.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
@@ -44,7 +45,7 @@ NamedValues take_gradients(gan::Network& network) {
 
 void expect_sweeps_equal_whole_network(const JobSpec& job, gan::PenaltyKind kind) {
   gan::Network network = discriminator_in_double(job);
-  std::vector<std::int64_t> shape = gan::example_shape(job.model);
+  std::vector<std::int64_t> shape = example_shape(job.model);
   shape.insert(shape.begin(), 4);
   const at::Tensor image = gan::keyed_normal({.seed = 5}, shape, at::kCPU).to(at::kDouble);
   const gan::NamedTensors in{{"image", image}};
@@ -75,7 +76,7 @@ TEST(PenaltyPrecision, OfEveryDiscriminatorInFloat64) {
       for (const Normalization normalization : {Normalization::kNone, Normalization::kBatch}) {
         for (const MemoryFormat format : {MemoryFormat::kContiguous, MemoryFormat::kChannelsLast}) {
           for (JobSpec job : {small_dcgan(""), small_mlp()}) {
-            if (job.model.family == ModelFamily::kMlp && normalization == Normalization::kBatch) {
+            if (job.model.family->makes_points && normalization == Normalization::kBatch) {
               continue;  // a bias before BatchNorm has no gradient but rounding, in either way
             }
             job.model.activation = activation;

@@ -8,6 +8,7 @@
 #include "gan/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -143,7 +144,7 @@ PlainReference::Images PlainReference::reals(const Place& at) const {
         std::span(pixels).subspan(static_cast<std::size_t>(i) * elements, elements);
     labels[i] = dataset_->read(order.dataset_index(first + i), out);
   }
-  std::vector<std::int64_t> shape = gan::example_shape(job_.model);
+  std::vector<std::int64_t> shape = example_shape(job_.model);
   shape.insert(shape.begin(), count);
   const at::Tensor images = at::from_blob(pixels.data(), shape, at::kFloat).clone().to(precision_);
   return {images.contiguous(format_of(job_, images)), labels};

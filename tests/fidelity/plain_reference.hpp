@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "gan/build_networks.hpp"
 #include "gan/data/dataset.hpp"
-#include "gan/models/models.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::fidelity {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "gan/random.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -54,7 +55,7 @@ JobSpec small_dcgan(const std::filesystem::path& folder) {
 
 JobSpec small_mlp() {
   JobSpec job = small_dcgan("");
-  job.model = {.family = ModelFamily::kMlp, .width = 96, .latent = 4};
+  job.model = {.family = family_named("mlp"), .width = 96, .latent = 4};
   job.data.source = "toy:ring8";
   job.training.batch = 32;
   return job;
@@ -110,7 +111,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 4});
   jobs.back().job.training.penalty.r1_gamma = 1.0;
   add("Infogan", [](JobSpec& job) {
-    job.model = {.family = ModelFamily::kInfogan, .resolution = 28, .width = 8, .latent = 8};
+    job.model = {.family = family_named("infogan"), .resolution = 28, .width = 8, .latent = 8};
     job.training.batch = 8;
   });
   jobs.back().steps = 2;

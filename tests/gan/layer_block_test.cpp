@@ -112,19 +112,18 @@ TEST(Dropout, IsKeyedScaledAndOffInEvaluation) {
 
 TEST(Activation, IsTheNamedFunction) {
   const at::Tensor x = at::tensor({-2.0, -0.5, 0.0, 0.5, 2.0}, at::kFloat).unsqueeze(1);
-  const auto activated = [&](ActivationKind kind) {
+  const auto activated = [&](Activation kind) {
     LayerBlock block({.in = 1, .out = 1, .activation = kind});
     const at::NoGradGuard no_grad;
     block.parameters()[0].tensor.fill_(1.0);
     return forward(block, x, {});
   };
-  EXPECT_TRUE(activated(ActivationKind::kNone).equal(x));
-  EXPECT_TRUE(activated(ActivationKind::kRelu).equal(x.clamp_min(0.0)));
-  EXPECT_LT(
-      largest_difference(activated(ActivationKind::kLeakyRelu), at::where(x.gt(0.0), x, x * 0.2)),
-      1e-7);
-  EXPECT_LT(largest_difference(activated(ActivationKind::kSoftplus), x.exp().log1p()), 1e-6);
-  EXPECT_LT(largest_difference(activated(ActivationKind::kTanh), x.tanh()), 1e-7);
+  EXPECT_TRUE(activated(Activation::kNone).equal(x));
+  EXPECT_TRUE(activated(Activation::kRelu).equal(x.clamp_min(0.0)));
+  EXPECT_LT(largest_difference(activated(Activation::kLeakyRelu), at::where(x.gt(0.0), x, x * 0.2)),
+            1e-7);
+  EXPECT_LT(largest_difference(activated(Activation::kSoftplus), x.exp().log1p()), 1e-6);
+  EXPECT_LT(largest_difference(activated(Activation::kTanh), x.tanh()), 1e-7);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {

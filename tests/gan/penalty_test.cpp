@@ -7,21 +7,23 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gan/build_networks.hpp"
 #include "gan/layer_block.hpp"
-#include "gan/models/models.hpp"
 #include "gan/random_tensors.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::gan {
 namespace {
 
 struct Case {
   std::string name;
-  ModelFamily family = ModelFamily::kDcgan;
+  std::string_view family = "dcgan";
   Normalization normalization = Normalization::kNone;
   Activation activation = Activation::kLeakyRelu;
   int classes = 0;
@@ -33,9 +35,9 @@ constexpr double kWeight = 10.0;
 
 JobSpec job_of(const Case& which) {
   JobSpec job;
-  job.model.family = which.family;
-  job.model.width = which.family == ModelFamily::kMlp ? 16 : 4;
-  job.model.resolution = which.family == ModelFamily::kInfogan ? 28 : 32;
+  job.model.family = family_named(which.family);
+  job.model.width = which.family == "mlp" ? 16 : 4;
+  job.model.resolution = which.family == "infogan" ? 28 : 32;
   job.model.classes = which.classes;
   job.model.normalization = which.normalization;
   job.model.activation = which.activation;
@@ -166,10 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
              .activation = Activation::kSoftplus,
              .classes = 10},
         Case{.name = "Dropout", .activation = Activation::kSoftplus, .dropout = 0.3},
-        Case{.name = "Infogan",
-             .family = ModelFamily::kInfogan,
-             .activation = Activation::kSoftplus},
-        Case{.name = "Mlp", .family = ModelFamily::kMlp, .activation = Activation::kSoftplus}),
+        Case{.name = "Infogan", .family = "infogan", .activation = Activation::kSoftplus},
+        Case{.name = "Mlp", .family = "mlp", .activation = Activation::kSoftplus}),
     [](const testing::TestParamInfo<Case>& which) { return which.param.name; });
 
 TEST(Penalty, AddsToTheGradientsThatAreThere) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "job/estimate/parameter_counts.hpp"
+#include "job/models/families.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -31,7 +31,7 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
   spec.discriminator.weights = (folder.path() / "none.safetensors").string();
   EXPECT_THAT(complaint_about(spec),
               AllOf(HasSubstr("discriminator.weights: "), HasSubstr("none.safetensors")));
-  const std::int64_t right = count_parameters(spec.model).generator;
+  const std::int64_t right = num_parameters(architectures_of(spec.settled_model()).generator);
   for (const std::int64_t count : {right, right + 1}) {
     const auto tensor =
         checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);

@@ -53,6 +53,7 @@ RULES = (
     Rule("base/", (), COMPUTES_NOT + ("MPI",)),
     Rule("job/", ("base/",), COMPUTES_NOT + ("MPI",)),
     Rule("job/spec.hpp", ("job/",), standard_only=True),
+    Rule("job/models/", ("base/",), COMPUTES_NOT + ("MPI",)),
     Rule("run/", JOB, COMPUTES_NOT + ("MPI",)),
     Rule("checkpoint/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "gRPC")),
     Rule("coordinator/", (*RUN, "checkpoint/", "report/", "comm/transport/mpi_session.hpp"), COMPUTES_NOT),
@@ -71,7 +72,7 @@ RULES = (
 # Libraries that must not meet in one translation unit.
 APART = ("LibTorch", "Protobuf")
 # Words that must not be part of an identifier: a model does not know that it is trained by many.
-FORBIDDEN_WORDS = {"gan/models": "rank"}
+FORBIDDEN_WORDS = {"gan/": "rank", "job/models/": "rank"}
 # Programs that start in milliseconds because they do not load these libraries.
 LOADS_NOT = {"gangway": r"libtorch|libc10", "gangway-coordinator": r"libtorch|libc10"}
 MAX_FILE_LINES = 400
@@ -241,7 +242,7 @@ def check_opened(tree, build):
         for file in sorted(files):
             for library in libraries_in(file, OPENED):
                 together.setdefault(library, file)
-        computing += name.startswith("gan/models/")
+        computing += name == "gan/network.cpp"
         seen = seen or "LibTorch" in together
         for library in rule.never:
             if library in together:
@@ -249,7 +250,7 @@ def check_opened(tree, build):
         if all(library in together for library in APART):
             yield f"{name}: {' and '.join(APART)} met in its compilation: {', '.join(together[l] for l in APART)}"
     if computing and not seen:
-        yield f"{build}: gan/models was compiled, yet no LibTorch header was seen: OPENED does not fit this machine"
+        yield f"{build}: gan/network.cpp was compiled, yet no LibTorch header was seen: OPENED does not fit this machine"
 
 
 def check_words(tree):

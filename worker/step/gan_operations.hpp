@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 #include "gan/penalty.hpp"
 #include "pipeline/executor.hpp"
 #include "worker/step/compute_device.hpp"

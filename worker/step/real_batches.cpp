@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/models/models.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -54,7 +54,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
                          std::int64_t first_step, ComputeTrace* trace, at::Device device)
     : job_(job),
       local_(local),
-      shape_(gan::example_shape(job.model)),
+      shape_(example_shape(job.model)),
       held_(static_cast<std::size_t>(local.size())),
       trace_(trace),
       device_(device) {

@@ -9,8 +9,8 @@
 #include "comm/reduce/range_gather.hpp"
 #include "gan/data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
-#include "gan/models/models.hpp"
 #include "gan/pictures/png.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -20,14 +20,14 @@ constexpr int kScatterPoints = 1024;
 /// (worker/state/load_from_checkpoint.cpp).
 constexpr int kPicturePart = 32;
 
-bool shows_points(const JobSpec& job) { return job.model.family == ModelFamily::kMlp; }
+bool shows_points(const JobSpec& job) { return job.model.family->makes_points; }
 
 int num_examples(const JobSpec& job) {
   return shows_points(job) ? kScatterPoints : job.output.grid * job.output.grid;
 }
 
 at::Tensor first_reals(const JobSpec& job, const data::Dataset& dataset) {
-  std::vector<std::int64_t> shape = gan::example_shape(job.model);
+  std::vector<std::int64_t> shape = example_shape(job.model);
   const auto elements = dataset.shape().elements();
   shape.insert(shape.begin(), num_examples(job));
   at::Tensor reals = at::empty(shape, at::kFloat);

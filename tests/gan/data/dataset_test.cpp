@@ -10,6 +10,7 @@
 
 #include "gan/data/open_dataset.hpp"
 #include "gan/data/toy.hpp"
+#include "job/models/families.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 
 namespace gangway::data {
@@ -19,7 +20,7 @@ using gangway::testing::expect_config_error;
 
 ModelSpec points_model() {
   ModelSpec model;
-  model.family = ModelFamily::kMlp;
+  model.family = family_named("mlp");
   return model;
 }
 

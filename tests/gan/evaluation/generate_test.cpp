@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "base/errors.hpp"
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 #include "job/keys/parse.hpp"
 #include "tests/scratch_folder.hpp"
 

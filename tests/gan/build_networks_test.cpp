@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "gan/models/models.hpp"
+#include "gan/build_networks.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "gan/random_tensors.hpp"
+#include "job/models/families.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -102,7 +103,7 @@ TEST(Dcgan, ShowsAnotherPictureForAnotherLabel) {
 
 TEST(Infogan, HasThirteenMillionParameters) {
   JobSpec job;
-  job.model.family = ModelFamily::kInfogan;
+  job.model.family = family_named("infogan");
   job.model.resolution = 28;
   NetworkPair networks = build_networks(job);
   EXPECT_EQ(num_elements(networks.generator), 6'671'745);
@@ -112,7 +113,7 @@ TEST(Infogan, HasThirteenMillionParameters) {
 TEST(Infogan, MakesPicturesOf28Pixels) {
   for (const int classes : {0, 10}) {
     JobSpec job;
-    job.model.family = ModelFamily::kInfogan;
+    job.model.family = family_named("infogan");
     job.model.resolution = 28;
     job.model.classes = classes;
     expect_image_shapes(job);
@@ -121,7 +122,7 @@ TEST(Infogan, MakesPicturesOf28Pixels) {
 
 TEST(Mlp, MakesPointsOfThePlane) {
   JobSpec job;
-  job.model.family = ModelFamily::kMlp;
+  job.model.family = family_named("mlp");
   job.model.latent = 2;
   const Outputs outputs = run(job, 5);
   EXPECT_EQ(outputs.images.sizes().vec(), (Shape{5, 2}));
@@ -142,6 +143,70 @@ TEST(Normalization, IsLeftOutOfTheDiscriminatorWhenThereIsAPenalty) {
   EXPECT_TRUE(has_batch_norm(build_networks(with_r1).discriminator));
   plain.model.normalization = Normalization::kNone;
   EXPECT_FALSE(has_batch_norm(build_networks(plain).discriminator));
+}
+
+/// Every family in every resolution, thin and wide, grey and coloured, with and without labels,
+/// with and without BatchNorm in the discriminator.
+std::vector<JobSpec> every_kind_of_model() {
+  std::vector<JobSpec> jobs;
+  for (const ModelFamily& family : families()) {
+    const std::vector<int> none{ModelSpec{}.resolution};
+    for (const int resolution : family.makes_points ? none : family.resolutions) {
+      for (const int width : {1, 12, 31}) {
+        for (const int channels : {1, 3}) {
+          for (const int classes : {0, 10}) {
+            for (const Normalization normalization :
+                 {Normalization::kBatch, Normalization::kNone}) {
+              JobSpec job;
+              job.model = {.family = &family,
+                           .resolution = resolution,
+                           .width = width,
+                           .latent = 7,
+                           .channels = family.makes_points ? 1 : channels,
+                           .classes = family.takes_labels ? classes : 0,
+                           .normalization = normalization};
+              jobs.push_back(job);
+            }
+          }
+        }
+      }
+    }
+  }
+  return jobs;
+}
+
+std::string name_of_job(const JobSpec& job) {
+  const ModelSpec& model = job.model;
+  return std::string(model.family->name) + ", resolution " + std::to_string(model.resolution) +
+         ", width " + std::to_string(model.width) + ", channels " + std::to_string(model.channels) +
+         ", classes " + std::to_string(model.classes) +
+         (model.normalizes_discriminator() ? ", normalized" : "");
+}
+
+TEST(EveryFamily, HasAsManyNumbersAsItsArchitectureSays) {
+  for (const JobSpec& job : every_kind_of_model()) {
+    SCOPED_TRACE(name_of_job(job));
+    NetworkPair networks = build_networks(job);
+    const Architectures described = architectures_of(job.model);
+    EXPECT_EQ(num_elements(networks.generator), num_parameters(described.generator));
+    EXPECT_EQ(num_elements(networks.discriminator), num_parameters(described.discriminator));
+    EXPECT_EQ(networks.generator.name(), "generator");
+    EXPECT_EQ(networks.discriminator.name(), "discriminator");
+  }
+}
+
+TEST(EveryFamily, MakesExamplesThatItsDiscriminatorJudges) {
+  for (const JobSpec& job : every_kind_of_model()) {
+    SCOPED_TRACE(name_of_job(job));
+    const Outputs outputs = run(job, 2);
+    Shape shape = example_shape(job.model);
+    shape.insert(shape.begin(), 2);
+    EXPECT_EQ(outputs.images.sizes().vec(), shape);
+    EXPECT_EQ(outputs.logits.sizes().vec(), (Shape{2, 1}));
+    EXPECT_TRUE(outputs.logits.isfinite().all().item<bool>());
+    EXPECT_EQ(has_batch_norm(build_networks(job).discriminator),
+              job.model.normalizes_discriminator());
+  }
 }
 
 TEST(TensorNames, AreTheOnesThatCheckpointsUse) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "job/models/infogan.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr std::int64_t kHidden = 1024;
+constexpr std::int64_t kSide = 7;  // pixels of the smallest picture
+constexpr std::int64_t kChannels = 128;
+
+}  // namespace
+
+Architecture infogan_generator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  std::int64_t latent = model.latent;
+  if (model.classes > 0) {
+    blocks.push_back(LabelConcatenationSpec{.classes = model.classes});
+    latent += model.classes;
+  }
+  blocks.push_back(LayerSpec{.in = latent,
+                             .out = kHidden,
+                             .batch_norm = true,
+                             .activation = Activation::kRelu,
+                             .input = "noise"});
+  blocks.push_back(LayerSpec{.in = kHidden,
+                             .out = kChannels * kSide * kSide,
+                             .batch_norm = true,
+                             .activation = Activation::kRelu});
+  blocks.push_back(LayerSpec{.kind = LayerKind::kTransposedConvolution,
+                             .in = kChannels,
+                             .out = model.width,
+                             .batch_norm = true,
+                             .activation = Activation::kRelu,
+                             .input_shape = {kChannels, kSide, kSide}});
+  blocks.push_back(LayerSpec{.kind = LayerKind::kTransposedConvolution,
+                             .in = model.width,
+                             .out = model.channels,
+                             .bias = true,
+                             .activation = Activation::kTanh});
+  return {"generator", std::move(blocks)};
+}
+
+Architecture infogan_discriminator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  blocks.push_back(LayerSpec{.kind = LayerKind::kConvolution,
+                             .in = model.channels,
+                             .out = model.width,
+                             .bias = true,
+                             .activation = model.activation,
+                             .dropout = model.dropout,
+                             .input = "image"});
+  blocks.push_back(LayerSpec{.kind = LayerKind::kConvolution,
+                             .in = model.width,
+                             .out = kChannels,
+                             .batch_norm = model.normalizes_discriminator(),
+                             .activation = model.activation,
+                             .dropout = model.dropout});
+  blocks.push_back(LayerSpec{.in = kChannels * kSide * kSide,
+                             .out = kHidden,
+                             .batch_norm = model.normalizes_discriminator(),
+                             .activation = model.activation,
+                             .dropout = model.dropout,
+                             .input_shape = {kChannels * kSide * kSide}});
+  if (model.classes > 0) {
+    blocks.push_back(
+        ProjectionHeadSpec{.classes = model.classes, .features = kHidden, .pixels = 1});
+  } else {
+    blocks.push_back(LayerSpec{.in = kHidden, .out = 1, .bias = true});
+  }
+  return {"discriminator", std::move(blocks)};
+}
+
+}  // namespace gangway

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Two small dense networks for points in the plane (Gulrajani et al., 2017, toy experiments).
+#pragma once
+
+#include "job/models/architecture.hpp"
+#include "job/models/model_spec.hpp"
+
+namespace gangway {
+
+[[nodiscard]] Architecture mlp_generator(const ModelSpec& model);
+[[nodiscard]] Architecture mlp_discriminator(const ModelSpec& model);
+
+}  // namespace gangway

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Which networks a job trains: its model section as plain values. Standard library alone.
+#pragma once
+
+#include "job/models/architecture.hpp"
+
+namespace gangway {
+
+struct ModelFamily;  // job/models/families.hpp
+/// The one that a job has that names none.
+[[nodiscard]] const ModelFamily* default_family();
+
+enum class Normalization {
+  kAuto,  ///< JobSpec::settled_model has another
+  kBatch,
+  kNone
+};
+
+struct ModelSpec {
+  const ModelFamily* family = default_family();  ///< a row of the table; never null
+  int resolution = 32;                           ///< pixels a side, of those that the family takes
+  int width = 64;    ///< channels next to the image; hidden units where points are made
+  int latent = 100;  ///< elements of the noise vector
+  int channels = 1;  ///< 1 or 3 image channels; points have 2 coordinates
+  int classes = 0;  ///< 0: unconditional; else the number of labels the networks are conditioned on
+  Normalization normalization = Normalization::kAuto;  ///< of the discriminator
+  Activation activation = Activation::kLeakyRelu;      ///< of the discriminator
+  double dropout = 0.0;                                ///< of the discriminator's features, keyed
+  bool operator==(const ModelSpec&) const = default;
+
+  [[nodiscard]] bool normalizes_discriminator() const {
+    return normalization == Normalization::kBatch;
+  }
+};
+
+}  // namespace gangway

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "job/keys/family_texts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/models/families.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(FamilyTexts, ComeFromTheTable) {
+  EXPECT_THAT(family_docs(), StartsWith("dcgan, convolutions"));
+  EXPECT_THAT(family_docs(), HasSubstr("; infogan, the networks of Lucic et al. (2018) after "));
+  EXPECT_THAT(allowed_resolutions(), StartsWith("32 or 64 for dcgan, 28 for infogan"));
+  EXPECT_THAT(default_resolutions(), StartsWith("28 for infogan, "));
+}
+
+TEST(FamilyTexts, RefuseLabelsWhereAFamilyTakesNone) {
+  ModelFamily blind = *family_named("dcgan");
+  blind.name = "blind";
+  blind.takes_labels = false;
+  JobSpec job;
+  EXPECT_EQ(refuse_unless_labels(job), "");
+  job.model.family = &blind;
+  EXPECT_EQ(refuse_unless_labels(job),
+            "has no meaning for family blind, which takes no labels; leave it out");
+}
+
+}  // namespace
+}  // namespace gangway

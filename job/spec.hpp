@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string>
 
-#include "job/network_id.hpp"
-#include "job/transports.hpp"
-#include "job/optimizers.hpp"
 #include "job/models/model_spec.hpp"
+#include "job/network_id.hpp"
+#include "job/optimizers.hpp"
+#include "job/transports.hpp"
 
 namespace gangway {
 

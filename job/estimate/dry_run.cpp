@@ -81,15 +81,16 @@ std::string memory_table(const JobSpec& spec, int workers) {
 
 MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
   const Architectures networks = architectures_of(spec.settled_model());
-  const std::int64_t of_generator = num_parameters(networks.generator);
-  const std::int64_t parameters = of_generator + num_parameters(networks.discriminator);
+  const PerNetwork<std::int64_t> counts{num_parameters(networks.generator),
+                                        num_parameters(networks.discriminator)};
+  const std::int64_t parameters = counts.generator + counts.discriminator;
   const int local = most_microbatches(spec, workers);
   // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
   // reduction: comm/).
   const std::int64_t partials = std::bit_width(static_cast<unsigned>(local)) - 1;
   MemoryEstimate memory;
   memory.weights_bytes =
-      kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? of_generator : 0));
+      kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? counts.generator : 0));
   memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
   const auto moments = [](const NetworkSpec& network) {
     return static_cast<std::int64_t>(num_moments(network.optimizer.kind));

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <fmt/format.h>
-
 #include "base/utf8.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"

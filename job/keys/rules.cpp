@@ -9,9 +9,9 @@
 #include "base/suggestion.hpp"
 #include "base/utf8.hpp"
 #include "job/choices.hpp"
-#include "job/transports.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/models/families.hpp"
+#include "job/transports.hpp"
 
 namespace gangway {
 namespace {

@@ -7,8 +7,8 @@
 #include "gan/data/permutation.hpp"
 #include "gan/penalty.hpp"
 #include "gan/random_tensors.hpp"
-#include "tests/gan/whole_network_penalty.hpp"
 #include "job/models/families.hpp"
+#include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::fidelity {
 namespace {

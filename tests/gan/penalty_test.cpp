@@ -15,8 +15,8 @@
 #include "gan/build_networks.hpp"
 #include "gan/layer_block.hpp"
 #include "gan/random_tensors.hpp"
-#include "tests/gan/whole_network_penalty.hpp"
 #include "job/models/families.hpp"
+#include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gan/losses.hpp"
+#include "gan/optimizer.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::worker {

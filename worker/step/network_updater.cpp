@@ -2,6 +2,7 @@
 #include "worker/step/network_updater.hpp"
 
 #include "gan/layer_block.hpp"
+#include "gan/optimizer.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -12,8 +12,8 @@
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/unique_id.hpp"
 #include "comm/transport/loopback_transport.hpp"
-#include "tests/comm/lone_group.hpp"
 #include "gan/build_networks.hpp"
+#include "tests/comm/lone_group.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 

@@ -195,10 +195,9 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   StartChoice choice(run, options.start,
                      [&recorder](const std::string& line) { recorder.say(line); });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
-  settings.welcome.set_lifeline_host(lifelines.hosts());
-  settings.welcome.set_lifeline_port(lifelines.port());
-  settings.welcome.set_lifeline_token(lifelines.token());
-  settings.welcome.set_coordinator_memory(shared_memory_identity());
+  settings.welcome.lifeline = {
+      .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
+  settings.welcome.coordinator_memory = shared_memory_identity();
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.limits.start = options.start_deadline();
   CheckpointScorer scorer(

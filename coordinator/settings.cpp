@@ -16,21 +16,12 @@ constexpr double kTimeoutsOfSilence = 2.0;
 constexpr double kLeastSilenceSeconds = 60.0;
 
 messages::Welcome welcome(const StartedRun& run, int num_workers) {
-  messages::Welcome message;
-  message.set_job_yaml(run.job_yaml);
-  message.set_run_directory(run.directory.string());
-  message.set_run_id(run.start.run_id);
-  message.set_incarnation(run.start.incarnation);
-  message.set_trace_begin(run.trace.begin);
-  message.set_trace_end(run.trace.end);
-  const auto ranges = microbatch_ranges(run.spec.training.microbatches, num_workers);
-  for (int worker = 0; worker < num_workers; ++worker) {
-    messages::WorkerRange& range = *message.add_ranges();
-    range.set_worker(worker);
-    range.set_begin(ranges.at(static_cast<std::size_t>(worker)).begin);
-    range.set_end(ranges.at(static_cast<std::size_t>(worker)).end);
-  }
-  return message;
+  return {.job_yaml = run.job_yaml,
+          .run_directory = run.directory.string(),
+          .ranges = microbatch_ranges(run.spec.training.microbatches, num_workers),
+          .trace = run.trace,
+          .run_id = run.start.run_id,
+          .incarnation = run.start.incarnation};
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 // Constants of the control plane that both ends must share: tags on MPI, the lifeline's framing,
 // versions.
 //
-// Control messages are serialised `messages::Envelope`s, sent with MPI_Isend to and from rank 0 on
-// the one communicator duplicated from MPI_COMM_WORLD at the start, with tag kControlTag. Data
-// between workers uses tags from comm/transport/message_tag.hpp, all below kControlTag, so the two
-// never meet.
+// Control messages are `messages::Envelope`s (run/messages/messages.hpp) as bytes, sent with
+// MPI_Isend to and from rank 0 on the one communicator duplicated from MPI_COMM_WORLD at the start,
+// with tag kControlTag. Data between workers uses tags from comm/transport/message_tag.hpp, all
+// below kControlTag, so the two never meet.
 //
 // Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
 // worker, with the connection: "gangway-lifeline TOKEN RANK\n"; who does not send it in time is no
@@ -23,7 +23,7 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 inline constexpr char kHeartbeatInWait = ':';

@@ -25,13 +25,18 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+/// What counts steps without a lock says -1 where there is none.
+std::optional<std::int64_t> if_any(std::int64_t step) {
+  return step < 0 ? std::nullopt : std::optional(step);
+}
+
 std::chrono::milliseconds timeout_of(const JobSpec& job) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
 }
 
 std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
                                     const std::vector<pipeline::Phase>& phases) {
-  const WelcomeInfo& welcome = setup.welcome;
+  const messages::Welcome& welcome = setup.welcome;
   if (welcome.trace.empty()) {
     return nullptr;
   }
@@ -116,10 +121,10 @@ Training::Training(const Setup& setup, const BegunState& begun)
       pictures_({job_, *dataset_, *replica_.networks().generator, transport_, setup.lane,
                  setup.welcome.run_directory, exchange_.timeout}) {}
 
-ReadyInfo Training::ready_info() const {
+messages::Ready Training::describe() const {
   const NetworkState& generator = *replica_.networks().generator;
   const NetworkState& discriminator = *replica_.networks().discriminator;
-  ReadyInfo info;
+  messages::Ready info;
   info.plan_hash = replica_.plan_hash();
   info.generator_parameters = generator.num_parameters();
   info.discriminator_parameters = discriminator.num_parameters();
@@ -132,7 +137,7 @@ ReadyInfo Training::ready_info() const {
 }
 
 void Training::run() {
-  LeaseInfo lease = link_.next_lease(kLeaseDeadline);
+  messages::Lease lease = link_.next_lease(kLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {
@@ -153,8 +158,10 @@ void Training::run() {
   }
 }
 
-void Training::run_lease(const LeaseInfo& lease) {
-  snapshots_.protect(lease.protected_snapshot);
+void Training::run_lease(const messages::Lease& lease) {
+  if (lease.protected_snapshot) {
+    snapshots_.protect(*lease.protected_snapshot);
+  }
   const bool saves = !lease.checkpoint_directory.empty();
   // The last one is taken when all steps are done: nobody waits then while it waits for room.
   const bool saves_on_its_way = saves && !lease.last && lease.begin < lease.end;
@@ -178,7 +185,7 @@ void Training::run_lease(const LeaseInfo& lease) {
   }
 }
 
-void Training::save_now(const LeaseInfo& lease) {
+void Training::save_now(const messages::Lease& lease) {
   if (lease.last) {
     operations_.settle();
     snapshots_.finish_writing();  // where a disk is slow, there may be no room yet
@@ -236,27 +243,27 @@ void Training::end_trace() {
 }
 
 void Training::report(std::int64_t steps_done) {
-  ProgressInfo progress;
+  messages::Progress progress;
   progress.step = steps_done;
   // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
   progress.exposures = exposures();
-  for (const PhaseExposureInfo& exposure : progress.exposures) {
-    progress.exposed_seconds += exposure.seconds;
+  for (const messages::PhaseExposure& exposure : progress.exposures) {
+    progress.figures.exposed_seconds += exposure.seconds;
   }
   progress.unfired = operations_.take_unfired();
-  progress.data_seconds = reals_.take_wait_seconds();
-  progress.check_seconds = operations_.take_check_seconds();
-  progress.host_wait_seconds = operations_.take_host_wait_seconds();
+  progress.figures.data_seconds = reals_.take_wait_seconds();
+  progress.figures.check_seconds = operations_.take_check_seconds();
+  progress.figures.host_wait_seconds = operations_.take_host_wait_seconds();
   progress.resident_bytes = resident_bytes();
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
-  progress.snapshot = snapshots_.taker().newest();
+  progress.snapshot = if_any(snapshots_.taker().newest());
   progress.snapshot_seconds = snapshots_.taker().seconds();
   progress.snapshot_wait_seconds = snapshots_.taker().wait_seconds();
   if (const BuddyCopies* copies = snapshots_.copies()) {
-    progress.copied_snapshot = copies->copied();
-    progress.tried_snapshot = copies->tried();
+    progress.copied_snapshot = if_any(copies->copied());
+    progress.tried_snapshot = if_any(copies->tried());
   }
   progress.snapshot_bytes = snapshots_.taker().bytes();
   send_report();
@@ -270,29 +277,27 @@ void Training::send_report() {
   if (!unsent_) {
     return;
   }
-  for (const MicrobatchLoss& loss : unsent_->losses.read()) {
-    unsent_->progress.losses.push_back({loss.microbatch, loss.generator, loss.discriminator});
-  }
+  unsent_->progress.losses = unsent_->losses.read();
   link_.report(unsent_->progress);
   unsent_.reset();
 }
 
-std::vector<PhaseExposureInfo> Training::exposures() {
-  std::vector<PhaseExposureInfo> infos;
+std::vector<messages::PhaseExposure> Training::exposures() {
+  std::vector<messages::PhaseExposure> exposures;
   for (const Exposure& one : operations_.take_exposures()) {
-    auto info = std::ranges::find(infos, one.phase, &PhaseExposureInfo::phase);
-    if (info == infos.end()) {
+    auto sum = std::ranges::find(exposures, one.phase, &messages::PhaseExposure::phase);
+    if (sum == exposures.end()) {
       const pipeline::Phase& phase = phases_.at(static_cast<std::size_t>(one.phase));
-      infos.push_back({.phase = one.phase,
-                       .name = phase.name,
-                       .by_bucket = std::vector<double>(one.by_bucket.size(), 0.0),
-                       .agrees = phase.clip_norm > 0.0});
-      info = infos.end() - 1;
+      exposures.push_back({.phase = one.phase,
+                           .name = phase.name,
+                           .by_bucket = std::vector<double>(one.by_bucket.size(), 0.0),
+                           .agrees = phase.clip_norm > 0.0});
+      sum = exposures.end() - 1;
     }
-    info->seconds += one.seconds;
-    std::ranges::transform(info->by_bucket, one.by_bucket, info->by_bucket.begin(), std::plus());
+    sum->seconds += one.seconds;
+    std::ranges::transform(sum->by_bucket, one.by_bucket, sum->by_bucket.begin(), std::plus());
   }
-  return infos;
+  return exposures;
 }
 
 void Training::write_pictures(std::int64_t steps_done) {
@@ -302,7 +307,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   }
   const std::string file = fakes_file(job_, steps_done);
   if (pictures_.write_fakes(file)) {
-    link_.picture(steps_done, file);
+    link_.picture({.step = steps_done, .file = file});
   }
   told_bytes_ += transport_.bytes_sent() - sent_before;  // of no step either
 }

@@ -23,7 +23,7 @@ class Training {
  public:
   struct Setup {
     const JobSpec& job;
-    const WelcomeInfo& welcome;
+    const messages::Welcome& welcome;
     CoordinatorLink& link;
     comm::Transport& transport;
     comm::Lane& lane;
@@ -41,7 +41,7 @@ class Training {
   Training(const Setup& setup, const BegunState& begun);
 
   /// What the coordinator compares between workers before the first lease.
-  [[nodiscard]] ReadyInfo ready_info() const;
+  [[nodiscard]] messages::Ready describe() const;
   /// As SnapshotService::keep_on_disk.
   void keep_snapshots(const std::function<void()>& progress) const noexcept {
     snapshots_.keep_on_disk(progress);
@@ -50,17 +50,17 @@ class Training {
   void run();
 
  private:
-  void run_lease(const LeaseInfo& lease);
+  void run_lease(const messages::Lease& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
   /// The checkpoint of a lease that runs no step, or of the last.
-  void save_now(const LeaseInfo& lease);
+  void save_now(const messages::Lease& lease);
   /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
   void report(std::int64_t steps_done);
   /// Sends the report that waits for its losses, if one does.
   void send_report();
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).
-  [[nodiscard]] std::vector<PhaseExposureInfo> exposures();
+  [[nodiscard]] std::vector<messages::PhaseExposure> exposures();
   /// Ends the trace that is on and writes it.
   void end_trace();
   void write_pictures(std::int64_t steps_done);
@@ -82,7 +82,7 @@ class Training {
   MarkedOperations marked_operations_;
   /// Of the last step, where a device may still be at it.
   struct UnsentReport {
-    ProgressInfo progress;
+    messages::Progress progress;
     StepLosses losses;
   };
   std::optional<UnsentReport> unsent_;

@@ -28,7 +28,7 @@
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
-#include "worker/link/coordinator_link_mpi.hpp"
+#include "worker/link/channel_link.hpp"
 #include "worker/link/lifeline.hpp"
 #include "worker/link/mpi_control_channel.hpp"
 #include "worker/step/neighbours.hpp"
@@ -120,7 +120,7 @@ struct Workplace {
 };
 
 /// "new weights; from step 0".
-std::string describe(const BeginInfo& begin) {
+std::string describe(const messages::Begin& begin) {
   return fmt::format(
       "{}; from step {}",
       begin.snapshot ? "a snapshot" : (begin.is_new() ? "new weights" : begin.checkpoint),
@@ -128,8 +128,8 @@ std::string describe(const BeginInfo& begin) {
 }
 
 /// Until the coordinator may grant leases.
-void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link, comm::Lane& lane,
-            const Computing& computing, spdlog::logger& log) {
+void set_up(Workplace& place, const messages::Welcome& welcome, CoordinatorLink& link,
+            comm::Lane& lane, const Computing& computing, spdlog::logger& log) {
   comm::Transport& transport = *place.transport;
   // Both threads that compute: the lane runs the optimiser.
   const int threads = place.job->numerics.threads;
@@ -160,7 +160,7 @@ void set_up(Workplace& place, const WelcomeInfo& welcome, CoordinatorLink& link,
   const BegunState begun = Training::begin(setup);
   place.snapshots = begun.shelf;
   const Training& training = place.training.emplace(setup, begun);
-  ReadyInfo ready = training.ready_info();
+  messages::Ready ready = training.describe();
   if (!neighbours.choice.empty()) {
     ready.plan_summary += "; " + neighbours.choice;
   }
@@ -175,12 +175,12 @@ std::chrono::milliseconds silence_limit(const JobSpec& job) {
 
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
                MpiControlChannel& channel, Tether& tether, const Computing& computing) {
-  const HelloInfo hello{.rank = session.rank(),
-                        .host = host_name(),
-                        .process = own_process(),
-                        .shared_memory = shared_memory_identity(),
-                        .device = computing.device};
-  const WelcomeInfo welcome = link.join(hello, kStartDeadline);
+  const messages::Hello hello{.rank = session.rank(),
+                              .host = host_name(),
+                              .process = own_process(),
+                              .shared_memory = shared_memory_identity(),
+                              .device = computing.device};
+  const messages::Welcome welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
   log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(),

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -13,8 +12,8 @@
 #include "base/process_identity.hpp"
 #include "base/time.hpp"
 #include "checkpoint/store/commit.hpp"
-#include "coordinator/edges/envelope.hpp"
 #include "run/control_protocol.hpp"
+#include "run/messages/codec.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -132,8 +131,8 @@ bool EventLoop::pump(std::chrono::milliseconds longest) {
   const auto end = steady_clock::now() + longest;
   while (const auto message = parts_.mpi.poll()) {
     any = true;
-    const messages::Envelope envelope = parse(*message);
-    if (closing_ && envelope.has_goodbye()) {
+    const messages::Envelope envelope = messages::decode(message->bytes, message->rank);
+    if (closing_ && std::holds_alternative<messages::Goodbye>(envelope.message)) {
       said_goodbye_.insert(message->rank);
     }
     carry_out(conductor_.on_message(message->rank, envelope, steady_clock::now(), unix_seconds()));
@@ -144,48 +143,42 @@ bool EventLoop::pump(std::chrono::milliseconds longest) {
   return any;
 }
 
-void EventLoop::carry_out(Effects effects) {
-  for (Effect& effect : effects) {
-    std::visit(
-        [this](auto& what) {
-          using What = std::decay_t<decltype(what)>;
-          if constexpr (std::is_same_v<What, SendEnvelope>) {
-            send(what.rank, what.envelope);
-          } else if constexpr (std::is_same_v<What, ChooseBeginning>) {
-            choose(what);
-          } else if constexpr (std::is_same_v<What, GrantLease>) {
-            grant(what);
-          } else if constexpr (std::is_same_v<What, CommitCheckpoint>) {
-            commit(what);
-          } else if constexpr (std::is_same_v<What, DiscardCheckpoint>) {
-            discard(what);
-          } else if constexpr (std::is_same_v<What, ShowPlacement>) {
-            parts_.recorder.show_placement(conductor_.membership(), what);
-          } else if constexpr (std::is_same_v<What, ShowTick>) {
-            parts_.recorder.show_tick(what.tick);
-          } else if constexpr (std::is_same_v<What, ShowPicture>) {
-            parts_.recorder.show_picture(what);
-          } else if constexpr (std::is_same_v<What, Say>) {
-            parts_.recorder.say(what.line);
-          } else {
-            static_assert(std::is_same_v<What, EndJob>);
-            outcome_ = what.outcome;
-            if (outcome_.exit_code == static_cast<int>(ExitCode::kDone)) {
-              scoring_ends_ = steady_clock::now() + kLastScore;
-            } else {
-              end();
-            }
-          }
-        },
-        effect);
+void EventLoop::carry_out(const Effects& effects) {
+  for (const Effect& effect : effects) {
+    std::visit([this](const auto& one) { carry_out(one); }, effect);
   }
 }
 
-void EventLoop::send(int rank, const messages::Envelope& envelope) {
-  parts_.mpi.send(rank, bytes_of(envelope));
+void EventLoop::carry_out(const SendMessage& send) {
+  this->send(send.rank, conductor_.membership().epoch(), send.message);
 }
 
-void EventLoop::choose(const ChooseBeginning& question) {
+void EventLoop::carry_out(const ShowPlacement& placement) {
+  parts_.recorder.show_placement(conductor_.membership(), placement.ready);
+}
+
+void EventLoop::carry_out(const ShowTick& tick) { parts_.recorder.show_tick(tick.tick); }
+
+void EventLoop::carry_out(const ShowPicture& picture) {
+  parts_.recorder.show_picture(picture.picture);
+}
+
+void EventLoop::carry_out(const Say& say) { parts_.recorder.say(say.line); }
+
+void EventLoop::carry_out(const EndJob& end) {
+  outcome_ = end.outcome;
+  if (outcome_.exit_code == static_cast<int>(ExitCode::kDone)) {
+    scoring_ends_ = steady_clock::now() + kLastScore;
+  } else {
+    this->end();
+  }
+}
+
+void EventLoop::send(int rank, std::int64_t epoch, const messages::Message& message) {
+  parts_.mpi.send(rank, messages::encode({.epoch = epoch, .message = message}));
+}
+
+void EventLoop::carry_out(const ChooseBeginning& question) {
   parts_.tether.end_beats();  // large checkpoints take a while to verify
   try {
     if (!question.refused_checkpoint.empty()) {
@@ -203,16 +196,17 @@ void EventLoop::choose(const ChooseBeginning& question) {
   parts_.tether.begin_beats();
 }
 
-void EventLoop::grant(GrantLease& grant) {
-  const std::int64_t step = grant.checkpoint_step;
-  grants_.push_back({.envelope = std::move(grant.envelope), .is_ready = step < 0});
-  if (step >= 0) {
-    folders_.submit([this, &held = grants_.back(), step,
+void EventLoop::carry_out(const GrantLease& grant) {
+  HeldGrant& held = grants_.emplace_back(HeldGrant{.epoch = conductor_.membership().epoch(),
+                                                   .lease = grant.lease,
+                                                   .is_ready = !grant.checkpoint_step});
+  if (grant.checkpoint_step) {
+    folders_.submit([this, &held, step = *grant.checkpoint_step,
                      checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
       try {
         return [this, &held, step, folder = checkpoint::begin_checkpoint(checkpoints, step)] {
           parts_.recorder.began_checkpoint(step, folder);
-          held.envelope.mutable_lease()->set_checkpoint_directory(folder.string());
+          held.lease.checkpoint_directory = folder.string();
           held.is_ready = true;
         };
       } catch (const std::exception& error) {
@@ -228,14 +222,15 @@ void EventLoop::grant(GrantLease& grant) {
 
 void EventLoop::send_grants() {
   while (!closing_ && !grants_.empty() && grants_.front().is_ready) {
+    const HeldGrant& grant = grants_.front();
     for (const Member& member : conductor_.membership().members()) {
-      send(member.rank, grants_.front().envelope);
+      send(member.rank, grant.epoch, grant.lease);
     }
     grants_.pop_front();
   }
 }
 
-void EventLoop::commit(const CommitCheckpoint& commit) {
+void EventLoop::carry_out(const CommitCheckpoint& commit) {
   const CompleteCheckpoint& checkpoint = commit.checkpoint;
   CommitWork work = parts_.recorder.commit_work(checkpoint, conductor_.membership().epoch(),
                                                 parts_.scorer.steps());
@@ -256,7 +251,7 @@ void EventLoop::commit(const CommitCheckpoint& commit) {
   });
 }
 
-void EventLoop::discard(const DiscardCheckpoint& discard) {
+void EventLoop::carry_out(const DiscardCheckpoint& discard) {
   if (auto folder = parts_.recorder.give_up_checkpoint(discard.step)) {
     remove(std::move(*folder));
   }
@@ -315,7 +310,7 @@ void EventLoop::end() {
   } else {
     parts_.lifelines.abandon_all();
   }
-  const bool keeps = parts_.keeps_snapshots && outcome_.unsaved_snapshot >= 0;
+  const bool keeps = parts_.keeps_snapshots && outcome_.unsaved_snapshot;
   parts_.recorder.finish(outcome_, conductor_.membership(), keeps);
   closing_ = true;
   ended_at_ = closing_since_ = steady_clock::now();
@@ -329,7 +324,7 @@ void EventLoop::keep_snapshots() {
   copies_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   disk_.submit([this, copies = copies_,
                 keep = parts_.recorder.keep_work(
-                    outcome_.unsaved_snapshot)]() mutable -> DiskThread::Follow {
+                    *outcome_.unsaved_snapshot)]() mutable -> DiskThread::Follow {
     keep.progress = [copies] { copies->fetch_add(1, std::memory_order_relaxed); };
     return [this, result = coordinator::carry_out(keep)] {
       copies_.reset();

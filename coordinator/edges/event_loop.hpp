@@ -55,7 +55,8 @@ class EventLoop {
  private:
   /// In the order in which they are to be sent.
   struct HeldGrant {
-    messages::Envelope envelope;
+    std::int64_t epoch = 0;  ///< under which it was granted
+    messages::Lease lease;
     bool is_ready = true;  ///< the folder of its checkpoint is there, or cannot be made
   };
 
@@ -66,14 +67,20 @@ class EventLoop {
   void beat();
   /// Takes in the messages that have arrived, as many as it can. @return whether there were any.
   bool pump(std::chrono::milliseconds longest);
-  void carry_out(Effects effects);
-  void send(int rank, const messages::Envelope& envelope);
-  void choose(const ChooseBeginning& question);
+  void carry_out(const Effects& effects);
+  void carry_out(const SendMessage& send);
+  void carry_out(const ChooseBeginning& question);
   /// Makes the checkpoint's folder first; leases that come after wait with it.
-  void grant(GrantLease& grant);
+  void carry_out(const GrantLease& grant);
+  void carry_out(const CommitCheckpoint& commit);
+  void carry_out(const DiscardCheckpoint& discard);
+  void carry_out(const ShowPlacement& placement);
+  void carry_out(const ShowTick& tick);
+  void carry_out(const ShowPicture& picture);
+  void carry_out(const Say& say);
+  void carry_out(const EndJob& end);
+  void send(int rank, std::int64_t epoch, const messages::Message& message);
   void send_grants();
-  void commit(const CommitCheckpoint& commit);
-  void discard(const DiscardCheckpoint& discard);
   /// Removes what a failed checkpoint left; where the disk refuses, again after the next commit.
   void remove(std::filesystem::path temporary);
   /// Has the checkpoint scored, if the job wants that.

@@ -27,8 +27,8 @@ constexpr double kMebibyte = 1024.0 * 1024.0;
 
 double mebibytes(const CompleteCheckpoint& checkpoint) {
   double bytes = 0.0;
-  for (const CheckpointFile& file : checkpoint.files) {
-    bytes += static_cast<double>(file.bytes);
+  for (const messages::CheckpointPart& part : checkpoint.parts) {
+    bytes += static_cast<double>(part.bytes);
   }
   return bytes / kMebibyte;
 }
@@ -36,8 +36,8 @@ double mebibytes(const CompleteCheckpoint& checkpoint) {
 /// From the whole snapshot to the synced file, of the slowest worker.
 double seconds_of_files(const CompleteCheckpoint& checkpoint) {
   double seconds = 0.0;
-  for (const CheckpointFile& file : checkpoint.files) {
-    seconds = std::max(seconds, file.seconds);
+  for (const messages::CheckpointPart& part : checkpoint.parts) {
+    seconds = std::max(seconds, part.seconds);
   }
   return seconds;
 }
@@ -85,7 +85,7 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) 
     ranks.push_back({.rank = member.rank,
                      .role = "worker",
                      .host = member.host,
-                     .pid = member.pid,
+                     .pid = member.process.pid,
                      .device = member.device,
                      .microbatches = microbatch_range(run_.spec.training.microbatches, num_workers,
                                                       member.rank - 1)});
@@ -93,7 +93,7 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) 
   return ranks;
 }
 
-void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
+void RunRecorder::show_placement(const Membership& membership, const messages::Ready& ready) {
   const std::vector<PlacedRank> ranks = placed_ranks(membership);
   output_.write("placement.json",
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
@@ -114,10 +114,9 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
   text.erase(text.find_last_not_of('\n') + 1);
   say(text);
   say(fmt::format("model  generator {} parameters, discriminator {}; {}",
-                  placement.generator_parameters, placement.discriminator_parameters,
-                  placement.plan_summary));
-  data_fingerprint_ = placement.data_fingerprint;
-  software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", placement.libtorch}};
+                  ready.generator_parameters, ready.discriminator_parameters, ready.plan_summary));
+  data_fingerprint_ = ready.data_fingerprint;
+  software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", ready.libtorch}};
   if (run_.resume) {
     warn_of_changes(run_.resume->manifest);
   }
@@ -151,7 +150,7 @@ void RunRecorder::show_tick(report::Tick tick) {
   }
 }
 
-void RunRecorder::show_picture(const ShowPicture& picture) {
+void RunRecorder::show_picture(const messages::Picture& picture) {
   output_.add_picture(picture.file, picture.step);
 }
 
@@ -176,9 +175,9 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
   manifest.data_cursor = manifest.images;
   manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
-  for (const CheckpointFile& file : complete.files) {
+  for (int worker = 0; const messages::CheckpointPart& part : complete.parts) {
     manifest.files.push_back(
-        {.name = file.name, .worker = file.worker, .bytes = file.bytes, .xxh3_128 = file.xxh3_128});
+        {.name = part.file, .worker = worker++, .bytes = part.bytes, .xxh3_128 = part.xxh3_128});
   }
   return {.temporary = saving_.at(complete.step),
           .manifest = std::move(manifest),
@@ -232,8 +231,8 @@ void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path&
   const double mib = mebibytes(complete);
   saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
   say(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
-                  path.filename().string(), complete.files.size(),
-                  complete.files.size() == 1 ? "" : "s", mib, seconds,
+                  path.filename().string(), complete.parts.size(),
+                  complete.parts.size() == 1 ? "" : "s", mib, seconds,
                   seconds > 0.0 ? mib * kMebibyte / 1e6 / seconds : 0.0));
 }
 
@@ -254,7 +253,7 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   failure.pid = self_.pid;
   if (outcome.rank > 0) {
     failure.host = membership.member(outcome.rank).host;
-    failure.pid = membership.member(outcome.rank).pid;
+    failure.pid = membership.member(outcome.rank).process.pid;
     failure.signal = membership.member(outcome.rank).signal;
   }
   failure.job_exit_code = outcome.exit_code;

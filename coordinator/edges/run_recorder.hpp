@@ -41,9 +41,10 @@ class RunRecorder {
   std::optional<report::StatsPosition> begin_at(std::int64_t step);
 
   void show_header();
-  void show_placement(const Membership& membership, const ShowPlacement& placement);
+  /// @param ready  of the last worker: what they have in common
+  void show_placement(const Membership& membership, const messages::Ready& ready);
   void show_tick(report::Tick tick);
-  void show_picture(const ShowPicture& picture);
+  void show_picture(const messages::Picture& picture);
   void say(const std::string& line);
 
   /// Where the folder for the workers' files is to be made.

@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "coordinator/edges/envelope.hpp"
+#include "run/messages/codec.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -21,23 +21,21 @@ constexpr std::chrono::microseconds kPoll{2000};
 
 void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
                         std::chrono::milliseconds period) {
-  messages::Envelope envelope;
-  envelope.mutable_patience();
+  const std::string patience = messages::encode({.message = messages::Patience{}});
   std::future<void> done = std::async(std::launch::async, work);
   while (done.wait_for(period) != std::future_status::ready) {
     for (int rank = 1; rank <= num_workers; ++rank) {
-      mpi.send(rank, bytes_of(envelope));
+      mpi.send(rank, patience);
     }
   }
   done.get();
 }
 
 bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason) {
-  messages::Envelope envelope;
-  envelope.mutable_stop()->set_exit_code(exit_code);
-  envelope.mutable_stop()->set_reason(reason);
+  const std::string stop =
+      messages::encode({.message = messages::Stop{.exit_code = exit_code, .reason = reason}});
   for (int rank = 1; rank <= num_workers; ++rank) {
-    mpi.send(rank, bytes_of(envelope));
+    mpi.send(rank, stop);
   }
   std::set<int> left;
   const auto start = steady_clock::now();
@@ -46,7 +44,8 @@ bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::
     boost::asio::io_context io;
     boost::asio::steady_timer(io, kPoll).wait();
     while (const auto message = mpi.poll()) {
-      if (parse(*message).has_goodbye()) {
+      if (std::holds_alternative<messages::Goodbye>(
+              messages::decode(message->bytes, message->rank).message)) {
         left.insert(message->rank);
       }
     }

@@ -14,34 +14,34 @@ void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) {
   open_[step] = Open{.epoch = epoch};
 }
 
-std::optional<CompleteCheckpoint> CheckpointLedger::add(std::int64_t step, std::int64_t epoch,
-                                                        CheckpointFile file) {
+std::optional<CompleteCheckpoint> CheckpointLedger::add(int worker, std::int64_t epoch,
+                                                        messages::CheckpointPart part) {
+  const std::int64_t step = part.step;
   const auto found = open_.find(step);
   if (found == open_.end() || found->second.epoch != epoch || found->second.is_complete ||
-      file.worker < 0 || file.worker >= num_workers_) {
+      worker < 0 || worker >= num_workers_) {
     return std::nullopt;
   }
-  const int worker = file.worker;
-  auto& files = found->second.files;
-  files.insert_or_assign(worker, std::move(file));
-  if (static_cast<int>(files.size()) < num_workers_) {
+  auto& parts = found->second.parts;
+  parts.insert_or_assign(worker, std::move(part));
+  if (static_cast<int>(parts.size()) < num_workers_) {
     return std::nullopt;
   }
-  CompleteCheckpoint complete{.step = step, .files = {}, .error = {}};
-  for (auto& [index, part] : files) {
+  CompleteCheckpoint complete{.step = step, .parts = {}, .error = {}};
+  for (auto& [index, one] : parts) {
     if (complete.error.empty()) {
-      complete.error = part.error;
+      complete.error = one.error;
     }
-    complete.files.push_back(std::move(part));
+    complete.parts.push_back(std::move(one));
   }
-  files.clear();
+  parts.clear();
   found->second.is_complete = true;
   return complete;
 }
 
 bool CheckpointLedger::owes(int worker) const {
   return std::ranges::any_of(open_, [worker](const auto& entry) {
-    return !entry.second.is_complete && !entry.second.files.contains(worker);
+    return !entry.second.is_complete && !entry.second.parts.contains(worker);
   });
 }
 
@@ -54,7 +54,7 @@ std::string CheckpointLedger::missing(const Open& open) const {
     return "its manifest";
   }
   for (int worker = 0; worker < num_workers_; ++worker) {
-    if (!open.files.contains(worker)) {
+    if (!open.parts.contains(worker)) {
       return fmt::format("the file of rank {}", worker + 1);
     }
   }

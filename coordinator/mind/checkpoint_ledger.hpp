@@ -12,23 +12,14 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
-
-/// One worker's durable file, or why there is none.
-struct CheckpointFile {
-  int worker = 0;
-  std::string name;  ///< inside the checkpoint directory
-  std::uint64_t bytes = 0;
-  std::string xxh3_128;
-  std::string error;
-  double seconds = 0.0;  ///< from the whole snapshot to the file on the disk
-};
 
 /// All parts of one step have come in.
 struct CompleteCheckpoint {
   std::int64_t step = 0;
-  std::vector<CheckpointFile> files;  ///< by worker
+  std::vector<messages::CheckpointPart> parts;  ///< by worker
   std::string error;  ///< not empty: it cannot be committed, and why (first worker's word)
 };
 
@@ -42,8 +33,8 @@ class CheckpointLedger {
   /// A lease that saves at `step` was granted under `epoch`.
   void begin(std::int64_t step, std::int64_t epoch);
   /// A worker's word on its file. One that was not asked for, or of another epoch, is dropped.
-  [[nodiscard]] std::optional<CompleteCheckpoint> add(std::int64_t step, std::int64_t epoch,
-                                                      CheckpointFile file);
+  [[nodiscard]] std::optional<CompleteCheckpoint> add(int worker, std::int64_t epoch,
+                                                      messages::CheckpointPart part);
 
   void committed(std::int64_t step);
   /// @return the line that a person is to read.
@@ -69,9 +60,9 @@ class CheckpointLedger {
  private:
   struct Open {
     std::int64_t epoch = 0;
-    std::map<int, CheckpointFile> files;
-    bool is_complete = false;           ///< all files have been handed out
-    std::optional<TimePoint> since;     ///< when its step was seen to be done by all
+    std::map<int, messages::CheckpointPart> parts;  ///< by worker
+    bool is_complete = false;                       ///< all parts have been handed out
+    std::optional<TimePoint> since;                 ///< when its step was seen to be done by all
     std::chrono::milliseconds told{0};  ///< how long it had taken when that was last said
   };
   [[nodiscard]] std::string missing(const Open& open) const;

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "coordinator/mind/message_values.hpp"
-
 namespace gangway::coordinator {
 namespace {
 
@@ -37,67 +35,62 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
   if (ended_ || rank < 1 || rank > settings_.num_workers) {
     return {};
   }
+  const Arrival arrival{rank, envelope.epoch, now, unix_seconds};
   try {
-    switch (envelope.body_case()) {
-      case messages::Envelope::kHello:
-        return on_hello(rank, envelope.hello());
-      case messages::Envelope::kInventory:
-        return on_inventory(rank, envelope.inventory());
-      case messages::Envelope::kLoading: {
-        membership_.loads(now);
-        const auto line = start_.loading(rank - 1, envelope.loading(), now);
-        return line ? Effects{Say{*line}} : Effects{};
-      }
-      case messages::Envelope::kUnloadable:
-        return on_unloadable(rank, envelope.unloadable());
-      case messages::Envelope::kReady:
-        return on_ready(rank, envelope.ready(), now);
-      case messages::Envelope::kProgress:
-        return on_progress(rank, envelope.progress(), now, unix_seconds);
-      case messages::Envelope::kCheckpointPart:
-        return on_part(rank, envelope.checkpoint_part(), now);
-      case messages::Envelope::kPicture:
-        watch_.lively(now);
-        return {ShowPicture{envelope.picture().step(), envelope.picture().file()}};
-      case messages::Envelope::kStop:
-        return on_stop(rank, envelope.stop(), now);
-      case messages::Envelope::kGoodbye:
-        return on_goodbye(rank);
-      default:
-        return end(ExitCode::kInternal, rank,
-                   fmt::format("{} sent a message of kind {}, which only the coordinator sends",
-                               membership_.describe(rank), static_cast<int>(envelope.body_case())));
-    }
+    return std::visit([&](const auto& message) { return take(message, arrival); },
+                      envelope.message);
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }
 }
 
-Effects Conductor::on_hello(int rank, const messages::Hello& hello) {
-  Member facts;
-  facts.rank = rank;
-  facts.host = hello.host();
-  facts.pid = hello.pid();
-  facts.process = {.boot_id = hello.boot_id(),
-                   .pid_namespace = hello.pid_namespace(),
-                   .pid = hello.pid(),
-                   .start_ticks = hello.start_ticks()};
-  facts.shared_memory = hello.shared_memory();
-  facts.device = hello.device();
-  if (const auto fault = membership_.join(facts, hello.protocol())) {
+Effects Conductor::take(const messages::Hello& hello, const Arrival& arrival) {
+  if (const auto fault = membership_.join(arrival.rank, hello)) {
     return end(fault->code, fault->rank, fault->reason);
   }
-  SendEnvelope send{.rank = rank, .envelope = {}};
-  *send.envelope.mutable_welcome() = settings_.welcome;
-  send.envelope.mutable_welcome()->set_epoch(membership_.epoch());
-  return {std::move(send)};
+  messages::Welcome welcome = settings_.welcome;
+  welcome.epoch = membership_.epoch();
+  return {SendMessage{.rank = arrival.rank, .message = std::move(welcome)}};
 }
 
-Effects Conductor::on_inventory(int rank, const messages::Inventory& inventory) {
-  if (!start_.add(rank - 1, inventory)) {
+Effects Conductor::take(const messages::Inventory& inventory, const Arrival& arrival) {
+  if (!start_.add(arrival.rank - 1, inventory)) {
     return {};
   }
   return {ChooseBeginning{.inventory = start_.inventory(), .refused_checkpoint = {}}};
+}
+
+Effects Conductor::take(const messages::Loading& loading, const Arrival& arrival) {
+  membership_.loads(arrival.now);
+  const auto line = start_.loading(arrival.rank - 1, loading, arrival.now);
+  return line ? Effects{Say{*line}} : Effects{};
+}
+
+Effects Conductor::take(const messages::Picture& picture, const Arrival& arrival) {
+  watch_.lively(arrival.now);
+  return {ShowPicture{picture}};
+}
+
+Effects Conductor::take(const messages::Welcome& welcome, const Arrival& arrival) {
+  return refuse(welcome.kName, arrival);
+}
+
+Effects Conductor::take(const messages::Begin& begin, const Arrival& arrival) {
+  return refuse(begin.kName, arrival);
+}
+
+Effects Conductor::take(const messages::Lease& lease, const Arrival& arrival) {
+  return refuse(lease.kName, arrival);
+}
+
+Effects Conductor::take(const messages::Patience& patience, const Arrival& arrival) {
+  return refuse(patience.kName, arrival);
+}
+
+Effects Conductor::refuse(std::string_view name, const Arrival& arrival) {
+  return end(ExitCode::kInternal, arrival.rank,
+             fmt::format("{} sent a message of kind {}, which only the coordinator sends",
+                         membership_.describe(arrival.rank), name));
 }
 
 Effects Conductor::begin_with(const Beginning& beginning) {
@@ -106,61 +99,53 @@ Effects Conductor::begin_with(const Beginning& beginning) {
   settings_.ticks.first_index = beginning.first_tick;
   settings_.ticks.earlier_seconds = beginning.earlier_seconds;
   begin_line_ = beginning.line;
-  begin_snapshot_ = beginning.snapshot ? beginning.step : -1;
+  begin_snapshot_ = beginning.snapshot ? std::optional(beginning.step) : std::nullopt;
   leases_ = LeaseBook(settings_.leases);
   snapshots_ = SnapshotBook(settings_.num_workers, beginning.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, beginning.step, settings_.progress_floor);
-  const messages::Begin begin = start_.propose(beginning, membership_.epoch());
+  const messages::Begin begin = start_.propose(beginning);
   Effects effects;
   for (const Member& member : membership_.members()) {
-    SendEnvelope send{.rank = member.rank, .envelope = {}};
-    *send.envelope.mutable_begin() = begin;
-    effects.emplace_back(std::move(send));
+    effects.emplace_back(SendMessage{.rank = member.rank, .message = begin});
   }
   return effects;
 }
 
-Effects Conductor::on_unloadable(int rank, const messages::Unloadable& unloadable) {
-  const bool is_checkpoint = unloadable.part() < 0;
-  if (is_checkpoint || unloadable.holder() < 0 || unloadable.holder() >= settings_.num_workers) {
+Effects Conductor::take(const messages::Unloadable& unloadable, const Arrival& arrival) {
+  if (!unloadable.part || unloadable.holder >= settings_.num_workers) {
     return start_.refuse(unloadable, {})
-               ? Effects{ChooseBeginning{start_.inventory(), unloadable.reason()}}
+               ? Effects{ChooseBeginning{start_.inventory(), unloadable.reason}}
                : Effects{};
   }
   std::vector<int> mates;
   for (const Member& member : membership_.members()) {
-    if (member.shared_memory == membership_.member(unloadable.holder() + 1).shared_memory) {
+    if (member.shared_memory == membership_.member(unloadable.holder + 1).shared_memory) {
       mates.push_back(member.rank - 1);
     }
   }
   const bool is_news = start_.refuse(unloadable, mates);
   Effects effects{Say{fmt::format("warn  {}: {}; a copy or an older state is used",
-                                  membership_.describe(rank), unloadable.reason())}};
+                                  membership_.describe(arrival.rank), unloadable.reason)}};
   if (is_news) {
     effects.emplace_back(ChooseBeginning{start_.inventory(), {}});
   }
   return effects;
 }
 
-Effects Conductor::on_ready(int rank, const messages::Ready& ready, TimePoint now) {
-  if (const auto fault = membership_.ready(rank, ready.plan_hash())) {
+Effects Conductor::take(const messages::Ready& ready, const Arrival& arrival) {
+  const int rank = arrival.rank;
+  if (const auto fault = membership_.ready(rank, ready.plan_hash)) {
     return end(fault->code, fault->rank, fault->reason);
   }
-  if (!placement_.data_fingerprint.empty() &&
-      placement_.data_fingerprint != ready.data_fingerprint()) {
+  if (!ready_.data_fingerprint.empty() && ready_.data_fingerprint != ready.data_fingerprint) {
     return end(ExitCode::kUsage, rank,
                fmt::format("{} sees other examples than the workers before it: data.source must be "
                            "the same on every host",
                            membership_.describe(rank)));
   }
-  has_buddies_ = ready.has_buddies();
-  placement_ = ShowPlacement{.plan_summary = ready.plan_summary(),
-                             .generator_parameters = ready.generator_parameters(),
-                             .discriminator_parameters = ready.discriminator_parameters(),
-                             .data_fingerprint = ready.data_fingerprint(),
-                             .libtorch = ready.libtorch()};
-  return begin_if_ready(now);
+  ready_ = ready;
+  return begin_if_ready(arrival.now);
 }
 
 Effects Conductor::begin_if_ready(TimePoint now) {
@@ -168,33 +153,33 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     return {};
   }
   begun_ = true;
-  snapshots_.set_buddies(has_buddies_);
+  snapshots_.set_buddies(ready_.has_buddies);
   ticks_.start(now);
   saves_.granted(now);
   Effects effects;
   if (!begin_line_.empty()) {
     effects.emplace_back(Say{begin_line_});
   }
-  effects.emplace_back(placement_);
+  effects.emplace_back(ShowPlacement{ready_});
   append(effects, grant(now));
   return effects;
 }
 
-Effects Conductor::on_progress(int rank, const messages::Progress& progress, TimePoint now,
-                               double unix_seconds) {
-  if (progress.epoch() != membership_.epoch()) {
+Effects Conductor::take(const messages::Progress& progress, const Arrival& arrival) {
+  if (arrival.epoch != membership_.epoch()) {
     return {};
   }
+  const int worker = arrival.rank - 1;
   Effects effects;
-  watch_.stepped(rank, progress.step(), now);
-  if (auto tick = ticks_.add(step_progress(rank, progress), now, unix_seconds)) {
-    effects.emplace_back(ShowTick{*tick});
+  watch_.stepped(arrival.rank, progress.step, arrival.now);
+  if (auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds)) {
+    effects.emplace_back(ShowTick{std::move(*tick)});
   }
   leases_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.set_step_seconds(ticks_.median_step_seconds());
-  snapshots_.taken(rank - 1, progress.snapshot(), progress.snapshot_seconds());
-  snapshots_.copied(rank - 1, progress.copied_snapshot(), progress.tried_snapshot());
-  append(effects, grant(now));
+  snapshots_.taken(worker, progress.snapshot, progress.snapshot_seconds);
+  snapshots_.copied(worker, progress.copied_snapshot, progress.tried_snapshot);
+  append(effects, grant(arrival.now));
   return effects;
 }
 
@@ -204,40 +189,36 @@ Effects Conductor::grant(TimePoint now) {
     return effects;
   }
   for (const Lease& lease : leases_.grant(watch_.fastest_done())) {
-    messages::Envelope envelope;
-    messages::Lease& message = *envelope.mutable_lease();
-    message.set_epoch(membership_.epoch());
-    message.set_begin(lease.begin);
-    message.set_end(lease.end);
-    message.set_pictures(lease.pictures);
-    message.set_last(lease.last);
-    message.set_protected_snapshot(snapshots_.complete());
-    for (const std::int64_t step : snapshots_.due(lease.begin, lease.end, lease.checkpoint)) {
-      message.add_snapshots(step);
-    }
+    GrantLease granted{
+        .lease = {.begin = lease.begin,
+                  .end = lease.end,
+                  .pictures = lease.pictures,
+                  .last = lease.last,
+                  .snapshots = snapshots_.due(lease.begin, lease.end, lease.checkpoint),
+                  .protected_snapshot = snapshots_.complete()}};
     watch_.granted(lease.begin, now);
     if (lease.checkpoint) {
+      granted.checkpoint_step = lease.end;
       ledger_.begin(lease.end, membership_.epoch());
       saves_.granted(now);
     }
-    effects.emplace_back(GrantLease{.envelope = std::move(envelope),
-                                    .checkpoint_step = lease.checkpoint ? lease.end : -1});
+    effects.emplace_back(std::move(granted));
   }
   return effects;
 }
 
-Effects Conductor::on_part(int rank, const messages::CheckpointPart& part, TimePoint now) {
-  if (part.under_way()) {
-    watch_.wrote(rank, now);
+Effects Conductor::take(const messages::CheckpointPart& part, const Arrival& arrival) {
+  if (part.under_way) {
+    watch_.wrote(arrival.rank, arrival.now);
     return {};
   }
-  watch_.lively(now);
-  auto complete = ledger_.add(part.step(), part.epoch(), checkpoint_file(part));
+  watch_.lively(arrival.now);
+  auto complete = ledger_.add(arrival.rank - 1, arrival.epoch, part);
   if (!complete) {
     return {};
   }
   if (!complete->error.empty()) {
-    return checkpoint_failed(complete->step, complete->error, now);
+    return checkpoint_failed(complete->step, complete->error, arrival.now);
   }
   return {CommitCheckpoint{std::move(*complete)}};
 }
@@ -257,25 +238,26 @@ Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reaso
   return effects;
 }
 
-Effects Conductor::on_stop(int rank, const messages::Stop& stop, TimePoint now) {
-  const auto code = static_cast<ExitCode>(stop.exit_code());
+Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
+  const int rank = arrival.rank;
+  const auto code = static_cast<ExitCode>(stop.exit_code);
   if (code != ExitCode::kWorkerLost) {
-    return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason()));
+    return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
   }
   // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the
   // root cause.
   membership_.leave(rank);
-  const bool is_known = stop.accused() >= 1 && stop.accused() <= settings_.num_workers;
-  blame_.add({.rank = rank, .accused = is_known ? stop.accused() : 0, .reason = stop.reason()},
-             now);
+  const bool is_known = stop.accused >= 1 && stop.accused <= settings_.num_workers;
+  blame_.add({.rank = rank, .accused = is_known ? stop.accused : 0, .reason = stop.reason},
+             arrival.now);
   return {};
 }
 
-Effects Conductor::on_goodbye(int rank) {
-  membership_.leave(rank);
+Effects Conductor::take(const messages::Goodbye& /*goodbye*/, const Arrival& arrival) {
+  membership_.leave(arrival.rank);
   if (!leases_.last_granted()) {
-    return end(ExitCode::kInternal, rank,
-               fmt::format("{} left before its last lease", membership_.describe(rank)));
+    return end(ExitCode::kInternal, arrival.rank,
+               fmt::format("{} left before its last lease", membership_.describe(arrival.rank)));
   }
   return finish_if_done();
 }
@@ -374,19 +356,16 @@ Effects Conductor::end_with(Outcome outcome) {
   Effects effects;
   ended_ = true;
   if (!outcome.orderly) {
-    const std::int64_t newest = std::max(snapshots_.complete(), begin_snapshot_);
+    const std::optional<std::int64_t> newest = std::max(snapshots_.complete(), begin_snapshot_);
     const std::int64_t saved = ledger_.last_committed().value_or(settings_.leases.saved_step);
     if (newest > saved && outcome.exit_code != static_cast<int>(ExitCode::kDiverged)) {
       outcome.unsaved_snapshot = newest;
     }
     for (const Member& member : membership_.members()) {
       if (member.state != WorkerState::kLost && member.state != WorkerState::kLeft) {
-        SendEnvelope send{.rank = member.rank, .envelope = {}};
-        messages::Stop& stop = *send.envelope.mutable_stop();
-        stop.set_epoch(membership_.epoch());
-        stop.set_exit_code(outcome.exit_code);
-        stop.set_reason(outcome.reason);
-        effects.emplace_back(std::move(send));
+        effects.emplace_back(SendMessage{
+            .rank = member.rank,
+            .message = messages::Stop{.exit_code = outcome.exit_code, .reason = outcome.reason}});
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,7 +21,7 @@
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/start_talk.hpp"
-#include "job/proto/messages.pb.h"
+#include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
 
@@ -32,14 +33,14 @@ struct Outcome {
   std::int64_t step = 0;  ///< steps done
   /// Every worker has said Goodbye: MPI_Finalize is safe.
   bool orderly = false;
-  /// Of the snapshot that all have and that is newer than any checkpoint; -1: none.
-  std::int64_t unsaved_snapshot = -1;
+  /// Of the snapshot that all have and that is newer than any checkpoint.
+  std::optional<std::int64_t> unsaved_snapshot = {};
 };
 
 // Effects, to be carried out in the order in which they come.
-struct SendEnvelope {
+struct SendMessage {
   int rank = 0;
-  messages::Envelope envelope;
+  messages::Message message;
 };
 /// Choose the state to begin with; then call `Conductor::begin_with` or `cannot_begin`.
 struct ChooseBeginning {
@@ -49,8 +50,8 @@ struct ChooseBeginning {
 /// The same lease for every worker. The checkpoint's folder is made by whoever carries this out,
 /// and filled in.
 struct GrantLease {
-  messages::Envelope envelope;
-  std::int64_t checkpoint_step = -1;  ///< >= 0: a folder for this step is to be named in the lease
+  messages::Lease lease;
+  std::optional<std::int64_t> checkpoint_step;  ///< a folder for this step is to be named in it
 };
 /// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or
 /// `checkpoint_failed`.
@@ -63,18 +64,13 @@ struct DiscardCheckpoint {
 };
 /// All workers are ready: time for the placement table.
 struct ShowPlacement {
-  std::string plan_summary;
-  std::int64_t generator_parameters = 0;
-  std::int64_t discriminator_parameters = 0;
-  std::string data_fingerprint;
-  std::string libtorch;  ///< version
+  messages::Ready ready;  ///< of the last one
 };
 struct ShowTick {
   report::Tick tick;
 };
 struct ShowPicture {
-  std::int64_t step = 0;
-  std::string file;  ///< inside the run directory
+  messages::Picture picture;
 };
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
@@ -84,7 +80,7 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect = std::variant<SendEnvelope, ChooseBeginning, GrantLease, CommitCheckpoint,
+using Effect = std::variant<SendMessage, ChooseBeginning, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
@@ -136,15 +132,28 @@ class Conductor {
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
-  [[nodiscard]] Effects on_hello(int rank, const messages::Hello& hello);
-  [[nodiscard]] Effects on_inventory(int rank, const messages::Inventory& inventory);
-  [[nodiscard]] Effects on_unloadable(int rank, const messages::Unloadable& unloadable);
-  [[nodiscard]] Effects on_ready(int rank, const messages::Ready& ready, TimePoint now);
-  [[nodiscard]] Effects on_progress(int rank, const messages::Progress& progress, TimePoint now,
-                                    double unix_seconds);
-  [[nodiscard]] Effects on_part(int rank, const messages::CheckpointPart& part, TimePoint now);
-  [[nodiscard]] Effects on_stop(int rank, const messages::Stop& stop, TimePoint now);
-  [[nodiscard]] Effects on_goodbye(int rank);
+  /// Where and when a message came.
+  struct Arrival {
+    int rank;
+    std::int64_t epoch;
+    TimePoint now;
+    double unix_seconds;
+  };
+  [[nodiscard]] Effects take(const messages::Hello& hello, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Inventory& inventory, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Loading& loading, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Unloadable& unloadable, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Ready& ready, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Progress& progress, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::CheckpointPart& part, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Picture& picture, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Stop& stop, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Goodbye& goodbye, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Welcome& welcome, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Begin& begin, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Lease& lease, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Patience& patience, const Arrival& arrival);
+  [[nodiscard]] Effects refuse(std::string_view name, const Arrival& arrival);
   [[nodiscard]] Effects begin_if_ready(TimePoint now);
   [[nodiscard]] Effects grant(TimePoint now);
   [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
@@ -173,11 +182,10 @@ class Conductor {
   std::string last_save_error_;      ///< not empty: the newest save failed
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
-  ShowPlacement placement_;
-  std::string begin_line_;            ///< what all have loaded, for the user
-  std::int64_t begin_snapshot_ = -1;  ///< step of the snapshot that all began with; -1: none
-  bool has_buddies_ = false;          ///< snapshots are copied to other hosts
-  bool begun_ = false;                ///< the first lease is out
+  messages::Ready ready_;              ///< the newest
+  std::string begin_line_;             ///< what all have loaded, for the user
+  std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
+  bool begun_ = false;                          ///< the first lease is out
   bool ended_ = false;
 };
 

@@ -32,31 +32,28 @@ std::string Membership::describe(int rank) const {
   if (member.state == WorkerState::kExpected) {
     return fmt::format("rank {}", rank);
   }
-  return fmt::format("rank {} (host {}, pid {})", rank, member.host, member.pid);
+  return fmt::format("rank {} (host {}, pid {})", rank, member.host, member.process.pid);
 }
 
-std::optional<Fault> Membership::join(const Member& facts, std::uint32_t protocol) {
-  if (facts.rank < 1 || facts.rank > static_cast<int>(members_.size())) {
-    return Fault{
-        ExitCode::kInternal, 0,
-        fmt::format("a Hello came from rank {}, outside 1..{}", facts.rank, members_.size())};
+std::optional<Fault> Membership::join(int rank, const messages::Hello& hello) {
+  if (rank < 1 || rank > static_cast<int>(members_.size())) {
+    return Fault{ExitCode::kInternal, 0,
+                 fmt::format("a Hello came from rank {}, outside 1..{}", rank, members_.size())};
   }
-  if (protocol != kProtocolVersion) {
-    return Fault{ExitCode::kEnvironment, facts.rank,
+  if (hello.protocol != kProtocolVersion) {
+    return Fault{ExitCode::kEnvironment, rank,
                  fmt::format("rank {} on host {} speaks protocol {}, the coordinator {}: start all "
                              "ranks from one build",
-                             facts.rank, facts.host, protocol, kProtocolVersion)};
+                             rank, hello.host, hello.protocol, kProtocolVersion)};
   }
-  Member& member = at(facts.rank);
+  Member& member = at(rank);
   if (member.state != WorkerState::kExpected) {
-    return Fault{ExitCode::kInternal, facts.rank,
-                 fmt::format("{} said Hello twice", describe(facts.rank))};
+    return Fault{ExitCode::kInternal, rank, fmt::format("{} said Hello twice", describe(rank))};
   }
-  member.host = facts.host;
-  member.pid = facts.pid;
-  member.process = facts.process;
-  member.shared_memory = facts.shared_memory;
-  member.device = facts.device;
+  member.host = hello.host;
+  member.process = hello.process;
+  member.shared_memory = hello.shared_memory;
+  member.device = hello.device;
   member.state = WorkerState::kJoined;
   return std::nullopt;
 }

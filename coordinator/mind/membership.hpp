@@ -14,6 +14,7 @@
 #include "base/process_identity.hpp"
 #include "base/time.hpp"
 #include "run/control_protocol.hpp"
+#include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
 
@@ -25,9 +26,8 @@ enum class Pulse { kWorks, kWaits };
 
 /// One rank's standing.
 struct Member {
-  int rank = 0;      ///< MPI rank, 1..W
-  std::string host;  ///< for people
-  std::int64_t pid = 0;
+  int rank = 0;                     ///< MPI rank, 1..W
+  std::string host;                 ///< for people
   ProcessIdentity process;          ///< what may be killed
   std::uint64_t shared_memory = 0;  ///< equal for workers whose /dev/shm is the same
   std::string device;
@@ -71,9 +71,9 @@ class Membership {
  public:
   Membership(int num_workers, TimePoint start, const MembershipLimits& limits);
 
-  /// A Hello of `protocol` from `rank`. A fault: the programs do not fit, or the rank is unknown or
-  /// greeted before.
-  [[nodiscard]] std::optional<Fault> join(const Member& facts, std::uint32_t protocol);
+  /// A Hello from `rank`. A fault: the programs do not fit, or the rank is unknown or greeted
+  /// before.
+  [[nodiscard]] std::optional<Fault> join(int rank, const messages::Hello& hello);
   /// A Ready. A fault: this worker made another plan than the others, or is not due to say this.
   [[nodiscard]] std::optional<Fault> ready(int rank, std::uint64_t plan_hash);
   void leave(int rank);

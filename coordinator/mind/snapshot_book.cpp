@@ -9,12 +9,12 @@ namespace gangway::coordinator {
 SnapshotBook::SnapshotBook(int num_workers, std::int64_t start_step, std::int64_t every)
     : start_step_(start_step),
       every_(every),
-      newest_(static_cast<std::size_t>(num_workers), -1),
-      copied_(static_cast<std::size_t>(num_workers), -1),
-      tried_(static_cast<std::size_t>(num_workers), -1),
+      newest_(static_cast<std::size_t>(num_workers)),
+      copied_(newest_),
+      tried_(newest_),
       last_(start_step) {}
 
-void SnapshotBook::taken(int worker, std::int64_t step, double seconds) {
+void SnapshotBook::taken(int worker, std::optional<std::int64_t> step, double seconds) {
   if (step <= start_step_) {
     return;
   }
@@ -25,7 +25,8 @@ void SnapshotBook::taken(int worker, std::int64_t step, double seconds) {
   }
 }
 
-void SnapshotBook::copied(int worker, std::int64_t step, std::int64_t tried) {
+void SnapshotBook::copied(int worker, std::optional<std::int64_t> step,
+                          std::optional<std::int64_t> tried) {
   tried_.at(static_cast<std::size_t>(worker)) = tried;
   if (step > start_step_) {
     copied_.at(static_cast<std::size_t>(worker)) = step;
@@ -33,9 +34,9 @@ void SnapshotBook::copied(int worker, std::int64_t step, std::int64_t tried) {
   }
 }
 
-void SnapshotBook::complete(const std::vector<std::int64_t>& newest) {
+void SnapshotBook::complete(const Newest& newest) {
   // Each worker has all up to its newest, or had no room: then it names the next one.
-  const std::int64_t least = *std::ranges::min_element(newest);
+  const std::optional<std::int64_t> least = *std::ranges::min_element(newest);
   if (least == *std::ranges::max_element(newest)) {
     complete_ = std::max(complete_, least);
   }
@@ -60,7 +61,8 @@ std::vector<std::int64_t> SnapshotBook::due(std::int64_t begin, std::int64_t end
     const bool is_free = *std::ranges::min_element(tried_) >= copying_;
     if (every > 0 && is_free && step <= end) {
       steps.push_back(step);
-      last_ = copying_ = step;
+      last_ = step;
+      copying_ = step;
     }
   } else if (every > 0) {
     for (std::int64_t step = std::max(begin + 1, last_ + every); step <= end; step += every) {

@@ -27,30 +27,32 @@ class SnapshotBook {
   /// is due after that.
   void set_buddies(bool has_buddies) { has_buddies_ = has_buddies; }
   /// A worker's newest whole snapshot and what it cost; a step of an earlier start counts for none.
-  void taken(int worker, std::int64_t step, double seconds);
+  void taken(int worker, std::optional<std::int64_t> step, double seconds);
   /// The newest of a worker's snapshots that its buddy holds, and the newest of which it is known
-  /// whether it will; -1: none.
-  void copied(int worker, std::int64_t step, std::int64_t tried);
+  /// whether it will.
+  void copied(int worker, std::optional<std::int64_t> step, std::optional<std::int64_t> tried);
   /// The steps in (begin, end] after which one is to be taken. Each is said once.
   /// @param saves  whether one is taken after `end` in any case, for a checkpoint
   [[nodiscard]] std::vector<std::int64_t> due(std::int64_t begin, std::int64_t end, bool saves);
-  /// The newest step at which every worker has one, and its buddy a copy; -1: none.
-  [[nodiscard]] std::int64_t complete() const { return complete_; }
+  /// The newest step at which every worker has one, and its buddy a copy.
+  [[nodiscard]] std::optional<std::int64_t> complete() const { return complete_; }
   /// Steps from one to the next; 0: none are taken.
   [[nodiscard]] std::int64_t interval() const;
 
  private:
-  void complete(const std::vector<std::int64_t>& newest);
+  /// The newest of each worker, where it has one: nothing is less than any step.
+  using Newest = std::vector<std::optional<std::int64_t>>;
+  void complete(const Newest& newest);
 
   std::int64_t start_step_;
   std::int64_t every_;
   bool has_buddies_ = false;
-  std::vector<std::int64_t> newest_;  // by worker
-  std::vector<std::int64_t> copied_;  // by worker, as the next
-  std::vector<std::int64_t> tried_;
-  std::int64_t complete_ = -1;
-  std::int64_t last_ = 0;      // newest that was asked for
-  std::int64_t copying_ = -1;  // newest that buddies were to copy
+  Newest newest_;
+  Newest copied_;
+  Newest tried_;
+  std::optional<std::int64_t> complete_;
+  std::int64_t last_ = 0;                // newest that was asked for
+  std::optional<std::int64_t> copying_;  // newest that buddies were to copy
   double step_seconds_ = 0.0;
   double cost_ = 0.0;  // seconds, of the slowest worker
 };

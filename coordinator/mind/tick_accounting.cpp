@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,14 +19,40 @@ constexpr std::size_t kMedianSteps = 31;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
-void require_finite(double loss, const char* network, const MicrobatchLoss& at,
-                    const StepProgress& progress) {
+void require_finite(double loss, const char* network, int microbatch, std::int64_t step, int rank) {
   if (!std::isfinite(loss)) {
     throw DivergedError(
         fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
                     "clip_norm, or try another seed",
-                    progress.step, network, at.microbatch, loss, progress.rank));
+                    step, network, microbatch, loss, rank));
   }
+}
+
+/// All figures, whatever they are.
+void add(messages::StepFigures& sums, const messages::StepFigures& more) {
+  std::apply(
+      [&more](auto&... sum) {
+        std::apply([&](const auto&... figure) { ((sum += figure), ...); },
+                   messages::StepFigures::fields(more));
+      },
+      messages::StepFigures::fields(sums));
+}
+
+/// @param sums  by phase
+void add(std::vector<messages::PhaseExposure>& sums, const messages::PhaseExposure& more) {
+  const auto sum =
+      std::ranges::lower_bound(sums, more.phase, std::less(), &messages::PhaseExposure::phase);
+  if (sum == sums.end() || sum->phase != more.phase) {
+    sums.insert(sum, more);
+    return;
+  }
+  sum->seconds += more.seconds;
+  sum->by_bucket.resize(std::max(sum->by_bucket.size(), more.by_bucket.size()), 0.0);
+  std::ranges::transform(more.by_bucket, sum->by_bucket, sum->by_bucket.begin(), std::plus());
+}
+
+double percent(double seconds, const report::Tick& tick) {
+  return tick.seconds_tick > 0.0 ? 100.0 * seconds / tick.seconds_tick : 0.0;
 }
 
 }  // namespace
@@ -36,71 +63,54 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       index_(plan.first_index),
       checkpoint_step_(plan.checkpoint_step) {}
 
-void TickAccounting::WorkerSeconds::add(const WorkerSeconds& more) {
-  exposed += more.exposed;
-  data += more.data;
-  check += more.check;
-  host_wait += more.host_wait;
-  snapshots += more.snapshots;
-  snapshot_waits += more.snapshot_waits;
-  num_snapshots += more.num_snapshots;
-  for (const auto& [index, phase] : more.phases) {
-    PhaseExposure& sum = phases[index];
-    sum.phase = index;
-    sum.name = phase.name;
-    sum.agrees = phase.agrees;
-    sum.seconds += phase.seconds;
-    sum.by_bucket.resize(std::max(sum.by_bucket.size(), phase.by_bucket.size()), 0.0);
-    std::ranges::transform(phase.by_bucket, sum.by_bucket, sum.by_bucket.begin(), std::plus());
-  }
-}
-
 void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
 
-std::optional<report::Tick> TickAccounting::add(const StepProgress& progress, TimePoint now,
-                                                double unix_seconds) {
-  if (progress.step <= steps_done_) {
-    throw InvariantError(fmt::format("rank {} reported step {} after step {} was complete",
-                                     progress.rank, progress.step, steps_done_));
+std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progress& progress,
+                                                TimePoint now, double unix_seconds) {
+  const std::int64_t step = progress.step;
+  if (step <= steps_done_) {
+    throw InvariantError(fmt::format("rank {} reported step {} after step {} was complete", rank,
+                                     step, steps_done_));
   }
-  OpenStep& open = open_[progress.step];
-  for (const MicrobatchLoss& loss : progress.losses) {
-    require_finite(loss.generator, "generator", loss, progress);
-    require_finite(loss.discriminator, "discriminator", loss, progress);
+  OpenStep& open = open_[step];
+  for (const messages::MicrobatchLoss& loss : progress.losses) {
+    require_finite(loss.generator, "generator", loss.microbatch, step, rank);
+    require_finite(loss.discriminator, "discriminator", loss.microbatch, step, rank);
     if (!open.losses.emplace(loss.microbatch, loss).second) {
       throw InvariantError(
           fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
-                      progress.step, loss.microbatch, progress.rank));
+                      step, loss.microbatch, rank));
     }
   }
-  WorkerSeconds& worker = open.seconds[progress.rank];
-  worker = {.exposed = progress.exposed_seconds,
-            .data = progress.data_seconds,
-            .check = progress.check_seconds,
-            .host_wait = progress.host_wait_seconds};
-  for (const PhaseExposure& exposure : progress.exposures) {
-    worker.phases[exposure.phase] = exposure;
-  }
-  // Every step names the newest: it counts when it is new, and when it is of this run.
-  const auto newest = newest_snapshots_.try_emplace(progress.rank, plan_.start_step).first;
-  if (progress.snapshot.step > newest->second) {
-    newest->second = progress.snapshot.step;
-    worker.num_snapshots = 1;
-    worker.snapshots = progress.snapshot.seconds;
-    worker.snapshot_waits = progress.snapshot.wait_seconds;
-    open.snapshot_bytes += progress.snapshot.bytes;
-  }
-  open.unfired = std::max(open.unfired, progress.unfired);
-  open.resident_bytes += progress.resident_bytes;
-  open.sent_bytes += progress.sent_bytes;
-  if (++open.num_workers < plan_.num_workers) {
+  open.told.emplace(rank, progress);
+  if (static_cast<int>(open.told.size()) < plan_.num_workers) {
     return std::nullopt;
   }
-  close_step(progress.step, open, now);
-  open_.erase(progress.step);
+  close_step(step, open, now);
+  open_.erase(step);
   const bool is_tick = steps_done_ % std::max<std::int64_t>(1, plan_.tick_steps) == 0 ||
                        steps_done_ == plan_.total_steps;
   return is_tick ? std::optional(close_tick(now, unix_seconds)) : std::nullopt;
+}
+
+void TickAccounting::add_to_tick(int rank, const messages::Progress& step) {
+  Sum& sum = sums_[rank];
+  coordinator::add(sum.progress.figures, step.figures);
+  for (const messages::PhaseExposure& exposure : step.exposures) {
+    coordinator::add(sum.progress.exposures, exposure);
+  }
+  sum.progress.unfired = std::max(sum.progress.unfired, step.unfired);
+  sum.progress.resident_bytes = step.resident_bytes;
+  sum.progress.sent_bytes += step.sent_bytes;
+  // Every step names the newest: it counts when it is new, and when it is of this run.
+  const auto newest = newest_snapshots_.try_emplace(rank, plan_.start_step).first;
+  if (step.snapshot > newest->second) {
+    newest->second = *step.snapshot;
+    ++sum.snapshots;
+    sum.progress.snapshot_seconds += step.snapshot_seconds;
+    sum.progress.snapshot_wait_seconds += step.snapshot_wait_seconds;
+    sum.progress.snapshot_bytes += step.snapshot_bytes;
+  }
 }
 
 void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoint now) {
@@ -117,13 +127,9 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
   }
   generator_sum_ += generator / plan_.microbatches;
   discriminator_sum_ += discriminator / plan_.microbatches;
-  for (const auto& [rank, worker] : open.seconds) {
-    seconds_[rank].add(worker);
+  for (const auto& [rank, progress] : open.told) {
+    add_to_tick(rank, progress);
   }
-  unfired_ = std::max(unfired_, open.unfired);
-  resident_bytes_ = open.resident_bytes;
-  sent_bytes_ += open.sent_bytes;
-  snapshot_bytes_ += open.snapshot_bytes;
   steps_done_ = step;
   ++steps_in_tick_;
   step_seconds_.push_back(seconds(now - step_started_));
@@ -149,44 +155,57 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   tick.images_per_second = tick.seconds_tick > 0.0 ? kimg * 1000.0 / tick.seconds_tick : 0.0;
   tick.generator_loss = generator_sum_ / steps;
   tick.discriminator_loss = discriminator_sum_ / steps;
-  add_exposures(tick);
-  add_snapshots(tick);
-  tick.resident_gib = static_cast<double>(resident_bytes_) / kGibibyte;
-  tick.sent_mib_per_step = static_cast<double>(sent_bytes_) / kMebibyte / steps;
+  tell_workers(tick);
+  tell_exposures(tick);
   tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
   tick.unix_seconds = unix_seconds;
   tick_started_ = now;
   steps_in_tick_ = 0;
   generator_sum_ = discriminator_sum_ = 0.0;
-  sent_bytes_ = 0;
-  snapshot_bytes_ = 0;
-  unfired_ = 0;
-  seconds_.clear();
+  sums_.clear();
   return tick;
 }
 
-void TickAccounting::add_exposures(report::Tick& tick) const {
-  const double steps = static_cast<double>(steps_in_tick_);
-  const auto percent = [&](double waited) {
-    return tick.seconds_tick > 0.0 ? 100.0 * waited / tick.seconds_tick : 0.0;
-  };
-  const WorkerSeconds* worst = nullptr;  // its phases are told, so that they add up
-  for (const auto& [rank, worker] : seconds_) {
-    tick.data_percent = std::max(tick.data_percent, percent(worker.data));
-    tick.check_percent = std::max(tick.check_percent, percent(worker.check));
-    tick.host_wait_percent = std::max(tick.host_wait_percent, percent(worker.host_wait));
-    if (worst == nullptr || worker.exposed > worst->exposed) {
-      worst = &worker;
-    }
+void TickAccounting::tell_workers(report::Tick& tick) const {
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t snapshot_bytes = 0;
+  for (const auto& [rank, sum] : sums_) {
+    const messages::Progress& worker = sum.progress;
+    const auto raise = [](auto& most, auto value) {
+      most = std::max(most, static_cast<std::decay_t<decltype(most)>>(value));
+    };
+    raise(tick.exposed_percent, percent(worker.figures.exposed_seconds, tick));
+    raise(tick.data_percent, percent(worker.figures.data_seconds, tick));
+    raise(tick.check_percent, percent(worker.figures.check_seconds, tick));
+    raise(tick.host_wait_percent, percent(worker.figures.host_wait_seconds, tick));
+    raise(tick.unfired, worker.unfired);
+    raise(tick.snapshots, sum.snapshots);
+    raise(tick.snapshot_seconds, worker.snapshot_seconds);
+    raise(tick.snapshot_wait_seconds, worker.snapshot_wait_seconds);
+    resident_bytes += worker.resident_bytes;
+    sent_bytes += worker.sent_bytes;
+    snapshot_bytes += worker.snapshot_bytes;
   }
-  tick.unfired = static_cast<std::int64_t>(unfired_);
-  if (worst == nullptr) {
+  tick.resident_gib = static_cast<double>(resident_bytes) / kGibibyte;
+  tick.sent_mib_per_step =
+      static_cast<double>(sent_bytes) / kMebibyte / static_cast<double>(steps_in_tick_);
+  tick.snapshot_percent = percent(tick.snapshot_seconds, tick);
+  tick.snapshot_mib = static_cast<double>(snapshot_bytes) / kMebibyte;
+}
+
+/// Those of the worker that waited most, so that they add up.
+void TickAccounting::tell_exposures(report::Tick& tick) const {
+  const auto worst = std::ranges::max_element(sums_, std::less(), [](const auto& entry) {
+    return entry.second.progress.figures.exposed_seconds;
+  });
+  if (worst == sums_.end()) {
     return;
   }
-  tick.exposed_percent = percent(worst->exposed);
-  for (const auto& [index, phase] : worst->phases) {
+  const double steps = static_cast<double>(steps_in_tick_);
+  for (const messages::PhaseExposure& phase : worst->second.progress.exposures) {
     report::ExposedPhase told{.phase = phase.name,
-                              .percent = percent(phase.seconds),
+                              .percent = percent(phase.seconds, tick),
                               .seconds_per_step = phase.seconds / steps,
                               .by_bucket = phase.by_bucket,
                               .agrees = phase.agrees};
@@ -195,17 +214,6 @@ void TickAccounting::add_exposures(report::Tick& tick) const {
     }
     tick.exposed.push_back(std::move(told));
   }
-}
-
-void TickAccounting::add_snapshots(report::Tick& tick) const {
-  for (const auto& [rank, worker] : seconds_) {
-    tick.snapshots = std::max(tick.snapshots, worker.num_snapshots);
-    tick.snapshot_seconds = std::max(tick.snapshot_seconds, worker.snapshots);
-    tick.snapshot_wait_seconds = std::max(tick.snapshot_wait_seconds, worker.snapshot_waits);
-  }
-  tick.snapshot_percent =
-      tick.seconds_tick > 0.0 ? 100.0 * tick.snapshot_seconds / tick.seconds_tick : 0.0;
-  tick.snapshot_mib = static_cast<double>(snapshot_bytes_) / kMebibyte;
 }
 
 double TickAccounting::median_step_seconds() const {

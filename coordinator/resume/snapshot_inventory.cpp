@@ -34,7 +34,7 @@ std::optional<WholeSnapshot> SnapshotInventory::newest_after(std::int64_t step) 
     if (static_cast<int>(parts.size()) == name.num_workers) {
       WholeSnapshot whole{.name = name, .holders = {}};
       for (const auto& [part, holders] : parts) {
-        whole.holders.push_back(holders);
+        whole.holders.emplace_back(holders.begin(), holders.end());
       }
       return whole;
     }

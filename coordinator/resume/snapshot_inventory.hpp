@@ -3,30 +3,17 @@
 // together of them. Pure; driven by the Conductor, asked by whoever chooses the start.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
-#include <vector>
+
+#include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
 
-/// Of one moment, on one layout.
-struct SnapshotName {
-  std::int64_t step = 0;
-  std::int64_t incarnation = 0;  ///< start of the run
-  std::int64_t taken_in = 0;     ///< epoch of it
-  int num_workers = 1;           ///< that took it
-  auto operator<=>(const SnapshotName&) const = default;
-};
-
-/// A snapshot all of whose parts are somewhere.
-struct WholeSnapshot {
-  SnapshotName name;
-  /// By the worker that took the part: the workers of this start on whose host it lies.
-  std::vector<std::set<int>> holders;
-};
+using messages::SnapshotName;
+using messages::WholeSnapshot;
 
 /// A part that nobody has.
 struct MissingPart {

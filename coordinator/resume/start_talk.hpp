@@ -13,7 +13,7 @@
 
 #include "base/time.hpp"
 #include "coordinator/resume/snapshot_inventory.hpp"
-#include "job/proto/messages.pb.h"
+#include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
 
@@ -34,10 +34,10 @@ class StartTalk {
 
   /// @return whether all workers have told: a state may be chosen.
   [[nodiscard]] bool add(int worker, const messages::Inventory& inventory);
-  /// The proposal goes to all. @param epoch  of the membership
-  [[nodiscard]] messages::Begin propose(const Beginning& beginning, std::int64_t epoch);
+  /// The proposal goes to all.
+  [[nodiscard]] messages::Begin propose(const Beginning& beginning);
   /// Part of the proposal is damaged; what lies on a damaged part's host is not proposed again.
-  /// @param mates  workers on the host of unloadable.holder(), itself included
+  /// @param mates  workers on the host of unloadable.holder, itself included
   /// @return whether another is to be chosen: false, where that has happened already.
   [[nodiscard]] bool refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates);
 

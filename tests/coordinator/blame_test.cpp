@@ -17,11 +17,7 @@ class BlameTest : public ::testing::Test {
  protected:
   BlameTest() {
     for (int rank = 1; rank <= kAccusers; ++rank) {
-      Member facts;
-      facts.rank = rank;
-      facts.host = "node-a";
-      facts.pid = 100 + rank;
-      EXPECT_FALSE(membership_.join(facts, kProtocolVersion));
+      EXPECT_FALSE(membership_.join(rank, {.host = "node-a", .process = {.pid = 100 + rank}}));
       EXPECT_FALSE(membership_.ready(rank, 7));
       beat(rank, Pulse::kWorks);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,46 +35,31 @@ class ConductorTest : public ::testing::Test {
     return result;
   }
 
-  Effects send(int rank, const messages::Envelope& envelope) {
-    return keep(conductor_.on_message(rank, envelope, now_, 1.0));
+  Effects send(int rank, messages::Message message, std::int64_t epoch = 1) {
+    return keep(conductor_.on_message(rank, {.epoch = epoch, .message = std::move(message)}, now_,
+                                      /*unix_seconds=*/1.0));
   }
 
   Effects hello(int rank) {
-    messages::Envelope envelope;
-    envelope.mutable_hello()->set_protocol(kProtocolVersion);
-    envelope.mutable_hello()->set_host("node-a");
-    envelope.mutable_hello()->set_pid(100 + rank);
-    return send(rank, envelope);
+    return send(rank, messages::Hello{.host = "node-a", .process = {.pid = 100 + rank}});
   }
 
   /// Its host holds nothing, or the parts of step 8 of these workers.
   Effects inventory(int rank, const std::vector<int>& parts = {}) {
-    messages::Envelope envelope;
-    envelope.mutable_inventory();
+    messages::Inventory inventory;
     for (const int part : parts) {
-      messages::SnapshotPart& entry = *envelope.mutable_inventory()->add_parts();
-      entry.set_step(8);
-      entry.set_num_workers(2);
-      entry.set_worker(part);
+      inventory.parts.push_back({.of = {.step = 8, .num_workers = 2}, .worker = part});
     }
-    return send(rank, envelope);
+    return send(rank, inventory);
   }
 
-  Effects unloadable(int rank, std::int64_t attempt, int part) {
-    messages::Envelope envelope;
-    messages::Unloadable& message = *envelope.mutable_unloadable();
-    message.set_attempt(attempt);
-    message.set_part(part);
-    message.set_holder(rank - 1);
-    message.set_reason("damaged");
-    return send(rank, envelope);
+  Effects unloadable(int rank, std::int64_t attempt, std::optional<int> part) {
+    return send(rank,
+                messages::Unloadable{
+                    .attempt = attempt, .reason = "damaged", .part = part, .holder = rank - 1});
   }
 
-  Effects ready(int rank) {
-    messages::Envelope envelope;
-    envelope.mutable_ready()->set_plan_hash(7);
-    return send(rank, envelope);
-  }
+  Effects ready(int rank) { return send(rank, messages::Ready{.plan_hash = 7}); }
 
   void begin() {
     for (const int rank : {1, 2}) {
@@ -87,15 +73,7 @@ class ConductorTest : public ::testing::Test {
   }
 
   Effects progress(int rank, std::int64_t step, double loss = 1.0) {
-    messages::Envelope envelope;
-    messages::Progress& message = *envelope.mutable_progress();
-    message.set_epoch(1);
-    message.set_step(step);
-    messages::MicrobatchLoss& entry = *message.add_losses();
-    entry.set_microbatch(rank - 1);
-    entry.set_generator(loss);
-    entry.set_discriminator(loss);
-    return send(rank, envelope);
+    return send(rank, messages::Progress{.step = step, .losses = {{rank - 1, loss, loss}}});
   }
 
   void step_to(std::int64_t from, std::int64_t to) {
@@ -107,24 +85,12 @@ class ConductorTest : public ::testing::Test {
   }
 
   Effects part(int rank, std::int64_t step, const std::string& error = {}) {
-    messages::Envelope envelope;
-    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
-    message.set_epoch(1);
-    message.set_step(step);
-    message.set_worker(rank - 1);
-    message.set_error(error);
-    return send(rank, envelope);
+    return send(rank, messages::CheckpointPart{.step = step, .error = error});
   }
 
   /// The disk of `rank` takes something of the file of `step`.
   Effects writes(int rank, std::int64_t step) {
-    messages::Envelope envelope;
-    messages::CheckpointPart& message = *envelope.mutable_checkpoint_part();
-    message.set_epoch(1);
-    message.set_step(step);
-    message.set_worker(rank - 1);
-    message.set_under_way(true);
-    return send(rank, envelope);
+    return send(rank, messages::CheckpointPart{.step = step, .under_way = true});
   }
 
   /// All steps are done, the first checkpoint is there, the last is being written.
@@ -143,25 +109,15 @@ class ConductorTest : public ::testing::Test {
     }
   }
 
-  Effects picture() {
-    messages::Envelope envelope;
-    envelope.mutable_picture()->set_file("fakes000001.png");
-    return send(1, envelope);
-  }
+  Effects picture() { return send(1, messages::Picture{.file = "fakes000001.png"}); }
 
   Effects stop(int rank, ExitCode code, const std::string& reason, int accused = 0) {
-    messages::Envelope envelope;
-    envelope.mutable_stop()->set_exit_code(static_cast<int>(code));
-    envelope.mutable_stop()->set_reason(reason);
-    envelope.mutable_stop()->set_accused(accused);
-    return send(rank, envelope);
+    return send(
+        rank,
+        messages::Stop{.exit_code = static_cast<int>(code), .reason = reason, .accused = accused});
   }
 
-  void goodbye(int rank) {
-    messages::Envelope envelope;
-    envelope.mutable_goodbye();
-    send(rank, envelope);
-  }
+  void goodbye(int rank) { send(rank, messages::Goodbye{}); }
 
   void goodbyes() {
     goodbye(1);
@@ -199,6 +155,19 @@ class ConductorTest : public ::testing::Test {
     for (const Effect& effect : all_) {
       if (const auto* what = std::get_if<What>(&effect)) {
         found.push_back(*what);
+      }
+    }
+    return found;
+  }
+
+  /// What was sent of this kind, to `rank`.
+  template <typename Message>
+  std::vector<Message> sent(int rank) const {
+    std::vector<Message> found;
+    for (const SendMessage& send : seen<SendMessage>()) {
+      if (const auto* message = std::get_if<Message>(&send.message);
+          message != nullptr && send.rank == rank) {
+        found.push_back(*message);
       }
     }
     return found;

@@ -95,7 +95,7 @@ TEST_F(ConductorTest, TriesAgainSoonAfterAFailedSave) {
   keep(conductor_.checkpoint_failed(1, "disk full", now_));
   EXPECT_TRUE(conductor_.on_clock(now_ + milliseconds(900)).empty());
   keep(conductor_.on_clock(now_ + milliseconds(1100)));
-  EXPECT_GE(seen<GrantLease>().back().checkpoint_step, 0);
+  EXPECT_TRUE(seen<GrantLease>().back().checkpoint_step);
 }
 
 TEST_F(ConductorTest, LeavesASaveByTheClockShortlyBeforeTheEndToTheEnd) {
@@ -109,7 +109,7 @@ TEST_F(ConductorTest, LeavesASaveByTheClockShortlyBeforeTheEndToTheEnd) {
   step_to(16, 17);  // of 20: the end is 1.8 s away
   EXPECT_TRUE(keep(conductor_.on_clock(now_)).empty());
   for (const GrantLease& lease : seen<GrantLease>()) {
-    EXPECT_EQ(lease.checkpoint_step, -1) << "until the end";
+    EXPECT_FALSE(lease.checkpoint_step) << "until the end";
   }
 }
 
@@ -119,8 +119,8 @@ TEST_F(ConductorTest, SavesAndLeavesOnRequestWith75) {
   keep(conductor_.on_request(Request::kSaveAndLeave, SIGUSR1, now_));
   keep(conductor_.on_request(Request::kSaveAndLeave, SIGTERM, now_));
   const auto last = seen<GrantLease>().back();
-  EXPECT_TRUE(last.envelope.lease().last());
-  const std::int64_t step = last.checkpoint_step;
+  EXPECT_TRUE(last.lease.last);
+  const std::int64_t step = last.checkpoint_step.value();
   step_to(3, step);
   part(1, step);
   part(2, step);
@@ -146,7 +146,7 @@ TEST_F(ConductorTest, SavesOnRequestAndGoesOn) {
   keep(conductor_.on_request(Request::kSaveAndGoOn, SIGUSR2, now_));
   const auto leases = seen<GrantLease>();
   EXPECT_EQ(leases.back().checkpoint_step, 2);
-  EXPECT_FALSE(leases.back().envelope.lease().last());
+  EXPECT_FALSE(leases.back().lease.last);
 }
 
 }  // namespace

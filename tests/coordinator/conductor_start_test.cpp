@@ -20,15 +20,7 @@ class ConductorStart : public ConductorTest {
     hello(2);
   }
   /// The Begins that were sent, to both workers alike.
-  std::vector<messages::Begin> begins() const {
-    std::vector<messages::Begin> found;
-    for (const SendEnvelope& send : seen<SendEnvelope>()) {
-      if (send.envelope.has_begin() && send.rank == 1) {
-        found.push_back(send.envelope.begin());
-      }
-    }
-    return found;
-  }
+  std::vector<messages::Begin> begins() const { return sent<messages::Begin>(1); }
   std::optional<WholeSnapshot> newest() const {
     const auto questions = seen<ChooseBeginning>();
     return questions.empty() ? std::nullopt : questions.back().inventory.newest_after(-1);
@@ -56,8 +48,8 @@ TEST_F(ConductorStart, KnowsNoSnapshotOfWhichAPartIsNowhere) {
 TEST_F(ConductorStart, SendsTheBeginningToAllAndCountsFromIt) {
   begin();
   ASSERT_THAT(begins(), SizeIs(1));
-  EXPECT_EQ(begins()[0].attempt(), 1);
-  EXPECT_EQ(seen<GrantLease>().front().envelope.lease().begin(), 0);
+  EXPECT_EQ(begins()[0].attempt, 1);
+  EXPECT_EQ(seen<GrantLease>().front().lease.begin, 0);
 }
 
 TEST_F(ConductorStart, SaysWhatWasLoadedOnceAllHaveIt) {
@@ -68,15 +60,15 @@ TEST_F(ConductorStart, SaysWhatWasLoadedOnceAllHaveIt) {
       {.step = 8, .saved_step = 4, .snapshot = newest(), .line = "resume snapshot of step 8"}));
   EXPECT_THAT(seen<Say>(), IsEmpty()) << "it is not loaded yet";
   ASSERT_THAT(begins(), SizeIs(1));
-  EXPECT_EQ(begins()[0].step(), 8);
-  EXPECT_EQ(begins()[0].snapshot().parts_size(), 2);
+  EXPECT_EQ(begins()[0].step, 8);
+  EXPECT_EQ(begins()[0].snapshot, newest());
   for (const int rank : {1, 2}) {
     keep(conductor_.on_lifeline_opened(rank, now_));
     ready(rank);
   }
   ASSERT_THAT(seen<Say>(), SizeIs(1));
   EXPECT_EQ(seen<Say>()[0].line, "resume snapshot of step 8");
-  EXPECT_EQ(seen<GrantLease>().front().envelope.lease().begin(), 8);
+  EXPECT_EQ(seen<GrantLease>().front().lease.begin, 8);
 }
 
 TEST_F(ConductorStart, ProposesNoPartAgainThatIsDamagedOnAHost) {
@@ -102,21 +94,19 @@ TEST_F(ConductorStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
   keep(conductor_.begin_with(
       {.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
   all_.clear();
-  unloadable(2, 1, -1);
+  unloadable(2, 1, std::nullopt);
   ASSERT_THAT(seen<ChooseBeginning>(), SizeIs(1));
   EXPECT_EQ(seen<ChooseBeginning>()[0].refused_checkpoint, "damaged");
   keep(conductor_.begin_with({.step = 5, .saved_step = 5, .checkpoint = "/runs/a/step-000000005"}));
-  EXPECT_EQ(begins().back().attempt(), 2);
+  EXPECT_EQ(begins().back().attempt, 2);
 }
 
 TEST_F(ConductorStart, ShowsHowFarALongLoadIsAndWaitsForIt) {
   greet();
-  messages::Envelope envelope;
-  envelope.mutable_loading()->set_total(2'000'000'000);
   for (std::uint64_t second = 0; second < 30; ++second) {  // three times the start's deadline
-    envelope.mutable_loading()->set_bytes(second * 50'000'000);
-    send(1, envelope);
-    send(2, envelope);
+    const messages::Loading loading{.bytes = second * 50'000'000, .total = 2'000'000'000};
+    send(1, loading);
+    send(2, loading);
     clock(seconds(1));
   }
   EXPECT_FALSE(conductor_.ended());

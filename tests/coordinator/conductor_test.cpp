@@ -15,10 +15,9 @@ using ::testing::HasSubstr;
 
 TEST_F(ConductorTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {
   hello(1);
-  const auto welcomes = seen<SendEnvelope>();
-  ASSERT_EQ(welcomes.size(), 1U);
-  EXPECT_EQ(welcomes[0].rank, 1);
-  EXPECT_EQ(welcomes[0].envelope.welcome().epoch(), 1);
+  ASSERT_EQ(seen<SendMessage>().size(), 1U);
+  ASSERT_EQ(sent<messages::Welcome>(1).size(), 1U);
+  EXPECT_EQ(sent<messages::Welcome>(1)[0].epoch, 1);
   hello(2);
   ready(1);
   ready(2);
@@ -59,9 +58,9 @@ TEST_F(ConductorTest, NamesAWorkerWhoseLifelineClosedAndStopsTheOthers) {
   EXPECT_FALSE(outcome().orderly);
   EXPECT_THAT(outcome().reason, HasSubstr("pid 102"));
   EXPECT_EQ(conductor_.membership().epoch(), 2);
-  const auto sent = seen<SendEnvelope>();
-  EXPECT_EQ(sent.back().rank, 1);
-  EXPECT_EQ(sent.back().envelope.stop().exit_code(), 3);
+  ASSERT_EQ(sent<messages::Stop>(1).size(), 1U);
+  EXPECT_EQ(sent<messages::Stop>(1)[0].exit_code, 3);
+  EXPECT_TRUE(sent<messages::Stop>(2).empty());
 }
 
 TEST_F(ConductorTest, BlamesTheDeadWorkerAndNotTheOneThatComplainedFirst) {
@@ -197,28 +196,24 @@ TEST_F(ConductorTest, EndsAtOnceWhenAskedTo) {
 
 TEST_F(ConductorTest, DropsProgressOfAnotherEpochAndRefusesWhatWorkersNeverSay) {
   begin();
-  messages::Envelope old;
-  old.mutable_progress()->set_epoch(0);
-  old.mutable_progress()->set_step(1);
-  EXPECT_TRUE(send(1, old).empty());
-  messages::Envelope lease;
-  lease.mutable_lease();
-  send(1, lease);
+  EXPECT_TRUE(send(1, messages::Progress{.step = 1}, /*epoch=*/0).empty());
+  send(1, messages::Lease{});
   EXPECT_EQ(outcome().exit_code, 1);
+  EXPECT_EQ(outcome().reason,
+            "rank 1 (host node-a, pid 101) sent a message of kind Lease, which only the "
+            "coordinator sends");
 }
 
 TEST_F(ConductorTest, RefusesAGoodbyeBeforeTheLastLease) {
   begin();
-  messages::Envelope envelope;
-  envelope.mutable_goodbye();
-  send(1, envelope);
+  goodbye(1);
   EXPECT_EQ(outcome().exit_code, 1);
 }
 
 TEST_F(ConductorTest, PassesPicturesOn) {
   begin();
   picture();
-  EXPECT_EQ(seen<ShowPicture>().front().file, "fakes000001.png");
+  EXPECT_EQ(seen<ShowPicture>().front().picture.file, "fakes000001.png");
 }
 
 }  // namespace

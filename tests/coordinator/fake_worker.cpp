@@ -26,7 +26,7 @@
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"
-#include "worker/link/coordinator_link_mpi.hpp"
+#include "worker/link/channel_link.hpp"
 #include "worker/link/lifeline.hpp"
 
 namespace gangway::worker {
@@ -123,9 +123,10 @@ struct Behaviour {
   [[nodiscard]] bool concerns(int rank) const { return only == 0 || only == rank; }
 };
 
-void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welcome, int rank,
-          bool fail) {
-  CheckpointPartInfo part{.step = lease.end, .file = {}, .bytes = 0, .xxh3_128 = {}, .error = {}};
+void save(CoordinatorLink& link, const messages::Lease& lease, const messages::Welcome& welcome,
+          int rank, bool fail) {
+  messages::CheckpointPart part{
+      .step = lease.end, .file = {}, .bytes = 0, .xxh3_128 = {}, .error = {}};
   if (fail) {
     part.error = "no space left on device: free some, or set another --outdir";
   } else {
@@ -152,8 +153,8 @@ void save(CoordinatorLink& link, const LeaseInfo& lease, const WelcomeInfo& welc
   link.checkpoint_part(part);
 }
 
-ProgressInfo progress_of(std::int64_t step, const MicrobatchRange& range, bool diverged) {
-  ProgressInfo progress;
+messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range, bool diverged) {
+  messages::Progress progress;
   progress.step = step;
   for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
     const double loss = diverged ? std::numeric_limits<double>::quiet_NaN()
@@ -166,11 +167,11 @@ ProgressInfo progress_of(std::int64_t step, const MicrobatchRange& range, bool d
 }
 
 /// @return false when the worker has said Stop and is to leave without a Goodbye.
-bool train(CoordinatorLink& link, const WelcomeInfo& welcome, const Behaviour& behaviour,
+bool train(CoordinatorLink& link, const messages::Welcome& welcome, const Behaviour& behaviour,
            int rank) {
   const MicrobatchRange& range = welcome.ranges.at(static_cast<std::size_t>(rank - 1));
   for (;;) {
-    const LeaseInfo lease = link.next_lease(kLimit);
+    const messages::Lease lease = link.next_lease(kLimit);
     for (std::int64_t step = lease.begin + 1; step <= lease.end; ++step) {
       nap(milliseconds(behaviour.step_ms));
       if (step == behaviour.hang_at && behaviour.concerns(rank)) {
@@ -203,7 +204,7 @@ int work(const Behaviour& behaviour, const InheritedTether& inherited) {
   const auto link = make_coordinator_link(channel);
   std::unique_ptr<Lifeline> lifeline;
   try {
-    const WelcomeInfo welcome = link->join(
+    const messages::Welcome welcome = link->join(
         {.rank = mpi.rank(), .host = host_name(), .process = own_process(), .device = "cpu"},
         kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),

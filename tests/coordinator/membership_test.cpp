@@ -18,19 +18,14 @@ const TimePoint kStart{};
 const MembershipLimits kLimits{
     .start = seconds(10), .heartbeat = seconds(3), .closing = milliseconds(50)};
 
-Member worker(int rank) {
-  Member member;
-  member.rank = rank;
-  member.host = "node-a";
-  member.pid = 100 + rank;
-  member.device = "cpu";
-  return member;
+messages::Hello worker(int rank) {
+  return {.host = "node-a", .process = {.pid = 100 + rank}, .device = "cpu"};
 }
 
 Membership ready_pair() {
   Membership membership(2, kStart, kLimits);
   for (const int rank : {1, 2}) {
-    EXPECT_FALSE(membership.join(worker(rank), kProtocolVersion));
+    EXPECT_FALSE(membership.join(rank, worker(rank)));
     membership.lifeline_opened(rank, kStart);
     EXPECT_FALSE(membership.ready(rank, 7));
   }
@@ -40,7 +35,7 @@ Membership ready_pair() {
 TEST(Membership, IsReadyOnlyWhenAllSaidSoAndTheirLifelinesStand) {
   Membership membership(2, kStart, kLimits);
   for (const int rank : {1, 2}) {
-    EXPECT_FALSE(membership.join(worker(rank), kProtocolVersion));
+    EXPECT_FALSE(membership.join(rank, worker(rank)));
     EXPECT_FALSE(membership.ready(rank, 7));
   }
   EXPECT_FALSE(membership.all_ready());
@@ -52,7 +47,9 @@ TEST(Membership, IsReadyOnlyWhenAllSaidSoAndTheirLifelinesStand) {
 
 TEST(Membership, RefusesAnotherProtocol) {
   Membership membership(2, kStart, kLimits);
-  const auto fault = membership.join(worker(2), kProtocolVersion + 1);
+  messages::Hello other = worker(2);
+  ++other.protocol;
+  const auto fault = membership.join(2, other);
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->code, ExitCode::kEnvironment);
   EXPECT_THAT(fault->reason, HasSubstr("one build"));
@@ -61,7 +58,7 @@ TEST(Membership, RefusesAnotherProtocol) {
 TEST(Membership, RefusesAWorkerWithAnotherPlanAndNamesBoth) {
   Membership membership(2, kStart, kLimits);
   for (const int rank : {1, 2}) {
-    EXPECT_FALSE(membership.join(worker(rank), kProtocolVersion));
+    EXPECT_FALSE(membership.join(rank, worker(rank)));
     membership.lifeline_opened(rank, kStart);
   }
   EXPECT_FALSE(membership.ready(1, 0xabc));
@@ -75,17 +72,17 @@ TEST(Membership, RefusesAWorkerWithAnotherPlanAndNamesBoth) {
 
 TEST(Membership, RefusesUnknownRanksAndSecondHellos) {
   Membership membership(2, kStart, kLimits);
-  EXPECT_TRUE(membership.join(worker(3), kProtocolVersion));
-  EXPECT_TRUE(membership.join(worker(0), kProtocolVersion));
-  EXPECT_FALSE(membership.join(worker(1), kProtocolVersion));
-  EXPECT_TRUE(membership.join(worker(1), kProtocolVersion));
+  EXPECT_TRUE(membership.join(3, worker(3)));
+  EXPECT_TRUE(membership.join(0, worker(0)));
+  EXPECT_FALSE(membership.join(1, worker(1)));
+  EXPECT_TRUE(membership.join(1, worker(1)));
 }
 
 TEST(Membership, RefusesAnotherPlanAndNamesBothRanks) {
   Membership membership(2, kStart, kLimits);
   EXPECT_TRUE(membership.ready(1, 7)) << "before its Hello";
-  EXPECT_FALSE(membership.join(worker(1), kProtocolVersion));
-  EXPECT_FALSE(membership.join(worker(2), kProtocolVersion));
+  EXPECT_FALSE(membership.join(1, worker(1)));
+  EXPECT_FALSE(membership.join(2, worker(2)));
   EXPECT_FALSE(membership.ready(2, 7));
   const auto fault = membership.ready(1, 8);
   ASSERT_TRUE(fault);
@@ -95,7 +92,7 @@ TEST(Membership, RefusesAnotherPlanAndNamesBothRanks) {
 
 TEST(Membership, NamesThoseWhoAreLateAtTheStart) {
   Membership membership(2, kStart, kLimits);
-  EXPECT_FALSE(membership.join(worker(1), kProtocolVersion));
+  EXPECT_FALSE(membership.join(1, worker(1)));
   EXPECT_FALSE(membership.check(kStart + seconds(9)));
   const auto fault = membership.check(kStart + seconds(10));
   ASSERT_TRUE(fault);

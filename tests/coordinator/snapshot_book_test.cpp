@@ -40,9 +40,9 @@ TEST(SnapshotBook, SpendsHalfAPercentOfTheTime) {
 
 TEST(SnapshotBook, KnowsWhatAllWorkersHave) {
   SnapshotBook book(2, 0, 5);
-  EXPECT_EQ(book.complete(), -1);
+  EXPECT_EQ(book.complete(), std::nullopt);
   book.taken(0, 5, 0.001);
-  EXPECT_EQ(book.complete(), -1);
+  EXPECT_EQ(book.complete(), std::nullopt);
   book.taken(1, 5, 0.001);
   EXPECT_EQ(book.complete(), 5);
   book.taken(0, 10, 0.001);
@@ -56,8 +56,8 @@ TEST(SnapshotBook, KnowsWhatAllWorkersHave) {
 TEST(SnapshotBook, CountsNothingThatAnEarlierStartTook) {
   SnapshotBook book(1, 50, 10);
   book.taken(0, 50, 0.5);
-  book.taken(0, -1, 0.0);
-  EXPECT_EQ(book.complete(), -1);
+  book.taken(0, std::nullopt, 0.0);
+  EXPECT_EQ(book.complete(), std::nullopt);
 }
 
 TEST(SnapshotBook, WaitsForTheCopiesOfBuddies) {
@@ -66,10 +66,10 @@ TEST(SnapshotBook, WaitsForTheCopiesOfBuddies) {
   EXPECT_THAT(book.due(0, 12, false), ElementsAre(5)) << "one after the other";
   book.taken(0, 5, 0.001);
   book.taken(1, 5, 0.001);
-  EXPECT_EQ(book.complete(), -1);
+  EXPECT_EQ(book.complete(), std::nullopt);
   EXPECT_THAT(book.due(12, 20, false), IsEmpty());
   book.copied(0, 5, 5);
-  EXPECT_EQ(book.complete(), -1);
+  EXPECT_EQ(book.complete(), std::nullopt);
   book.copied(1, 5, 5);
   EXPECT_EQ(book.complete(), 5);
   EXPECT_THAT(book.due(20, 30, false), ElementsAre(21));
@@ -80,8 +80,8 @@ TEST(SnapshotBook, GoesOnWithTheNextWhereACopyWasGivenUp) {
   book.set_buddies(true);
   EXPECT_THAT(book.due(0, 5, false), ElementsAre(5));
   book.copied(0, 5, 5);
-  book.copied(1, -1, 5);
-  EXPECT_EQ(book.complete(), -1);
+  book.copied(1, std::nullopt, 5);
+  EXPECT_EQ(book.complete(), std::nullopt);
   EXPECT_THAT(book.due(5, 10, false), ElementsAre(10));
   book.copied(0, 10, 10);
   book.copied(1, 10, 10);

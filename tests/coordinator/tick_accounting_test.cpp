@@ -26,12 +26,9 @@ TickPlan plan(int workers) {
 }
 
 /// The micro-batches [begin, end) of one step; losses that do not add up exactly in any order.
-StepProgress progress(int rank, std::int64_t step, int begin, int end) {
-  StepProgress result{.rank = rank,
-                      .step = step,
-                      .losses = {},
-                      .exposed_seconds = 0.1 * rank,
-                      .sent_bytes = 1U << 20U};
+messages::Progress progress(int rank, std::int64_t step, int begin, int end) {
+  messages::Progress result{
+      .step = step, .figures = {.exposed_seconds = 0.1 * rank}, .sent_bytes = 1U << 20U};
   for (int microbatch = begin; microbatch < end; ++microbatch) {
     const double loss = 1.0 / (3.0 + static_cast<double>(7 * microbatch + 11 * step));
     result.losses.push_back(
@@ -48,7 +45,7 @@ std::vector<report::Tick> run(int workers, bool reversed) {
     for (int index = 0; index < workers; ++index) {
       const int rank = reversed ? workers - index : index + 1;
       const int size = 4 / workers;
-      if (auto tick = accounting.add(progress(rank, step, (rank - 1) * size, rank * size),
+      if (auto tick = accounting.add(rank, progress(rank, step, (rank - 1) * size, rank * size),
                                      kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
@@ -90,9 +87,9 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
   std::optional<report::Tick> tick;
   for (const std::int64_t step : {1, 2}) {
     for (const int rank : {1, 2}) {
-      StepProgress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
       one.unfired = static_cast<std::uint64_t>(rank);
-      one.check_seconds = 0.01 * rank;
+      one.figures.check_seconds = 0.01 * rank;
       one.exposures = {{.phase = 0,
                         .name = "discriminator",
                         .seconds = 0.075 * rank,
@@ -104,7 +101,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
                                  .by_bucket = {0.05 * rank},
                                  .agrees = true});
       }
-      tick = accounting.add(one, kFirst + milliseconds(500 * step), 1.0);
+      tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0);
     }
   }
   ASSERT_TRUE(tick);
@@ -131,7 +128,7 @@ TEST(TickAccounting, CountsOnFromAnEarlierRun) {
   resumed.checkpoint_step = 3;
   TickAccounting accounting(resumed);
   accounting.start(kFirst);
-  const auto tick = accounting.add(progress(1, 4, 0, 4), kFirst + milliseconds(250), 1.0);
+  const auto tick = accounting.add(1, progress(1, 4, 0, 4), kFirst + milliseconds(250), 1.0);
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->index, 8);
   EXPECT_DOUBLE_EQ(tick->seconds_total, 100.25);
@@ -142,20 +139,20 @@ TEST(TickAccounting, CountsOnFromAnEarlierRun) {
 TEST(TickAccounting, LetsAFastWorkerBeAheadOfASlowOne) {
   TickAccounting accounting(plan(2));
   accounting.start(kFirst);
-  EXPECT_FALSE(accounting.add(progress(1, 1, 0, 2), kFirst, 1.0));
-  EXPECT_FALSE(accounting.add(progress(1, 2, 0, 2), kFirst, 1.0));
+  EXPECT_FALSE(accounting.add(1, progress(1, 1, 0, 2), kFirst, 1.0));
+  EXPECT_FALSE(accounting.add(1, progress(1, 2, 0, 2), kFirst, 1.0));
   EXPECT_EQ(accounting.steps_done(), 0);
-  EXPECT_FALSE(accounting.add(progress(2, 1, 2, 4), kFirst, 1.0));
-  EXPECT_TRUE(accounting.add(progress(2, 2, 2, 4), kFirst + milliseconds(10), 1.0));
+  EXPECT_FALSE(accounting.add(2, progress(2, 1, 2, 4), kFirst, 1.0));
+  EXPECT_TRUE(accounting.add(2, progress(2, 2, 2, 4), kFirst + milliseconds(10), 1.0));
 }
 
 TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     TickAccounting accounting(plan(1));
-    StepProgress diverged = progress(1, 1, 0, 4);
+    messages::Progress diverged = progress(1, 1, 0, 4);
     diverged.losses[2].discriminator = bad;
     try {
-      (void)accounting.add(diverged, kFirst, 1.0);
+      (void)accounting.add(1, diverged, kFirst, 1.0);
       FAIL() << "not noticed";
     } catch (const DivergedError& error) {
       const std::string message = error.what();
@@ -167,24 +164,24 @@ TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
 
 TEST(TickAccounting, RefusesMicrobatchesThatDoNotAddUp) {
   TickAccounting missing(plan(1));
-  EXPECT_THROW((void)missing.add(progress(1, 1, 0, 3), kFirst, 1.0), InvariantError);
+  EXPECT_THROW((void)missing.add(1, progress(1, 1, 0, 3), kFirst, 1.0), InvariantError);
   TickAccounting twice(plan(2));
-  EXPECT_FALSE(twice.add(progress(1, 1, 0, 3), kFirst, 1.0));
-  EXPECT_THROW((void)twice.add(progress(2, 1, 2, 4), kFirst, 1.0), InvariantError);
+  EXPECT_FALSE(twice.add(1, progress(1, 1, 0, 3), kFirst, 1.0));
+  EXPECT_THROW((void)twice.add(2, progress(2, 1, 2, 4), kFirst, 1.0), InvariantError);
   TickAccounting skipped(plan(1));
-  EXPECT_THROW((void)skipped.add(progress(1, 2, 0, 4), kFirst, 1.0), InvariantError);
+  EXPECT_THROW((void)skipped.add(1, progress(1, 2, 0, 4), kFirst, 1.0), InvariantError);
   TickAccounting again(plan(1));
-  EXPECT_FALSE(again.add(progress(1, 1, 0, 4), kFirst, 1.0));
-  EXPECT_THROW((void)again.add(progress(1, 1, 0, 4), kFirst, 1.0), InvariantError);
+  EXPECT_FALSE(again.add(1, progress(1, 1, 0, 4), kFirst, 1.0));
+  EXPECT_THROW((void)again.add(1, progress(1, 1, 0, 4), kFirst, 1.0), InvariantError);
 }
 
 TEST(TickAccounting, KnowsTheMedianStep) {
   TickAccounting accounting(plan(1));
   EXPECT_EQ(accounting.median_step_seconds(), 0.0);
   accounting.start(kFirst);
-  (void)accounting.add(progress(1, 1, 0, 4), kFirst + milliseconds(100), 1.0);
-  (void)accounting.add(progress(1, 2, 0, 4), kFirst + milliseconds(5100), 1.0);
-  (void)accounting.add(progress(1, 3, 0, 4), kFirst + milliseconds(5300), 1.0);
+  (void)accounting.add(1, progress(1, 1, 0, 4), kFirst + milliseconds(100), 1.0);
+  (void)accounting.add(1, progress(1, 2, 0, 4), kFirst + milliseconds(5100), 1.0);
+  (void)accounting.add(1, progress(1, 3, 0, 4), kFirst + milliseconds(5300), 1.0);
   EXPECT_NEAR(accounting.median_step_seconds(), 0.2, 1e-9);
 }
 
@@ -194,13 +191,13 @@ TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
   std::vector<report::Tick> ticks;
   for (std::int64_t step = 1; step <= 4; ++step) {
     for (const int rank : {1, 2}) {
-      StepProgress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
       // Of the steps 1 and 2; later steps name the newest again.
-      one.snapshot = {.step = std::min<std::int64_t>(step, 2),
-                      .seconds = 0.01 * rank,
-                      .wait_seconds = 0.001 * rank,
-                      .bytes = 1U << 20U};
-      if (auto tick = accounting.add(one, kFirst + milliseconds(500 * step), 1.0)) {
+      one.snapshot = std::min<std::int64_t>(step, 2);
+      one.snapshot_seconds = 0.01 * rank;
+      one.snapshot_wait_seconds = 0.001 * rank;
+      one.snapshot_bytes = 1U << 20U;
+      if (auto tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }
@@ -222,9 +219,10 @@ TEST(TickAccounting, CountsNoSnapshotOfAnEarlierStart) {
   resumed.total_steps = 3;
   TickAccounting accounting(resumed);
   accounting.start(kFirst);
-  StepProgress one = progress(1, 3, 0, 4);
-  one.snapshot = {.step = 2, .seconds = 0.01, .bytes = 1U << 20U};
-  const auto tick = accounting.add(one, kFirst + milliseconds(500), 1.0);
+  messages::Progress one = progress(1, 3, 0, 4);
+  one.snapshot = 2;
+  one.snapshot_seconds = 0.01;
+  const auto tick = accounting.add(1, one, kFirst + milliseconds(500), 1.0);
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->snapshots, 0);
 }

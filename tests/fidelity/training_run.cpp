@@ -32,58 +32,55 @@ namespace fs = std::filesystem;
 /// What the workers of one stretch tell their coordinator. Thread-safe.
 struct Reports {
   std::mutex mutex;  // guards the two below
-  std::map<int, worker::CheckpointPartInfo> parts;
+  std::map<int, messages::CheckpointPart> parts;
   std::map<std::int64_t, StepLosses> losses;
 };
 
 /// A coordinator's side that knows its answers beforehand.
 class ScriptedLink final : public worker::CoordinatorLink {
  public:
-  ScriptedLink(int worker, worker::BeginInfo begin, std::deque<worker::LeaseInfo> leases,
+  ScriptedLink(int worker, messages::Begin begin, std::deque<messages::Lease> leases,
                Reports& reports)
       : worker_(worker), begin_(std::move(begin)), leases_(std::move(leases)), reports_(reports) {}
 
-  worker::WelcomeInfo join(const worker::HelloInfo&, std::chrono::milliseconds) override {
-    return {};
-  }
-  worker::BeginInfo ask_begin(const std::vector<worker::FoundPartInfo>&,
-                              std::chrono::milliseconds) override {
+  messages::Welcome join(const messages::Hello&, std::chrono::milliseconds) override { return {}; }
+  messages::Begin ask_begin(const messages::Inventory&, std::chrono::milliseconds) override {
     return begin_;
   }
-  worker::BeginInfo ask_another(const std::optional<worker::LoadFailure>& failure,
-                                std::chrono::milliseconds) override {
+  messages::Begin ask_another(const std::optional<messages::Unloadable>& failure,
+                              std::chrono::milliseconds) override {
     throw CheckpointError(failure ? failure->reason : "another worker could not load its state");
   }
-  void loading(std::uint64_t, std::uint64_t) override {}
-  void ready(const worker::ReadyInfo&) override {}
-  worker::LeaseInfo next_lease(std::chrono::milliseconds) override {
-    worker::LeaseInfo lease = leases_.front();
+  void loading(const messages::Loading&) override {}
+  void ready(const messages::Ready&) override {}
+  messages::Lease next_lease(std::chrono::milliseconds) override {
+    messages::Lease lease = leases_.front();
     leases_.pop_front();
     return lease;
   }
-  void report(const worker::ProgressInfo& progress) override {
+  void report(const messages::Progress& progress) override {
     const std::scoped_lock lock(reports_.mutex);
-    for (const worker::MicrobatchLossInfo& loss : progress.losses) {
+    for (const messages::MicrobatchLoss& loss : progress.losses) {
       reports_.losses[progress.step][loss.microbatch] = loss;
     }
   }
-  void checkpoint_part(const worker::CheckpointPartInfo& part) override {
+  void checkpoint_part(const messages::CheckpointPart& part) override {
     const std::scoped_lock lock(reports_.mutex);
     reports_.parts[worker_] = part;
   }
-  void picture(std::int64_t, const std::string&) override {}
+  void picture(const messages::Picture&) override {}
   void stop(ExitCode, const std::string&, const std::optional<int>&) override {}
   void goodbye(std::chrono::milliseconds) override {}
 
  private:
   int worker_;
-  worker::BeginInfo begin_;
-  std::deque<worker::LeaseInfo> leases_;
+  messages::Begin begin_;
+  std::deque<messages::Lease> leases_;
   Reports& reports_;
 };
 
 /// One step alone, then the rest: training may not depend on how steps are cut into leases.
-std::deque<worker::LeaseInfo> leases_of(const Stretch& stretch, const fs::path& checkpoint) {
+std::deque<messages::Lease> leases_of(const Stretch& stretch, const fs::path& checkpoint) {
   return {{.begin = stretch.begin, .end = stretch.begin + 1},
           {.begin = stretch.begin + 1,
            .end = stretch.end,
@@ -91,8 +88,8 @@ std::deque<worker::LeaseInfo> leases_of(const Stretch& stretch, const fs::path& 
            .last = true}};
 }
 
-worker::WelcomeInfo welcome_of(const Stretch& stretch, const fs::path& run_directory) {
-  worker::WelcomeInfo welcome;
+messages::Welcome welcome_of(const Stretch& stretch, const fs::path& run_directory) {
+  messages::Welcome welcome;
   welcome.run_directory = run_directory.string();
   welcome.ranges = microbatch_ranges(stretch.job.training.microbatches, stretch.workers);
   return welcome;
@@ -135,7 +132,7 @@ comm::HostMemory memory_of(const std::vector<int>& hosts, int worker, const std:
        .num_flags = 2 * comm::kFlagsPerNetwork});
 }
 
-void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const worker::WelcomeInfo& welcome,
+void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::Welcome& welcome,
                 ScriptedLink& link, int worker) {
   at::set_num_threads(stretch.job.numerics.threads);
   comm::LoopbackTransport transport(hub, worker);
@@ -178,7 +175,7 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
   fs::create_directories(run_directory / checkpoint::kSnapshotsFolder);
   const fs::path temporary =
       checkpoint::begin_checkpoint(run_directory / "checkpoints", stretch.end);
-  const worker::WelcomeInfo welcome = welcome_of(stretch, run_directory);
+  const messages::Welcome welcome = welcome_of(stretch, run_directory);
   comm::LoopbackHub hub(stretch.workers);
   if (stretch.disturbance) {
     hub.inject(stretch.disturbance);
@@ -227,7 +224,7 @@ bool is_finite(const Outcome& outcome) {
 }
 
 bool same_losses(const Outcome& left, const Outcome& right) {
-  const auto same = [](const worker::MicrobatchLossInfo& a, const worker::MicrobatchLossInfo& b) {
+  const auto same = [](const messages::MicrobatchLoss& a, const messages::MicrobatchLoss& b) {
     return std::bit_cast<std::uint64_t>(a.generator) == std::bit_cast<std::uint64_t>(b.generator) &&
            std::bit_cast<std::uint64_t>(a.discriminator) ==
                std::bit_cast<std::uint64_t>(b.discriminator);

@@ -19,7 +19,7 @@
 namespace gangway::fidelity {
 
 /// Losses of one step, by micro-batch.
-using StepLosses = std::map<int, worker::MicrobatchLossInfo>;
+using StepLosses = std::map<int, messages::MicrobatchLoss>;
 
 struct Outcome {
   std::filesystem::path checkpoint;           ///< committed; of the last step

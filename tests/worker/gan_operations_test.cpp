@@ -179,10 +179,10 @@ TEST_F(GanOperationsTest, ReportsAFiniteLossForEveryMicrobatch) {
   for (std::int64_t step = 0; step < 2; ++step) {
     worker.operations.begin_step(step);
     worker.perform(worker.schedule(step));
-    const std::vector<MicrobatchLoss> losses = worker.operations.take_losses().read();
+    const std::vector<messages::MicrobatchLoss> losses = worker.operations.take_losses().read();
     ASSERT_EQ(losses.size(), 4U);
     for (int microbatch = 0; microbatch < 4; ++microbatch) {
-      const MicrobatchLoss& loss = losses[static_cast<std::size_t>(microbatch)];
+      const messages::MicrobatchLoss& loss = losses[static_cast<std::size_t>(microbatch)];
       EXPECT_EQ(loss.microbatch, microbatch);
       EXPECT_TRUE(std::isfinite(loss.generator) && loss.generator > 0.0);
       EXPECT_TRUE(std::isfinite(loss.discriminator) && loss.discriminator > 0.0);

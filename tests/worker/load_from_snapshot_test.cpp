@@ -55,7 +55,7 @@ void take_on_two_hosts(const fs::path& run) {
     comm::LoopbackTransport transport(hub, me);
     comm::Lane lane([] {});
     Worker worker(3);
-    ScriptedLink link(std::deque<BeginInfo>{{.attempt = 1}});
+    ScriptedLink link(std::deque<messages::Begin>{{.attempt = 1}});
     const StateSetup setup = state_setup({.num_workers = 3, .run = run}, host_of(run, me),
                                          worker.states(), transport, lane, link);
     SnapshotService service(setup, begin_state(setup));
@@ -82,8 +82,11 @@ void damage_part_2(const fs::path& host) {
 }
 
 /// The proposal of that snapshot to four workers: host0 has the parts of 0 and 2, host1 that of 1.
-const BeginInfo kOnTwoHosts{
-    .attempt = 1, .step = kStep, .snapshot = SnapshotInfo{.holders = {{0, 2}, {1, 3}, {0, 2}}}};
+const messages::Begin kOnTwoHosts{
+    .attempt = 1,
+    .step = kStep,
+    .snapshot = messages::WholeSnapshot{.name = {.step = kStep, .num_workers = 3},
+                                        .holders = {{0, 2}, {1, 3}, {0, 2}}}};
 
 TEST_F(SnapshotLoaderTest, GoesOnFromSnapshotsInTheMemoryOfSeveralHosts) {
   take_on_two_hosts(folder("a"));
@@ -92,10 +95,10 @@ TEST_F(SnapshotLoaderTest, GoesOnFromSnapshotsInTheMemoryOfSeveralHosts) {
     comm::LoopbackTransport transport(hub, me);
     comm::Lane lane([] {});
     Worker worker(4);
-    ScriptedLink link(std::deque<BeginInfo>{kOnTwoHosts});
+    ScriptedLink link(std::deque<messages::Begin>{kOnTwoHosts});
     (void)begin_state(state_setup({.num_workers = 4, .run = folder("a")}, host_of(folder("a"), me),
                                   worker.states(), transport, lane, link));
-    EXPECT_EQ(link.found_parts.size(), me % 2 == 0 ? 2U : 1U);
+    EXPECT_EQ(link.found.parts.size(), me % 2 == 0 ? 2U : 1U);
     expect_filled(worker, me, 4);
   });
 }
@@ -109,11 +112,12 @@ TEST_F(SnapshotLoaderTest, NamesThePartThatIsDamagedAndWhoHoldsItThenBeginsAnew)
     comm::Lane lane([] {});
     Worker worker(4);
     const Worker fresh(4);
-    ScriptedLink link(std::deque<BeginInfo>{kOnTwoHosts, {.attempt = 2}});
+    ScriptedLink link(std::deque<messages::Begin>{kOnTwoHosts, {.attempt = 2}});
     (void)begin_state(state_setup({.num_workers = 4, .run = folder("a")}, host_of(folder("a"), me),
                                   worker.states(), transport, lane, link));
-    for (const LoadFailure& failure : link.failures) {
+    for (const messages::Unloadable& failure : link.failures) {
       EXPECT_EQ(me % 2, 0) << "on the other host nothing is damaged";
+      EXPECT_EQ(failure.attempt, 1);
       EXPECT_EQ(failure.part, 2);
       EXPECT_EQ(failure.holder, me);
       EXPECT_NE(failure.reason.find("is not what its hash says"), std::string::npos);

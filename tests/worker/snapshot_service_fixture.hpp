@@ -146,45 +146,46 @@ struct Start {
 };
 
 /// What one worker's service reported.
-using Parts = std::vector<CheckpointPartInfo>;
+using Parts = std::vector<messages::CheckpointPart>;
 
 /// A coordinator that knows its proposals beforehand.
 class ScriptedLink final : public StateLink {
  public:
-  explicit ScriptedLink(std::deque<BeginInfo> begins) : begins_(std::move(begins)) {}
+  explicit ScriptedLink(std::deque<messages::Begin> begins) : begins_(std::move(begins)) {}
 
-  BeginInfo ask_begin(const std::vector<FoundPartInfo>& found, std::chrono::milliseconds) override {
-    found_parts = found;
+  messages::Begin ask_begin(const messages::Inventory& inventory,
+                            std::chrono::milliseconds) override {
+    found = inventory;
     return next();
   }
-  BeginInfo ask_another(const std::optional<LoadFailure>& failure,
-                        std::chrono::milliseconds) override {
+  messages::Begin ask_another(const std::optional<messages::Unloadable>& failure,
+                              std::chrono::milliseconds) override {
     if (failure) {
       failures.push_back(*failure);
     }
     return next();
   }
-  void loading(std::uint64_t, std::uint64_t) override {}
-  void checkpoint_part(const CheckpointPartInfo& part) override {
+  void loading(const messages::Loading&) override {}
+  void checkpoint_part(const messages::CheckpointPart& part) override {
     if (!part.under_way) {
       parts.push_back(part);
     }
   }
 
   Parts parts;
-  std::vector<FoundPartInfo> found_parts;
-  std::vector<LoadFailure> failures;
+  messages::Inventory found;
+  std::vector<messages::Unloadable> failures;
 
  private:
-  BeginInfo next() {
+  messages::Begin next() {
     if (begins_.empty()) {  // as a coordinator that has nothing left
       throw CheckpointError(failures.empty() ? "another worker failed" : failures.back().reason);
     }
-    BeginInfo begin = begins_.front();
+    messages::Begin begin = begins_.front();
     begins_.pop_front();
     return begin;
   }
-  std::deque<BeginInfo> begins_;
+  std::deque<messages::Begin> begins_;
 };
 
 /// A start's memory of one of its workers: all are on one host.
@@ -208,14 +209,15 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
 }
 
 /// All parts of `num_parts` lie on the host of all of `num_workers`.
-inline SnapshotInfo held_by_all(int num_parts, int num_workers) {
+inline messages::WholeSnapshot held_by_all(int num_parts, int num_workers) {
   std::vector<int> all(static_cast<std::size_t>(num_workers));
   std::iota(all.begin(), all.end(), 0);
-  return {.holders = std::vector(static_cast<std::size_t>(num_parts), all)};
+  return {.name = {.step = kStep, .num_workers = num_parts},
+          .holders = std::vector(static_cast<std::size_t>(num_parts), all)};
 }
 
-inline BeginInfo begin_of(const Start& start) {
-  BeginInfo begin{.attempt = 1, .checkpoint = start.resume.string()};
+inline messages::Begin begin_of(const Start& start) {
+  messages::Begin begin{.attempt = 1, .checkpoint = start.resume.string()};
   if (start.snapshot_parts > 0) {
     begin.step = kStep;
     begin.snapshot = held_by_all(start.snapshot_parts, start.num_workers);
@@ -233,7 +235,7 @@ inline void on_workers(const Start& start,
     comm::LoopbackTransport transport(hub, me);
     comm::Lane lane([] {});
     Worker worker(start.num_workers, 20, start.format);
-    ScriptedLink link(std::deque<BeginInfo>{begin_of(start)});
+    ScriptedLink link(std::deque<messages::Begin>{begin_of(start)});
     const StateSetup setup = state_setup(start, memory, worker.states(), transport, lane, link);
     SnapshotService service(setup, begin_state(setup));
     body(me, worker, service, link.parts);

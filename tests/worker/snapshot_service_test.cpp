@@ -98,7 +98,7 @@ TEST_F(SnapshotServiceTest, SavesOneStepAfterAnotherBehindOneAnother) {
     }
     service.finish_writing();
     ASSERT_EQ(parts.size(), 4U);
-    for (const CheckpointPartInfo& part : parts) {
+    for (const messages::CheckpointPart& part : parts) {
       EXPECT_EQ(part.error, "");
     }
   });
@@ -126,7 +126,7 @@ std::string load_error(std::vector<NetworkState*> networks, const Start& start) 
   comm::LoopbackHub hub(1);
   comm::LoopbackTransport transport(hub, 0);
   comm::Lane lane([] {});
-  ScriptedLink link(std::deque<BeginInfo>{begin_of(start)});
+  ScriptedLink link(std::deque<messages::Begin>{begin_of(start)});
   try {
     (void)begin_state(
         state_setup(start, memory_of(start), std::move(networks), transport, lane, link));

@@ -62,7 +62,8 @@ FileDescriptor connect_to(const std::string& host, std::uint16_t port,
 // networks that do not connect the hosts, may swallow what is sent to them.
 constexpr std::chrono::milliseconds kAddressLimit{5'000};
 
-FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milliseconds limit) {
+FileDescriptor connect_to_any(const messages::LifelineAddress& address,
+                              std::chrono::milliseconds limit) {
   const std::vector<std::string> hosts = split_at_commas(address.hosts);
   std::string problems;
   for (const std::string& host : hosts) {
@@ -81,8 +82,8 @@ FileDescriptor connect_to_any(const LifelineAddress& address, std::chrono::milli
 
 }  // namespace
 
-Lifeline::Lifeline(const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
-                   OnAbandoned on_abandoned, InWait in_wait)
+Lifeline::Lifeline(const messages::LifelineAddress& address, int rank,
+                   std::chrono::milliseconds limit, OnAbandoned on_abandoned, InWait in_wait)
     : on_abandoned_(std::move(on_abandoned)),
       in_wait_(std::move(in_wait)),
       socket_(connect_to_any(address, limit)),

@@ -31,7 +31,7 @@ class Lifeline {
   /// Tries each address in turn, none for long, all for at most `limit`, and sends the first line.
   /// @throws EnvironmentError when none answers.
   Lifeline(
-      const LifelineAddress& address, int rank, std::chrono::milliseconds limit,
+      const messages::LifelineAddress& address, int rank, std::chrono::milliseconds limit,
       OnAbandoned on_abandoned, InWait in_wait = [] { return false; });
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;

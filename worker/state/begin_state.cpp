@@ -23,16 +23,19 @@ void load_initial(const StateSetup& setup) {
 }
 
 /// @return what all have loaded.
-BeginInfo load(const StateSetup& setup, const StateLoad& load, const SnapshotShelf& shelf) {
+messages::Begin load(const StateSetup& setup, const StateLoad& load, const SnapshotShelf& shelf) {
   (void)agree_on_load(0, load);  // all have put their initial values into memory that they share
-  BeginInfo begin = setup.link.ask_begin(found_parts(shelf), kStartDeadline);
+  messages::Begin begin = setup.link.ask_begin(found_parts(shelf), kStartDeadline);
   while (!begin.is_new()) {
-    const LoadOutcome outcome = begin.snapshot ? load_snapshot(shelf, begin, load)
-                                               : load_checkpoint(begin.checkpoint, load);
+    LoadOutcome outcome = begin.snapshot ? load_snapshot(shelf, begin, load)
+                                         : load_checkpoint(begin.checkpoint, load);
     const std::vector<std::uint64_t> words = agree_on_load(outcome.is_whole ? 1 : 0, load);
     if (std::ranges::find(words, 0U) == words.end()) {
       share_weights(load);
       return begin;
+    }
+    if (outcome.failure) {
+      outcome.failure->attempt = begin.attempt;
     }
     begin = setup.link.ask_another(outcome.failure, kStartDeadline);
   }
@@ -49,9 +52,10 @@ BeginInfo load(const StateSetup& setup, const StateLoad& load, const SnapshotShe
 }  // namespace
 
 BegunState begin_state(const StateSetup& setup) {
-  const StateLoad state_load{
-      setup.networks, setup.transport, setup.lane, setup.timeout,
-      [&](std::uint64_t bytes, std::uint64_t total) { setup.link.loading(bytes, total); }};
+  const StateLoad state_load{setup.networks, setup.transport, setup.lane, setup.timeout,
+                             [&](std::uint64_t bytes, std::uint64_t total) {
+                               setup.link.loading({.bytes = bytes, .total = total});
+                             }};
   BegunState begun{.begin = {},
                    .shelf = {checkpoint::snapshot_folders(setup.run_directory, setup.shared_memory),
                              checkpoint::snapshot_key(setup.run_directory,

@@ -41,7 +41,7 @@ struct StateSetup {
 
 /// What all workers have loaded.
 struct BegunState {
-  BeginInfo begin;
+  messages::Begin begin;
   SnapshotShelf shelf;  ///< where the run's snapshots lie on this host
 };
 

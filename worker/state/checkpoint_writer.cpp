@@ -90,9 +90,9 @@ void CheckpointWriter::run(const std::stop_token& stop) {
   }
 }
 
-CheckpointPartInfo CheckpointWriter::write(const Wanted& wanted,
-                                           const checkpoint::PinnedSnapshot& snapshot) {
-  CheckpointPartInfo part{.step = wanted.step};
+messages::CheckpointPart CheckpointWriter::write(const Wanted& wanted,
+                                                 const checkpoint::PinnedSnapshot& snapshot) {
+  messages::CheckpointPart part{.step = wanted.step};
   checkpoint::FileIdentity identity = setup_.identity;
   identity.step = wanted.step;
   try {

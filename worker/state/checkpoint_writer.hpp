@@ -17,7 +17,7 @@
 #include "base/guarded.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
-#include "worker/link/coordinator_link.hpp"
+#include "run/messages/messages.hpp"
 
 namespace gangway::worker {
 
@@ -27,7 +27,7 @@ class CheckpointWriter {
     checkpoint::FileIdentity identity;  ///< but for the step
     checkpoint::SnapshotMemory& memory;
     /// Also that one is under way, every second in which the disk takes something. Writer's thread.
-    std::function<void(const CheckpointPartInfo&)> report;
+    std::function<void(const messages::CheckpointPart&)> report;
   };
   explicit CheckpointWriter(Setup setup);
   /// Ends after the file in hand; what was not begun is dropped.
@@ -53,8 +53,8 @@ class CheckpointWriter {
     std::chrono::steady_clock::time_point whole{};  ///< when the snapshot was
   };
   void run(const std::stop_token& stop);
-  [[nodiscard]] CheckpointPartInfo write(const Wanted& wanted,
-                                         const checkpoint::PinnedSnapshot& snapshot);
+  [[nodiscard]] messages::CheckpointPart write(const Wanted& wanted,
+                                               const checkpoint::PinnedSnapshot& snapshot);
   /// The disk takes something of the file of `step`.
   void got_on(std::int64_t step);
 

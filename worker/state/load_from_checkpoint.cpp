@@ -137,7 +137,7 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
     }
     return {};
   } catch (const CheckpointError& error) {
-    return {.is_whole = false, .failure = LoadFailure{.reason = error.what()}};
+    return {.is_whole = false, .failure = messages::Unloadable{.reason = error.what()}};
   }
 }
 

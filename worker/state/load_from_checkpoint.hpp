@@ -30,7 +30,8 @@ struct StateLoad {
 /// How a worker's own slices were filled.
 struct LoadOutcome {
   bool is_whole = true;
-  std::optional<LoadFailure> failure{};  ///< nothing, where it is another worker's fault
+  /// Nothing, where it is another worker's fault; without the attempt.
+  std::optional<messages::Unloadable> failure{};
 };
 
 /// This worker's own slices, and the counts of updates: every chunk that is read is verified.

@@ -110,7 +110,7 @@ class HeldPart {
 
 class SnapshotLoader final : public comm::StreamEnds {
  public:
-  SnapshotLoader(const SnapshotShelf& shelf, const BeginInfo& begin, const StateLoad& load)
+  SnapshotLoader(const SnapshotShelf& shelf, const messages::Begin& begin, const StateLoad& load)
       : load_(load),
         me_(load.transport.worker()),
         holders_(begin.snapshot->holders),
@@ -118,9 +118,9 @@ class SnapshotLoader final : public comm::StreamEnds {
         parts_(holders_.size()) {
     for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
       const bool is_of_it = entry.moment.step == begin.step &&
-                            entry.moment.incarnation == begin.snapshot->incarnation &&
-                            entry.moment.epoch == begin.snapshot->taken_in &&
-                            entry.num_workers == static_cast<int>(parts_.size());
+                            entry.moment.incarnation == begin.snapshot->name.incarnation &&
+                            entry.moment.epoch == begin.snapshot->name.taken_in &&
+                            entry.num_workers == begin.snapshot->name.num_workers;
       if (is_of_it) {
         parts_[static_cast<std::size_t>(entry.worker)].add(entry.file);
       }
@@ -302,7 +302,7 @@ class SnapshotLoader final : public comm::StreamEnds {
 
   void fail(const std::string& reason, int part, int holder) {
     if (!failure_) {
-      failure_ = LoadFailure{.reason = reason, .part = part, .holder = holder};
+      failure_ = messages::Unloadable{.reason = reason, .part = part, .holder = holder};
     }
   }
 
@@ -325,28 +325,28 @@ class SnapshotLoader final : public comm::StreamEnds {
   std::map<int, std::vector<Overlap>> outgoing_;  // by peer; the next one last
   std::size_t filled_ = 0;                        // bytes of own wishes
   bool is_incomplete_ = false;                    // by another's fault
-  std::optional<LoadFailure> failure_;            // the first
+  std::optional<messages::Unloadable> failure_;   // the first
 };
 
 }  // namespace
 
-std::vector<FoundPartInfo> found_parts(const SnapshotShelf& shelf) {
+messages::Inventory found_parts(const SnapshotShelf& shelf) {
   std::set<std::tuple<checkpoint::SnapshotMoment, int, int>> found;
   for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
     found.emplace(entry.moment, entry.worker, entry.num_workers);
   }
-  std::vector<FoundPartInfo> parts;
+  messages::Inventory inventory;
   for (const auto& [moment, worker, num_workers] : found) {
-    parts.push_back({.step = moment.step,
-                     .incarnation = moment.incarnation,
-                     .taken_in = moment.epoch,
-                     .worker = worker,
-                     .num_workers = num_workers});
+    inventory.parts.push_back({.of = {.step = moment.step,
+                                      .incarnation = moment.incarnation,
+                                      .taken_in = moment.epoch,
+                                      .num_workers = num_workers},
+                               .worker = worker});
   }
-  return parts;
+  return inventory;
 }
 
-LoadOutcome load_snapshot(const SnapshotShelf& shelf, const BeginInfo& begin,
+LoadOutcome load_snapshot(const SnapshotShelf& shelf, const messages::Begin& begin,
                           const StateLoad& load) {
   return SnapshotLoader(shelf, begin, load).run();
 }

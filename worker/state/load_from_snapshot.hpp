@@ -23,12 +23,12 @@ struct SnapshotShelf {
 };
 
 /// The parts on this host, each once; damaged headers cost a line.
-[[nodiscard]] std::vector<FoundPartInfo> found_parts(const SnapshotShelf& shelf);
+[[nodiscard]] messages::Inventory found_parts(const SnapshotShelf& shelf);
 
 /// All workers call it with the same `begin`, which names a snapshot. The weights are to be shared
 /// out then (share_weights).
 /// @throws CommError naming a silent worker.
-[[nodiscard]] LoadOutcome load_snapshot(const SnapshotShelf& shelf, const BeginInfo& begin,
+[[nodiscard]] LoadOutcome load_snapshot(const SnapshotShelf& shelf, const messages::Begin& begin,
                                         const StateLoad& load);
 
 }  // namespace gangway::worker

@@ -68,12 +68,13 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun)
       shelf_(begun.shelf),
       room_(find_room(setup_)),
       memory_(room_.place, room_.pieces, num_slots(setup_.job)),
-      writer_({.identity = {.epoch = setup_.transport.epoch(),
-                            .worker = setup_.transport.worker(),
-                            .num_workers = setup_.transport.num_workers()},
-               .memory = memory_,
-               .report = [&link = setup_.link](
-                             const CheckpointPartInfo& part) { link.checkpoint_part(part); }}),
+      writer_(
+          {.identity = {.epoch = setup_.transport.epoch(),
+                        .worker = setup_.transport.worker(),
+                        .num_workers = setup_.transport.num_workers()},
+           .memory = memory_,
+           .report = [&link = setup_.link](
+                         const messages::CheckpointPart& part) { link.checkpoint_part(part); }}),
       taker_({.networks = setup_.networks,
               .worker = setup_.transport.worker(),
               .num_workers = setup_.transport.num_workers(),
@@ -143,9 +144,6 @@ void SnapshotService::protect_all(std::int64_t step) {
 }
 
 void SnapshotService::protect(std::int64_t step) {
-  if (step < 0) {
-    return;
-  }
   protect_all(step);
   if (std::exchange(has_old_, false)) {
     remove_old();

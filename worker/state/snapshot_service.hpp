@@ -48,7 +48,7 @@ class SnapshotService {
   /// exchange is under way, and the networks' arenas hold that step. @throws DivergedError
   void take_now(std::int64_t step,
                 std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now());
-  /// All workers have the snapshot of `step`; -1: of none yet.
+  /// All workers have the snapshot of `step`.
   void protect(std::int64_t step);
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
   /// for kTimeoutsToWrite timeouts.

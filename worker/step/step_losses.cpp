@@ -23,17 +23,18 @@ void StepLosses::close() {
   values_.clear();
 }
 
-std::vector<MicrobatchLoss> StepLosses::read() const {
+std::vector<messages::MicrobatchLoss> StepLosses::read() const {
   if (copied_) {
     copied_->synchronize();
   }
-  std::vector<MicrobatchLoss> losses;
+  std::vector<messages::MicrobatchLoss> losses;
   for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
     losses.push_back({.microbatch = microbatch});
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    MicrobatchLoss& loss = losses[static_cast<std::size_t>(entry.microbatch - local_.begin)];
+    messages::MicrobatchLoss& loss =
+        losses[static_cast<std::size_t>(entry.microbatch - local_.begin)];
     const double value = on_host_.const_data_ptr<double>()[i];
     (entry.network == Of::kGenerator ? loss.generator : loss.discriminator) += value / entry.count;
   }

@@ -10,15 +10,9 @@
 
 #include "comm/arena/reduction_tree.hpp"
 #include "gan/torch.hpp"
+#include "run/messages/messages.hpp"
 
 namespace gangway::worker {
-
-/// Mean losses of one local micro-batch in one step.
-struct MicrobatchLoss {
-  int microbatch = 0;
-  double generator = 0.0;
-  double discriminator = 0.0;  ///< mean over the step's repeats
-};
 
 class StepLosses {
  public:
@@ -32,7 +26,7 @@ class StepLosses {
   /// Nothing more will be added: begins to copy them to the host.
   void close();
   /// By micro-batch; waits for the device where it has not come so far. @pre closed
-  [[nodiscard]] std::vector<MicrobatchLoss> read() const;
+  [[nodiscard]] std::vector<messages::MicrobatchLoss> read() const;
 
  private:
   struct Entry {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The coordinator link over a ControlChannel, in the words of job/proto/messages.proto (seen by the
-// .cpp alone). Made by the worker's main; see worker/link/coordinator_link.hpp for the threads.
+// The coordinator link over a ControlChannel. Made by the worker's main; see
+// worker/link/coordinator_link.hpp for the threads.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// What the coordinator (rank 0) and the workers (ranks 1..W) say to one another, as plain values:
+// no Protobuf, no MPI, no LibTorch. Both ends use them as they are; run/messages/codec.hpp turns
+// them into bytes and back, by fields(): all members of a struct, in the order in which
+// run/messages/messages.proto has them. The order of a talk: worker/link/coordinator_link.hpp.
+// Pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "base/process_identity.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "run/control_protocol.hpp"
+#include "run/trace_steps.hpp"
+
+namespace gangway::messages {
+
+/// Worker -> coordinator, first message: how this process presents itself. The coordinator answers
+/// with Welcome or, where it cannot go on, with Stop.
+struct Hello {
+  static constexpr std::string_view kName = "Hello";
+  std::uint32_t protocol = kProtocolVersion;  ///< must be equal in both programs
+  int rank = 0;                               ///< MPI rank, 1..W
+  std::string host;                           ///< for people
+  ProcessIdentity process;
+  std::uint64_t shared_memory = 0;  ///< shared_memory_identity()
+  std::string device;               ///< "cpu" or the GPU's name
+  static auto fields(auto& it) {
+    return std::tie(it.protocol, it.rank, it.host, it.process, it.shared_memory, it.device);
+  }
+  bool operator==(const Hello&) const = default;
+};
+
+/// Where the lifeline is to be connected.
+struct LifelineAddress {
+  std::string hosts;  ///< numeric addresses of the coordinator's host, comma-separated, best first
+  std::uint16_t port = 0;
+  std::string token;  ///< 64 hexadecimal digits, sent first on the lifeline with the rank
+  static auto fields(auto& it) { return std::tie(it.hosts, it.port, it.token); }
+  bool operator==(const LifelineAddress&) const = default;
+};
+
+/// Coordinator -> worker. Everything a worker needs before its first lease.
+struct Welcome {
+  static constexpr std::string_view kName = "Welcome";
+  std::int64_t epoch = 0;               ///< that begins; all that the worker sends names it
+  std::string job_yaml;                 ///< the resolved job
+  std::string run_directory;            ///< absolute
+  std::vector<MicrobatchRange> ranges;  ///< by worker index 0..W-1; a worker's index is rank - 1
+  LifelineAddress lifeline;             ///< connected before the first lease is asked for
+  TraceSteps trace;
+  /// As Hello::shared_memory: whose snapshots rank 0 copies to the disk when a run fails; elsewhere
+  /// workers do.
+  std::uint64_t coordinator_memory = 0;
+  std::string run_id;            ///< run/run_start.hpp
+  std::int64_t incarnation = 0;  ///< counts the starts of the run; the epoch counts within one
+  static auto fields(auto& it) {
+    return std::tie(it.epoch, it.job_yaml, it.run_directory, it.ranges, it.lifeline, it.trace,
+                    it.coordinator_memory, it.run_id, it.incarnation);
+  }
+  bool operator==(const Welcome&) const = default;
+};
+
+/// A snapshot: of one moment, on one layout.
+struct SnapshotName {
+  std::int64_t step = 0;
+  std::int64_t incarnation = 0;  ///< start of the run under which it was taken
+  std::int64_t taken_in = 0;     ///< epoch of that start
+  int num_workers = 1;           ///< that took it
+  static auto fields(auto& it) {
+    return std::tie(it.step, it.incarnation, it.taken_in, it.num_workers);
+  }
+  auto operator<=>(const SnapshotName&) const = default;
+};
+
+/// One worker's part of a snapshot, or a buddy's copy of it. Its structure was verified.
+struct SnapshotPart {
+  SnapshotName of;
+  int worker = 0;  ///< of num_workers, when it was taken
+  static auto fields(auto& it) { return std::tie(it.of, it.worker); }
+  bool operator==(const SnapshotPart&) const = default;
+};
+
+/// Worker -> coordinator, after the Welcome: the snapshots of this run that its host holds. The
+/// coordinator answers, when it has them all, with Begin.
+struct Inventory {
+  static constexpr std::string_view kName = "Inventory";
+  std::vector<SnapshotPart> parts;
+  static auto fields(auto& it) { return std::tie(it.parts); }
+  bool operator==(const Inventory&) const = default;
+};
+
+/// A snapshot all of whose parts are somewhere.
+struct WholeSnapshot {
+  SnapshotName name;
+  /// By the worker that took the part: the workers of this start, ascending, on whose host it or a
+  /// copy of it lies. None is empty.
+  std::vector<std::vector<int>> holders;
+  static auto fields(auto& it) { return std::tie(it.name, it.holders); }
+  bool operator==(const WholeSnapshot&) const = default;
+};
+
+/// Coordinator -> worker: the state to begin with. Neither checkpoint nor snapshot: a new one.
+struct Begin {
+  static constexpr std::string_view kName = "Begin";
+  std::int64_t attempt = 0;  ///< counts the proposals, from 1
+  std::int64_t step = 0;     ///< steps done in that state
+  std::string checkpoint;    ///< absolute path; its structure was verified
+  std::optional<WholeSnapshot> snapshot;
+
+  [[nodiscard]] bool is_new() const { return checkpoint.empty() && !snapshot; }
+  static auto fields(auto& it) { return std::tie(it.attempt, it.step, it.checkpoint, it.snapshot); }
+  bool operator==(const Begin&) const = default;
+};
+
+/// Worker -> coordinator, about every second while it reads a checkpoint.
+struct Loading {
+  static constexpr std::string_view kName = "Loading";
+  std::uint64_t bytes = 0;  ///< read and verified
+  std::uint64_t total = 0;  ///< of this worker
+  static auto fields(auto& it) { return std::tie(it.bytes, it.total); }
+  bool operator==(const Loading&) const = default;
+};
+
+/// Worker -> coordinator: what Begin names could not be loaded. All workers then wait for another
+/// Begin.
+struct Unloadable {
+  static constexpr std::string_view kName = "Unloadable";
+  std::int64_t attempt = 0;  ///< of the Begin
+  std::string reason;        ///< one line
+  std::optional<int> part;   ///< of the snapshot; nothing: the checkpoint
+  int holder = 0;            ///< the worker on whose host the part is damaged
+  static auto fields(auto& it) { return std::tie(it.attempt, it.reason, it.part, it.holder); }
+  bool operator==(const Unloadable&) const = default;
+};
+
+/// Worker -> coordinator: set up, lifeline connected, state loaded; leases may flow.
+struct Ready {
+  static constexpr std::string_view kName = "Ready";
+  std::uint64_t plan_hash = 0;  ///< worker/plan_hash.hpp: must be equal on all workers
+  std::string plan_summary;     ///< one line for the log: parameters, buckets
+  std::int64_t generator_parameters = 0;
+  std::int64_t discriminator_parameters = 0;
+  std::string data_fingerprint;  ///< of the examples: must be equal on all workers
+  std::string libtorch;          ///< version of the arithmetic
+  bool has_buddies = false;      ///< snapshots are copied to other hosts
+  static auto fields(auto& it) {
+    return std::tie(it.plan_hash, it.plan_summary, it.generator_parameters,
+                    it.discriminator_parameters, it.data_fingerprint, it.libtorch, it.has_buddies);
+  }
+  bool operator==(const Ready&) const = default;
+};
+
+/// Coordinator -> worker: the steps [begin, end) may be run. `begin` is the end of the lease
+/// before; `begin == end`: no step, only what follows. Granted one ahead, so that no step waits.
+struct Lease {
+  static constexpr std::string_view kName = "Lease";
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  // After step `end` (steps done == end), in this order:
+  bool pictures = false;             ///< worker 0 writes fakesNNNNNN.png
+  std::string checkpoint_directory;  ///< not empty: write this worker's file there, report the part
+  bool last = false;  ///< no lease follows: say Goodbye once every part has been reported
+  /// Steps done, in (begin, end], after which one is taken, and copied to buddies; ascending.
+  std::vector<std::int64_t> snapshots;
+  /// All workers have that of this step, buddies too: it stays until there is another.
+  std::optional<std::int64_t> protected_snapshot;
+  static auto fields(auto& it) {
+    return std::tie(it.begin, it.end, it.pictures, it.checkpoint_directory, it.last, it.snapshots,
+                    it.protected_snapshot);
+  }
+  bool operator==(const Lease&) const = default;
+};
+
+struct MicrobatchLoss {
+  int microbatch = 0;
+  double generator = 0.0;      ///< mean over the micro-batch
+  double discriminator = 0.0;  ///< mean over it and the step's repeats, penalties included
+  static auto fields(auto& it) { return std::tie(it.microbatch, it.generator, it.discriminator); }
+  bool operator==(const MicrobatchLoss&) const = default;
+};
+
+/// The wait for the exchanges that one phase began and a step awaited.
+struct PhaseExposure {
+  int phase = 0;     ///< index into the job's phases
+  std::string name;  ///< "discriminator"
+  double seconds = 0.0;
+  std::vector<double> by_bucket;  ///< the part of it for which each bucket was the last to come
+  bool agrees = false;            ///< updates waited for the gradient's norm
+  static auto fields(auto& it) {
+    return std::tie(it.phase, it.name, it.seconds, it.by_bucket, it.agrees);
+  }
+  bool operator==(const PhaseExposure&) const = default;
+};
+
+/// What one step was to a worker, in numbers that add up over the steps of a tick.
+struct StepFigures {
+  double exposed_seconds = 0.0;    ///< the thread or the device's stream stood still for exchanges
+  double data_seconds = 0.0;       ///< compute thread waiting for the loader
+  double check_seconds = 0.0;      ///< compute thread at the checks (layout.check_steps)
+  double host_wait_seconds = 0.0;  ///< compute thread waiting in exchanges
+  static auto fields(auto& it) {
+    return std::tie(it.exposed_seconds, it.data_seconds, it.check_seconds, it.host_wait_seconds);
+  }
+  bool operator==(const StepFigures&) const = default;
+};
+
+/// Worker -> coordinator, after every step (sent without waiting).
+struct Progress {
+  static constexpr std::string_view kName = "Progress";
+  std::int64_t step = 0;               ///< steps done
+  std::vector<MicrobatchLoss> losses;  ///< of this worker's micro-batches
+  StepFigures figures;
+  std::vector<PhaseExposure> exposures;  ///< what figures.exposed_seconds consist of, by phase
+  std::uint64_t unfired = 0;             ///< parameters whose phase left them without a gradient
+  std::uint64_t resident_bytes = 0;      ///< resident memory of the process
+  std::uint64_t sent_bytes = 0;          ///< payload to peers in this step
+  std::optional<std::int64_t> snapshot;  ///< step of the newest that is whole on this worker
+  double snapshot_seconds = 0.0;         ///< for how long it was copied
+  double snapshot_wait_seconds = 0.0;    ///< for how long of these an update waited
+  std::uint64_t snapshot_bytes = 0;      ///< of one
+  std::optional<std::int64_t> copied_snapshot;  ///< the newest that the buddy has said to hold
+  std::optional<std::int64_t> tried_snapshot;   ///< the newest that was copied to it, or given up
+  static auto fields(auto& it) {
+    return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.resident_bytes,
+                    it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
+                    it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot);
+  }
+  bool operator==(const Progress&) const = default;
+};
+
+/// Worker -> coordinator: its file of a checkpoint is on the disk (fsync done), on its way there,
+/// or why there is none.
+struct CheckpointPart {
+  static constexpr std::string_view kName = "CheckpointPart";
+  std::int64_t step = 0;
+  std::string file;  ///< name inside the checkpoint directory
+  std::uint64_t bytes = 0;
+  std::string xxh3_128;    ///< 32 hexadecimal digits, of the whole file
+  std::string error;       ///< not empty: the save failed, and why
+  bool under_way = false;  ///< the disk takes it: of the rest only the step is known
+  double seconds = 0.0;    ///< from the whole snapshot to the file on the disk
+  static auto fields(auto& it) {
+    return std::tie(it.step, it.file, it.bytes, it.xxh3_128, it.error, it.under_way, it.seconds);
+  }
+  bool operator==(const CheckpointPart&) const = default;
+};
+
+/// Worker -> coordinator: a picture was written.
+struct Picture {
+  static constexpr std::string_view kName = "Picture";
+  std::int64_t step = 0;
+  std::string file;  ///< name inside the run directory
+  static auto fields(auto& it) { return std::tie(it.step, it.file); }
+  bool operator==(const Picture&) const = default;
+};
+
+/// Either way: the sender cannot go on. From a worker: why. To a worker: end now with this code.
+struct Stop {
+  static constexpr std::string_view kName = "Stop";
+  int exit_code = 0;
+  std::string reason;  ///< one line: place and remedy
+  int accused = 0;     ///< from a worker: the rank that it has waited for in vain; 0: none
+  static auto fields(auto& it) { return std::tie(it.exit_code, it.reason, it.accused); }
+  bool operator==(const Stop&) const = default;
+};
+
+/// Coordinator -> worker, before the Welcome, where the coordinator has much to read first: it
+/// lives, and goes on.
+struct Patience {
+  static constexpr std::string_view kName = "Patience";
+  static auto fields(auto& /*it*/) { return std::tie(); }
+  bool operator==(const Patience&) const = default;
+};
+
+/// Worker -> coordinator: all leases done, nothing in flight.
+struct Goodbye {
+  static constexpr std::string_view kName = "Goodbye";
+  static auto fields(auto& /*it*/) { return std::tie(); }
+  bool operator==(const Goodbye&) const = default;
+};
+
+using Message = std::variant<Hello, Welcome, Inventory, Begin, Loading, Unloadable, Ready, Lease,
+                             Progress, CheckpointPart, Picture, Stop, Patience, Goodbye>;
+
+[[nodiscard]] inline std::string_view name_of(const Message& message) {
+  return std::visit([](const auto& one) { return one.kName; }, message);
+}
+
+/// A message as it is sent.
+struct Envelope {
+  /// Of the membership under which it was sent; one from another epoch is dropped. 0: before the
+  /// Welcome.
+  std::int64_t epoch = 0;
+  Message message;
+  bool operator==(const Envelope&) const = default;
+};
+
+}  // namespace gangway::messages

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "run/messages/codec.hpp"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+#include "run/messages/messages.pb.h"
+
+namespace gangway::messages {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kHugest = std::numeric_limits<std::uint64_t>::max();
+constexpr int kMany = std::numeric_limits<int>::max();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// Umlauts, a zero, and what is no UTF-8: names of files may be anything.
+const std::string kText = std::string("Größe 七 \n") + '\0' + "\xff\xfe";
+
+/// Of each kind one without anything in it, and one or more with odd values.
+std::vector<Message> samples() {
+  const SnapshotName name{.step = 8, .incarnation = 3, .taken_in = 2, .num_workers = 3};
+  return {
+      Hello{},
+      Hello{.protocol = 77,
+            .rank = kMany,
+            .host = kText,
+            .process =
+                {.boot_id = kText, .pid_namespace = kText, .pid = kHuge, .start_ticks = kHugest},
+            .shared_memory = kHugest,
+            .device = kText},
+      Welcome{},
+      Welcome{.epoch = kHuge,
+              .job_yaml = kText,
+              .run_directory = kText,
+              .ranges = {{0, 0}, {0, 5}, {5, 5}, {5, kMany}},
+              .lifeline = {.hosts = kText, .port = 65535, .token = kText},
+              .trace = {.begin = 3, .end = kHuge},
+              .coordinator_memory = kHugest,
+              .run_id = kText,
+              .incarnation = kHuge},
+      Inventory{},
+      Inventory{.parts = {{.of = name, .worker = 2},
+                          {.of = {kHuge, kHuge, kHuge, kMany}, .worker = kMany - 1}}},
+      Begin{},
+      Begin{.attempt = kHuge, .step = kHuge, .checkpoint = kText},
+      Begin{.attempt = 1,
+            .step = 8,
+            .snapshot = WholeSnapshot{.name = name, .holders = {{0, 2}, {1}, {0, 1, kMany}}}},
+      Loading{},
+      Loading{.bytes = kHugest, .total = kHugest},
+      Unloadable{},
+      Unloadable{.attempt = kHuge, .reason = kText, .part = 0, .holder = kMany},
+      Ready{},
+      Ready{.plan_hash = kHugest,
+            .plan_summary = kText,
+            .generator_parameters = kHuge,
+            .discriminator_parameters = kHuge,
+            .data_fingerprint = kText,
+            .libtorch = kText,
+            .has_buddies = true},
+      Lease{},
+      Lease{.begin = 5,
+            .end = kHuge,
+            .pictures = true,
+            .checkpoint_directory = kText,
+            .last = true,
+            .snapshots = {6, 7, kHuge},
+            .protected_snapshot = 0},
+      Progress{},
+      Progress{.step = kHuge,
+               .losses = {{0, -0.0, kInfinite}, {kMany, -kInfinite, 1e-320}},
+               .figures = {.exposed_seconds = 1.5,
+                           .data_seconds = 2.5,
+                           .check_seconds = 3.5,
+                           .host_wait_seconds = 4.5},
+               .exposures = {{}, {kMany, kText, 1.0, {0.25, 0.75}, true}},
+               .unfired = kHugest,
+               .resident_bytes = kHugest,
+               .sent_bytes = kHugest,
+               .snapshot = 0,
+               .snapshot_seconds = 1.0,
+               .snapshot_wait_seconds = 2.0,
+               .snapshot_bytes = kHugest,
+               .copied_snapshot = kHuge,
+               .tried_snapshot = kHuge},
+      CheckpointPart{},
+      CheckpointPart{.step = kHuge,
+                     .file = kText,
+                     .bytes = kHugest,
+                     .xxh3_128 = kText,
+                     .error = kText,
+                     .under_way = true,
+                     .seconds = 1e300},
+      Picture{},
+      Picture{.step = kHuge, .file = kText},
+      Stop{},
+      Stop{.exit_code = 255, .reason = kText, .accused = kMany},
+      Patience{},
+      Goodbye{},
+  };
+}
+
+/// The line of the refusal; empty where the bytes are a message.
+std::string refusal(std::string_view bytes) {
+  try {
+    (void)decode(bytes, 3);
+  } catch (const InvariantError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Codec, GivesBackWhatWasSaid) {
+  std::set<std::size_t> kinds;
+  for (const Message& message : samples()) {
+    for (const std::int64_t epoch : {std::int64_t{0}, kHuge}) {
+      const Envelope envelope{.epoch = epoch, .message = message};
+      EXPECT_EQ(decode(encode(envelope), 1), envelope) << name_of(message);
+    }
+    kinds.insert(message.index());
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Message>) << "a kind is not tried";
+}
+
+TEST(Codec, KeepsALossThatIsNoNumber) {
+  const Progress progress{.losses = {{0, std::nan(""), 1.0}}};
+  const Envelope again = decode(encode({.message = progress}), 1);
+  EXPECT_TRUE(std::isnan(std::get<Progress>(again.message).losses.at(0).generator));
+}
+
+TEST(Codec, TakesPartOfAMessageForAnotherOrRefusesItInOneLine) {
+  for (const Message& message : samples()) {
+    const std::string bytes = encode({.epoch = 7, .message = message});
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      const std::string line = refusal(bytes.substr(0, length));
+      if (!line.empty()) {
+        EXPECT_THAT(line, AllOf(StartsWith("rank 3 sent "), HasSubstr(" message"),
+                                EndsWith(": start all ranks from one build")));
+        EXPECT_EQ(line.find('\n'), std::string::npos);
+      }
+    }
+  }
+}
+
+TEST(Codec, TakesGarbledBytesForAMessageOrRefusesThem) {
+  std::mt19937 random(20240607);
+  int refused = 0;
+  for (const Message& message : samples()) {
+    const std::string bytes = encode({.epoch = 7, .message = message});
+    for (int round = 0; round < 2000; ++round) {
+      std::string garbled = bytes;
+      for (auto flips = 1 + random() % 4; flips > 0; --flips) {
+        char& byte = garbled.at(random() % garbled.size());
+        byte = static_cast<char>(byte ^ (1 << (random() % 8)));
+      }
+      refused += refusal(garbled).empty() ? 0 : 1;  // whatever else is thrown fails the test
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Codec, RefusesBytesThatAreNoMessage) {
+  EXPECT_EQ(refusal("nonsense"),
+            "rank 3 sent 8 bytes that are no message: start all ranks from one build");
+  constexpr const char* kNothing =
+      "rank 3 sent a message that cannot be (nothing that this build knows): start all ranks from "
+      "one build";
+  EXPECT_EQ(refusal(""), kNothing);
+  EXPECT_EQ(refusal("\x82\x01\x00"), kNothing) << "a kind of a later build: field 16";
+}
+
+/// What a message says that is refused as this.
+struct Refused {
+  Message message;
+  std::string why;
+};
+
+TEST(Codec, RefusesNumbersThatCannotBe) {
+  const SnapshotName name{.step = 8, .num_workers = 2};
+  const auto snapshot = [&](std::vector<std::vector<int>> holders) {
+    return Begin{.step = 8, .snapshot = WholeSnapshot{name, std::move(holders)}};
+  };
+  const std::vector<Refused> refused{
+      {Hello{.rank = -1}, "rank -1"},
+      {Hello{.process = {.pid = -1}}, "pid -1"},
+      {Welcome{.epoch = -2}, "epoch -2"},
+      {Welcome{.ranges = {{0, 2}, {3, 4}}}, "micro-batches [3, 4) after 2"},
+      {Welcome{.ranges = {{0, 2}, {2, 1}}}, "micro-batches [2, 1) after 2"},
+      {Welcome{.ranges = {{-1, 2}}}, "begin -1"},
+      {Welcome{.trace = {9, 3}}, "traced steps [9, 3)"},
+      {Welcome{.trace = {-1, 3}}, "begin -1"},
+      {Welcome{.incarnation = -1}, "incarnation -1"},
+      {Inventory{{{.of = name, .worker = 2}}}, "the part of worker 2 of 2"},
+      {Inventory{{{.of = {.num_workers = -1}}}}, "num_workers -1"},
+      {Inventory{{{.of = {.step = -1}}}}, "step -1"},
+      {Begin{.attempt = -1}, "attempt -1"},
+      {snapshot({{0}}), "1 of 2 parts"},
+      {snapshot({{0}, {}}), "a part held by the workers []"},
+      {snapshot({{0}, {1, 0}}), "a part held by the workers [1, 0]"},
+      {snapshot({{0, 0}, {1}}), "a part held by the workers [0, 0]"},
+      {snapshot({{-1, 0}, {1}}), "workers -1"},
+      {Begin{.step = 7, .snapshot = WholeSnapshot{name, {{0}, {1}}}}, "step 7 of another snapshot"},
+      {Unloadable{.part = -2}, "part -2"},
+      {Unloadable{.holder = -1}, "holder -1"},
+      {Ready{.generator_parameters = -1}, "generator_parameters -1"},
+      {Lease{.begin = 9, .end = 3}, "steps [9, 3)"},
+      {Lease{.begin = -1, .end = 3}, "begin -1"},
+      {Lease{.begin = 1, .end = 3, .snapshots = {1}},
+       "a snapshot of step 1 after 1 in the steps [1, 3)"},
+      {Lease{.begin = 1, .end = 3, .snapshots = {2, 4}},
+       "a snapshot of step 4 after 2 in the steps [1, 3)"},
+      {Lease{.protected_snapshot = -2}, "protected_snapshot -2"},
+      {Progress{.step = -1}, "step -1"},
+      {Progress{.losses = {{-1, 0.0, 0.0}}}, "microbatch -1"},
+      {Progress{.exposures = {{.phase = -1}}}, "phase -1"},
+      {Progress{.snapshot = -2}, "snapshot -2"},
+      {Progress{.copied_snapshot = -2}, "copied_snapshot -2"},
+      {Progress{.tried_snapshot = -2}, "tried_snapshot -2"},
+      {CheckpointPart{.step = -1}, "step -1"},
+      {Picture{.step = -1}, "step -1"},
+      {Stop{.exit_code = 256}, "exit code 256"},
+      {Stop{.exit_code = -1}, "exit_code -1"},
+      {Stop{.accused = -1}, "accused -1"},
+  };
+  for (const Refused& one : refused) {
+    EXPECT_EQ(
+        refusal(encode({.message = one.message})),
+        "rank 3 sent a message that cannot be (" + one.why + "): start all ranks from one build")
+        << name_of(one.message);
+  }
+  EXPECT_THAT(refusal(encode({.epoch = -1, .message = Goodbye{}})), HasSubstr("(epoch -1)"));
+}
+
+TEST(Codec, RefusesWhatOnlyForeignBytesCanSay) {
+  wire::Envelope port;
+  port.mutable_welcome()->mutable_lifeline()->set_port(65536);
+  EXPECT_THAT(refusal(port.SerializeAsString()), HasSubstr("(port 65536)"));
+}
+
+template <typename... Kinds>
+void expect_equal_fields(const std::variant<Kinds...>& /*messages*/) {
+  const auto* body = wire::Envelope::descriptor()->oneof_decl(0);
+  ASSERT_EQ(static_cast<std::size_t>(body->field_count()), sizeof...(Kinds));
+  for (int i = 0; i < body->field_count(); ++i) {
+    const auto* kind = body->field(i)->message_type();
+    std::size_t num_fields = 0;
+    const bool is_known =
+        ((Kinds::kName == kind->name() &&
+          (num_fields = std::tuple_size_v<decltype(Kinds::fields(std::declval<Kinds&>()))>,
+           true)) ||
+         ...);
+    EXPECT_TRUE(is_known) << kind->name();
+    EXPECT_EQ(static_cast<std::size_t>(kind->field_count()), num_fields) << kind->name();
+  }
+}
+
+TEST(Codec, FindsEachMemberOfAMessageOnTheWire) { expect_equal_fields(Message{}); }
+
+TEST(Codec, UnderstandsTheHelloOfAnotherVersionSoFarThatItCanBeRefused) {
+  // Protocol 3, rank 1, host "n", pid 5, device "cpu", as the field of protocol 3 had it.
+  const Envelope envelope = decode(
+      "\x0a\x0e\x08\x03\x10\x01\x1a\x01n\x20\x05\x2a\x03"
+      "cpu",
+      1);
+  const Hello& hello = std::get<Hello>(envelope.message);
+  EXPECT_EQ(hello.protocol, 3U);
+  EXPECT_EQ(hello.host, "n");
+}
+
+}  // namespace
+}  // namespace gangway::messages

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -47,7 +48,8 @@ Kept scan(const std::filesystem::path& path, std::int64_t step) {
 
 }  // namespace
 
-StatsFile::StatsFile(const std::filesystem::path& path, std::int64_t resumed_step) : path_(path) {
+StatsFile::StatsFile(std::filesystem::path path, std::int64_t resumed_step)
+    : path_(std::move(path)) {
   const Kept kept = scan(path_, resumed_step);
   last_kept_ = kept.last;
   file_ = open_to_append(path_);

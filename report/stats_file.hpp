@@ -25,7 +25,7 @@ class StatsFile {
   /// one), are cut off first.
   /// @param resumed_step steps already done: 0 at a fresh start.
   /// @throws EnvironmentError naming the path.
-  StatsFile(const std::filesystem::path& path, std::int64_t resumed_step);
+  StatsFile(std::filesystem::path path, std::int64_t resumed_step);
 
   /// Of the last line kept; nothing if there is none.
   [[nodiscard]] const std::optional<StatsPosition>& last_kept() const { return last_kept_; }

@@ -103,7 +103,7 @@ bool SlotFile::take_over(const SlotHeader& header, std::span<const std::byte> ta
     }
     throw EnvironmentError(fmt::format("{}: not a file of this user; remove it", path_.string()));
   }
-  const std::size_t bytes = static_cast<std::size_t>(header.file_bytes);
+  const auto bytes = static_cast<std::size_t>(header.file_bytes);
   if (size_of(file_) == bytes) {
     reserve(bytes);
     map(bytes);
@@ -141,7 +141,7 @@ bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) 
     file_.reset();
     return false;
   }
-  const std::size_t bytes = static_cast<std::size_t>(header.file_bytes);
+  const auto bytes = static_cast<std::size_t>(header.file_bytes);
   try {
     reserve(bytes);
     map(bytes);

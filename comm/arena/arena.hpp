@@ -18,7 +18,7 @@ class Arena {
  public:
   /// Takes over a mapping of at least `elements` floats, which it unmaps at its end.
   [[nodiscard]] static Arena adopt(void* mapping, std::size_t elements) {
-    return Arena(static_cast<float*>(mapping), elements);
+    return {static_cast<float*>(mapping), elements};
   }
   explicit Arena(std::size_t elements) : elements_(elements) {
     if (elements_ == 0) {

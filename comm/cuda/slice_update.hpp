@@ -24,8 +24,10 @@ enum class WireType : std::uint8_t { kFloat32, kBfloat16, kFloat16 };
 /// The summands of one slice in the order of their program; slices start at whole blocks, so every
 /// pointer is aligned to 16 bytes at least.
 struct SliceSummands {
+  // NOLINTBEGIN(modernize-avoid-c-arrays): kernels cannot call std::array's operators
   const void* values[kMaxSummands] = {};
   WireType types[kMaxSummands] = {};
+  // NOLINTEND(modernize-avoid-c-arrays)
 };
 
 /// Tree sum, scale, clip, the optimiser on parameters, running average on statistics, then the

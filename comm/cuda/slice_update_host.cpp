@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <span>
 
 #include "comm/arena/tree_sum.hpp"
@@ -9,10 +10,10 @@ namespace gangway::comm {
 namespace {
 
 float sum_of(const SumProgram& program, const SliceSummands& summands, std::int64_t index) {
-  float waiting[kMaxSumDepth];
+  std::array<float, kMaxSumDepth> waiting;
   return run_sum_program<float>(
       program, [&](int i) { return load_element(summands.values[i], summands.types[i], index); },
-      waiting, 1);
+      waiting.data(), 1);
 }
 
 template <typename Rule>

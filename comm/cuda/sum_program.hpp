@@ -20,6 +20,7 @@ inline constexpr int kMaxSumDepth = 16;
 struct SumProgram {
   std::int32_t num_summands = 0;
   std::int32_t depth = 0;  ///< most sums that wait at a time, kMaxSumDepth at most
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): kernels cannot call std::array's operators
   std::uint8_t merges[kMaxSummands] = {};
 };
 
@@ -28,6 +29,7 @@ struct SumProgram {
 template <typename Value, typename Load>
 GANGWAY_HOST_DEVICE Value run_sum_program(const SumProgram& program, const Load& load,
                                           Value* waiting, int stride) {
+  // NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): small, and 32 bits on a GPU
   Value top = load(0);
   int height = 0;
   for (int i = 1; i < program.num_summands; ++i) {
@@ -39,6 +41,7 @@ GANGWAY_HOST_DEVICE Value run_sum_program(const SumProgram& program, const Load&
       top = waiting[height * stride] + top;
     }
   }
+  // NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
   return top;
 }
 

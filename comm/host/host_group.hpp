@@ -17,6 +17,7 @@ class HostGroup {
  public:
   explicit HostGroup(HostView view);
   HostGroup(HostGroup&&) noexcept;
+  HostGroup& operator=(HostGroup&&) = delete;
   ~HostGroup();
   HostGroup(const HostGroup&) = delete;
   HostGroup& operator=(const HostGroup&) = delete;

@@ -2,6 +2,7 @@
 #include "comm/nccl/shared_device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 
@@ -24,9 +25,10 @@ std::string boot_id() {
 
 /// What NCCL tells devices apart by. Indices are no use: each process counts those that it sees.
 std::string bus_of(int device) {
-  char name[32] = {};
-  check(cudaDeviceGetPCIBusId(name, sizeof name, device), "asking for the GPU's PCI bus");
-  return name;
+  std::array<char, 32> name{};
+  check(cudaDeviceGetPCIBusId(name.data(), static_cast<int>(name.size()), device),
+        "asking for the GPU's PCI bus");
+  return name.data();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace gangway::comm {
 
 namespace {
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): Open MPI calls by name alone
 std::atomic<bool> survives = false;
 }  // namespace
 

@@ -6,7 +6,8 @@
 
 PATH: files or folders from the root of the checkout; otherwise all that this build compiles. Reads how from
 BUILD_DIR/compile_commands.json: a build that compiles files together (the preset release) is looked at in a fraction of the
-time. Prints each finding once; exit code 1 where there is one.
+time. What the build generates must be there. Prints each finding once; exit code 1 where there is one. Files that Clang 14
+cannot read (it knows no std::views of GCC's library) are named, and not looked at.
 """
 import argparse
 import re
@@ -20,12 +21,14 @@ from compile_options import compilations
 
 ROOT = Path(__file__).parents[2].resolve()
 NOT_PRODUCTION = ("tests/", "bench/", "build/")
+UNREAD = "[clang-diagnostic-error]"
 # Of a finding; its further lines, notes among them, follow.
 FINDING = re.compile(rf"^{ROOT}/(?P<name>[^:]*):\d+:\d+: (?:error|warning): ")
 
 
-def findings(file, options, checks):
-    """(name of the source file, text) of each finding in a compilation."""
+def findings(file, sources, options, checks):
+    """(name of the source file, text) of each finding in a compilation; of its sources one by one where Clang cannot read
+    it, and then the files that it cannot read."""
     words = ["clang-tidy", "--quiet", "--header-filter", rf"^{ROOT}/.*\.(hpp|cpp)$", *checks, file, "--", *options]
     done = subprocess.run(words, capture_output=True, text=True)
     found = []
@@ -34,9 +37,12 @@ def findings(file, options, checks):
             found.append([start["name"], line.removeprefix(f"{ROOT}/")])
         elif found:
             found[-1][1] += "\n" + line
-    if done.returncode != 0 and not found:
-        found.append([file, f"{file}: clang-tidy failed: {done.stdout[-500:]}{done.stderr[-500:]}"])
-    return found
+    if unread := [text for _, text in found if UNREAD in text] or (not found and done.returncode != 0):
+        if len(sources) == 1:
+            return [], [unread[0] if found else f"{sources[0]}: clang-tidy failed: {done.stderr[-500:]}"]
+        each = [findings(source, [source], options, checks) for source in sources]
+        return sum((found for found, _ in each), []), sum((unread for _, unread in each), [])
+    return found, []
 
 
 def main():
@@ -54,20 +60,22 @@ def main():
                 (not options.paths or any(Path(name).is_relative_to(path) for path in options.paths)))
 
     def look(compilation):
-        file, _, flags = compilation
+        file, sources, flags = compilation
         begin = time.monotonic()
-        found = findings(file, flags, checks)
+        found = findings(file, sources, flags, checks)
         print(f"# {file.removeprefix(f'{ROOT}/')}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
         return found
 
     chosen = [compilation for compilation in compilations(options.build) if any(map(is_wanted, compilation[1]))]
-    shown = set()
+    shown, unread = set(), []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for name, text in (finding for found in pool.map(look, chosen) for finding in found):
-            if text not in shown and not name.startswith("build/"):  # there files are put together
-                shown.add(text)
-                print(text, flush=True)
-    print(f"{len(chosen)} compilations, {len(shown)} findings")
+        for found, not_read in pool.map(look, chosen):
+            unread += not_read
+            for name, text in found:
+                if text not in shown and not name.startswith("build/"):  # there files are put together
+                    shown.add(text)
+                    print(text, flush=True)
+    print(*(f"not read: {text}" for text in unread), f"{len(chosen)} compilations, {len(shown)} findings", sep="\n")
     return 1 if shown or not chosen else 0
 
 

@@ -38,9 +38,7 @@ constexpr std::chrono::seconds kLastScore{300};
 }  // namespace
 
 EventLoop::EventLoop(LoopParts parts, ConductorSettings settings)
-    : parts_(std::move(parts)),
-      conductor_(std::move(settings), steady_clock::now()),
-      timer_(parts_.io) {}
+    : parts_(parts), conductor_(std::move(settings), steady_clock::now()), timer_(parts_.io) {}
 
 Outcome EventLoop::run() {
   parts_.lifelines.start(

@@ -26,9 +26,8 @@ struct Outputs {
   at::Tensor logits;
 };
 
-Outputs run(const JobSpec& job, std::int64_t count) {
+Outputs run(NetworkPair& networks, const JobSpec& job, std::int64_t count) {
   const at::NoGradGuard no_grad;
-  NetworkPair networks = build_networks(job);
   networks.generator.initialise(1);
   networks.discriminator.initialise(1);
   const at::Tensor noise = keyed_normal({.seed = 2}, {count, job.model.latent}, at::kCPU);
@@ -36,6 +35,11 @@ Outputs run(const JobSpec& job, std::int64_t count) {
       keyed_labels({.seed = 3}, count, std::max(1, job.model.classes), at::kCPU);
   const at::Tensor images = networks.generator.forward({{"noise", noise}, {"labels", labels}}, {});
   return {images, networks.discriminator.forward({{"image", images}, {"labels", labels}}, {})};
+}
+
+Outputs run(const JobSpec& job, std::int64_t count) {
+  NetworkPair networks = build_networks(job);
+  return run(networks, job, count);
 }
 
 void expect_image_shapes(const JobSpec& job) {
@@ -47,7 +51,9 @@ void expect_image_shapes(const JobSpec& job) {
   EXPECT_TRUE(outputs.logits.isfinite().all().item<bool>());
 }
 
-bool has_batch_norm(Network&& network) { return !network.statistics().empty(); }
+bool has_batch_norm(const JobSpec& job) {
+  return !build_networks(job).discriminator.statistics().empty();
+}
 
 TEST(Dcgan, Has1728128ParametersAt32PixelsAndWidth64) {
   const JobSpec job;
@@ -136,13 +142,13 @@ TEST(Normalization, IsLeftOutOfTheDiscriminatorWhenThereIsAPenalty) {
   with_r1.training.penalty.r1_gamma = 10.0;
   JobSpec with_gradient_penalty;
   with_gradient_penalty.training.penalty.gradient_penalty = 10.0;
-  EXPECT_TRUE(has_batch_norm(build_networks(plain).discriminator));
-  EXPECT_FALSE(has_batch_norm(build_networks(with_r1).discriminator));
-  EXPECT_FALSE(has_batch_norm(build_networks(with_gradient_penalty).discriminator));
+  EXPECT_TRUE(has_batch_norm(plain));
+  EXPECT_FALSE(has_batch_norm(with_r1));
+  EXPECT_FALSE(has_batch_norm(with_gradient_penalty));
   with_r1.model.normalization = Normalization::kBatch;
-  EXPECT_TRUE(has_batch_norm(build_networks(with_r1).discriminator));
+  EXPECT_TRUE(has_batch_norm(with_r1));
   plain.model.normalization = Normalization::kNone;
-  EXPECT_FALSE(has_batch_norm(build_networks(plain).discriminator));
+  EXPECT_FALSE(has_batch_norm(plain));
 }
 
 /// Every family in every resolution, thin and wide, grey and coloured, with and without labels,
@@ -152,7 +158,7 @@ std::vector<JobSpec> every_kind_of_model() {
   for (const ModelFamily& family : families()) {
     const std::vector<int> none{ModelSpec{}.resolution};
     for (const int resolution : family.makes_points ? none : family.resolutions) {
-      for (const int width : {1, 12, 31}) {
+      for (const int width : {1, 12}) {
         for (const int channels : {1, 3}) {
           for (const int classes : {0, 10}) {
             for (const Normalization normalization :
@@ -183,29 +189,22 @@ std::string name_of_job(const JobSpec& job) {
          (model.normalizes_discriminator() ? ", normalized" : "");
 }
 
-TEST(EveryFamily, HasAsManyNumbersAsItsArchitectureSays) {
+TEST(EveryFamily, IsAsLargeAsItsArchitectureSaysAndJudgesWhatItMakes) {
   for (const JobSpec& job : every_kind_of_model()) {
     SCOPED_TRACE(name_of_job(job));
     NetworkPair networks = build_networks(job);
     const Architectures described = architectures_of(job.model);
-    EXPECT_EQ(num_elements(networks.generator), num_parameters(described.generator));
-    EXPECT_EQ(num_elements(networks.discriminator), num_parameters(described.discriminator));
     EXPECT_EQ(networks.generator.name(), "generator");
     EXPECT_EQ(networks.discriminator.name(), "discriminator");
-  }
-}
-
-TEST(EveryFamily, MakesExamplesThatItsDiscriminatorJudges) {
-  for (const JobSpec& job : every_kind_of_model()) {
-    SCOPED_TRACE(name_of_job(job));
-    const Outputs outputs = run(job, 2);
+    EXPECT_EQ(num_elements(networks.generator), num_parameters(described.generator));
+    EXPECT_EQ(num_elements(networks.discriminator), num_parameters(described.discriminator));
+    EXPECT_EQ(!networks.discriminator.statistics().empty(), job.model.normalizes_discriminator());
+    const Outputs outputs = run(networks, job, 2);
     Shape shape = example_shape(job.model);
     shape.insert(shape.begin(), 2);
     EXPECT_EQ(outputs.images.sizes().vec(), shape);
     EXPECT_EQ(outputs.logits.sizes().vec(), (Shape{2, 1}));
     EXPECT_TRUE(outputs.logits.isfinite().all().item<bool>());
-    EXPECT_EQ(has_batch_norm(build_networks(job).discriminator),
-              job.model.normalizes_discriminator());
   }
 }
 

@@ -192,8 +192,8 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
-  StartChoice choice(run, options.start,
-                     [&recorder](const std::string& line) { recorder.say(line); });
+  ResumeChoice choice(run, options.start,
+                      [&recorder](const std::string& line) { recorder.say(line); });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};

@@ -176,18 +176,18 @@ void EventLoop::send(int rank, std::int64_t epoch, const messages::Message& mess
   parts_.mpi.send(rank, messages::encode({.epoch = epoch, .message = message}));
 }
 
-void EventLoop::carry_out(const ChooseBeginning& question) {
+void EventLoop::carry_out(const ChooseResumePoint& question) {
   parts_.tether.end_beats();  // large checkpoints take a while to verify
   try {
     if (!question.refused_checkpoint.empty()) {
       parts_.choice.refuse_checkpoint(question.refused_checkpoint);
     }
-    Beginning beginning = parts_.choice.choose(question.inventory);
-    if (const auto last = parts_.recorder.begin_at(beginning.step)) {
-      beginning.first_tick = last->index + 1;
-      beginning.earlier_seconds = last->seconds_total;
+    ResumePoint point = parts_.choice.choose(question.inventory);
+    if (const auto last = parts_.recorder.begin_at(point.step)) {
+      point.first_tick = last->index + 1;
+      point.earlier_seconds = last->seconds_total;
     }
-    carry_out(conductor_.begin_with(beginning));
+    carry_out(conductor_.begin_with(point));
   } catch (const Error& error) {
     carry_out(conductor_.cannot_begin(error.code(), error.what()));
   }

@@ -26,7 +26,7 @@
 #include "coordinator/edges/mpi_control.hpp"
 #include "coordinator/edges/run_recorder.hpp"
 #include "coordinator/mind/conductor.hpp"
-#include "coordinator/resume/start_choice.hpp"
+#include "coordinator/resume/resume_choice.hpp"
 #include "run/tether.hpp"
 
 namespace gangway::coordinator {
@@ -38,7 +38,7 @@ struct LoopParts {
   MpiControl& mpi;
   LifelineServer& lifelines;
   RunRecorder& recorder;
-  StartChoice& choice;
+  ResumeChoice& choice;
   CheckpointScorer& scorer;
   Tether& tether;
   /// The hosts' memory may go with the job: when it fails, snapshots are copied to the disk.
@@ -69,7 +69,7 @@ class EventLoop {
   bool pump(std::chrono::milliseconds longest);
   void carry_out(const Effects& effects);
   void carry_out(const SendMessage& send);
-  void carry_out(const ChooseBeginning& question);
+  void carry_out(const ChooseResumePoint& question);
   /// Makes the checkpoint's folder first; leases that come after wait with it.
   void carry_out(const GrantLease& grant);
   void carry_out(const CommitCheckpoint& commit);

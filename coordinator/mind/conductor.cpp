@@ -57,7 +57,7 @@ Effects Conductor::take(const messages::Inventory& inventory, const Arrival& arr
   if (!start_.add(arrival.rank - 1, inventory)) {
     return {};
   }
-  return {ChooseBeginning{.inventory = start_.inventory(), .refused_checkpoint = {}}};
+  return {ChooseResumePoint{.inventory = start_.inventory(), .refused_checkpoint = {}}};
 }
 
 Effects Conductor::take(const messages::Loading& loading, const Arrival& arrival) {
@@ -93,18 +93,18 @@ Effects Conductor::refuse(std::string_view name, const Arrival& arrival) {
                          membership_.describe(arrival.rank), name));
 }
 
-Effects Conductor::begin_with(const Beginning& beginning) {
-  settings_.leases.start_step = settings_.ticks.start_step = beginning.step;
-  settings_.leases.saved_step = settings_.ticks.checkpoint_step = beginning.saved_step;
-  settings_.ticks.first_index = beginning.first_tick;
-  settings_.ticks.earlier_seconds = beginning.earlier_seconds;
-  begin_line_ = beginning.line;
-  begin_snapshot_ = beginning.snapshot ? std::optional(beginning.step) : std::nullopt;
+Effects Conductor::begin_with(const ResumePoint& point) {
+  settings_.leases.start_step = settings_.ticks.start_step = point.step;
+  settings_.leases.saved_step = settings_.ticks.checkpoint_step = point.saved_step;
+  settings_.ticks.first_index = point.first_tick;
+  settings_.ticks.earlier_seconds = point.earlier_seconds;
+  begin_line_ = point.line;
+  begin_snapshot_ = point.snapshot ? std::optional(point.step) : std::nullopt;
   leases_ = LeaseBook(settings_.leases);
-  snapshots_ = SnapshotBook(settings_.num_workers, beginning.step, settings_.snapshot_steps);
+  snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
-  watch_ = ProgressWatch(settings_.num_workers, beginning.step, settings_.progress_floor);
-  const messages::Begin begin = start_.propose(beginning);
+  watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
+  const messages::Begin begin = start_.propose(point);
   Effects effects;
   for (const Member& member : membership_.members()) {
     effects.emplace_back(SendMessage{.rank = member.rank, .message = begin});
@@ -115,7 +115,7 @@ Effects Conductor::begin_with(const Beginning& beginning) {
 Effects Conductor::take(const messages::Unloadable& unloadable, const Arrival& arrival) {
   if (!unloadable.part || unloadable.holder >= settings_.num_workers) {
     return start_.refuse(unloadable, {})
-               ? Effects{ChooseBeginning{start_.inventory(), unloadable.reason}}
+               ? Effects{ChooseResumePoint{start_.inventory(), unloadable.reason}}
                : Effects{};
   }
   std::vector<int> mates;
@@ -128,7 +128,7 @@ Effects Conductor::take(const messages::Unloadable& unloadable, const Arrival& a
   Effects effects{Say{fmt::format("warn  {}: {}; a copy or an older state is used",
                                   membership_.describe(arrival.rank), unloadable.reason)}};
   if (is_news) {
-    effects.emplace_back(ChooseBeginning{start_.inventory(), {}});
+    effects.emplace_back(ChooseResumePoint{start_.inventory(), {}});
   }
   return effects;
 }

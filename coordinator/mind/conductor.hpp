@@ -20,7 +20,7 @@
 #include "coordinator/mind/save_clock.hpp"
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
-#include "coordinator/resume/start_talk.hpp"
+#include "coordinator/resume/resume_talk.hpp"
 #include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
@@ -43,7 +43,7 @@ struct SendMessage {
   messages::Message message;
 };
 /// Choose the state to begin with; then call `Conductor::begin_with` or `cannot_begin`.
-struct ChooseBeginning {
+struct ChooseResumePoint {
   SnapshotInventory inventory;
   std::string refused_checkpoint;  ///< not empty: why the one chosen before could not be loaded
 };
@@ -80,7 +80,7 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect = std::variant<SendMessage, ChooseBeginning, GrantLease, CommitCheckpoint,
+using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
@@ -119,8 +119,8 @@ class Conductor {
   /// The deadlines. Call at least every 50 ms: after a gap of a second or more, the silence of that
   /// time is taken for the coordinator's own and does not count.
   [[nodiscard]] Effects on_clock(TimePoint now);
-  /// What all workers begin with, as ChooseBeginning asked.
-  [[nodiscard]] Effects begin_with(const Beginning& beginning);
+  /// What all workers begin with, as ChooseResumePoint asked.
+  [[nodiscard]] Effects begin_with(const ResumePoint& point);
   [[nodiscard]] Effects cannot_begin(ExitCode code, const std::string& reason) {
     return end(code, 0, reason);
   }
@@ -170,7 +170,7 @@ class Conductor {
 
   ConductorSettings settings_;
   Membership membership_;
-  StartTalk start_;
+  ResumeTalk start_;
   LeaseBook leases_;
   CheckpointLedger ledger_;
   SaveClock saves_;

@@ -72,10 +72,10 @@ struct Welcome {
 struct SnapshotName {
   std::int64_t step = 0;
   std::int64_t incarnation = 0;  ///< start of the run under which it was taken
-  std::int64_t taken_in = 0;     ///< epoch of that start
+  std::int64_t epoch = 0;        ///< of that start
   int num_workers = 1;           ///< that took it
   static auto fields(auto& it) {
-    return std::tie(it.step, it.incarnation, it.taken_in, it.num_workers);
+    return std::tie(it.step, it.incarnation, it.epoch, it.num_workers);
   }
   auto operator<=>(const SnapshotName&) const = default;
 };

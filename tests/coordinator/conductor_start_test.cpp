@@ -22,7 +22,7 @@ class ConductorStart : public ConductorTest {
   /// The Begins that were sent, to both workers alike.
   std::vector<messages::Begin> begins() const { return sent<messages::Begin>(1); }
   std::optional<WholeSnapshot> newest() const {
-    const auto questions = seen<ChooseBeginning>();
+    const auto questions = seen<ChooseResumePoint>();
     return questions.empty() ? std::nullopt : questions.back().inventory.newest_after(-1);
   }
 };
@@ -30,9 +30,9 @@ class ConductorStart : public ConductorTest {
 TEST_F(ConductorStart, AsksForABeginningOnceAllHaveToldWhatTheyHold) {
   greet();
   inventory(1, {0});
-  EXPECT_THAT(seen<ChooseBeginning>(), IsEmpty());
+  EXPECT_THAT(seen<ChooseResumePoint>(), IsEmpty());
   inventory(2, {1, 0});
-  ASSERT_THAT(seen<ChooseBeginning>(), SizeIs(1));
+  ASSERT_THAT(seen<ChooseResumePoint>(), SizeIs(1));
   ASSERT_TRUE(newest());
   EXPECT_EQ(newest()->name.step, 8);
   EXPECT_THAT(newest()->holders, ElementsAre(ElementsAre(0, 1), ElementsAre(1)));
@@ -80,11 +80,11 @@ TEST_F(ConductorStart, ProposesNoPartAgainThatIsDamagedOnAHost) {
   unloadable(1, 1, 0);
   ASSERT_THAT(seen<Say>(), SizeIs(1));
   EXPECT_THAT(seen<Say>()[0].line, HasSubstr("rank 1 (host node-a, pid 101): damaged"));
-  EXPECT_THAT(seen<ChooseBeginning>(), SizeIs(1));
+  EXPECT_THAT(seen<ChooseResumePoint>(), SizeIs(1));
   EXPECT_FALSE(newest()) << "both workers are on one host, and see one file";
   keep(conductor_.begin_with({}));
   unloadable(2, 1, 0);
-  EXPECT_THAT(seen<ChooseBeginning>(), SizeIs(1)) << "another was chosen already";
+  EXPECT_THAT(seen<ChooseResumePoint>(), SizeIs(1)) << "another was chosen already";
 }
 
 TEST_F(ConductorStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
@@ -95,8 +95,8 @@ TEST_F(ConductorStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
       {.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
   all_.clear();
   unloadable(2, 1, std::nullopt);
-  ASSERT_THAT(seen<ChooseBeginning>(), SizeIs(1));
-  EXPECT_EQ(seen<ChooseBeginning>()[0].refused_checkpoint, "damaged");
+  ASSERT_THAT(seen<ChooseResumePoint>(), SizeIs(1));
+  EXPECT_EQ(seen<ChooseResumePoint>()[0].refused_checkpoint, "damaged");
   keep(conductor_.begin_with({.step = 5, .saved_step = 5, .checkpoint = "/runs/a/step-000000005"}));
   EXPECT_EQ(begins().back().attempt, 2);
 }

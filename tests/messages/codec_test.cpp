@@ -32,7 +32,7 @@ const std::string kText = std::string("Größe 七 \n") + '\0' + "\xff\xfe";
 
 /// Of each kind one without anything in it, and one or more with odd values.
 std::vector<Message> samples() {
-  const SnapshotName name{.step = 8, .incarnation = 3, .taken_in = 2, .num_workers = 3};
+  const SnapshotName name{.step = 8, .incarnation = 3, .epoch = 2, .num_workers = 3};
   return {
       Hello{},
       Hello{.protocol = 77,

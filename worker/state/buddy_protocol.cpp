@@ -142,7 +142,7 @@ void CopySender::send(CopyHeader::Kind kind, std::size_t bytes) {
   if (current_) {
     header_.step = current_->moment().step;
     header_.incarnation = current_->moment().incarnation;
-    header_.taken_in = current_->moment().epoch;
+    header_.epoch = current_->moment().epoch;
   }
   open_.push_back(
       transport_.start_send(buddy_, tag_of(transport_, kHeaderPart), bytes_of(header_)));
@@ -218,7 +218,7 @@ void CopyReceiver::take_header() {
     case CopyHeader::kBegin:
       cursor_.reset();
       has_room_ = memory_.begin(
-          {.step = header_.step, .incarnation = header_.incarnation, .epoch = header_.taken_in});
+          {.step = header_.step, .incarnation = header_.incarnation, .epoch = header_.epoch});
       return;
     case CopyHeader::kBye:
       memory_.abandon();

@@ -35,8 +35,8 @@ struct CopyHeader {
   std::uint64_t kind = 0;
   std::int64_t step = 0;
   std::int64_t incarnation = 0;
-  std::int64_t taken_in = 0;  ///< epoch
-  std::uint64_t bytes = 0;    ///< that follow
+  std::int64_t epoch = 0;
+  std::uint64_t bytes = 0;  ///< that follow
 };
 
 struct CopyAnswer {

@@ -119,7 +119,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
       const bool is_of_it = entry.moment.step == begin.step &&
                             entry.moment.incarnation == begin.snapshot->name.incarnation &&
-                            entry.moment.epoch == begin.snapshot->name.taken_in &&
+                            entry.moment.epoch == begin.snapshot->name.epoch &&
                             entry.num_workers == begin.snapshot->name.num_workers;
       if (is_of_it) {
         parts_[static_cast<std::size_t>(entry.worker)].add(entry.file);
@@ -339,7 +339,7 @@ messages::Inventory found_parts(const SnapshotShelf& shelf) {
   for (const auto& [moment, worker, num_workers] : found) {
     inventory.parts.push_back({.of = {.step = moment.step,
                                       .incarnation = moment.incarnation,
-                                      .taken_in = moment.epoch,
+                                      .epoch = moment.epoch,
                                       .num_workers = num_workers},
                                .worker = worker});
   }

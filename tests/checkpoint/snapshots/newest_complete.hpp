@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a host alone could go on from: the coordinator's choice over all hosts is
-// coordinator/resume/start_choice.hpp.
+// coordinator/resume/resume_choice.hpp.
 #pragma once
 
 #include <cstdint>

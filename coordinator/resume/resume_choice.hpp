@@ -6,21 +6,21 @@
 
 #include <string>
 
+#include "coordinator/resume/resume_talk.hpp"
 #include "coordinator/resume/snapshot_inventory.hpp"
 #include "coordinator/resume/start.hpp"
-#include "coordinator/resume/start_talk.hpp"
 
 namespace gangway::coordinator {
 
-class StartChoice {
+class ResumeChoice {
  public:
   /// @param run  after find_start(); its `resume` changes where a checkpoint is refused
   /// @param tell  receives what is damaged. All outlive this.
-  StartChoice(StartedRun& run, const StartOptions& options, Tell tell)
+  ResumeChoice(StartedRun& run, const StartOptions& options, Tell tell)
       : run_(run), options_(options), tell_(std::move(tell)) {}
 
   /// @throws CheckpointError where nothing is left that can be begun with
-  [[nodiscard]] Beginning choose(const SnapshotInventory& inventory);
+  [[nodiscard]] ResumePoint choose(const SnapshotInventory& inventory);
   /// The checkpoint chosen last is damaged. @throws CheckpointError where it was named by the user.
   void refuse_checkpoint(const std::string& reason);
 

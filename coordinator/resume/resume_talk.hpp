@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the workers of one epoch begin with: their hosts' snapshots are collected, a state is
 // proposed, and where it cannot be loaded, another one. Pure; owned by the Conductor. Who chooses
-// looks at the disk, and is coordinator/resume/start_choice.hpp.
+// looks at the disk, and is coordinator/resume/resume_choice.hpp.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace gangway::coordinator {
 
 /// A state to begin with: neither checkpoint nor snapshot, then a new one.
-struct Beginning {
+struct ResumePoint {
   std::int64_t step = 0;        ///< steps done in it
   std::int64_t saved_step = 0;  ///< of the newest valid checkpoint; `step` where there is none yet
   std::string checkpoint;       ///< absolute path
@@ -28,14 +28,14 @@ struct Beginning {
   std::string line;              ///< for the user, once it is loaded; may be empty
 };
 
-class StartTalk {
+class ResumeTalk {
  public:
-  explicit StartTalk(int num_workers) : num_workers_(num_workers) {}
+  explicit ResumeTalk(int num_workers) : num_workers_(num_workers) {}
 
   /// @return whether all workers have told: a state may be chosen.
   [[nodiscard]] bool add(int worker, const messages::Inventory& inventory);
   /// The proposal goes to all.
-  [[nodiscard]] messages::Begin propose(const Beginning& beginning);
+  [[nodiscard]] messages::Begin propose(const ResumePoint& point);
   /// Part of the proposal is damaged; what lies on a damaged part's host is not proposed again.
   /// @param mates  workers on the host of unloadable.holder, itself included
   /// @return whether another is to be chosen: false, where that has happened already.

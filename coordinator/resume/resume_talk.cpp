@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/resume/start_talk.hpp"
+#include "coordinator/resume/resume_talk.hpp"
 
 #include <algorithm>
 
@@ -7,25 +7,25 @@
 
 namespace gangway::coordinator {
 
-bool StartTalk::add(int worker, const messages::Inventory& inventory) {
+bool ResumeTalk::add(int worker, const messages::Inventory& inventory) {
   for (const messages::SnapshotPart& part : inventory.parts) {
     inventory_.add(worker, part.of, part.worker);
   }
   return told_.insert(worker).second && static_cast<int>(told_.size()) == num_workers_;
 }
 
-messages::Begin StartTalk::propose(const Beginning& beginning) {
+messages::Begin ResumeTalk::propose(const ResumePoint& point) {
   proposed_.resize(static_cast<std::size_t>(++attempt_) + 1);
-  if (beginning.snapshot) {
-    proposed_.back() = beginning.snapshot->name;
+  if (point.snapshot) {
+    proposed_.back() = point.snapshot->name;
   }
   return {.attempt = attempt_,
-          .step = beginning.step,
-          .checkpoint = beginning.checkpoint,
-          .snapshot = beginning.snapshot};
+          .step = point.step,
+          .checkpoint = point.checkpoint,
+          .snapshot = point.snapshot};
 }
 
-bool StartTalk::refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates) {
+bool ResumeTalk::refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates) {
   if (unloadable.attempt < 1 || unloadable.attempt > attempt_) {
     return false;
   }
@@ -38,8 +38,8 @@ bool StartTalk::refuse(const messages::Unloadable& unloadable, const std::vector
   return unloadable.attempt == attempt_;
 }
 
-std::optional<std::string> StartTalk::loading(int worker, const messages::Loading& loading,
-                                              TimePoint now) {
+std::optional<std::string> ResumeTalk::loading(int worker, const messages::Loading& loading,
+                                               TimePoint now) {
   constexpr std::chrono::seconds kBetweenLines{2};
   loading_[worker] = loading;
   if (!loading_since_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/resume/start_choice.hpp"
+#include "coordinator/resume/resume_choice.hpp"
 
 #include <system_error>
 
@@ -11,33 +11,33 @@ namespace gangway::coordinator {
 
 namespace fs = std::filesystem;
 
-bool StartChoice::is_automatic() const {
+bool ResumeChoice::is_automatic() const {
   return options_.resume == "auto" || options_.resume == "must";
 }
 
-Beginning StartChoice::choose(const SnapshotInventory& inventory) {
-  Beginning beginning;
+ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
+  ResumePoint point;
   if (run_.resume) {
-    beginning.step = run_.resume->step;
-    beginning.saved_step = run_.resume->step;
+    point.step = run_.resume->step;
+    point.saved_step = run_.resume->step;
   }
   const std::int64_t saved = run_.resume ? run_.resume->step : -1;
   if (is_automatic()) {
-    beginning.snapshot = inventory.newest_after(saved);
-    if (const auto missing = inventory.missing_after(saved); missing && !beginning.snapshot) {
+    point.snapshot = inventory.newest_after(saved);
+    if (const auto missing = inventory.missing_after(saved); missing && !point.snapshot) {
       tell_(
           fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
                       "the part of worker {} of {}",
                       missing->name.step, missing->part, missing->name.num_workers));
     }
   }
-  if (beginning.snapshot) {
-    beginning.step = beginning.snapshot->name.step;
-    beginning.line = fmt::format(
-        "resume snapshot of step {} that the run left: nothing since then is lost", beginning.step);
+  if (point.snapshot) {
+    point.step = point.snapshot->name.step;
+    point.line = fmt::format(
+        "resume snapshot of step {} that the run left: nothing since then is lost", point.step);
   } else if (run_.resume) {
-    beginning.checkpoint = run_.resume->path.string();
-    beginning.line = fmt::format(
+    point.checkpoint = run_.resume->path.string();
+    point.line = fmt::format(
         "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
         run_.resume->path.filename().string(), run_.resume->step,
         run_.resume->manifest.files.size(), run_.num_workers);
@@ -47,11 +47,11 @@ Beginning StartChoice::choose(const SnapshotInventory& inventory) {
         "afresh with --resume never",
         (run_.directory / kCheckpointsFolder).string()));
   }
-  prepare_trace(beginning.step);
-  return beginning;
+  prepare_trace(point.step);
+  return point;
 }
 
-void StartChoice::refuse_checkpoint(const std::string& reason) {
+void ResumeChoice::refuse_checkpoint(const std::string& reason) {
   if (!run_.resume || !is_automatic()) {
     throw CheckpointError(reason);
   }
@@ -64,7 +64,7 @@ void StartChoice::refuse_checkpoint(const std::string& reason) {
 }
 
 /// Removes what an earlier trace left, unless the steps to be traced are over.
-void StartChoice::prepare_trace(std::int64_t step) {
+void ResumeChoice::prepare_trace(std::int64_t step) {
   TraceSteps& trace = run_.trace;
   if (trace.empty()) {
     return;

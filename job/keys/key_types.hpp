@@ -20,6 +20,9 @@
 
 namespace gangway {
 
+/// The unit of lengths that are counted in images.
+inline constexpr const char* kKimg = "thousand images";
+
 /// What people read about a key.
 struct KeyText {
   std::string path;

@@ -180,7 +180,7 @@ TEST(Codec, RefusesBytesThatAreNoMessage) {
       "rank 3 sent a message that cannot be (nothing that this build knows): start all ranks from "
       "one build";
   EXPECT_EQ(refusal(""), kNothing);
-  EXPECT_EQ(refusal("\x82\x01\x00"), kNothing) << "a kind of a later build: field 16";
+  EXPECT_EQ(refusal(std::string("\x82\x01\x00", 3)), kNothing) << "a later build's: field 16";
 }
 
 /// What a message says that is refused as this.
@@ -237,10 +237,9 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
       {Stop{.accused = -1}, "accused -1"},
   };
   for (const Refused& one : refused) {
-    EXPECT_EQ(
-        refusal(encode({.message = one.message})),
-        "rank 3 sent a message that cannot be (" + one.why + "): start all ranks from one build")
-        << name_of(one.message);
+    EXPECT_EQ(refusal(encode({.message = one.message})),
+              "rank 3 sent a " + std::string(name_of(one.message)) + " that cannot be (" + one.why +
+                  "): start all ranks from one build");
   }
   EXPECT_THAT(refusal(encode({.epoch = -1, .message = Goodbye{}})), HasSubstr("(epoch -1)"));
 }

@@ -29,6 +29,8 @@ def is_claimed(path):
         return True
     except FileNotFoundError:
         return True  # it is gone now
+    except IsADirectoryError:
+        return False
 
 
 def mapped():

@@ -15,8 +15,17 @@ FOLDER = Path("/dev/shm")
 OURS = ("gangway-", "gangway.", "vader_segment.")
 
 
+def status_of(path):
+    """None, where it has gone since it was listed: others come and go beside."""
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
 def present():
-    return {path.name for path in FOLDER.glob("*") if path.name.startswith(OURS) and path.lstat().st_uid == os.geteuid()}
+    named = (path for path in FOLDER.glob("*") if path.name.startswith(OURS))
+    return {path.name for path in named if (status := status_of(path)) and status.st_uid == os.geteuid()}
 
 
 def is_claimed(path):
@@ -46,7 +55,7 @@ def mapped():
 def left_behind(before):
     inodes = mapped()
     return sorted(name for name in present() - before
-                  if (FOLDER / name).exists() and not is_claimed(FOLDER / name) and str((FOLDER / name).stat().st_ino) not in inodes)
+                  if not is_claimed(FOLDER / name) and (status := status_of(FOLDER / name)) and str(status.st_ino) not in inodes)
 
 
 def main(when, record):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "job/models/dcgan.hpp"
 
+#include "job/models/label_input.hpp"
+
 namespace gangway {
 namespace {
 
@@ -12,11 +14,7 @@ int widest(const ModelSpec& model) { return model.width * model.resolution / 8; 
 
 Architecture dcgan_generator(const ModelSpec& model) {
   std::vector<BlockSpec> blocks;
-  std::int64_t latent = model.latent;
-  if (model.classes > 0) {
-    blocks.push_back(LabelConcatenationSpec{.classes = model.classes});
-    latent += model.classes;
-  }
+  const std::int64_t latent = add_label_input(model, blocks);
   std::int64_t channels = widest(model);
   blocks.push_back(LayerSpec{.kind = LayerKind::kTransposedConvolution,
                              .in = latent,

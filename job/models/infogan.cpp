@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "job/models/infogan.hpp"
 
+#include "job/models/label_input.hpp"
+
 namespace gangway {
 namespace {
 
@@ -12,11 +14,7 @@ constexpr std::int64_t kChannels = 128;
 
 Architecture infogan_generator(const ModelSpec& model) {
   std::vector<BlockSpec> blocks;
-  std::int64_t latent = model.latent;
-  if (model.classes > 0) {
-    blocks.push_back(LabelConcatenationSpec{.classes = model.classes});
-    latent += model.classes;
-  }
+  const std::int64_t latent = add_label_input(model, blocks);
   blocks.push_back(LayerSpec{.in = latent,
                              .out = kHidden,
                              .batch_norm = true,

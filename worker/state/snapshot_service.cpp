@@ -30,13 +30,23 @@ std::size_t total_bytes(const std::vector<checkpoint::SnapshotPiece>& pieces) {
   return bytes;
 }
 
+}  // namespace
+
+/// Where a worker's snapshots are to lie, and whose copies it holds.
+struct SnapshotService::Room {
+  checkpoint::SnapshotPlace place;
+  std::vector<checkpoint::SnapshotPiece> pieces;  ///< of its own
+  std::vector<BuddyCopies::Ward> wards;
+  int buddy = -1;  ///< who holds copies of its own; -1: nobody
+};
+
 /// In the memory of the host, where all that its workers keep there fits.
-SnapshotRoom find_room(const StateSetup& setup) {
+SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
   const int worker = setup.transport.worker();
   const int num_workers = setup.transport.num_workers();
   const std::vector<int> buddies =
       setup.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup.hosts);
-  SnapshotRoom room;
+  Room room;
   room.pieces = snapshot_pieces(setup.networks, worker, num_workers);
   room.buddy = buddies.empty() ? -1 : buddies[static_cast<std::size_t>(worker)];
   std::size_t bytes = total_bytes(room.pieces) * static_cast<std::size_t>(num_slots(setup.job));
@@ -61,13 +71,13 @@ SnapshotRoom find_room(const StateSetup& setup) {
   return room;
 }
 
-}  // namespace
+SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begun)
+    : SnapshotService(setup, begun, find_room(setup)) {}
 
-SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun)
-    : setup_(std::move(setup)),
+SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begun, Room room)
+    : setup_(setup),
       shelf_(begun.shelf),
-      room_(find_room(setup_)),
-      memory_(room_.place, room_.pieces, num_slots(setup_.job)),
+      memory_(room.place, std::move(room.pieces), num_slots(setup_.job)),
       writer_(
           {.identity = {.epoch = setup_.transport.epoch(),
                         .worker = setup_.transport.worker(),
@@ -83,13 +93,13 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun)
               .on_end = [this](std::int64_t step, bool taken) { snapshot_ended(step, taken); }},
              memory_),
       has_old_(begun.begin.snapshot.has_value()) {
-  if (room_.buddy >= 0) {
+  if (room.buddy >= 0) {
     copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
                                        .lane = setup_.lane,
                                        .memory = memory_,
-                                       .place = room_.place,
-                                       .buddy = room_.buddy,
-                                       .wards = room_.wards,
+                                       .place = room.place,
+                                       .buddy = room.buddy,
+                                       .wards = std::move(room.wards),
                                        .say = setup_.say,
                                        .timeout = setup_.timeout});
   }

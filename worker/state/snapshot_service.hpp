@@ -18,24 +18,13 @@
 
 namespace gangway::worker {
 
-/// Where a worker's snapshots are to lie, and whose copies it holds.
-struct SnapshotRoom {
-  checkpoint::SnapshotPlace place;
-  std::vector<checkpoint::SnapshotPiece> pieces;  ///< of its own
-  std::vector<BuddyCopies::Ward> wards;
-  int buddy = -1;  ///< who holds copies of its own; -1: nobody
-};
-
 class SnapshotService {
  public:
   /// Reserves the memory of the snapshots. @throws EnvironmentError where there is no room.
-  SnapshotService(StateSetup setup, const BegunState& begun);
+  SnapshotService(const StateSetup& setup, const BegunState& begun);
   ~SnapshotService();
   SnapshotService(const SnapshotService&) = delete;
   SnapshotService& operator=(const SnapshotService&) = delete;
-
-  /// Where its snapshots lie.
-  [[nodiscard]] const SnapshotShelf& shelf() const { return shelf_; }
 
   /// For the updates, on the lane.
   [[nodiscard]] SnapshotTaker& taker() { return taker_; }
@@ -63,6 +52,10 @@ class SnapshotService {
   [[nodiscard]] const BuddyCopies* copies() const { return copies_ ? &*copies_ : nullptr; }
 
  private:
+  struct Room;
+  [[nodiscard]] static Room find_room(const StateSetup& setup);
+  SnapshotService(const StateSetup& setup, const BegunState& begun, Room room);
+
   void snapshot_ended(std::int64_t step, bool taken);
   /// Waits until the lane has copied what it has put off.
   void finish_taking();
@@ -72,7 +65,6 @@ class SnapshotService {
 
   StateSetup setup_;
   SnapshotShelf shelf_;
-  SnapshotRoom room_;
   checkpoint::SnapshotMemory memory_;
   std::optional<BuddyCopies> copies_;  // nothing: there is no buddy
   CheckpointWriter writer_;

@@ -44,8 +44,9 @@ class GanOperations final : public pipeline::Operations {
   void settle();
   /// Of exchanges that were awaited, as far as it is known by now; each once.
   [[nodiscard]] std::vector<Exposure> take_exposures();
-  /// Parameters that their phase left without a gradient, since the last call.
+  /// For how long this thread waited in exchanges, since the last call.
   [[nodiscard]] double take_host_wait_seconds();
+  /// Parameters that their phase left without a gradient, since the last call.
   [[nodiscard]] std::size_t take_unfired();
   /// What the checks of the steps since the last call took of this thread.
   [[nodiscard]] double take_check_seconds();

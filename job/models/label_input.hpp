@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// How a generator's list of blocks begins, where the job has labels. Pure.
+#pragma once
+
+#include <vector>
+
+#include "job/models/architecture.hpp"
+#include "job/models/model_spec.hpp"
+
+namespace gangway {
+
+/// Appends the block that puts the label beside the noise, if there are labels.
+/// @return elements that the next block takes
+[[nodiscard]] inline std::int64_t add_label_input(const ModelSpec& model,
+                                                  std::vector<BlockSpec>& blocks) {
+  if (model.classes == 0) {
+    return model.latent;
+  }
+  blocks.push_back(LabelConcatenationSpec{.classes = model.classes});
+  return std::int64_t{model.latent} + model.classes;
+}
+
+}  // namespace gangway

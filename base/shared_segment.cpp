@@ -13,13 +13,13 @@
 
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
+#include "base/units.hpp"
 
 namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr int kAttempts = 10;  // to take over a name that was left
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
+#include "base/environment.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
@@ -27,8 +28,6 @@
 #include "coordinator/settings.hpp"
 #include "run/tether.hpp"
 #include "run/unrecorded_end.hpp"
-
-extern char** environ;
 
 namespace gangway::coordinator {
 namespace {
@@ -49,18 +48,6 @@ struct Options {
 
 // The StartWatch says why it ends the process; this is for the case that it does not.
 constexpr std::chrono::seconds kAfterStartWatch{10};
-
-std::map<std::string, std::string> gangway_environment() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const auto equals = text.find('=');
-    if (text.starts_with("GANGWAY_") && equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
-}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -310,17 +297,17 @@ int coordinate(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace gangway;  // NOLINT: main is not a header
-  coordinator::Options options;
-  CLI::App app("Rank 0 of a Gangway job; started by 'gangway train'.", "gangway-coordinator");
-  coordinator::describe(app, options);
-  CLI11_PARSE(app, argc, argv);
-  options.start.environment = coordinator::gangway_environment();
-  options.tether = inherited_tether({argv, argv + argc});
-  options.start.is_one_host = coordinator::all_ranks_are_here();
-  options.start.memory_may_go =
-      !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();
   int code = static_cast<int>(ExitCode::kInternal);
   try {
+    coordinator::Options options;
+    CLI::App app("Rank 0 of a Gangway job; started by 'gangway train'.", "gangway-coordinator");
+    coordinator::describe(app, options);
+    CLI11_PARSE(app, argc, argv);
+    options.start.environment = gangway_variables(read_environment());
+    options.tether = inherited_tether({argv, argv + argc});
+    options.start.is_one_host = coordinator::all_ranks_are_here();
+    options.start.memory_may_go =
+        !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();
     code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);
   } catch (const Error& error) {
     std::cerr << "gangway: " << error.what() << std::endl;

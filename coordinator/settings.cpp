@@ -32,6 +32,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   ConductorSettings settings;
   settings.num_workers = num_workers;
   settings.welcome = welcome(run, num_workers);
+  const PerNetwork<std::string> names = spec.network_names();
   settings.leases = {.total_steps = spec.total_steps(),
                      .tick_steps = tick_steps,
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
@@ -40,6 +41,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.snapshot_steps = spec.checkpoint.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
+                    .networks = {names.begin(), names.end()},
                     .images_per_step = spec.images_per_step(),
                     .total_steps = spec.total_steps(),
                     .tick_steps = std::max<std::int64_t>(1, tick_steps)};

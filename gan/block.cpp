@@ -2,6 +2,7 @@
 #include "gan/block.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangway::gan {
 namespace {
@@ -15,8 +16,9 @@ Named* find_named(std::deque<Named>& all, std::string_view name) {
 
 }  // namespace
 
-Block::Block(const std::vector<ParameterSpec>& parameters,
-             const std::vector<StatisticSpec>& statistics) {
+Block::Block(BlockPorts ports, const std::vector<ParameterSpec>& parameters,
+             const std::vector<StatisticSpec>& statistics)
+    : ports_(std::move(ports)) {
   for (const ParameterSpec& spec : parameters) {
     at::Tensor tensor = at::zeros(spec.shape, at::kFloat);
     tensor.set_requires_grad(true);
@@ -24,7 +26,7 @@ Block::Block(const std::vector<ParameterSpec>& parameters,
   }
   for (const StatisticSpec& spec : statistics) {
     statistics_.push_back({spec.name, at::full({spec.features}, spec.initial, at::kFloat),
-                           at::zeros({spec.features}, at::kFloat), spec.initial});
+                           spec.initial, spec.momentum});
   }
 }
 

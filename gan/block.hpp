@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The unit of a network: where it may be cut into stages, recomputed, and keyed. Named tensors in,
-// named tensors out. A block knows no process: what it draws is keyed, what it harvests is folded
-// by somebody else.
+// named tensors out; it says which it takes and makes, and writes to none that it takes. A block
+// knows no process: what it draws is keyed, what it harvests is folded by somebody else.
 #pragma once
 
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gan/named_tensors.hpp"
@@ -20,47 +21,66 @@ struct Parameter {
   std::string name;   ///< within the block: "weight", "norm.bias"
   at::Tensor tensor;  ///< float32, requires grad
   Initial initial = Initial::kNormal;
-  double initial_scale = 0.02;  ///< standard deviation
+  double initial_scale = 0.02;  ///< standard deviation, or the value of kConstant
+  at::Tensor given = {};        ///< what it begins with instead, where a file says so
 };
 
 /// A value averaged over micro-batches instead of trained (BatchNorm's mean and variance).
 struct Statistic {
   std::string name;
   at::Tensor running;  ///< float32 [features]; what evaluation uses
-  at::Tensor harvest;  ///< same shape: training passes add their micro-batch's value
   double initial = 0.0;
+  double momentum = kStatisticMomentum;  ///< of the newest micro-batches in `running`
+  at::Tensor given = {};                 ///< as a parameter's
+};
+
+/// Takes what the passes over one micro-batch see. Whose micro-batch it is, and what becomes of it,
+/// the block does not know.
+class StatisticSink {
+ public:
+  virtual ~StatisticSink() = default;
+  /// @param value  what one application saw, shaped as `statistic.running`
+  virtual void take(const Statistic& statistic, const at::Tensor& value) = 0;
 };
 
 enum class Mode { kTraining, kEvaluation };
-enum class Harvest { kNo, kYes };  ///< whether training passes add to Statistic::harvest
 
 struct ForwardContext {
   Mode mode = Mode::kTraining;
-  Harvest harvest = Harvest::kNo;
-  RandomKey key;  ///< `block` is filled in by the network
+  StatisticSink* sink = nullptr;  ///< null: nobody wants to know what this pass sees
+  RandomKey key;                  ///< `block` is filled in by the network
 };
 
 class Block {
  public:
   /// All values are zero, those of statistics initial.
-  explicit Block(const std::vector<ParameterSpec>& parameters = {},
+  explicit Block(BlockPorts ports, const std::vector<ParameterSpec>& parameters = {},
                  const std::vector<StatisticSpec>& statistics = {});
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   virtual ~Block() = default;
 
+  /// `in`, and in it what the block makes.
   [[nodiscard]] virtual NamedTensors forward(const NamedTensors& in,
                                              const ForwardContext& context) = 0;
+
+  [[nodiscard]] const BlockPorts& ports() const { return ports_; }
+
+  /// Whether it is a whole network, whose tensors have names that need no place before them.
+  [[nodiscard]] virtual bool is_whole_network() const { return false; }
 
   [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
   [[nodiscard]] std::deque<Statistic>& statistics() { return statistics_; }
 
  protected:
+  void add(Parameter parameter) { parameters_.push_back(std::move(parameter)); }
+  void add(Statistic statistic) { statistics_.push_back(std::move(statistic)); }
   /// By its name within the block; null where there is none. The pointer stays valid.
   [[nodiscard]] Parameter* parameter(std::string_view name);
   [[nodiscard]] Statistic* statistic(std::string_view name);
 
  private:
+  BlockPorts ports_;
   std::deque<Parameter> parameters_;
   std::deque<Statistic> statistics_;
 };

@@ -4,18 +4,15 @@
 #pragma once
 
 #include "gan/network.hpp"
+#include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::gan {
 
-struct NetworkPair {
-  Network generator;
-  Network discriminator;
-};
+/// Weights are zero until Network::initialise, but for those of a user's network.
+/// @throws ConfigError naming key and file of a user's network that cannot be trained
+[[nodiscard]] Network build_network(const Architecture& architecture, NetworkId id = {});
 
-/// Weights are zero until Network::initialise.
-[[nodiscard]] Network build_network(const Architecture& architecture);
-
-[[nodiscard]] NetworkPair build_networks(const JobSpec& job);
+[[nodiscard]] PerNetwork<Network> build_networks(const JobSpec& job);
 
 }  // namespace gangway::gan

@@ -7,9 +7,13 @@
 
 namespace gangway::gan {
 
+/// The row of `embedding` [classes, features] for each label.
+[[nodiscard]] at::Tensor embedded(const at::Tensor& labels, const at::Tensor& embedding);
+
 class LabelConcatenation final : public Block {
  public:
-  explicit LabelConcatenation(const LabelConcatenationSpec& spec) : spec_(spec) {}
+  explicit LabelConcatenation(const LabelConcatenationSpec& spec)
+      : Block(ports_of(spec)), spec_(spec) {}
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
   [[nodiscard]] const LabelConcatenationSpec& spec() const { return spec_; }
@@ -28,6 +32,30 @@ class ProjectionHead final : public Block {
  private:
   ProjectionHeadSpec spec_;
   Parameter* weight_;
+  Parameter* embedding_;
+};
+
+class LabelEmbedding final : public Block {
+ public:
+  explicit LabelEmbedding(const LabelEmbeddingSpec& spec);
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+  [[nodiscard]] const LabelEmbeddingSpec& spec() const { return spec_; }
+
+ private:
+  LabelEmbeddingSpec spec_;
+  Parameter* embedding_;
+};
+
+class LabelProduct final : public Block {
+ public:
+  explicit LabelProduct(const LabelProductSpec& spec);
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+  [[nodiscard]] const LabelProductSpec& spec() const { return spec_; }
+
+ private:
+  LabelProductSpec spec_;
   Parameter* embedding_;
 };
 

@@ -5,8 +5,19 @@
 
 namespace gangway::gan {
 
+namespace {
+
+std::vector<std::int64_t> shape_of_batch(const at::Tensor& x,
+                                         const std::vector<std::int64_t>& example) {
+  std::vector<std::int64_t> shape{x.size(0)};
+  shape.insert(shape.end(), example.begin(), example.end());
+  return shape;
+}
+
+}  // namespace
+
 LayerBlock::LayerBlock(LayerSpec spec)
-    : Block(parameters_of(spec), statistics_of(spec)),
+    : Block(ports_of(spec), parameters_of(spec), statistics_of(spec)),
       spec_(std::move(spec)),
       weight_(parameter("weight")),
       bias_(parameter("bias")),
@@ -18,9 +29,7 @@ LayerBlock::LayerBlock(LayerSpec spec)
 NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor x = in.at(spec_.input);
   if (!spec_.input_shape.empty()) {
-    std::vector<std::int64_t> shape{x.size(0)};
-    shape.insert(shape.end(), spec_.input_shape.begin(), spec_.input_shape.end());
-    x = x.reshape(shape);
+    x = x.reshape(shape_of_batch(x, spec_.input_shape));
   }
   x = apply_linear(x);
   if (spec_.batch_norm) {
@@ -32,6 +41,9 @@ NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& c
     key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
     const at::Tensor keep = keyed_uniform(key, x.sizes(), x.device()).ge(spec_.dropout);
     x = x * keep.to(x.scalar_type()).mul_(1.0 / (1.0 - spec_.dropout));
+  }
+  if (!spec_.output_shape.empty()) {
+    x = x.reshape(shape_of_batch(x, spec_.output_shape));
   }
   return in.with(spec_.output, std::move(x));
 }
@@ -53,19 +65,19 @@ at::Tensor LayerBlock::apply_linear(const at::Tensor& x) const {
 at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& context) const {
   if (context.mode == Mode::kEvaluation) {
     return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean_->running,
-                          variance_->running, false, kNormMomentum, kNormEpsilon, true);
+                          variance_->running, false, kStatisticMomentum, kNormEpsilon, true);
   }
-  if (context.harvest == Harvest::kNo) {
-    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, {}, {}, true, kNormMomentum,
-                          kNormEpsilon, true);
+  if (context.sink == nullptr) {
+    return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, {}, {}, true,
+                          kStatisticMomentum, kNormEpsilon, true);
   }
   // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
   at::Tensor mean = at::zeros_like(mean_->running);
   at::Tensor variance = at::zeros_like(variance_->running);
   at::Tensor y = at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean, variance, true,
                                 1.0, kNormEpsilon, true);
-  mean_->harvest.add_(mean);
-  variance_->harvest.add_(variance);
+  context.sink->take(*mean_, mean);
+  context.sink->take(*variance_, variance);
   return y;
 }
 

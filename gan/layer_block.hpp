@@ -30,9 +30,6 @@ class LayerBlock final : public Block {
   Statistic* variance_;
 };
 
-/// Weight of the newest micro-batch statistic in BatchNorm's running values (Ioffe and Szegedy,
-/// 2015; PyTorch's default).
-inline constexpr double kNormMomentum = 0.1;
 /// Added to variances (PyTorch's default).
 inline constexpr double kNormEpsilon = 1e-5;
 /// Of leaky ReLU below zero (DCGAN, section 3).

@@ -32,4 +32,14 @@ NamedTensors NamedTensors::with(const std::string& name, at::Tensor tensor) cons
   return result;
 }
 
+NamedTensors NamedTensors::only(const std::vector<std::string>& names) const {
+  NamedTensors result;
+  for (const auto& entry : tensors_) {
+    if (std::ranges::find(names, entry.first) != names.end()) {
+      result.tensors_.push_back(entry);
+    }
+  }
+  return result;
+}
+
 }  // namespace gangway::gan

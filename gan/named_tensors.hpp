@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What flows between the blocks of a network: a few tensors by name, in a fixed order. Labels,
-// styles or skip images pass through blocks that do not know them.
+// styles or skip images pass by blocks that do not take them.
 #pragma once
 
 #include <string>
@@ -22,6 +22,8 @@ class NamedTensors {
   [[nodiscard]] bool has(const std::string& name) const;
   /// A copy in which `name` is `tensor`.
   [[nodiscard]] NamedTensors with(const std::string& name, at::Tensor tensor) const;
+  /// A copy of those that `names` lists and that are there.
+  [[nodiscard]] NamedTensors only(const std::vector<std::string>& names) const;
   [[nodiscard]] const std::vector<std::pair<std::string, at::Tensor>>& entries() const {
     return tensors_;
   }

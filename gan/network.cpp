@@ -1,17 +1,68 @@
 // SPDX-License-Identifier: MIT
 #include "gan/network.hpp"
 
+#include <cmath>
+
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
+namespace {
 
-Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output)
-    : name_(std::move(name)), blocks_(std::move(blocks)), output_(std::move(output)) {}
+/// For [side * side, width], row by row: sines and cosines of the place across in the first half of
+/// the features, of the place down in the second, with wavelengths from 2 pi to 20,000 pi (Vaswani
+/// et al., 2017, section 3.5; in two directions, MAE, He et al., 2022).
+at::Tensor square_positions(at::IntArrayRef shape) {
+  at::Tensor positions = at::empty(shape, at::kFloat);
+  float* out = positions.mutable_data_ptr<float>();
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(shape[0]))));
+  const std::int64_t quarter = (shape[1] + 3) / 4;
+  for (std::int64_t i = 0; i < positions.numel(); ++i) {
+    const std::int64_t place = i / shape[1];
+    const std::int64_t feature = i % shape[1];
+    const std::int64_t along = feature < 2 * quarter ? place % side : place / side;
+    const double wave = static_cast<double>(feature % quarter) / static_cast<double>(quarter);
+    const double angle = static_cast<double>(along) * std::pow(10'000.0, -wave);
+    const bool is_sine = feature / quarter % 2 == 0;
+    out[i] = static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle));
+  }
+  return positions;
+}
+
+/// What `parameter` begins with; what of it is random is keyed by `key`.
+at::Tensor initial_value(const Parameter& parameter, const RandomKey& key) {
+  const at::IntArrayRef shape = parameter.tensor.sizes();
+  switch (parameter.initial) {
+    case Initial::kZero:
+      return at::zeros(shape, at::kFloat);
+    case Initial::kConstant:
+      return at::full(shape, parameter.initial_scale, at::kFloat);
+    case Initial::kPositions:
+      return square_positions(shape);
+    case Initial::kNormal:
+    case Initial::kOnePlusNormal:
+      break;
+  }
+  const double mean = parameter.initial == Initial::kOnePlusNormal ? 1.0 : 0.0;
+  return keyed_normal(key, shape, at::kCPU).mul_(parameter.initial_scale).add_(mean);
+}
+
+}  // namespace
+
+Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output,
+                 NetworkId id)
+    : name_(std::move(name)), blocks_(std::move(blocks)), output_(std::move(output)), id_(id) {
+  std::vector<BlockPorts> ports;
+  for (const std::unique_ptr<Block>& block : blocks_) {
+    ports.push_back(block->ports());
+  }
+  live_ = live_behind(ports, output_);
+}
 
 NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
                                     ForwardContext context) {
   context.key.block = static_cast<std::int32_t>(index);
-  return blocks_[index]->forward(in, context);
+  return blocks_[index]->forward(in, context).only(live_[index]);
 }
 
 at::Tensor Network::forward(NamedTensors in, const ForwardContext& context) {
@@ -21,11 +72,16 @@ at::Tensor Network::forward(NamedTensors in, const ForwardContext& context) {
   return in.at(output_);
 }
 
+std::string Network::prefix_of(std::size_t block) const {
+  return blocks_[block]->is_whole_network() ? name_ + "/"
+                                            : name_ + "/" + std::to_string(block) + "/";
+}
+
 std::vector<Network::NamedParameter> Network::parameters() {
   std::vector<NamedParameter> result;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     for (Parameter& parameter : blocks_[i]->parameters()) {
-      result.push_back({name_ + "/" + std::to_string(i) + "/" + parameter.name, &parameter});
+      result.push_back({prefix_of(i) + parameter.name, &parameter, i});
     }
   }
   return result;
@@ -35,7 +91,7 @@ std::vector<Network::NamedStatistic> Network::statistics() {
   std::vector<NamedStatistic> result;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     for (Statistic& statistic : blocks_[i]->statistics()) {
-      result.push_back({name_ + "/" + std::to_string(i) + "/" + statistic.name, &statistic});
+      result.push_back({prefix_of(i) + statistic.name, &statistic, i});
     }
   }
   return result;
@@ -50,20 +106,19 @@ void Network::initialise(std::uint64_t seed) {
     Parameter& parameter = *named.parameter;
     const RandomKey key{.seed = seed,
                         .phase = kPhaseInitialisation,
-                        .repeat = name_ == "generator" ? 0 : 1,
+                        .repeat = static_cast<std::int32_t>(id_),
                         .block = position++,
                         .draw = static_cast<std::int32_t>(RandomDraw::kWeight)};
-    if (parameter.initial == Initial::kZero) {
-      parameter.tensor.zero_();
-      continue;
-    }
-    const double mean = parameter.initial == Initial::kOnePlusNormal ? 1.0 : 0.0;
-    parameter.tensor.copy_(keyed_normal(key, parameter.tensor.sizes(), at::kCPU)
-                               .mul_(parameter.initial_scale)
-                               .add_(mean));
+    parameter.tensor.copy_(parameter.given.defined() ? parameter.given
+                                                     : initial_value(parameter, key));
   }
   for (const NamedStatistic& named : statistics()) {
-    named.statistic->running.fill_(named.statistic->initial);
+    Statistic& statistic = *named.statistic;
+    if (statistic.given.defined()) {
+      statistic.running.copy_(statistic.given);
+    } else {
+      statistic.running.fill_(statistic.initial);
+    }
   }
 }
 

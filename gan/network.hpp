@@ -7,21 +7,24 @@
 #include <vector>
 
 #include "gan/block.hpp"
+#include "job/models/network_id.hpp"
 
 namespace gangway::gan {
 
 class Network {
  public:
-  /// @param name    "generator" or "discriminator": the prefix of its tensors' names
+  /// @param name    "generator": the prefix of its tensors' names
   /// @param output  the name under which the last block leaves the result
+  /// @param id      its number in the job, which keys its initial values
   Network(std::string name, std::vector<std::unique_ptr<Block>> blocks,
-          std::string output = "features");
+          std::string output = "features", NetworkId id = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] Block& block(std::size_t index) { return *blocks_[index]; }
 
-  /// Runs one block; its index becomes part of the key.
+  /// Runs one block; its index becomes part of the key. Returns what later blocks take, or the
+  /// result; nothing else goes along.
   [[nodiscard]] NamedTensors forward_block(std::size_t index, const NamedTensors& in,
                                            ForwardContext context);
   /// Runs all blocks; the result of the last.
@@ -29,12 +32,14 @@ class Network {
   [[nodiscard]] const std::string& output() const { return output_; }
 
   struct NamedParameter {
-    std::string name;  ///< "generator/0/weight"
+    std::string name;  ///< "generator/0/weight"; of a user's network "generator/main.0.weight"
     Parameter* parameter;
+    std::size_t block;  ///< its index in the network
   };
   struct NamedStatistic {
     std::string name;
     Statistic* statistic;
+    std::size_t block;
   };
   /// In module order, which is the order of the arena and of every norm.
   [[nodiscard]] std::vector<NamedParameter> parameters();
@@ -47,9 +52,13 @@ class Network {
   void initialise(std::uint64_t seed);
 
  private:
+  [[nodiscard]] std::string prefix_of(std::size_t block) const;
+
   std::string name_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::string output_;
+  NetworkId id_;
+  std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };
 
 }  // namespace gangway::gan

@@ -20,16 +20,12 @@ at::Tensor as_tensor(std::span<float> values) {
   return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
 }
 
-double decay_factor(const ScheduleSpec& schedule, double images, double total_images) {
+double decay_factor(const ScheduleSpec& schedule, double images, double burn_in_images) {
   switch (schedule.decay) {
     case DecayKind::kNone:
       return 1.0;
-    case DecayKind::kCosine: {  // Loshchilov and Hutter, 2017, eq. 5, one cycle
-      const double progress =
-          total_images > 0.0 ? std::clamp(images / total_images, 0.0, 1.0) : 1.0;
-      return schedule.final_factor +
-             (1.0 - schedule.final_factor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-    }
+    case DecayKind::kCosine:
+      return burnt_in(1.0, schedule.final_factor, images, burn_in_images);
     case DecayKind::kStep:
       return schedule.step_kimg > 0.0 ? std::pow(schedule.step_factor,
                                                  std::floor(images / (schedule.step_kimg * 1000.0)))
@@ -68,12 +64,23 @@ void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
   }
 }
 
-OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images, double total_images,
+double burnt_in(double first, double last, double images, double burn_in_images) {
+  // Loshchilov and Hutter, 2017, eq. 5, one cycle
+  const double progress =
+      burn_in_images > 0.0 ? std::clamp(images / burn_in_images, 0.0, 1.0) : 1.0;
+  return last + (first - last) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+}
+
+OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images, double burn_in_images,
                                  double laziness) {
   const double warmup = spec.schedule.warmup_kimg * 1000.0;
   const double rise = warmup > 0.0 ? std::min(1.0, images / warmup) : 1.0;
   OptimizerSpec settings = spec.optimizer;
-  settings.lr = settings.lr * rise * decay_factor(spec.schedule, images, total_images) * laziness;
+  settings.lr = settings.lr * rise * decay_factor(spec.schedule, images, burn_in_images) * laziness;
+  if (spec.schedule.final_beta2 > 0.0) {
+    settings.betas[1] =
+        burnt_in(settings.betas[1], spec.schedule.final_beta2, images, burn_in_images);
+  }
   for (const OptimizerNumber& number : row_of(settings.kind).numbers) {
     if (number.role == NumberRole::kDecay) {
       for (double& decay : number.values(settings)) {

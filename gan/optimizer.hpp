@@ -22,10 +22,13 @@ struct OptimizerSlice {
 void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
                     const OptimizerSlice& slice);
 
-/// Settings after `images` real images have been seen of `total_images`. `laziness` is k / (k + 1)
-/// for a job whose discriminator has a regulariser every k steps, else 1 (StyleGAN2, appendix B: lr
-/// * c, decays^c).
+/// Settings after `images` real images have been seen; what has a final value comes to it after
+/// `burn_in_images`. `laziness` is k / (k + 1) for a job whose discriminator has a regulariser
+/// every k steps, else 1 (StyleGAN2, appendix B: lr * c, decays^c).
 [[nodiscard]] OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images,
-                                               double total_images, double laziness);
+                                               double burn_in_images, double laziness);
+
+/// From `first` at the start to `last` from `burn_in_images` on, on half a cosine.
+[[nodiscard]] double burnt_in(double first, double last, double images, double burn_in_images);
 
 }  // namespace gangway::gan

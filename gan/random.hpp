@@ -47,19 +47,23 @@ enum class RandomDraw : std::int32_t {
   kMirror = 4,
   kWeight = 5,
   kPermutation = 6,
-  kToy = 7
+  kToy = 7,
+  kDepthNoise = 8,  ///< on the pictures that a discriminator judges
+  kCode = 10,
+  kCategory = 11,
+  kStack = 14
 };
 
 struct PhiloxBlock {
-  std::uint32_t word[4];
+  std::uint32_t word[4];  // NOLINT(modernize-avoid-c-arrays): device code has no std::array
 };
 
 /// Ten rounds of Philox4x32 (Salmon et al., table 2; constants of the reference implementation,
 /// Random123).
 GANGWAY_HOST_DEVICE inline PhiloxBlock philox4x32(std::uint64_t key, std::uint64_t counter_low,
                                                   std::uint64_t counter_high) {
-  std::uint32_t k0 = static_cast<std::uint32_t>(key);
-  std::uint32_t k1 = static_cast<std::uint32_t>(key >> 32U);
+  auto k0 = static_cast<std::uint32_t>(key);
+  auto k1 = static_cast<std::uint32_t>(key >> 32U);
   PhiloxBlock x{
       {static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32U),
        static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32U)}};
@@ -105,7 +109,8 @@ GANGWAY_HOST_DEVICE inline double log_of_unit(double x) {
 /// sin and cos of 2 pi t for t in [0, 1), by Taylor series on an eighth of a turn; error below
 /// 1e-15.
 GANGWAY_HOST_DEVICE inline void sincos_of_turn(double t, double* sine, double* cosine) {
-  const int quarter = static_cast<int>(t * 4.0 + 0.5);  // 0..4
+  // 0..4; never negative. NOLINTNEXTLINE(bugprone-incorrect-roundings)
+  const int quarter = static_cast<int>(t * 4.0 + 0.5);
   const double r =
       (t - static_cast<double>(quarter) * 0.25) * 6.28318530717958647693;  // |r| <= pi/4
   const double z = r * r;
@@ -153,17 +158,18 @@ class KeyedRandom {
   }
 
   /// 32 random bits.
-  GANGWAY_HOST_DEVICE std::uint32_t bits(std::uint64_t index) const {
+  [[nodiscard]] GANGWAY_HOST_DEVICE std::uint32_t bits(std::uint64_t index) const {
     return block(index / 4).word[index % 4];
   }
 
   /// Uniform in [0, 1), 24 bits.
-  GANGWAY_HOST_DEVICE float uniform(std::uint64_t index) const {
+  [[nodiscard]] GANGWAY_HOST_DEVICE float uniform(std::uint64_t index) const {
     return static_cast<float>(bits(index) >> 8U) * 0x1p-24F;
   }
 
   /// Uniform integer in [0, bound), bound <= 2^32; bias below bound / 2^32.
-  GANGWAY_HOST_DEVICE std::uint32_t below(std::uint64_t index, std::uint32_t bound) const {
+  [[nodiscard]] GANGWAY_HOST_DEVICE std::uint32_t below(std::uint64_t index,
+                                                        std::uint32_t bound) const {
     return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits(index)) * bound) >> 32U);
   }
 
@@ -171,7 +177,7 @@ class KeyedRandom {
   /// out[0..3].
   GANGWAY_HOST_DEVICE void normal4(std::uint64_t group, float* out) const {
     const PhiloxBlock x = block(group);
-    for (int half = 0; half < 2; ++half) {
+    for (std::size_t half = 0; half < 2; ++half) {
       const double u = (static_cast<double>(x.word[2 * half]) + 1.0) * 0x1p-32;  // (0, 1]
       const double t = static_cast<double>(x.word[2 * half + 1]) * 0x1p-32;      // [0, 1)
       const double radius = sqrt(-2.0 * detail::log_of_unit(u));
@@ -188,7 +194,7 @@ class KeyedRandom {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32U) |
            static_cast<std::uint32_t>(b);
   }
-  GANGWAY_HOST_DEVICE PhiloxBlock block(std::uint64_t index) const {
+  [[nodiscard]] GANGWAY_HOST_DEVICE PhiloxBlock block(std::uint64_t index) const {
     return philox4x32(key_, index, high_);
   }
 

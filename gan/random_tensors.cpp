@@ -27,7 +27,7 @@ at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape, at::Device 
   }
   const at::Tensor result = at::empty(shape, at::kFloat);
   const KeyedRandom random(key);
-  float* out = result.mutable_data_ptr<float>();
+  auto* out = result.mutable_data_ptr<float>();
   const auto count = static_cast<std::size_t>(result.numel());
   for (std::size_t group = 0; group * 4 < count; ++group) {
     std::array<float, 4> four{};
@@ -45,7 +45,7 @@ at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape, at::Device
   }
   const at::Tensor result = at::empty(shape, at::kFloat);
   const KeyedRandom random(key);
-  float* out = result.mutable_data_ptr<float>();
+  auto* out = result.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     out[i] = random.uniform(static_cast<std::uint64_t>(i));
   }
@@ -58,6 +58,21 @@ at::Tensor keyed_labels(const RandomKey& key, std::int64_t count, int classes, a
   auto* out = result.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) {
     out[i] = random.below(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(classes));
+  }
+  return result.to(device, /*non_blocking=*/true);
+}
+
+at::Tensor keyed_codes(const RandomKey& key, std::int64_t count, int codes, at::Device device) {
+  return 2.0 * keyed_uniform(key, {count, codes}, device) - 1.0;
+}
+
+at::Tensor keyed_categories(const RandomKey& key, std::int64_t count, int categories,
+                            at::Device device) {
+  const at::Tensor result = at::zeros({count, categories}, at::kFloat);
+  const at::Tensor labels = keyed_labels(key, count, categories, at::kCPU);
+  auto* out = result.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    out[i * categories + labels.const_data_ptr<std::int64_t>()[i]] = 1.0F;
   }
   return result.to(device, /*non_blocking=*/true);
 }

@@ -18,6 +18,13 @@ namespace gangway::gan {
 [[nodiscard]] at::Tensor keyed_labels(const RandomKey& key, std::int64_t count, int classes,
                                       at::Device device);
 
+/// Latent codes, uniform in [-1, 1), float32 [count, codes].
+[[nodiscard]] at::Tensor keyed_codes(const RandomKey& key, std::int64_t count, int codes,
+                                     at::Device device);
+/// One-hot rows of uniform categories, float32 [count, categories].
+[[nodiscard]] at::Tensor keyed_categories(const RandomKey& key, std::int64_t count, int categories,
+                                          at::Device device);
+
 /// What a device draws by itself.
 enum class Distribution { kNormal, kUniform };
 

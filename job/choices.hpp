@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "job/models/families.hpp"
+#include "job/models/recipes.hpp"
 #include "job/spec.hpp"
 #include "job/transports.hpp"
 
@@ -25,6 +26,14 @@ inline std::vector<Choice<const ModelFamily*>> choices(const ModelFamily*) {
   std::vector<Choice<const ModelFamily*>> all;
   for (const ModelFamily& family : families()) {
     all.push_back({family.name, &family});
+  }
+  all.push_back({own_family()->name, own_family()});
+  return all;
+}
+inline std::vector<Choice<const Recipe*>> choices(const Recipe*) {
+  std::vector<Choice<const Recipe*>> all;
+  for (const Recipe& recipe : recipes()) {
+    all.push_back({recipe.name, &recipe});
   }
   return all;
 }
@@ -43,6 +52,11 @@ constexpr std::array<Choice<LossKind>, 5> choices(LossKind) {
            {"hinge", LossKind::kHinge},
            {"wasserstein", LossKind::kWasserstein},
            {"relativistic", LossKind::kRelativistic}}};
+}
+constexpr std::array<Choice<Reconstruction>, 3> choices(Reconstruction) {
+  return {{{"bernoulli", Reconstruction::kBernoulli},
+           {"squared", Reconstruction::kSquared},
+           {"absolute", Reconstruction::kAbsolute}}};
 }
 constexpr std::array<Choice<OptimizerKind>, kOptimizers.size()> choices(OptimizerKind) {
   std::array<Choice<OptimizerKind>, kOptimizers.size()> found{};

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 
 namespace gangway {
 namespace {

@@ -3,10 +3,75 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/errors.hpp"
 #include "job/models/families.hpp"
+#include "job/models/script_network.hpp"
 
 namespace gangway {
+namespace {
+
+std::optional<NetworkId> find_network(const JobSpec& job, std::string_view name) {
+  for (const NetworkId id : job.networks.ids()) {
+    if (job.networks[id].name == name) {
+      return id;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PerNetwork<NetworkSpec> networks_of(const Recipe& recipe) {
+  PerNetwork<NetworkSpec> networks;
+  for (const RecipeNetwork& network : recipe.networks) {
+    networks.add({.name = std::string(network.name), .ema_kimg = network.ema_kimg});
+  }
+  return networks;
+}
+
+JobSpec JobSpec::of(const Recipe& recipe) {
+  JobSpec job;
+  job.training.recipe = &recipe;
+  job.networks = networks_of(recipe);
+  return job;
+}
+
+NetworkId JobSpec::id_of(std::string_view network) const {
+  if (const auto id = find_network(*this, network)) {
+    return *id;
+  }
+  throw InvariantError(fmt::format("recipe {} has no network {}", training.recipe->name, network));
+}
+
+NetworkId JobSpec::chosen(std::string_view name) const {
+  if (name.empty()) {
+    return shown_network();
+  }
+  if (const auto id = find_network(*this, name)) {
+    return *id;
+  }
+  throw ConfigError(fmt::format("the job has no network '{}'; it has {}", name,
+                                fmt::join(network_names(), ", ")));
+}
+
+PerNetwork<std::string> JobSpec::network_names() const {
+  PerNetwork<std::string> names;
+  for (const NetworkSpec& network : networks) {
+    names.add(network.name);
+  }
+  return names;
+}
+
+bool JobSpec::rounds_wire() const {
+  return std::ranges::any_of(
+      networks, [](const NetworkSpec& network) { return network.wire != WireFormat::kFp32; });
+}
 
 ModelSpec JobSpec::settled_model() const {
   ModelSpec settled = model;
@@ -18,6 +83,37 @@ ModelSpec JobSpec::settled_model() const {
                                 : Normalization::kNone;
   }
   return settled;
+}
+
+PerNetwork<Architecture> JobSpec::architectures() const {
+  const ModelSpec settled = settled_model();
+  PerNetwork<Architecture> all;
+  for (const NetworkId id : networks.ids()) {
+    const NetworkSpec& network = networks[id];
+    const std::string_view role = training.recipe->networks[static_cast<std::size_t>(id)].role;
+    Architecture architecture;
+    if (network.module.file.empty()) {
+      architecture = architecture_of(settled, role);
+    } else {
+      ScriptSpec script = script_network(role, settled, example_shape(settled));
+      script.key = "model." + network.name;
+      script.file = network.module.file;
+      script.hash = network.module.hash;
+      script.num_parameters = network.module.num_parameters;
+      architecture.blocks.emplace_back(std::move(script));
+    }
+    architecture.name = network.name;
+    all.add(std::move(architecture));
+  }
+  return all;
+}
+
+bool JobSpec::ends_burn_in() const {
+  const auto moves = [](const NetworkSpec& network) {
+    return network.schedule.decay == DecayKind::kCosine || network.schedule.final_beta2 > 0.0;
+  };
+  return training.burn_in_kimg == 0.0 &&
+         (training.penalty.final_factor != 1.0 || std::ranges::any_of(networks, moves));
 }
 
 std::int64_t JobSpec::total_steps() const {

@@ -6,10 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "job/models/architecture.hpp"
 #include "job/models/model_spec.hpp"
-#include "job/network_id.hpp"
+#include "job/models/network_id.hpp"
+#include "job/models/recipes.hpp"
 #include "job/optimizers.hpp"
 #include "job/transports.hpp"
 
@@ -25,29 +29,63 @@ enum class WireFormat { kFp32, kBf16, kFp16 };
 enum class Overlap { kNone, kWithin, kAcross };
 
 struct DataSpec {
-  std::string source =
-      "fashion-mnist";  ///< fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25
-  bool mirror = false;  ///< horizontal flips, keyed by sample
-  int prefetch = 4;     ///< micro-batches prepared ahead
+  std::string source = "fashion-mnist";  ///< fashion-mnist, stacked:fashion-mnist, idx:DIR,
+                                         ///< images:DIR_OR_ZIP, toy:ring8, toy:grid25
+  bool mirror = false;                   ///< horizontal flips, keyed by sample
+  int prefetch = 4;                      ///< micro-batches prepared ahead
   bool operator==(const DataSpec&) const = default;
 };
 
 struct PenaltySpec {
   double gradient_penalty = 0.0;  ///< lambda of WGAN-GP (Gulrajani et al., 2017, eq. 3); 0: none
   double r1_gamma = 0.0;          ///< gamma of R1 (Mescheder et al., 2018, eq. 9); 0: none
-  int r1_interval =
-      1;  ///< every so many steps; above 1 as its own lazy phase (StyleGAN2, appendix B)
-  [[nodiscard]] bool is_any() const { return gradient_penalty > 0.0 || r1_gamma > 0.0; }
+  /// R1 and R2 every so many steps; above 1 as their own lazy phase (StyleGAN2, appendix B).
+  int r1_interval = 1;
+  double r2_gamma = 0.0;      ///< gamma of R2, which is R1 on generated images; 0: none
+  double final_factor = 1.0;  ///< on both gammas when the burn-in is over
+  [[nodiscard]] bool is_any() const {
+    return gradient_penalty > 0.0 || r1_gamma > 0.0 || r2_gamma > 0.0;
+  }
+  [[nodiscard]] bool is_lazy() const {
+    return (r1_gamma > 0.0 || r2_gamma > 0.0) && r1_interval > 1;
+  }
   bool operator==(const PenaltySpec&) const = default;
 };
 
+/// Minus the logarithm of an example's likelihood, up to a constant.
+enum class Reconstruction { kBernoulli, kSquared, kAbsolute };
+
+struct AutoencoderSpec {
+  Reconstruction reconstruction = Reconstruction::kBernoulli;
+  double kl_weight = 1.0;  ///< beta (Higgins et al., 2017, eq. 4); 1: the evidence lower bound
+  /// Of what the discriminator says to the generator beside the reconstruction: 1 / gamma (Larsen
+  /// et al., 2016, eq. 9).
+  double adversarial_weight = 20.0;
+  bool operator==(const AutoencoderSpec&) const = default;
+};
+
+/// What a step of recipe infogan makes larger beside the adversaries' losses.
+struct InformationSpec {
+  double weight = 1.0;  ///< lambda (Chen et al., 2016, eq. 6)
+  double codes = 0.1;   ///< of the continuous codes' share, beside the categorical one's
+  bool operator==(const InformationSpec&) const = default;
+};
+
 struct TrainingSpec {
-  double kimg = 40;      ///< thousand real images shown to the discriminator
-  int batch = 128;       ///< images a phase, over all workers
+  const Recipe* recipe = default_recipe();  ///< a row of the table; never null
+  double kimg = 40;                         ///< thousand real images shown to the discriminator
+  int batch = 128;                          ///< images a phase, over all workers
   int microbatches = 2;  ///< M: pieces the batch is cut into; the unit of arithmetic
   std::uint64_t seed = 0;
+  /// Over which values go to their final ones, on half a cosine (R3GAN, appendix); 0: all of kimg.
+  double burn_in_kimg = 0.0;
   LossKind loss = LossKind::kNonsaturating;
+  /// Whether the generator is judged by what it made for the discriminator's last update, which is
+  /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
+  bool reuse_fakes = false;
   PenaltySpec penalty;
+  AutoencoderSpec autoencoder;
+  InformationSpec information;
   bool operator==(const TrainingSpec&) const = default;
 };
 
@@ -57,29 +95,37 @@ struct ScheduleSpec {
   DecayKind decay = DecayKind::kNone;
   double step_kimg = 0.0;  ///< kStep: multiply by `step_factor` every so many kimg
   double step_factor = 0.1;
-  double final_factor = 0.0;  ///< kCosine: factor at training.kimg
+  double final_factor = 0.0;  ///< kCosine: factor at the end
+  double final_beta2 = 0.0;   ///< of the second moment when the burn-in is over; 0: as ever
   bool operator==(const ScheduleSpec&) const = default;
 };
 
+/// A network that is the user's: a TorchScript file.
+struct ModuleFile {
+  std::string file;  ///< empty: the network is the family's
+  std::string hash;  ///< XXH3-128 of its bytes, 32 hexadecimal digits; empty: not looked at yet
+  std::optional<std::int64_t> num_parameters;  ///< where somebody has looked; no key
+  bool operator==(const ModuleFile&) const = default;
+};
+
 struct NetworkSpec {
+  std::string name;  ///< "generator"
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   double clip_norm = 0.0;  ///< global norm; 0: no clipping
   std::string weights;     ///< safetensors file to begin from; empty: keyed random numbers
+  /// Whether it stays as `weights` has it, and works as in evaluation: it has no optimiser, no
+  /// average, and is in no phase's list of those that are trained.
+  bool is_frozen = false;
+  double ema_kimg = 0.0;                ///< half-life of the weight average; 0: no average is kept
+  int steps = 1;                        ///< updates for one of the others (n_critic)
+  WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
+  ModuleFile module;                    ///< model.NETWORK
   bool operator==(const NetworkSpec&) const = default;
 };
 
-struct GeneratorSpec : NetworkSpec {
-  double ema_kimg = 10.0;  ///< half-life of the weight average; 0: no average is kept
-  bool operator==(const GeneratorSpec&) const = default;
-};
-
-struct DiscriminatorSpec : NetworkSpec {
-  int steps = 1;  ///< n_critic
-  bool operator==(const DiscriminatorSpec&) const = default;
-};
-
-using WireSpec = PerNetwork<WireFormat>;  ///< fp32 each unless told otherwise
+/// Of a job that says nothing about them.
+[[nodiscard]] PerNetwork<NetworkSpec> networks_of(const Recipe& recipe);
 
 /// In which order the micro-batches' gradients are added.
 enum class SumOrder {
@@ -95,7 +141,6 @@ enum class KernelChoice {
 struct NumericsSpec {
   int threads = 1;  ///< compute threads a worker: they change bits
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
-  WireSpec wire;
   DeviceKind device = DeviceKind::kCpu;
   SumOrder order = SumOrder::kTree;
   KernelChoice kernels = KernelChoice::kDeterministic;
@@ -139,30 +184,53 @@ struct OutputSpec {
 };
 
 struct JobSpec {
+  /// A job that says nothing but its recipe.
+  [[nodiscard]] static JobSpec of(const Recipe& recipe);
+
   ModelSpec model;
   DataSpec data;
   TrainingSpec training;
-  GeneratorSpec generator;
-  DiscriminatorSpec discriminator;
+  PerNetwork<NetworkSpec> networks = networks_of(*default_recipe());  ///< the recipe's
   NumericsSpec numerics;
   LayoutSpec layout;
   CheckpointSpec checkpoint;
   OutputSpec output;
 
-  /// What is said about either network.
-  [[nodiscard]] const NetworkSpec& of(NetworkId network) const {
-    if (network == NetworkId::kGenerator) {
-      return generator;
-    }
-    return discriminator;
+  /// @throws InvariantError for a name that no network of the recipe has
+  [[nodiscard]] NetworkId id_of(std::string_view network) const;
+  [[nodiscard]] NetworkSpec& network(std::string_view name) { return networks[id_of(name)]; }
+  [[nodiscard]] const NetworkSpec& network(std::string_view name) const {
+    return networks[id_of(name)];
   }
+  /// The one called `name`, or whose results are shown if that is empty; what a user has asked for.
+  /// @throws ConfigError for a name that there is not
+  [[nodiscard]] NetworkId chosen(std::string_view name) const;
+  [[nodiscard]] PerNetwork<std::string> network_names() const;
+  /// The one whose results are shown.
+  [[nodiscard]] NetworkId shown_network() const { return id_of(training.recipe->shown); }
+  /// How many batches of new real examples a step sees.
+  [[nodiscard]] int real_batches_per_step() const {
+    const std::string_view counts = training.recipe->counts;
+    return counts.empty() ? 1 : network(counts).steps;
+  }
+  /// Whether what travels between hosts is rounded.
+  [[nodiscard]] bool rounds_wire() const;
   /// The model with Normalization::kAuto replaced by what it stands for in this job.
   [[nodiscard]] ModelSpec settled_model() const;
+  /// Of its networks: the user's, and of the others those of settled_model().
+  /// @throws InvariantError where neither the user nor the family has one
+  [[nodiscard]] PerNetwork<Architecture> architectures() const;
+  /// Images after which what goes to a final value has come there.
+  [[nodiscard]] double burn_in_images() const {
+    return 1000.0 * (training.burn_in_kimg > 0.0 ? training.burn_in_kimg : training.kimg);
+  }
+  /// Whether training.kimg decides about a weight: something comes to its final value there.
+  [[nodiscard]] bool ends_burn_in() const;
   /// Images a micro-batch.
   [[nodiscard]] int images_per_microbatch() const { return training.batch / training.microbatches; }
-  /// Real images that one step shows to the discriminator.
+  /// New real images that one step sees.
   [[nodiscard]] std::int64_t images_per_step() const {
-    return static_cast<std::int64_t>(training.batch) * discriminator.steps;
+    return static_cast<std::int64_t>(training.batch) * real_batches_per_step();
   }
   /// Steps after which training.kimg is reached (rounded up).
   [[nodiscard]] std::int64_t total_steps() const;

@@ -8,11 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "base/suggestion.hpp"
+#include "base/text/suggestion.hpp"
 #include "launch/bench/bench_commands.hpp"
 #include "launch/checkpoints/checkpoint_commands.hpp"
 #include "launch/checkpoints/digest_command.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/process/command_line.hpp"
@@ -34,9 +35,9 @@ void add_model_commands(CLI::App& app, CommandLine&) {
 
 /// In the order of --help.
 constexpr std::array kCommands{
-    add_run_command,         add_train_command,      add_digest_command,
-    add_checkpoint_commands, add_snapshot_commands,  add_model_commands,
-    add_bench_commands,      add_check_host_command, add_doctor_command,
+    add_run_command,        add_train_command,  add_digest_command, add_checkpoint_commands,
+    add_snapshot_commands,  add_model_commands, add_data_commands,  add_bench_commands,
+    add_check_host_command, add_doctor_command,
 };
 
 void add_commands(CLI::App& app, CommandLine& line) {

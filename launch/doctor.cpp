@@ -20,8 +20,10 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "base/message_segments.hpp"
 #include "base/shared_segment.hpp"
+#include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_runs.hpp"
 #include "launch/built_with.hpp"
@@ -36,7 +38,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double kLeastDiskGib = 1.0;
 constexpr double kLeastSharedMemoryGib = 0.0625;  // Open MPI's segments: 4 MiB a rank
 
@@ -210,7 +211,6 @@ Finding clean_shared_memory(const fs::path& folder) {
 }
 
 std::vector<Finding> clean_snapshots(const fs::path& folder) {
-  constexpr double kMebibyte = 1024.0 * 1024.0;
   const std::string item = "snapshots";
   const checkpoint::ReapedSnapshots reaped = checkpoint::reap_snapshots(folder);
   const checkpoint::SnapshotSurvey survey = checkpoint::survey_snapshots(folder);

@@ -17,12 +17,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/units.hpp"
+
 namespace gangway::launch {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr std::size_t kMostNamed = 3;
 
 struct KnownName {

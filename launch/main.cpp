@@ -26,8 +26,7 @@ void complain(std::string_view message) {
 
 int main(int argc, char** argv) {
   try {
-    return gangway::launch::run_command_line({argv, argv + argc},
-                                             gangway::launch::read_environment());
+    return gangway::launch::run_command_line({argv, argv + argc}, gangway::read_environment());
   } catch (const gangway::Error& error) {
     complain(error.what());
     return static_cast<int>(error.code());

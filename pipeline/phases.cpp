@@ -1,64 +1,96 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/phases.hpp"
 
+#include <algorithm>
+
+#include "base/errors.hpp"
+
 namespace gangway::pipeline {
 namespace {
 
-bool has_lazy_regulariser(const JobSpec& job) {
-  return job.training.penalty.r1_gamma > 0.0 && job.training.penalty.r1_interval > 1;
+/// Whether `pass` leaves gradients in `network`. @pre its flow is known
+bool gives_gradients(const Pass& pass, NetworkId network) {
+  for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
+    const auto* application = std::get_if<Application>(&pass.nodes[i]);
+    const auto* penalty = std::get_if<Penalty>(&pass.nodes[i]);
+    if ((application != nullptr && application->network == network && pass.has_gradient[i]) ||
+        (penalty != nullptr && penalty->network == network)) {
+      return true;
+    }
+  }
+  return false;
 }
 
-std::vector<PassKind> discriminator_passes(const JobSpec& job) {
-  std::vector<PassKind> passes;
-  if (job.training.loss == LossKind::kRelativistic) {
-    passes = {PassKind::kRealFakePair};
-  } else {
-    passes = {PassKind::kReal, PassKind::kFake};
+/// @throws InvariantError where `pass` of `phase` does not begin as it says
+void check_recall(const std::vector<Phase>& phases, const Phase& phase, const Pass& pass) {
+  const auto& recall = pass.recall;
+  if (!recall) {
+    return;
   }
-  if (job.training.penalty.gradient_penalty > 0.0) {
-    passes.push_back(PassKind::kGradientPenalty);
+  const Phase& earlier = phases.at(static_cast<std::size_t>(recall->phase));
+  const Pass& made = earlier.passes.at(static_cast<std::size_t>(recall->pass));
+  const auto count = static_cast<std::size_t>(recall->nodes);
+  const bool is_same =
+      made.nodes.size() >= count && pass.nodes.size() >= count &&
+      std::equal(pass.nodes.begin(), pass.nodes.begin() + recall->nodes, made.nodes.begin());
+  if (!is_same || recall->phase >= phase.index || earlier.interval != 1 || phase.interval != 1) {
+    throw InvariantError("pass " + pass.name + " of phase " + phase.name + " cannot begin as " +
+                         made.name + " of phase " + earlier.name);
   }
-  if (job.training.penalty.r1_gamma > 0.0 && !has_lazy_regulariser(job)) {
-    passes.push_back(PassKind::kR1);
-  }
-  return passes;
 }
 
 }  // namespace
 
-std::vector<Phase> phases_of(const JobSpec& job) {
-  std::vector<Phase> phases;
-  phases.push_back({.name = "discriminator",
-                    .network = NetworkId::kDiscriminator,
-                    .repeats = job.discriminator.steps,
-                    .passes = discriminator_passes(job),
-                    .clip_norm = job.discriminator.clip_norm});
-  if (has_lazy_regulariser(job)) {
-    phases.push_back({.name = "discriminator_regulariser",
-                      .network = NetworkId::kDiscriminator,
-                      .interval = job.training.penalty.r1_interval,
-                      .passes = {PassKind::kR1},
-                      .clip_norm = job.discriminator.clip_norm});
-  }
-  phases.push_back(
-      {.name = "generator",
-       .network = NetworkId::kGenerator,
-       .passes = {job.training.loss == LossKind::kRelativistic ? PassKind::kGeneratePair
-                                                               : PassKind::kGenerate},
-       .clip_norm = job.generator.clip_norm});
+std::vector<Phase> completed(std::vector<Phase> phases) {
   for (std::size_t i = 0; i < phases.size(); ++i) {
     phases[i].index = static_cast<int>(i);
+    for (Pass& pass : phases[i].passes) {
+      check_recall(phases, phases[i], pass);
+      pass.has_gradient = gradient_flow(pass, phases[i].networks);
+    }
+    for (const NetworkId network : phases[i].networks) {
+      if (std::ranges::none_of(phases[i].passes, [network](const Pass& pass) {
+            return gives_gradients(pass, network);
+          })) {
+        throw InvariantError("phase " + phases[i].name +
+                             " has no loss on the network it trains, number " +
+                             std::to_string(static_cast<int>(network)));
+      }
+    }
   }
   return phases;
 }
 
-double laziness_of(const JobSpec& job) {
-  if (!has_lazy_regulariser(job)) {
-    return 1.0;
+bool trains(const Phase& phase, NetworkId network) {
+  return std::ranges::find(phase.networks, network) != phase.networks.end();
+}
+
+int harvests_of(const Phase& phase, NetworkId network) {
+  int count = 0;
+  for (const Pass& pass : phase.passes) {
+    count += static_cast<int>(std::ranges::count_if(pass.nodes, [network](const Node& node) {
+      const auto* application = std::get_if<Application>(&node);
+      return application != nullptr && application->network == network;
+    }));
   }
-  const double updates =
-      static_cast<double>(job.training.penalty.r1_interval) * job.discriminator.steps;
-  return updates / (updates + 1.0);
+  return trains(phase, network) ? count : 0;
+}
+
+double laziness_of(const std::vector<Phase>& phases, NetworkId network) {
+  double updates = 0.0;  // a step, but for the lazy ones
+  for (const Phase& phase : phases) {
+    if (phase.interval == 1 && trains(phase, network)) {
+      updates += phase.repeats;
+    }
+  }
+  double factor = 1.0;
+  for (const Phase& phase : phases) {
+    if (phase.interval > 1 && trains(phase, network)) {
+      const double between = updates * phase.interval;
+      factor *= between / (between + 1.0);
+    }
+  }
+  return factor;
 }
 
 }  // namespace gangway::pipeline

@@ -1,49 +1,45 @@
 // SPDX-License-Identifier: MIT
-// What a step consists of, as data: phases, each with the network it trains and the passes over a
-// micro-batch. Made from the job alone; no layout, no third party.
+// What a step consists of, as data: phases, each with the networks it trains and the passes over a
+// micro-batch. Recipes (gan/recipes/) make them from a job; no layout, no third party.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "job/network_id.hpp"
-#include "job/spec.hpp"
+#include "pipeline/graph.hpp"
 
 namespace gangway::pipeline {
 
-/// One forward and backward of a phase over one micro-batch. The order of a phase's passes is the
-/// order in which their gradients are added into the leaf.
-enum class PassKind {
-  kReal,  ///< discriminator on real images
-  kFake,  ///< discriminator on images generated for it, without a graph through the generator
-  kRealFakePair,     ///< both at once: a relativistic loss couples them
-  kGradientPenalty,  ///< WGAN-GP on interpolates of real and generated images
-  kR1,               ///< R1 on real images
-  kGenerate,         ///< generator through the discriminator
-  kGeneratePair,     ///< the same, with real logits for a relativistic loss
-};
-
 struct Phase {
-  std::string name;  ///< "discriminator", "discriminator_regulariser", "generator"
-  int index = 0;     ///< position in the job's list: part of every random key
-  NetworkId network = NetworkId::kDiscriminator;
-  int repeats = 1;   ///< n_critic
-  int interval = 1;  ///< run in every step divisible by it
-  std::vector<PassKind> passes;
-  double clip_norm = 0.0;  ///< 0: updates need no agreement
+  std::string name;  ///< "discriminator", "generator", "discriminator_regulariser"
+  int index = 0;     ///< position in the step: part of every random key; set by `completed`
+  std::vector<NetworkId> networks;  ///< trained, in the order in which their exchanges begin
+  int repeats = 1;                  ///< n_critic
+  int interval = 1;                 ///< run in every step divisible by it
+  bool agrees = false;              ///< on the norm of its gradient, before the update: it clips
+  /// Whether each repeat looks at new real examples; others look at those of the last that did.
+  bool takes_reals = false;
+  /// The order in which their gradients are added into a micro-batch's leaf.
+  std::vector<Pass> passes;
 };
 
-/// The job's phases in the order of a step.
-[[nodiscard]] std::vector<Phase> phases_of(const JobSpec& job);
+/// `phases` with all that follows from the rest filled in. @throws as gradient_flow
+[[nodiscard]] std::vector<Phase> completed(std::vector<Phase> phases);
+
+[[nodiscard]] bool trains(const Phase& phase, NetworkId network);
 
 /// Whether `phase` runs in `step` (steps done before it).
 [[nodiscard]] inline bool runs_in(const Phase& phase, std::int64_t step) {
   return step % phase.interval == 0;
 }
 
-/// n / (n + 1) for a discriminator that is regularised in a phase of its own after every n updates,
-/// else 1: the factor of learning rate and moments' decay that undoes the additional update
-/// (StyleGAN2, app. B).
-[[nodiscard]] double laziness_of(const JobSpec& job);
+/// How often a micro-batch's statistics of `network` are seen while `phase` trains it.
+[[nodiscard]] int harvests_of(const Phase& phase, NetworkId network);
+
+/// n / (n + 1) for a network that is regularised in a phase of its own after every n updates, else
+/// 1: the factor of learning rate and moments' decay that undoes the additional update (StyleGAN2,
+/// app. B).
+[[nodiscard]] double laziness_of(const std::vector<Phase>& phases, NetworkId network);
 
 }  // namespace gangway::pipeline

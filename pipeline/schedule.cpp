@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <ranges>
+#include <set>
 #include <utility>
 
 namespace gangway::pipeline {
@@ -17,29 +20,27 @@ class Writer {
   [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
 
  private:
-  void write_pass(PassKind pass);
-  void write_leaf(const Phase& phase, int microbatch);
+  void write_leaves(const Phase& phase, int microbatch);
+  void write_forward(const Pass& pass);
+  void write_backward(const Pass& pass);
   /// An instruction that looks at the network's weights or writes to its gradients.
   void use(Operation operation, NetworkId network) {
     await(network);
     add(operation, network);
   }
-  /// The backward that completes the gradients of the phase's network for a micro-batch and pass.
-  void complete(Operation operation, NetworkId network) {
-    if (is_last_ && overlap_ != Overlap::kNone) {
-      add(Operation::kArm, network);
-    }
-    add(operation, network);
-  }
   void await(NetworkId network) {
-    if (under_way_[network]) {
-      Instruction instruction{.operation = Operation::kAwait,
-                              .network = network,
-                              .phase = at_.phase,
-                              .repeat = at_.repeat};
-      list_.push_back(instruction);
-      under_way_[network] = false;
+    if (under_way(network)) {
+      list_.push_back({.operation = Operation::kAwait,
+                       .network = network,
+                       .phase = at_.phase,
+                       .repeat = at_.repeat});
+      under_way(network) = false;
     }
+  }
+  /// Whether an exchange is. What the step before has left is unknown, so it is awaited at first
+  /// use.
+  bool& under_way(NetworkId network) {
+    return under_way_.try_emplace(network, overlap_ == Overlap::kAcross).first->second;
   }
   void add(Operation operation, NetworkId network) {
     Instruction instruction = at_;
@@ -51,78 +52,98 @@ class Writer {
   MicrobatchRange local_;
   Overlap overlap_;
   std::vector<Instruction> list_;
-  Instruction at_;        // what the next instructions have in common
-  bool is_last_ = false;  // last pass over the last local micro-batch
-  // What the step before has left under way is unknown, so it is awaited at first use.
-  PerNetwork<bool> under_way_ = {overlap_ == Overlap::kAcross, overlap_ == Overlap::kAcross};
+  Instruction at_;                       // what the next instructions have in common
+  std::map<NetworkId, bool> under_way_;  // as far as the step has come to them
 };
 
-void Writer::write_pass(PassKind pass) {
-  constexpr NetworkId kG = NetworkId::kGenerator;
-  constexpr NetworkId kD = NetworkId::kDiscriminator;
-  switch (pass) {
-    case PassKind::kReal:
-      use(Operation::kForward, kD);
-      complete(Operation::kBackward, kD);
-      return;
-    case PassKind::kFake:
-    case PassKind::kRealFakePair:
-      use(Operation::kForward, kG);
-      use(Operation::kForward, kD);
-      complete(Operation::kBackward, kD);
-      return;
-    case PassKind::kGradientPenalty:
-      use(Operation::kForward, kG);
-      [[fallthrough]];
-    case PassKind::kR1:
-      use(Operation::kPenaltyForward, kD);
-      complete(Operation::kPenaltyBackward, kD);
-      return;
-    case PassKind::kGenerate:
-    case PassKind::kGeneratePair:
-      use(Operation::kForward, kG);
-      use(Operation::kForward, kD);
-      add(Operation::kBackward, kD);  // towards the images only
-      complete(Operation::kBackward, kG);
-      return;
+void Writer::write_forward(const Pass& pass) {
+  for (at_.node = 0; at_.node < static_cast<int>(pass.nodes.size()); ++at_.node) {
+    const Node& node = pass.nodes[static_cast<std::size_t>(at_.node)];
+    if (const auto* application = std::get_if<Application>(&node)) {
+      use(Operation::kForward, application->network);
+    } else if (const auto* penalty = std::get_if<Penalty>(&node)) {
+      use(Operation::kPenaltyForward, penalty->network);
+    }
   }
 }
 
-void Writer::write_leaf(const Phase& phase, int microbatch) {
+void Writer::write_backward(const Pass& pass) {
+  for (at_.node = static_cast<int>(pass.nodes.size()); at_.node-- > 0;) {
+    const auto index = static_cast<std::size_t>(at_.node);
+    if (const auto* penalty = std::get_if<Penalty>(&pass.nodes[index])) {
+      add(Operation::kPenaltyBackward, penalty->network);
+    } else if (const auto* application = std::get_if<Application>(&pass.nodes[index]);
+               application != nullptr && pass.has_gradient[index]) {
+      add(Operation::kBackward, application->network);
+    }
+  }
+  at_.node = 0;
+}
+
+void Writer::write_leaves(const Phase& phase, int microbatch) {
   at_.microbatch = microbatch;
   at_.pass = 0;
-  use(Operation::kOpenLeaf, phase.network);
-  for (std::size_t pass = 0; pass < phase.passes.size(); ++pass) {
-    at_.pass = static_cast<int>(pass);
-    is_last_ = microbatch + 1 == local_.end && pass + 1 == phase.passes.size();
-    write_pass(phase.passes[pass]);
+  for (const NetworkId network : phase.networks) {
+    use(Operation::kOpenLeaf, network);
+  }
+  for (const Pass& pass : phase.passes) {
+    write_forward(pass);
+    write_backward(pass);
+    ++at_.pass;
   }
   at_.pass = 0;
-  add(Operation::kCloseLeaf, phase.network);
+  for (const NetworkId network : phase.networks) {
+    add(Operation::kCloseLeaf, network);
+  }
 }
 
 void Writer::write_repeat(const Phase& phase, int repeat) {
   at_ = {.phase = phase.index, .repeat = repeat};
   for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
-    write_leaf(phase, microbatch);
+    write_leaves(phase, microbatch);
   }
   at_.microbatch = -1;
-  use(Operation::kReduce, phase.network);  // a worker without micro-batches has awaited nothing yet
-  under_way_[phase.network] = true;
-  if (overlap_ != Overlap::kAcross) {
-    await(phase.network);
+  for (const NetworkId network : phase.networks) {
+    // A worker without micro-batches has awaited nothing yet.
+    use(Operation::kReduce, network);
+    under_way(network) = true;
+    if (overlap_ != Overlap::kAcross) {
+      await(network);
+    }
   }
 }
 
-void mark_last_update(NetworkId network, std::vector<Instruction>& list) {
-  const auto is_update = [network](const Instruction& one) {
-    return one.network == network &&
-           (one.operation == Operation::kArm || one.operation == Operation::kReduce);
-  };
-  const auto last = std::find_if(list.rbegin(), list.rend(), is_update);
-  for (Instruction& one : list) {
-    one.is_last_update = one.is_last_update ||
-                         (is_update(one) && one.phase == last->phase && one.repeat == last->repeat);
+bool completes_gradients(const Instruction& one) {
+  return one.operation == Operation::kBackward || one.operation == Operation::kPenaltyBackward;
+}
+
+/// Puts an arming before each last backward of a network that its phase trains.
+std::vector<Instruction> armed(const std::vector<Phase>& phases,
+                               const std::vector<Instruction>& list) {
+  std::vector<Instruction> result;
+  std::set<NetworkId> waiting;  // from behind: for the backward before their exchange
+  for (auto one = list.rbegin(); one != list.rend(); ++one) {
+    result.push_back(*one);
+    if (one->operation == Operation::kReduce) {
+      waiting.insert(one->network);
+    } else if (completes_gradients(*one) &&
+               trains(phases[static_cast<std::size_t>(one->phase)], one->network) &&
+               waiting.erase(one->network) > 0) {
+      result.push_back(*one);
+      result.back().operation = Operation::kArm;
+    }
+  }
+  std::ranges::reverse(result);
+  return result;
+}
+
+void mark_last_updates(std::vector<Instruction>& list) {
+  std::map<NetworkId, std::pair<int, int>> last;  // phase and repeat
+  for (Instruction& one : list | std::views::reverse) {
+    if (one.operation == Operation::kArm || one.operation == Operation::kReduce) {
+      const std::pair place(one.phase, one.repeat);
+      one.is_last_update = last.emplace(one.network, place).first->second == place;
+    }
   }
 }
 
@@ -137,18 +158,19 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, Mi
     }
   }
   std::vector<Instruction> list = writer.take();
-  for (const NetworkId network : kNetworkIds) {
-    mark_last_update(network, list);
+  if (overlap != Overlap::kNone) {
+    list = armed(phases, list);
   }
+  mark_last_updates(list);
   return list;
 }
 
-std::string describe(const Instruction& instruction) {
+std::string describe(const Instruction& instruction, const PerNetwork<std::string>& networks) {
   static constexpr std::array kOperations = {
       "open leaf of", "forward", "backward", "penalty forward", "penalty backward", "close leaf of",
       "arm",          "reduce",  "await"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
-  text += std::string(" ") + name_of(instruction.network);
+  text += " " + networks[instruction.network];
   if (instruction.microbatch >= 0) {
     text += " pass " + std::to_string(instruction.pass) + " micro-batch " +
             std::to_string(instruction.microbatch);

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "job/microbatch_ranges.hpp"
+#include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::pipeline {
 
 enum class Operation {
   kOpenLeaf,         ///< bind zeroed gradients for one micro-batch
-  kForward,          ///< network over one micro-batch of a pass
-  kBackward,         ///< back through what the pass's forward left
+  kForward,          ///< an application of a network, and what of the pass comes before it
+  kBackward,         ///< back through what that forward left, after all that took its output
   kPenaltyForward,   ///< first two sweeps of a penalty
   kPenaltyBackward,  ///< last two sweeps
   kCloseLeaf,        ///< the micro-batch's gradient is whole: add it to the worker's partials
@@ -28,11 +29,12 @@ enum class Operation {
 
 struct Instruction {
   Operation operation = Operation::kForward;
-  NetworkId network = NetworkId::kDiscriminator;  ///< that computes or is updated
-  int phase = 0;                                  ///< index into the job's phases
-  int repeat = 0;                                 ///< n_critic position
-  int pass = 0;                                   ///< index into the phase's passes
-  int microbatch = -1;                            ///< -1 where none is meant
+  NetworkId network{};  ///< that computes or is updated
+  int phase = 0;        ///< index into the job's phases
+  int repeat = 0;       ///< n_critic position
+  int pass = 0;         ///< index into the phase's passes
+  int node = 0;         ///< index into the pass's nodes
+  int microbatch = -1;  ///< -1 where none is meant
   /// kArm, kReduce: of the network's last update in the step.
   bool is_last_update = false;
   friend bool operator==(const Instruction&, const Instruction&) = default;
@@ -49,7 +51,9 @@ struct Instruction {
                                                           MicrobatchRange local, std::int64_t step,
                                                           Overlap overlap);
 
-/// "update generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.
-[[nodiscard]] std::string describe(const Instruction& instruction);
+/// "reduce generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.
+/// @param networks  names of the job's
+[[nodiscard]] std::string describe(const Instruction& instruction,
+                                   const PerNetwork<std::string>& networks);
 
 }  // namespace gangway::pipeline

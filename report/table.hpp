@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-namespace gangway::report {
+#include "base/text/aligned_text.hpp"
 
-enum class Align { kLeft, kRight };
+namespace gangway::report {
 
 struct Column {
   std::string title;

@@ -155,9 +155,10 @@ void TensorboardWriter::add_image(std::string_view tag, std::string_view png, st
 }
 
 void TensorboardWriter::add_tick(const Tick& tick) {
-  const std::array<std::pair<std::string_view, double>, 9> values{{
-      {"Loss/generator", tick.generator_loss},
-      {"Loss/discriminator", tick.discriminator_loss},
+  for (const NetworkLoss& loss : tick.losses) {
+    add_scalar("Loss/" + loss.network, loss.loss, tick.step);
+  }
+  const std::array<std::pair<std::string_view, double>, 7> values{{
       {"Speed/images_per_second", tick.images_per_second},
       {"Speed/seconds_per_kimg", tick.seconds_per_kimg},
       {"Speed/exposed_percent", tick.exposed_percent},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/tick.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,16 +29,33 @@ std::string format_duration(double seconds) {
 namespace {
 
 /// "D" for discriminator, "DR" for discriminator_regulariser.
-std::string initials(const std::string& phase) {
+std::string initials(const std::string& name) {
   std::string letters;
   bool is_first = true;
-  for (const char letter : phase) {
+  for (const char letter : name) {
     if (is_first) {
       letters += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     }
     is_first = letter == '_';
   }
   return letters;
+}
+
+/// "loss_g 1.214   loss_d 0.873   ": networks by their initials, by their names where two share
+/// them.
+std::string losses(const Tick& tick) {
+  std::set<std::string> seen;
+  for (const NetworkLoss& loss : tick.losses) {
+    seen.insert(initials(loss.network));
+  }
+  std::string text;
+  for (const NetworkLoss& loss : tick.losses) {
+    std::string name = seen.size() == tick.losses.size() ? initials(loss.network) : loss.network;
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char letter) { return std::tolower(letter); });
+    text += fmt::format("loss_{} {:<7.3f} ", name, loss.loss);
+  }
+  return text;
 }
 
 std::string communication(const Tick& tick) {
@@ -82,16 +101,14 @@ nlohmann::ordered_json checkpoints_json(const Tick& tick) {
 
 std::string tick_line(const Tick& tick) {
   return fmt::format(
-      "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} loss_g {:<7.3f} loss_d "
-      "{:<7.3f} "
-      "mem {:<8} {}",
+      "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} {}mem {:<8} {}",
       tick.index, tick.kimg, format_duration(tick.seconds_total),
-      fmt::format("{:.2f}", tick.seconds_per_kimg), tick.images_per_second, tick.generator_loss,
-      tick.discriminator_loss, fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick));
+      fmt::format("{:.2f}", tick.seconds_per_kimg), tick.images_per_second, losses(tick),
+      fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick));
 }
 
 std::string tick_json(const Tick& tick) {
-  const nlohmann::ordered_json object = {
+  nlohmann::ordered_json object = {
       {"tick", tick.index},
       {"step", tick.step},
       {"kimg", tick.kimg},
@@ -99,8 +116,6 @@ std::string tick_json(const Tick& tick) {
       {"seconds_tick", tick.seconds_tick},
       {"seconds_per_kimg", tick.seconds_per_kimg},
       {"images_per_second", tick.images_per_second},
-      {"generator_loss", tick.generator_loss},
-      {"discriminator_loss", tick.discriminator_loss},
       {"exposed_percent", tick.exposed_percent},
       {"exposed", exposed_json(tick)},
       {"unfired", tick.unfired},
@@ -118,6 +133,9 @@ std::string tick_json(const Tick& tick) {
       {"checkpoint_age_kimg", tick.checkpoint_age_kimg},
       {"unix_seconds", tick.unix_seconds},
   };
+  for (const NetworkLoss& loss : tick.losses) {
+    object[loss.network + "_loss"] = loss.loss;
+  }
   return object.dump();
 }
 

@@ -26,16 +26,21 @@ struct SavedCheckpoint {
   double mib = 0;  ///< all files
 };
 
+struct NetworkLoss {
+  std::string network;  ///< "generator"
+  double loss = 0;      ///< mean over the tick, penalties included; may be NaN
+  bool operator==(const NetworkLoss&) const = default;
+};
+
 struct Tick {
-  std::int64_t index = 0;         ///< ticks since the job began
-  std::int64_t step = 0;          ///< steps done
-  double kimg = 0;                ///< thousand real images shown
-  double seconds_total = 0;       ///< since the job began, earlier runs included
-  double seconds_tick = 0;        ///< since the tick before
-  double seconds_per_kimg = 0;    ///< over this tick
-  double images_per_second = 0;   ///< over this tick, all workers
-  double generator_loss = 0;      ///< mean over this tick; may be NaN
-  double discriminator_loss = 0;  ///< mean over this tick, penalties included; may be NaN
+  std::int64_t index = 0;             ///< ticks since the job began
+  std::int64_t step = 0;              ///< steps done
+  double kimg = 0;                    ///< thousand real images shown
+  double seconds_total = 0;           ///< since the job began, earlier runs included
+  double seconds_tick = 0;            ///< since the tick before
+  double seconds_per_kimg = 0;        ///< over this tick
+  double images_per_second = 0;       ///< over this tick, all workers
+  std::vector<NetworkLoss> losses{};  ///< in the order of the job's networks
   double exposed_percent =
       0;                    ///< of the step time: compute waiting for communication, worst worker
   double data_percent = 0;  ///< of the step time: compute waiting for data, worst worker

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/text/utf8.hpp"
 #include "base/this_host.hpp"
-#include "base/utf8.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway {

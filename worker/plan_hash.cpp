@@ -7,18 +7,20 @@ namespace gangway::worker {
 
 std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
   std::vector<std::uint64_t> words{
-      plan.generator.hash(),
-      plan.discriminator.hash(),
       static_cast<std::uint64_t>(job.training.microbatches),
       static_cast<std::uint64_t>(job.numerics.memory_format),
-      static_cast<std::uint64_t>(job.numerics.wire.generator),
-      static_cast<std::uint64_t>(job.numerics.wire.discriminator),
       static_cast<std::uint64_t>(job.layout.check_steps),
       job.layout.audit ? 1U : 0U,
       static_cast<std::uint64_t>(job.numerics.order),
       static_cast<std::uint64_t>(job.numerics.kernels),
       XXH3_64bits(plan.device.data(), plan.device.size()),
   };
+  for (const comm::BucketPlan* network : plan.networks) {
+    words.push_back(network->hash());
+  }
+  for (const NetworkSpec& network : job.networks) {
+    words.push_back(static_cast<std::uint64_t>(network.wire));
+  }
   for (const MicrobatchRange& range : plan.ranges) {
     words.push_back(static_cast<std::uint64_t>(range.begin));
     words.push_back(static_cast<std::uint64_t>(range.end));

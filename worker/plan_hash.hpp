@@ -17,8 +17,8 @@ namespace gangway::worker {
 
 /// How a job's exchange is laid out.
 struct ExchangePlan {
-  const comm::BucketPlan& generator;  ///< names, sizes and places of tensors, buckets, slices
-  const comm::BucketPlan& discriminator;
+  /// By network: names, sizes and places of tensors, buckets, slices.
+  std::vector<const comm::BucketPlan*> networks;
   std::span<const MicrobatchRange> ranges;  ///< by worker
   std::span<const int> hosts;               ///< by worker: equal where memory is shared
   std::string_view device = "cpu";          ///< kind of it

@@ -9,18 +9,45 @@
 namespace gangway::worker {
 namespace {
 
-gan::NetworkPair initialised_networks(const JobSpec& job) {
-  gan::NetworkPair pair = gan::build_networks(job);
-  pair.generator.initialise(job.training.seed);
-  pair.discriminator.initialise(job.training.seed);
-  return pair;
+PerNetwork<gan::Network> initialised_networks(const JobSpec& job) {
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
+  for (gan::Network& network : networks) {
+    network.initialise(job.training.seed);
+  }
+  return networks;
 }
 
-comm::HostGroup place_and_connect(PerNetwork<NetworkState*> networks, MicrobatchRange own,
+PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& networks,
+                                                    const JobSpec& job, int num_workers,
+                                                    comm::HostMemory& memory) {
+  PerNetwork<std::unique_ptr<NetworkState>> states;
+  for (const NetworkId id : networks.ids()) {
+    const NetworkSpec& spec = job.networks[id];
+    states.add(std::make_unique<NetworkState>(
+        networks[id],
+        NetworkState::Setup{.format = job.numerics.memory_format,
+                            .num_workers = num_workers,
+                            .optimizer = spec.optimizer.kind,
+                            .is_frozen = spec.is_frozen,
+                            .averaging = spec.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo,
+                            .host = &memory}));
+  }
+  return states;
+}
+
+std::vector<const comm::BucketPlan*> plans_of(const PerNetwork<NetworkState*>& networks) {
+  std::vector<const comm::BucketPlan*> plans;
+  for (const NetworkState* network : networks) {
+    plans.push_back(&network->plan());
+  }
+  return plans;
+}
+
+comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks, MicrobatchRange own,
                                   comm::HostMemory memory, ComputeDevice& device,
                                   std::uint64_t plan_hash) {
-  for (const NetworkId network : kNetworkIds) {
-    device.place(*networks[network], own, memory);
+  for (NetworkState* network : networks) {
+    device.place(*network, own, memory);
   }
   return std::move(memory).connect(plan_hash, comm::Deadline(kStartDeadline));
 }
@@ -30,25 +57,22 @@ comm::HostGroup place_and_connect(PerNetwork<NetworkState*> networks, Microbatch
 Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memory,
                  ComputeDevice& device)
     : placement_(std::move(placement)),
-      pair_(initialised_networks(job)),
-      generator_(pair_.generator,
-                 {.format = job.numerics.memory_format,
-                  .num_workers = static_cast<int>(placement_.ranges.size()),
-                  .optimizer = job.generator.optimizer.kind,
-                  .averaging = job.generator.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo,
-                  .host = &memory}),
-      discriminator_(pair_.discriminator,
-                     {.format = job.numerics.memory_format,
-                      .num_workers = static_cast<int>(placement_.ranges.size()),
-                      .optimizer = job.discriminator.optimizer.kind,
-                      .host = &memory}),
-      plan_hash_(worker::plan_hash({.generator = generator_.plan(),
-                                    .discriminator = discriminator_.plan(),
+      networks_(initialised_networks(job)),
+      states_(states_of(networks_, job, static_cast<int>(placement_.ranges.size()), memory)),
+      plan_hash_(worker::plan_hash({.networks = plans_of(networks()),
                                     .ranges = placement_.ranges,
                                     .hosts = placement_.hosts,
                                     .device = device.kind()},
                                    job)),
       host_(place_and_connect(networks(), placement_.own_range(), std::move(memory), device,
                               plan_hash_)) {}
+
+PerNetwork<NetworkState*> Replica::networks() {
+  PerNetwork<NetworkState*> networks;
+  for (const std::unique_ptr<NetworkState>& state : states_) {
+    networks.add(state.get());
+  }
+  return networks;
+}
 
 }  // namespace gangway::worker

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A worker's replica of the job's two networks, in memory that the workers of its host share: laid
+// A worker's replica of the job's networks, in memory that the workers of its host share: laid
 // out, placed on its device, and met by the others of the host. Compute thread.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "comm/host/host_group.hpp"
 #include "comm/host/host_memory.hpp"
 #include "gan/build_networks.hpp"
 #include "job/microbatch_ranges.hpp"
-#include "job/network_id.hpp"
+#include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 #include "worker/step/compute_device.hpp"
 
@@ -34,16 +35,15 @@ class Replica {
   Replica(const JobSpec& job, Placement placement, comm::HostMemory memory, ComputeDevice& device);
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
-  [[nodiscard]] PerNetwork<NetworkState*> networks() { return {&generator_, &discriminator_}; }
+  [[nodiscard]] PerNetwork<NetworkState*> networks();
   [[nodiscard]] comm::HostGroup& host() { return host_; }
   /// worker/plan_hash.hpp
   [[nodiscard]] std::uint64_t plan_hash() const { return plan_hash_; }
 
  private:
   Placement placement_;
-  gan::NetworkPair pair_;
-  NetworkState generator_;
-  NetworkState discriminator_;
+  PerNetwork<gan::Network> networks_;
+  PerNetwork<std::unique_ptr<NetworkState>> states_;
   std::uint64_t plan_hash_;
   comm::HostGroup host_;
 };

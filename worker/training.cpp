@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
+#include "gan/recipes/recipes.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::worker {
@@ -23,11 +24,6 @@ std::uint64_t resident_bytes() {
   std::uint64_t resident = 0;
   statm >> total >> resident;
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-/// What counts steps without a lock says -1 where there is none.
-std::optional<std::int64_t> if_any(std::int64_t step) {
-  return step < 0 ? std::nullopt : std::optional(step);
 }
 
 std::chrono::milliseconds timeout_of(const JobSpec& job) {
@@ -46,7 +42,8 @@ std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
                                                       .lane = setup.lane,
                                                       .hosts = setup.replica.placement().hosts,
                                                       .timeout = timeout_of(setup.job),
-                                                      .phases = phases});
+                                                      .phases = phases,
+                                                      .networks = setup.job.network_names()});
 }
 
 StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport) {
@@ -54,7 +51,7 @@ StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport)
   return {.job = setup.job,
           .run_directory = setup.welcome.run_directory,
           .link = setup.link,
-          .networks = {networks.generator, networks.discriminator},
+          .networks = {networks.begin(), networks.end()},
           .transport = transport,
           .lane = setup.lane,
           .workers_on_machine = setup.workers_on_machine,
@@ -72,11 +69,16 @@ StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport)
 }
 
 /// What is updated on a device nobody sees.
-PerNetwork<UpdateWatcher*> watchers_of(const ComputeDevice& device, SnapshotTaker& taker) {
+PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks,
+                                       const ComputeDevice& device, SnapshotTaker& taker) {
   if (device.lags_behind()) {
     return {};
   }
-  return {&taker.watcher(NetworkId::kGenerator), &taker.watcher(NetworkId::kDiscriminator)};
+  PerNetwork<UpdateWatcher*> watchers;
+  for (const NetworkId network : networks.ids()) {
+    watchers.add(&taker.watcher(network));
+  }
+  return watchers;
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       replica_(setup.replica),
       local_(setup.replica.placement().own_range()),
       first_step_(begun.begin.step),
-      phases_(pipeline::phases_of(setup.job)),
+      phases_(gan::phases_of(setup.job)),
       trace_(trace_of(setup, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),
       device_(setup.device),
@@ -114,22 +116,29 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .reals = reals_,
                    .exchange = exchange_,
                    .exchanges = device_.connect(replica_.networks(), exchange_),
-                   .watchers = watchers_of(device_, snapshots_.taker()),
+                   .watchers = watchers_of(replica_.networks(), device_, snapshots_.taker()),
                    .device = device_.device(),
                    .local = local_}),
-      marked_operations_(operations_, trace_ ? &trace_->compute() : nullptr),
-      pictures_({job_, *dataset_, *replica_.networks().generator, transport_, setup.lane,
-                 setup.welcome.run_directory, exchange_.timeout}) {}
+      marked_operations_(operations_, setup.job.network_names(),
+                         trace_ ? &trace_->compute() : nullptr),
+      pictures_({.job = job_,
+                 .dataset = *dataset_,
+                 .network = job_.shown_network(),
+                 .state = *replica_.networks()[job_.shown_network()],
+                 .transport = transport_,
+                 .lane = setup.lane,
+                 .run_directory = setup.welcome.run_directory,
+                 .timeout = exchange_.timeout}) {}
 
 messages::Ready Training::describe() const {
-  const NetworkState& generator = *replica_.networks().generator;
-  const NetworkState& discriminator = *replica_.networks().discriminator;
   messages::Ready info;
+  std::vector<std::string> buckets;
+  for (const NetworkState* network : replica_.networks()) {
+    info.parameters.push_back(network->num_parameters());
+    buckets.push_back(std::to_string(network->plan().num_buckets()));
+  }
   info.plan_hash = replica_.plan_hash();
-  info.generator_parameters = generator.num_parameters();
-  info.discriminator_parameters = discriminator.num_parameters();
-  info.plan_summary = fmt::format("reduced in {} and {} buckets", generator.plan().num_buckets(),
-                                  discriminator.plan().num_buckets());
+  info.plan_summary = fmt::format("reduced in {} buckets", fmt::join(buckets, " and "));
   info.data_fingerprint = dataset_->fingerprint();
   info.libtorch = TORCH_VERSION;
   info.has_buddies = snapshots_.copies() != nullptr;
@@ -199,8 +208,9 @@ void Training::take_snapshot_now(std::int64_t steps_done) {
   operations_.finish_exchanges();
   if (device_.lags_behind()) {
     // Waiting for the device is a part of the price: without a snapshot the host would run ahead.
-    replica_.networks().generator->fetch_own(transport_.worker());
-    replica_.networks().discriminator->fetch_own(transport_.worker());
+    for (NetworkState* network : replica_.networks()) {
+      network->fetch_own(transport_.worker());
+    }
   } else {
     since = std::chrono::steady_clock::now();
   }
@@ -258,12 +268,12 @@ void Training::report(std::int64_t steps_done) {
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
-  progress.snapshot = if_any(snapshots_.taker().newest());
+  progress.snapshot = snapshots_.taker().newest();
   progress.snapshot_seconds = snapshots_.taker().seconds();
   progress.snapshot_wait_seconds = snapshots_.taker().wait_seconds();
   if (const BuddyCopies* copies = snapshots_.copies()) {
-    progress.copied_snapshot = if_any(copies->copied());
-    progress.tried_snapshot = if_any(copies->tried());
+    progress.copied_snapshot = copies->copied();
+    progress.tried_snapshot = copies->tried();
   }
   progress.snapshot_bytes = snapshots_.taker().bytes();
   send_report();
@@ -291,7 +301,7 @@ std::vector<messages::PhaseExposure> Training::exposures() {
       exposures.push_back({.phase = one.phase,
                            .name = phase.name,
                            .by_bucket = std::vector<double>(one.by_bucket.size(), 0.0),
-                           .agrees = phase.clip_norm > 0.0});
+                           .agrees = phase.agrees});
       sum = exposures.end() - 1;
     }
     sum->seconds += one.seconds;

@@ -13,8 +13,8 @@
 #include "worker/link/coordinator_link.hpp"
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"
-#include "worker/step/gan_operations.hpp"
 #include "worker/step/sample_pictures.hpp"
+#include "worker/step/step_operations.hpp"
 #include "worker/trace/step_trace.hpp"
 
 namespace gangway::worker {
@@ -78,7 +78,7 @@ class Training {
   SnapshotService snapshots_;
   ExchangeSetup exchange_;
   RealBatches reals_;
-  GanOperations operations_;
+  StepOperations operations_;
   MarkedOperations marked_operations_;
   /// Of the last step, where a device may still be at it.
   struct UnsentReport {

@@ -25,6 +25,7 @@
 #include "comm/transport/mpi_transport.hpp"
 #include "comm/transport/peer_error.hpp"
 #include "job/keys/parse.hpp"
+#include "job/modules/module_files.hpp"
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
@@ -200,6 +201,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   Finished finished;
   try {
     place.job = parse_job(welcome.job_yaml, "job of the coordinator");
+    use_kept_modules(*place.job, welcome.run_directory);
     place.transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                            [&channel] { channel.pump(); });
     set_up(place, welcome, link, lane, computing, *log);

@@ -59,7 +59,6 @@ double memory_floor(int num_workers, double copy_seconds) {
 }
 
 std::string table_text(const TableSetup& setup, const std::vector<Figure>& figures) {
-  using report::Align;
   report::Table table({{"size", Align::kRight},
                        {"row"},
                        {"median ms", Align::kRight},

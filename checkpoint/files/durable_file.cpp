@@ -50,7 +50,7 @@ bool is_direct(const OpenFile& file) {
 
 std::string cause_of(int error_number) { return std::generic_category().message(error_number); }
 
-std::string remedy_for(int error_number) {
+std::string saving_remedy(int error_number) {
   switch (error_number) {
     case ENOSPC:
     case EDQUOT:
@@ -91,7 +91,7 @@ NewFile::~NewFile() {
 
 void NewFile::fail(const std::string& what, int error_number) const {
   throw EnvironmentError(fmt::format("{}: {}: {}{}", path_.string(), what, cause_of(error_number),
-                                     remedy_for(error_number)));
+                                     saving_remedy(error_number)));
 }
 
 void NewFile::reserve(std::uint64_t bytes) const {
@@ -224,7 +224,7 @@ void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byt
   }
 }
 
-std::string read_small_file(const std::filesystem::path& path, std::size_t max_bytes) {
+std::string read_stored_file(const std::filesystem::path& path, std::size_t max_bytes) {
   const OpenFile file = open_regular_file(path);
   if (file.bytes > max_bytes) {
     throw CheckpointError(fmt::format("{}: has {} bytes, more than the {} allowed", path.string(),

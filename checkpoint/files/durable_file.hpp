@@ -18,8 +18,9 @@ namespace gangway::checkpoint {
 /// "No space left on device" for an errno value.
 [[nodiscard]] std::string cause_of(int error_number);
 
-/// What a person can do about it, to end a message with: "; free some space …", or nothing.
-[[nodiscard]] std::string remedy_for(int error_number);
+/// What a person can do about it while the training goes on without this checkpoint, to end a
+/// message with: "; free some space …", or nothing.
+[[nodiscard]] std::string saving_remedy(int error_number);
 
 /// Whether the kernel keeps a copy of what is read or written.
 enum class Caching {
@@ -91,9 +92,10 @@ void prefer_direct(const OpenFile& file);
 void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,
                   const std::filesystem::path& path);
 
-/// The whole of a small file. @throws CheckpointError when it cannot be read or exceeds
-/// `max_bytes`.
-[[nodiscard]] std::string read_small_file(const std::filesystem::path& path, std::size_t max_bytes);
+/// The whole of a file that is part of a checkpoint: a missing one is damage. @throws
+/// CheckpointError when it cannot be read, is no regular file or exceeds `max_bytes`.
+[[nodiscard]] std::string read_stored_file(const std::filesystem::path& path,
+                                           std::size_t max_bytes);
 
 /// XXH3-128 of a file, by read(): a bad sector is an error here, not a signal. @throws
 /// CheckpointError.

@@ -139,7 +139,7 @@ void sort_into_files(StateIndex& index, std::size_t num_files) {
 Manifest read_manifest(const fs::path& checkpoint) {
   require_real_directory(checkpoint);
   const fs::path path = checkpoint / kManifestName;
-  Manifest manifest = parse_manifest(read_small_file(path, kMaxManifestBytes), path.string());
+  Manifest manifest = parse_manifest(read_stored_file(path, kMaxManifestBytes), path.string());
   const std::optional<std::int64_t> named = parse_step_name(last_component(checkpoint));
   if (named && *named != manifest.step) {
     throw CheckpointError(fmt::format("{}: its manifest is of step {}: the folder was renamed",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where every piece of a checkpoint is: manifest and headers, checked against one another. Internal
-// to the store.
+// to the store, but for read_manifest.
 #pragma once
 
 #include <cstdint>

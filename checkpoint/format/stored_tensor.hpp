@@ -4,6 +4,7 @@
 // order in which they lie in memory. Pure values; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -44,17 +45,27 @@ struct StoredTensor {
   [[nodiscard]] std::uint64_t num_bytes() const { return num_elements() * item_size(type); }
 };
 
+/// A tensor, or the elements [begin, end) of it, counted in its stored order.
+struct TensorStretch {
+  std::string name;  ///< of the tensor
+  ElementType type = ElementType::kF32;
+  StoredOrder order = StoredOrder::kRowMajor;
+  std::vector<std::int64_t> shape;  ///< of the whole tensor, logical
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(end - begin) * item_size(type);
+  }
+  bool operator==(const TensorStretch&) const = default;
+};
+
 /// What a worker gives to be written: a piece in memory. `bytes` is borrowed until the write is
 /// done. A row-major piece that covers its tensor is stored whole, under the tensor's own name and
 /// shape; any other as `<tensor>@<begin>`, shape [end - begin].
 struct PieceRecord {
-  std::string tensor;
-  ElementType type = ElementType::kF32;
-  std::vector<std::int64_t> shape;  ///< of the whole tensor
-  StoredOrder order = StoredOrder::kRowMajor;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::span<const std::byte> bytes;  ///< (end - begin) items, little-endian
+  TensorStretch of;
+  std::span<const std::byte> bytes;  ///< of.bytes() of them, little-endian
   std::string xxh3_128;              ///< of `bytes`, where the caller has it; empty: computed
 };
 

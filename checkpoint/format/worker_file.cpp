@@ -26,22 +26,22 @@ std::vector<StoredTensor> listed_tensors(std::span<const PieceRecord> pieces) {
   std::vector<StoredTensor> tensors;
   std::map<std::string_view, std::size_t> places;
   for (const PieceRecord& record : pieces) {
-    const auto [place, is_new] = places.emplace(record.tensor, tensors.size());
+    const auto [place, is_new] = places.emplace(record.of.name, tensors.size());
     if (is_new) {
-      tensors.push_back({.name = record.tensor,
-                         .type = record.type,
-                         .shape = record.shape,
-                         .order = record.order});
+      tensors.push_back({.name = record.of.name,
+                         .type = record.of.type,
+                         .shape = record.of.shape,
+                         .order = record.of.order});
     }
     StoredTensor& tensor = tensors[place->second];
-    if (tensor.type != record.type || tensor.shape != record.shape ||
-        tensor.order != record.order) {
+    if (tensor.type != record.of.type || tensor.shape != record.of.shape ||
+        tensor.order != record.of.order) {
       throw InvariantError(
-          fmt::format("tensor '{}' is given twice with other types or shapes", record.tensor));
+          fmt::format("tensor '{}' is given twice with other types or shapes", record.of.name));
     }
     tensor.pieces.push_back(
-        {.begin = record.begin,
-         .end = record.end,
+        {.begin = record.of.begin,
+         .end = record.of.end,
          .xxh3_128 = record.xxh3_128.empty() ? hash_of(record.bytes) : record.xxh3_128});
   }
   for (const StoredTensor& tensor : tensors) {
@@ -57,14 +57,14 @@ using PieceKey = std::pair<std::string_view, std::uint64_t>;
 std::map<PieceKey, std::span<const std::byte>> bytes_by_piece(std::span<const PieceRecord> pieces) {
   std::map<PieceKey, std::span<const std::byte>> bytes;
   for (const PieceRecord& record : pieces) {
-    if ((record.end - record.begin) * item_size(record.type) != record.bytes.size()) {
+    if (record.of.bytes() != record.bytes.size()) {
       throw InvariantError(fmt::format("tensor '{}': {} bytes given for elements {} to {} of {}",
-                                       record.tensor, record.bytes.size(), record.begin, record.end,
-                                       type_name(record.type)));
+                                       record.of.name, record.bytes.size(), record.of.begin,
+                                       record.of.end, type_name(record.of.type)));
     }
-    if (!bytes.emplace(PieceKey(record.tensor, record.begin), record.bytes).second) {
+    if (!bytes.emplace(PieceKey(record.of.name, record.of.begin), record.bytes).second) {
       throw InvariantError(fmt::format("tensor '{}': elements from {} on are given twice",
-                                       record.tensor, record.begin));
+                                       record.of.name, record.of.begin));
     }
   }
   return bytes;

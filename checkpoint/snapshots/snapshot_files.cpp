@@ -36,9 +36,8 @@ SnapshotEntry entry_of(const ParsedSlot& slot, const fs::path& file) {
   return {.file = file,
           .run_directory = slot.run_directory,
           .key = key_of(slot.run_directory, slot.job_fingerprint, slot.run_id),
-          .moment = moment_in(slot.header),
+          .id = id_in(slot.header),
           .worker = static_cast<int>(slot.header.worker),
-          .num_workers = static_cast<int>(slot.header.num_workers),
           .replica = static_cast<int>(slot.header.replica),
           .bytes = slot.layout.data_bytes,
           .is_in_use = owner_of_slot(file) == SlotOwner::kLiving};
@@ -52,7 +51,7 @@ std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string&
     return std::nullopt;
   }
   const ParsedSlot slot = parse_slot(span_of(memory), file.string());
-  if (!moment_of(slot, span_of(memory), file.string())) {
+  if (!id_of(slot, span_of(memory), file.string())) {
     return std::nullopt;
   }
   SnapshotEntry entry = entry_of(slot, file);
@@ -66,8 +65,7 @@ std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string&
 }
 
 bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
-  return std::tuple(b.moment, a.num_workers, a.worker, a.replica) <
-         std::tuple(a.moment, b.num_workers, b.worker, b.replica);
+  return std::tuple(b.id, a.worker, a.replica) < std::tuple(a.id, b.worker, b.replica);
 }
 
 bool has_ended_with(const fs::path& run_directory, std::initializer_list<ExitCode> codes) {
@@ -100,7 +98,7 @@ bool is_done_with(const ParsedSlot& slot) {
 /// is kept for whoever starts to name it.
 bool holds_none(const ParsedSlot& slot, std::span<const std::byte> bytes, const fs::path& file) {
   try {
-    return !moment_of(slot, bytes, file.string());
+    return !id_of(slot, bytes, file.string());
   } catch (const CheckpointError&) {
     return false;
   }
@@ -220,7 +218,7 @@ SnapshotFile::SnapshotFile(const fs::path& file, VerifyPieces verify)
   content_->memory = map_slot_file(file);
   const auto bytes = span_of(content_->memory);
   content_->slot = parse_slot(bytes, file.string());
-  if (!moment_of(content_->slot, bytes, file.string())) {
+  if (!id_of(content_->slot, bytes, file.string())) {
     throw CheckpointError(fmt::format("{}: half a snapshot: its process died", file.string()));
   }
   content_->entry = entry_of(content_->slot, file);
@@ -235,7 +233,7 @@ SnapshotFile::~SnapshotFile() = default;
 
 const SnapshotEntry& SnapshotFile::entry() const { return content_->entry; }
 
-const std::vector<SnapshotPiece>& SnapshotFile::pieces() const { return content_->slot.pieces; }
+const std::vector<TensorStretch>& SnapshotFile::pieces() const { return content_->slot.pieces; }
 
 std::span<const std::byte> SnapshotFile::bytes(std::size_t piece) const {
   return span_of(content_->memory)
@@ -257,7 +255,7 @@ void SnapshotFile::verify(std::size_t piece) const {
     throw CheckpointError(
         fmt::format("{}: damaged snapshot of step {}: '{}' is not what its hash "
                     "says",
-                    entry().file.string(), entry().moment.step, pieces()[piece].name));
+                    entry().file.string(), entry().id.step, pieces()[piece].name));
   }
 }
 
@@ -280,9 +278,9 @@ void remove_saved_snapshots(std::span<const fs::path> folders, const std::string
 std::size_t copy_snapshots(const KeepSnapshots& keep) {
   std::vector<SnapshotEntry> entries = find_snapshots(std::span(&keep.shared_memory, 1), keep.key);
   std::erase_if(entries,
-                [&](const SnapshotEntry& entry) { return entry.moment.step < keep.from_step; });
+                [&](const SnapshotEntry& entry) { return entry.id.step < keep.from_step; });
   std::ranges::stable_sort(entries, {}, [&](const SnapshotEntry& entry) {
-    return std::tuple(entry.moment, entry.worker != keep.begin_with || entry.replica != 0);
+    return std::tuple(entry.id, entry.worker != keep.begin_with || entry.replica != 0);
   });
   std::error_code failure;
   if (!entries.empty() && (fs::create_directories(keep.folder, failure), failure)) {
@@ -291,7 +289,7 @@ std::size_t copy_snapshots(const KeepSnapshots& keep) {
   }
   std::size_t copied = 0;
   for (const SnapshotEntry& entry : entries) {
-    const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.moment);
+    const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.id);
     copied += !fs::exists(target) && copy_slot(entry.file, target, keep.progress) ? 1U : 0U;
   }
   if (copied > 0) {

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "base/shared_segment.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/snapshots/snapshot.hpp"
+#include "run/snapshot_id.hpp"
 
 namespace gangway::checkpoint {
 
@@ -30,9 +32,8 @@ struct SnapshotEntry {
   std::filesystem::path file;
   std::filesystem::path run_directory;
   std::string key;  ///< snapshot_key() of its run
-  SnapshotMoment moment;
+  SnapshotId id;
   int worker = 0;
-  int num_workers = 1;
   int replica = 0;
   std::size_t bytes = 0;   ///< of data
   bool is_in_use = false;  ///< its process lives
@@ -62,7 +63,7 @@ class SnapshotFile {
 
   [[nodiscard]] const SnapshotEntry& entry() const;
   /// In the order of the SnapshotMemory that wrote them.
-  [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const;
+  [[nodiscard]] const std::vector<TensorStretch>& pieces() const;
   [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
   /// Reads one piece. @throws CheckpointError where it is not what its hash says.
@@ -90,7 +91,7 @@ struct KeepSnapshots {
   std::filesystem::path folder;  ///< on the disk; made if missing
   std::string key;               ///< of the run
   /// Of this step and of all later ones: which of them all workers have, nobody here may know.
-  std::int64_t from_step = -1;
+  std::int64_t from_step = 0;
   int begin_with = 0;  ///< this worker's slots, before those of others
   /// Called now and then, when more of it is on the disk.
   std::function<void()> progress = [] {};
@@ -98,7 +99,7 @@ struct KeepSnapshots {
 
 /// Copies whole slots of a run from shared memory, durably: what is in memory may be gone before
 /// somebody goes on from it. What is there already stays, so the processes of a host share the
-/// work; the oldest moment comes first, as it is the likeliest to be whole everywhere. A copy that
+/// work; the oldest comes first, as it is the likeliest to be whole everywhere. A copy that
 /// is not what its hashes say (its owner lives and has overwritten it) is dropped.
 /// @return how many were copied. @throws EnvironmentError
 std::size_t copy_snapshots(const KeepSnapshots& keep);

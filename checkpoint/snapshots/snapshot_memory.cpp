@@ -43,7 +43,7 @@ struct Slot {
 /// What a slot holds, and for how many.
 struct SlotContent {
   bool is_whole = false;
-  SnapshotMoment moment{};
+  SnapshotId id{};
   int pins = 0;
 };
 
@@ -57,38 +57,36 @@ PieceHash digest_of(const PieceProgress& progress) {
 struct SnapshotMemory::State {
   SnapshotPlace place;
   Viewpoint viewpoint;
-  std::vector<SnapshotPiece> pieces;
+  std::vector<TensorStretch> pieces;
   SlotLayout layout;
   std::vector<PieceProgress> progress;
   std::vector<Slot> slots;
   std::optional<std::size_t> target;  ///< of the filling thread alone, as is the next
-  SnapshotMoment target_moment;
+  SnapshotId target_id;
 
   Mutex mutex;
   std::vector<SlotContent> contents GANGWAY_GUARDED_BY(mutex);  ///< of the slots
-  std::int64_t protected_step GANGWAY_GUARDED_BY(mutex) = -1;
+  std::optional<std::int64_t> protected_step GANGWAY_GUARDED_BY(mutex);
 
   /// The slot to overwrite; null where all are needed.
   SlotContent* choose() GANGWAY_REQUIRES(mutex) {
     const SlotContent* newest = nullptr;
     bool is_protected_here = false;
     for (const SlotContent& slot : contents) {
-      if (slot.is_whole && (newest == nullptr || slot.moment > newest->moment)) {
+      if (slot.is_whole && (newest == nullptr || slot.id > newest->id)) {
         newest = &slot;
       }
-      is_protected_here =
-          is_protected_here || (slot.is_whole && slot.moment.step == protected_step);
+      is_protected_here = is_protected_here || (slot.is_whole && slot.id.step == protected_step);
     }
     SlotContent* chosen = nullptr;
     for (SlotContent& slot : contents) {
       const bool is_needed =
-          slot.is_whole &&
-          (is_protected_here ? slot.moment.step == protected_step : &slot == newest);
+          slot.is_whole && (is_protected_here ? slot.id.step == protected_step : &slot == newest);
       if (slot.pins > 0 || is_needed) {
         continue;
       }
       const bool is_better = chosen == nullptr || (chosen->is_whole && !slot.is_whole) ||
-                             (chosen->is_whole && slot.moment < chosen->moment);
+                             (chosen->is_whole && slot.id < chosen->id);
       chosen = is_better ? &slot : chosen;
     }
     return chosen;
@@ -104,7 +102,7 @@ struct SnapshotMemory::State {
   }
 };
 
-SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> pieces,
+SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> pieces,
                                int num_slots)
     : state_(std::make_unique<State>()) {
   if (num_slots < kMinSlots || num_slots > kMaxSlots || place.worker < 0 ||
@@ -127,9 +125,8 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> p
     slot.header = reinterpret_cast<SlotHeader*>(begin);
     slot.hashes = begin + state_->layout.hashes_offset;
     slot.data = begin + state_->layout.data_offset;
-    const auto moment = slot.file.found();
-    state_->contents.push_back(
-        {.is_whole = moment.has_value(), .moment = moment.value_or(SnapshotMoment{})});
+    const auto id = slot.file.found();
+    state_->contents.push_back({.is_whole = id.has_value(), .id = id.value_or(SnapshotId{})});
     state_->slots.push_back(std::move(slot));
   }
   state_->viewpoint = viewpoint_on(place.run_directory);
@@ -139,11 +136,11 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> p
 
 SnapshotMemory::~SnapshotMemory() = default;
 
-const std::vector<SnapshotPiece>& SnapshotMemory::pieces() const { return state_->pieces; }
+const std::vector<TensorStretch>& SnapshotMemory::pieces() const { return state_->pieces; }
 
 std::size_t SnapshotMemory::data_bytes() const { return state_->layout.data_bytes; }
 
-bool SnapshotMemory::begin(SnapshotMoment moment) noexcept {
+bool SnapshotMemory::begin(SnapshotId id) noexcept {
   abandon();
   const MutexLock lock(state_->mutex);
   SlotContent* const content = state_->choose();
@@ -159,7 +156,7 @@ bool SnapshotMemory::begin(SnapshotMoment moment) noexcept {
     progress.copied = 0;
     (void)XXH3_128bits_reset(progress.hash.get());
   }
-  state_->target_moment = moment;
+  state_->target_id = id;
   return true;
 }
 
@@ -194,15 +191,15 @@ void SnapshotMemory::complete() {
     const PieceProgress& progress = state_->progress[piece];
     if (progress.copied != state_->pieces[piece].bytes()) {
       throw InvariantError(fmt::format("snapshot of step {}: piece '{}' has {} of {} bytes",
-                                       state_->target_moment.step, state_->pieces[piece].name,
+                                       state_->target_id.step, state_->pieces[piece].name,
                                        progress.copied, state_->pieces[piece].bytes()));
     }
     const PieceHash hash = digest_of(progress);
     std::memcpy(slot.hashes + piece * sizeof hash, &hash, sizeof hash);
   }
-  slot.header->step = state_->target_moment.step;
-  slot.header->incarnation = state_->target_moment.incarnation;
-  slot.header->epoch = state_->target_moment.epoch;
+  slot.header->step = state_->target_id.step;
+  slot.header->incarnation = state_->target_id.incarnation;
+  slot.header->epoch = state_->target_id.epoch;
   slot.header->viewpoint = state_->viewpoint;
   slot.header->seal =
       seal_of(*slot.header, {slot.hashes, state_->pieces.size() * sizeof(PieceHash)});
@@ -211,7 +208,7 @@ void SnapshotMemory::complete() {
   const MutexLock lock(state_->mutex);
   SlotContent& content = state_->contents[*state_->target];
   content.is_whole = true;
-  content.moment = state_->target_moment;
+  content.id = state_->target_id;
   state_->target.reset();
 }
 
@@ -222,24 +219,23 @@ void SnapshotMemory::protect(std::int64_t step) noexcept {
   state_->protected_step = step;
 }
 
-std::vector<SnapshotMoment> SnapshotMemory::moments() const {
-  std::vector<SnapshotMoment> moments;
+std::vector<SnapshotId> SnapshotMemory::ids() const {
+  std::vector<SnapshotId> ids;
   const MutexLock lock(state_->mutex);
   for (const SlotContent& slot : state_->contents) {
     if (slot.is_whole) {
-      moments.push_back(slot.moment);
+      ids.push_back(slot.id);
     }
   }
-  std::sort(moments.rbegin(), moments.rend());
-  return moments;
+  std::sort(ids.rbegin(), ids.rend());
+  return ids;
 }
 
 std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
   const MutexLock lock(state_->mutex);
   SlotContent* found = nullptr;
   for (SlotContent& slot : state_->contents) {
-    if (slot.is_whole && slot.moment.step == step &&
-        (found == nullptr || slot.moment > found->moment)) {
+    if (slot.is_whole && slot.id.step == step && (found == nullptr || slot.id > found->id)) {
       found = &slot;
     }
   }
@@ -247,8 +243,7 @@ std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
     return std::nullopt;
   }
   ++found->pins;
-  return PinnedSnapshot(this, static_cast<std::size_t>(found - state_->contents.data()),
-                        found->moment);
+  return PinnedSnapshot(this, static_cast<std::size_t>(found - state_->contents.data()), found->id);
 }
 
 void SnapshotMemory::remove() noexcept {
@@ -258,7 +253,7 @@ void SnapshotMemory::remove() noexcept {
 }
 
 PinnedSnapshot::PinnedSnapshot(PinnedSnapshot&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), slot_(other.slot_), moment_(other.moment_) {}
+    : memory_(std::exchange(other.memory_, nullptr)), slot_(other.slot_), id_(other.id_) {}
 
 PinnedSnapshot::~PinnedSnapshot() {
   if (memory_ != nullptr) {
@@ -278,15 +273,8 @@ PieceHash PinnedSnapshot::hash(std::size_t piece) const {
 std::vector<PieceRecord> PinnedSnapshot::records() const {
   std::vector<PieceRecord> records;
   for (std::size_t index = 0; index < memory_->pieces().size(); ++index) {
-    const SnapshotPiece& piece = memory_->pieces()[index];
-    records.push_back({.tensor = piece.name,
-                       .type = piece.type,
-                       .shape = piece.shape,
-                       .order = piece.order,
-                       .begin = piece.begin,
-                       .end = piece.end,
-                       .bytes = bytes(index),
-                       .xxh3_128 = hash(index).hex()});
+    records.push_back(
+        {.of = memory_->pieces()[index], .bytes = bytes(index), .xxh3_128 = hash(index).hex()});
   }
   return records;
 }
@@ -299,7 +287,7 @@ std::optional<std::string> PinnedSnapshot::find_damage() const {
   const auto& pieces = memory_->pieces();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     if (hash_bytes(bytes(piece)) != hash(piece)) {
-      return fmt::format("snapshot of step {}: '{}' is not what its hash says", moment_.step,
+      return fmt::format("snapshot of step {}: '{}' is not what its hash says", id_.step,
                          pieces[piece].name);
     }
   }

@@ -18,6 +18,7 @@
 
 #include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/snapshots/snapshot.hpp"
+#include "run/snapshot_id.hpp"
 
 namespace gangway::checkpoint {
 
@@ -33,7 +34,7 @@ class PinnedSnapshot {
   PinnedSnapshot(const PinnedSnapshot&) = delete;
   PinnedSnapshot& operator=(const PinnedSnapshot&) = delete;
 
-  [[nodiscard]] SnapshotMoment moment() const { return moment_; }
+  [[nodiscard]] SnapshotId id() const { return id_; }
   /// Index as given to the constructor of SnapshotMemory.
   [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
@@ -47,11 +48,11 @@ class PinnedSnapshot {
 
  private:
   friend class SnapshotMemory;
-  PinnedSnapshot(SnapshotMemory* memory, std::size_t slot, SnapshotMoment moment)
-      : memory_(memory), slot_(slot), moment_(moment) {}
+  PinnedSnapshot(SnapshotMemory* memory, std::size_t slot, SnapshotId id)
+      : memory_(memory), slot_(slot), id_(id) {}
   SnapshotMemory* memory_;
   std::size_t slot_;
-  SnapshotMoment moment_;
+  SnapshotId id_;
 };
 
 /// Two or more slots, each a file of its own in `place.folder`.
@@ -66,13 +67,13 @@ class SnapshotMemory {
   /// @param num_slots  two, or three so that a snapshot can be taken while another is pinned
   /// @throws EnvironmentError where there is no room (needed, free, remedy) or a living process has
   /// the slot; InvariantError where a piece contradicts itself.
-  SnapshotMemory(SnapshotPlace place, std::vector<SnapshotPiece> pieces, int num_slots = kMinSlots);
+  SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> pieces, int num_slots = kMinSlots);
   /// The files stay.
   ~SnapshotMemory();
   SnapshotMemory(const SnapshotMemory&) = delete;
   SnapshotMemory& operator=(const SnapshotMemory&) = delete;
 
-  [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const;
+  [[nodiscard]] const std::vector<TensorStretch>& pieces() const;
   /// Of one slot: what a snapshot copies.
   [[nodiscard]] std::size_t data_bytes() const;
 
@@ -80,9 +81,9 @@ class SnapshotMemory {
 
   /// Starts a snapshot over the oldest content that is neither pinned, nor protected, nor the
   /// newest; it is invalid from here on. An unfinished snapshot is dropped.
-  /// @return whether a slot was free; if not, nothing has changed and there is no snapshot of this
-  /// moment.
-  [[nodiscard]] bool begin(SnapshotMoment moment) noexcept;
+  /// @pre id.num_workers is the place's
+  /// @return whether a slot was free; if not, nothing has changed and there is no such snapshot.
+  [[nodiscard]] bool begin(SnapshotId id) noexcept;
   /// Appends to a piece: its bytes come in order, in as many calls as one likes; pieces in any
   /// order. @pre begin() gave a slot. @throws InvariantError beyond the end of the piece.
   void copy(std::size_t piece, std::span<const std::byte> source);
@@ -99,7 +100,7 @@ class SnapshotMemory {
   /// call names another, so that the next generation may be half taken when all die.
   void protect(std::int64_t step) noexcept;
   /// Snapshots that are whole, newest first.
-  [[nodiscard]] std::vector<SnapshotMoment> moments() const;
+  [[nodiscard]] std::vector<SnapshotId> ids() const;
   /// The one of `step`.
   [[nodiscard]] std::optional<PinnedSnapshot> pin(std::int64_t step);
   /// Takes the files' names away: the run has ended well, or another layout has taken over.

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct ReadSlot {
   fs::path run_directory;
-  std::int64_t step = -1;
+  std::optional<std::int64_t> step;  // where it is whole
 };
 
 /// Nothing where it has no sound header.
@@ -32,8 +32,11 @@ std::optional<ReadSlot> read_slot(const fs::path& file) {
     const MappedMemory memory = map_slot_file(file);
     const std::span bytes{static_cast<const std::byte*>(memory.get().data), memory.get().bytes};
     const ParsedSlot slot = parse_slot(bytes, file.string());
-    const auto moment = moment_of(slot, bytes, file.string());
-    return ReadSlot{slot.run_directory, moment ? moment->step : -1};
+    ReadSlot read{.run_directory = slot.run_directory, .step = {}};
+    if (const auto id = id_of(slot, bytes, file.string())) {
+      read.step = id->step;
+    }
+    return read;
   } catch (const CheckpointError&) {
     return std::nullopt;
   }

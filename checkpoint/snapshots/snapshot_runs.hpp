@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct RunSnapshots {
   std::filesystem::path run_directory;
   std::size_t files = 0;
   std::size_t bytes = 0;
-  std::int64_t newest_step = -1;  ///< of a whole slot; -1: none is
-  bool is_in_use = false;         ///< a living process has one of them
+  std::optional<std::int64_t> newest_step;  ///< of a whole slot, where there is one
+  bool is_in_use = false;                   ///< a living process has one of them
   std::filesystem::file_time_type last_sign{};
 };
 

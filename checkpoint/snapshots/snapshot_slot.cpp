@@ -15,7 +15,7 @@
 #include <xxhash.h>
 
 #include "base/errors.hpp"
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/safetensors.hpp"
 
@@ -33,7 +33,7 @@ std::size_t round_up(std::size_t bytes) { return (bytes + kSlotPage - 1) / kSlot
 PieceHash from_xxh(XXH128_hash_t hash) { return {.low = hash.low64, .high = hash.high64}; }
 
 /// What is wrong with a piece by itself, or nothing.
-std::string complaint_of(const SnapshotPiece& piece) {
+std::string complaint_of(const TensorStretch& piece) {
   if (piece.name.empty() || piece.name.size() > kMaxNameBytes || !has_no_controls(piece.name) ||
       find_invalid_utf8(piece.name)) {
     return "illegal name";
@@ -61,12 +61,12 @@ std::string complaint_of(const SnapshotPiece& piece) {
 }
 
 /// The order of the data.
-std::vector<std::size_t> storage_order(std::span<const SnapshotPiece> pieces) {
+std::vector<std::size_t> storage_order(std::span<const TensorStretch> pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
-    const SnapshotPiece& a = pieces[left];
-    const SnapshotPiece& b = pieces[right];
+    const TensorStretch& a = pieces[left];
+    const TensorStretch& b = pieces[right];
     return std::tuple(item_size(b.type), std::string_view(a.name), a.begin, left) <
            std::tuple(item_size(a.type), std::string_view(b.name), b.begin, right);
   });
@@ -133,8 +133,8 @@ class TableReader {
   const std::string& where_;
 };
 
-SnapshotPiece read_piece(TableReader& table) {
-  SnapshotPiece piece;
+TensorStretch read_piece(TableReader& table) {
+  TensorStretch piece;
   piece.name = table.get_text(kMaxNameBytes);
   const auto type = table.get<std::uint8_t>();
   const auto order = table.get<std::uint8_t>();
@@ -218,8 +218,8 @@ std::string slot_name(const std::string& key, const SnapshotPlace& place, int sl
                      place.num_workers, place.replica, slot);
 }
 
-std::string kept_name(const std::string& slot_name, const SnapshotMoment& moment) {
-  return fmt::format("{}-i{}-{:09d}", slot_name, moment.incarnation, moment.step);
+std::string kept_name(const std::string& slot_name, const SnapshotId& id) {
+  return fmt::format("{}-i{}-{:09d}", slot_name, id.incarnation, id.step);
 }
 
 std::optional<std::string> key_in_slot_name(std::string_view name) {
@@ -232,16 +232,16 @@ std::optional<std::string> key_in_slot_name(std::string_view name) {
   return match[1].str();
 }
 
-SlotLayout lay_out_slot(std::span<const SnapshotPiece> pieces, std::size_t table_bytes) {
+SlotLayout lay_out_slot(std::span<const TensorStretch> pieces, std::size_t table_bytes) {
   if (pieces.size() > kMaxTensors) {
     throw InvariantError(fmt::format("{} pieces in a snapshot, at most {} are possible",
                                      pieces.size(), kMaxTensors));
   }
   SlotLayout layout;
   layout.offsets.resize(pieces.size());
-  const SnapshotPiece* before = nullptr;
+  const TensorStretch* before = nullptr;
   for (const std::size_t index : storage_order(pieces)) {
-    const SnapshotPiece& piece = pieces[index];
+    const TensorStretch& piece = pieces[index];
     std::string complaint = complaint_of(piece);
     if (complaint.empty() && before != nullptr && before->name == piece.name &&
         (before->type != piece.type || before->order != piece.order ||
@@ -267,12 +267,12 @@ SlotLayout lay_out_slot(std::span<const SnapshotPiece> pieces, std::size_t table
 }
 
 std::vector<std::byte> write_slot_table(const SnapshotPlace& place,
-                                        std::span<const SnapshotPiece> pieces) {
+                                        std::span<const TensorStretch> pieces) {
   TableWriter table;
   table.put_text(place.run_directory.string());
   table.put_text(place.job_fingerprint);
   table.put_text(place.run_id);
-  for (const SnapshotPiece& piece : pieces) {
+  for (const TensorStretch& piece : pieces) {
     table.put_text(piece.name);
     table.put(static_cast<std::uint8_t>(piece.type));
     table.put(static_cast<std::uint8_t>(piece.order));
@@ -322,8 +322,11 @@ PieceHash seal_of(const SlotHeader& header, std::span<const std::byte> hashes) {
   return hash_bytes(text);
 }
 
-SnapshotMoment moment_in(const SlotHeader& header) {
-  return {.step = header.step, .incarnation = header.incarnation, .epoch = header.epoch};
+SnapshotId id_in(const SlotHeader& header) {
+  return {.step = header.step,
+          .incarnation = header.incarnation,
+          .epoch = header.epoch,
+          .num_workers = static_cast<int>(header.num_workers)};
 }
 
 bool is_unfinished_slot(std::span<const std::byte> file) {
@@ -368,8 +371,8 @@ ParsedSlot parse_slot(std::span<const std::byte> file, const std::string& where)
   return slot;
 }
 
-std::optional<SnapshotMoment> moment_of(const ParsedSlot& slot, std::span<const std::byte> file,
-                                        const std::string& where) {
+std::optional<SnapshotId> id_of(const ParsedSlot& slot, std::span<const std::byte> file,
+                                const std::string& where) {
   if (slot.header.state == 0) {
     return std::nullopt;
   }
@@ -378,7 +381,7 @@ std::optional<SnapshotMoment> moment_of(const ParsedSlot& slot, std::span<const 
   if (slot.header.state != kSlotWhole || seal_of(slot.header, hashes) != slot.header.seal) {
     refuse(where, "step and hashes do not match their seal");
   }
-  return moment_in(slot.header);
+  return id_in(slot.header);
 }
 
 }  // namespace gangway::checkpoint

@@ -21,7 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/snapshots/snapshot.hpp"
+#include "run/snapshot_id.hpp"
 
 namespace gangway::checkpoint {
 
@@ -68,8 +70,8 @@ static_assert(sizeof(SlotHeader) == 160 && sizeof(SlotHeader) < kSlotPage);
 
 /// "gangway.snap-<key>-w0001-of-0004-r0-s1".
 [[nodiscard]] std::string slot_name(const std::string& key, const SnapshotPlace& place, int slot);
-/// Of a copy on the disk, which must not take the place of one of another moment.
-[[nodiscard]] std::string kept_name(const std::string& slot_name, const SnapshotMoment& moment);
+/// Of a copy on the disk, which must not take the place of another one.
+[[nodiscard]] std::string kept_name(const std::string& slot_name, const SnapshotId& id);
 /// The key in a name of either form.
 [[nodiscard]] std::optional<std::string> key_in_slot_name(std::string_view name);
 /// Sixteen hexadecimal digits of the run directory's real path, the job's fingerprint and the run's
@@ -91,7 +93,7 @@ struct SlotLayout {
   std::vector<std::size_t> offsets;  ///< by piece, within the data
 };
 /// @throws InvariantError naming a piece that contradicts itself or overlaps another.
-[[nodiscard]] SlotLayout lay_out_slot(std::span<const SnapshotPiece> pieces,
+[[nodiscard]] SlotLayout lay_out_slot(std::span<const TensorStretch> pieces,
                                       std::size_t table_bytes);
 
 /// Whether a file was never finished: its process died while it made it.
@@ -99,7 +101,7 @@ struct SlotLayout {
 
 /// The table. `place.run_directory` is the real path.
 [[nodiscard]] std::vector<std::byte> write_slot_table(const SnapshotPlace& place,
-                                                      std::span<const SnapshotPiece> pieces);
+                                                      std::span<const TensorStretch> pieces);
 /// A header without a snapshot.
 [[nodiscard]] SlotHeader make_slot_header(const SnapshotPlace& place, int slot,
                                           std::span<const std::byte> table,
@@ -115,17 +117,17 @@ struct ParsedSlot {
   std::string run_directory;
   std::string job_fingerprint;
   std::string run_id;
-  std::vector<SnapshotPiece> pieces;
+  std::vector<TensorStretch> pieces;
   SlotLayout layout;
 };
 /// @param file  all of it. @throws CheckpointError naming `where` and what is wrong.
 [[nodiscard]] ParsedSlot parse_slot(std::span<const std::byte> file, const std::string& where);
 /// What the header says, sealed or not.
-[[nodiscard]] SnapshotMoment moment_in(const SlotHeader& header);
-/// The moment of a whole slot; nothing where there is none. @throws CheckpointError where it is
+[[nodiscard]] SnapshotId id_in(const SlotHeader& header);
+/// The snapshot in a whole slot; nothing where there is none. @throws CheckpointError where it is
 /// damaged.
-[[nodiscard]] std::optional<SnapshotMoment> moment_of(const ParsedSlot& slot,
-                                                      std::span<const std::byte> file,
-                                                      const std::string& where);
+[[nodiscard]] std::optional<SnapshotId> id_of(const ParsedSlot& slot,
+                                              std::span<const std::byte> file,
+                                              const std::string& where);
 
 }  // namespace gangway::checkpoint

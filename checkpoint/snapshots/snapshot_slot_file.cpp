@@ -19,6 +19,7 @@
 
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
+#include "base/units.hpp"
 #include "checkpoint/files/durable_file.hpp"
 
 namespace gangway::checkpoint {
@@ -26,7 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr int kAttempts = 10;  // against whoever cleans up at the same moment
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
@@ -112,7 +112,7 @@ bool SlotFile::take_over(const SlotHeader& header, std::span<const std::byte> ta
         std::equal(table.begin(), table.end(), this->bytes().data() + kSlotPage)) {
       try {
         const std::string where = path_.string();
-        found_ = moment_of(parse_slot(this->bytes(), where), this->bytes(), where);
+        found_ = id_of(parse_slot(this->bytes(), where), this->bytes(), where);
         return true;
       } catch (const CheckpointError&) {
         // Damaged: replaced below. Whoever wanted to start from it has been told by the reader.

@@ -13,6 +13,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/shared_segment.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "run/snapshot_id.hpp"
 
 namespace gangway::checkpoint {
 
@@ -26,7 +27,7 @@ class SlotFile {
 
   [[nodiscard]] std::span<std::byte> bytes() const;
   /// The snapshot that the file held when it was taken over.
-  [[nodiscard]] std::optional<SnapshotMoment> found() const { return found_; }
+  [[nodiscard]] std::optional<SnapshotId> found() const { return found_; }
   /// Whoever has mapped it keeps it. Twice is as good as once.
   void remove_name() noexcept;
 
@@ -39,7 +40,7 @@ class SlotFile {
   std::filesystem::path path_;
   FileDescriptor file_;
   MappedMemory memory_;
-  std::optional<SnapshotMoment> found_;
+  std::optional<SnapshotId> found_;
 };
 
 /// A slot's file mapped for reading; nothing where it is empty. @throws CheckpointError naming it

@@ -11,7 +11,7 @@ namespace {
 /// Copies what the piece has of [begin, end); returns how many elements.
 std::uint64_t copy_overlap(const SnapshotFile& part, std::size_t index, std::uint64_t begin,
                            std::uint64_t end, std::span<std::byte> out) {
-  const SnapshotPiece& piece = part.pieces()[index];
+  const TensorStretch& piece = part.pieces()[index];
   const std::uint64_t from = std::max(begin, piece.begin);
   const std::uint64_t to = std::min(end, piece.end);
   if (from >= to) {
@@ -33,7 +33,7 @@ ElementSource elements_of(std::vector<SnapshotFile> parts) {
     std::uint64_t copied = 0;
     for (const SnapshotFile& part : *held) {
       for (std::size_t index = 0; index < part.pieces().size(); ++index) {
-        const SnapshotPiece& piece = part.pieces()[index];
+        const TensorStretch& piece = part.pieces()[index];
         if (piece.name == tensor.name && piece.type == tensor.type && piece.order == tensor.order &&
             piece.shape == tensor.shape) {
           copied += copy_overlap(part, index, begin, end, out);

@@ -71,7 +71,7 @@ void adopt_records(const fs::path& temporary, Manifest& manifest) {
   std::vector<WorkerRecord> records;
   for (ManifestFile& file : manifest.files) {
     const fs::path path = temporary / record_name(file.name);
-    const std::string text = read_small_file(path, kMaxManifestBytes);
+    const std::string text = read_stored_file(path, kMaxManifestBytes);
     if (hash_of(text) != file.xxh3_128) {
       throw CheckpointError(fmt::format("{}: its content hashes to {}, worker {} reported {}",
                                         path.string(), hash_of(text), file.worker, file.xxh3_128));
@@ -142,13 +142,13 @@ fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
     if (error) {
       throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}",
                                          checkpoints_dir.string(), error.message(),
-                                         remedy_for(error.value())));
+                                         saving_remedy(error.value())));
     }
   }
   if (::mkdir(temporary.c_str(), 0755) != 0) {
     const int error_number = errno;
     throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}", temporary.string(),
-                                       cause_of(error_number), remedy_for(error_number)));
+                                       cause_of(error_number), saving_remedy(error_number)));
   }
   try {
     write_owner(temporary, this_process());

@@ -54,7 +54,7 @@ OwnerState owner_state(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kOwnerName;
   try {
     const nlohmann::json document =
-        parse_strict_json(read_small_file(path, kMaxOwnerBytes), 1, path.string());
+        parse_strict_json(read_stored_file(path, kMaxOwnerBytes), 1, path.string());
     const Owner owner{.host = document.at("host").get<std::string>(),
                       .boot_id = document.at("boot_id").get<std::string>(),
                       .pid_namespace = document.at("pid_namespace").get<std::string>(),

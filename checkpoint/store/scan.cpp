@@ -114,6 +114,18 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   return entries;
 }
 
+CheckpointEntry find_checkpoint(const fs::path& checkpoints_dir, std::optional<std::int64_t> step) {
+  for (CheckpointEntry& entry : list_checkpoints(checkpoints_dir)) {
+    if (step ? entry.step == *step : entry.status == CheckpointStatus::kComplete) {
+      return std::move(entry);
+    }
+  }
+  throw CheckpointError(
+      step ? fmt::format("{}: has no checkpoint of step {}: see 'gangway checkpoints ls {}'",
+                         checkpoints_dir.string(), *step, checkpoints_dir.parent_path().string())
+           : fmt::format("{}: has no complete checkpoint", checkpoints_dir.string()));
+}
+
 std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& warn, Depth depth,
                                   std::optional<std::int64_t> before) {
   const auto give_up = std::chrono::steady_clock::now() + kLongestLook;

@@ -34,6 +34,11 @@ struct CheckpointEntry {
 [[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(
     const std::filesystem::path& checkpoints_dir);
 
+/// The checkpoint of `step`, complete or not, or the newest complete one (contents not read).
+/// @throws CheckpointError when there is none.
+[[nodiscard]] CheckpointEntry find_checkpoint(const std::filesystem::path& checkpoints_dir,
+                                              std::optional<std::int64_t> step);
+
 /// A verified checkpoint.
 struct Found {
   std::filesystem::path path;

@@ -71,7 +71,7 @@ std::map<std::int64_t, CheckpointScore> read_scores(const fs::path& checkpoints_
       continue;
     }
     try {
-      CheckpointScore score = parse_score(read_small_file(path, kMostBytes), path.string());
+      CheckpointScore score = parse_score(read_stored_file(path, kMostBytes), path.string());
       if (score.checkpoint_id == entry.manifest->checkpoint_id) {
         scores.emplace(entry.step, std::move(score));
       }

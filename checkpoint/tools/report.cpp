@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/aligned_text.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/stored_state.hpp"
@@ -25,31 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Row = std::vector<std::string>;
-
-/// Columns padded to their widest cell, two blanks apart; the first `right_aligned` ones to the
-/// right, the last one ragged.
-std::string table(const std::vector<Row>& rows, std::size_t right_aligned) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i + 1 == row.size()) {
-        text += row[i];
-      } else if (i < right_aligned) {
-        text += fmt::format("{:>{}}  ", row[i], widths[i]);
-      } else {
-        text += fmt::format("{:<{}}  ", row[i], widths[i]);
-      }
-    }
-    text += "\n";
-  }
-  return text;
-}
 
 std::string size_text(std::uint64_t bytes) {
   constexpr double kStep = 1000.0;
@@ -85,27 +61,13 @@ std::string kimg_text(std::int64_t images) {
   return fmt::format("{:.1f}", static_cast<double>(images) / 1000.0);
 }
 
-std::vector<CheckpointEntry> entries_of(const fs::path& run_directory) {
+/// @throws CheckpointError when there is no such run.
+fs::path folder_of(const fs::path& run_directory) {
   std::error_code error;
   if (!fs::is_directory(run_directory, error)) {
     throw CheckpointError(fmt::format("{}: no such run directory", run_directory.string()));
   }
-  return list_checkpoints(checkpoints_folder(run_directory));
-}
-
-/// The entries of `step`, or all of them. @throws CheckpointError when there is none of that step.
-std::vector<CheckpointEntry> select(std::vector<CheckpointEntry> entries,
-                                    std::optional<std::int64_t> step,
-                                    const fs::path& run_directory) {
-  if (step) {
-    std::erase_if(entries, [&](const CheckpointEntry& entry) { return entry.step != *step; });
-    if (entries.empty()) {
-      throw CheckpointError(
-          fmt::format("{}: has no checkpoint of step {}: see 'gangway checkpoints ls {}'",
-                      run_directory.string(), *step, run_directory.string()));
-    }
-  }
-  return entries;
+  return checkpoints_folder(run_directory);
 }
 
 std::string no_checkpoints(const fs::path& run_directory) {
@@ -146,7 +108,7 @@ std::string manifest_text(const Manifest& manifest, const fs::path& path) {
   for (const auto& [name, version] : manifest.software) {
     rows.push_back({printable(name), printable(version)});
   }
-  return table(rows, 0);
+  return aligned_text(rows, {});
 }
 
 std::string tensor_table(const StoredState& state) {
@@ -156,7 +118,7 @@ std::string tensor_table(const StoredState& state) {
                     fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
                     fmt::format("{}", tensor.pieces.size()), tensor.name});
   }
-  return table(rows, 1);
+  return aligned_text(rows, {Align::kRight});
 }
 
 }  // namespace
@@ -164,12 +126,13 @@ std::string tensor_table(const StoredState& state) {
 fs::path checkpoints_folder(const fs::path& run_directory) { return run_directory / "checkpoints"; }
 
 std::string list_text(const fs::path& run_directory, std::chrono::system_clock::time_point now) {
-  const std::vector<CheckpointEntry> entries = entries_of(run_directory);
+  const fs::path folder = folder_of(run_directory);
+  const std::vector<CheckpointEntry> entries = list_checkpoints(folder);
   if (entries.empty()) {
     return no_checkpoints(run_directory);
   }
-  const std::set<std::int64_t> pinned = pinned_steps(checkpoints_folder(run_directory));
-  const auto scores = read_scores(checkpoints_folder(run_directory), entries);
+  const std::set<std::int64_t> pinned = pinned_steps(folder);
+  const auto scores = read_scores(folder, entries);
   const std::set<std::int64_t> best = best_steps(scores, 1);
   std::vector<Row> rows = {{"step", "kimg", "age", "size", "files", "status"}};
   for (const CheckpointEntry& entry : entries) {
@@ -192,12 +155,12 @@ std::string list_text(const fs::path& run_directory, std::chrono::system_clock::
     }
     rows.push_back(std::move(row));
   }
-  return table(rows, 5);
+  return aligned_text(rows, std::vector<Align>(5, Align::kRight));
 }
 
 VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t> step) {
-  const std::vector<CheckpointEntry> entries =
-      select(entries_of(run_directory), step, run_directory);
+  const fs::path folder = folder_of(run_directory);
+  const auto entries = step ? std::vector{find_checkpoint(folder, step)} : list_checkpoints(folder);
   if (entries.empty()) {
     return {.text = no_checkpoints(run_directory), .all_valid = false};
   }
@@ -221,26 +184,9 @@ VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t
   return result.text.empty() ? verify_text(run_directory) : result;
 }
 
-namespace {
-
-/// The checkpoint of `step`, or the newest complete one. @throws CheckpointError
-fs::path chosen_one(const fs::path& run_directory, std::optional<std::int64_t> step) {
-  const std::vector<CheckpointEntry> entries =
-      select(entries_of(run_directory), step, run_directory);
-  const auto chosen =
-      step ? entries.begin() : std::find_if(entries.begin(), entries.end(), [](const auto& entry) {
-        return entry.status == CheckpointStatus::kComplete;
-      });
-  if (chosen == entries.end()) {
-    throw CheckpointError(fmt::format("{}: has no complete checkpoint", run_directory.string()));
-  }
-  return chosen->path;
-}
-
-}  // namespace
-
 std::string show_text(const fs::path& run_directory, std::optional<std::int64_t> step) {
-  return read_chosen([&] { return chosen_one(run_directory, step); },
+  const fs::path folder = folder_of(run_directory);
+  return read_chosen([&] { return find_checkpoint(folder, step).path; },
                      [](const fs::path& checkpoint) {
                        const StoredState state(checkpoint);
                        return fmt::format("{}\njob file\n{}\n{}",

@@ -2,6 +2,7 @@
 #include "comm/arena/arena_layout.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangway::comm {
 namespace {
@@ -12,7 +13,11 @@ std::size_t round_up(std::size_t value, std::size_t multiple) {
 
 std::size_t place(std::span<const ArenaLayout::Tensor> tensors, std::size_t offset,
                   std::vector<ArenaEntry>& entries) {
+  std::size_t network_block = 0;
   for (const ArenaLayout::Tensor& tensor : tensors) {
+    if (std::exchange(network_block, tensor.network_block) != tensor.network_block) {
+      offset = round_up(offset, kBlockElements);
+    }
     entries.push_back({tensor.name, offset, tensor.elements});
     offset = round_up(offset + tensor.elements, kTensorAlignment);
   }

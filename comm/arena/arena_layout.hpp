@@ -41,11 +41,13 @@ class ArenaLayout {
   struct Tensor {
     std::string name;
     std::size_t elements = 0;
+    /// Of the network: what belongs to different ones shares no kBlockElements, so that a network
+    /// may be cut between any two of them and no sum notices.
+    std::size_t network_block = 0;
   };
 
-  /// Lays out `parameters` in module order, then, from the next block on, `statistics`: values that
-  /// are folded over the micro-batches like gradients but updated by an average instead of the
-  /// optimiser (BatchNorm).
+  /// Lays out `parameters` in module order, then `statistics`: values that are folded over the
+  /// micro-batches like gradients but updated by an average instead of the optimiser (BatchNorm).
   ArenaLayout(std::span<const Tensor> parameters, std::span<const Tensor> statistics);
 
   [[nodiscard]] const std::vector<ArenaEntry>& parameters() const { return parameters_; }

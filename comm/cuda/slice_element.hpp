@@ -45,7 +45,7 @@ GANGWAY_HOST_DEVICE inline std::uint16_t encode_element(float value, float* resi
   return sent;
 }
 
-/// The factor for clipping a gradient of this norm, as worker/step/gan_operations.cpp has it.
+/// The factor for clipping a gradient of this norm, as worker/step/step_operations.cpp has it.
 GANGWAY_HOST_DEVICE inline float clip_factor(double squared_norm, double clip_norm) {
   const double factor = clip_norm / (sqrt(squared_norm) + 1e-6);
   return static_cast<float>(factor < 1.0 ? factor : 1.0);

@@ -41,9 +41,9 @@ struct SliceUpdate {
   const float* clip_scale = nullptr;    ///< applied to parameters' means after that; null: none
   const UpdateConstants* constants = nullptr;
   OptimizerKind optimizer = OptimizerKind::kAdam;  ///< whose rule `constants` have
-  float* weights = nullptr;  ///< of the slice's first element, as are the others
-  float* moments[kMaxMoments] = {};
-  float* average = nullptr;  ///< null: the network keeps none
+  float* weights = nullptr;          ///< of the slice's first element, as are the others
+  float* moments[kMaxMoments] = {};  // NOLINT(modernize-avoid-c-arrays): for device code
+  float* average = nullptr;          ///< null: the network keeps none
 };
 
 /// Tree sum and scale alone, where a decision needs all gradients before any update.

@@ -24,7 +24,7 @@ void update_by(const SliceUpdate& update) {
   for (std::int64_t i = 0; i < update.elements; ++i) {
     const float mean = sum_of(update.program, update.summands, i) * update.scale;
     if (i < update.parameter_elements) {
-      float moments[kMaxMoments];
+      float moments[kMaxMoments];  // NOLINT(modernize-avoid-c-arrays): as device code has it
       for (std::size_t m = 0; m < Rule::kNumMoments; ++m) {
         moments[m] = update.moments[m][i];
       }

@@ -39,6 +39,9 @@ class HostMemory {
   /// Of a worker that shares nothing.
   [[nodiscard]] static HostMemory alone(int worker, std::size_t num_flags);
   HostMemory(HostMemory&&) noexcept;
+  HostMemory& operator=(HostMemory&&) = delete;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
   ~HostMemory();
 
   /// Memory that this worker alone writes and the others may read. All members allocate in the same

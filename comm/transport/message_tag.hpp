@@ -22,15 +22,15 @@ enum class MessageKind : std::uint8_t {
 /// Messages of equal tag between two ranks arrive in the order they were sent.
 struct MessageTag {
   std::int64_t epoch = 0;
-  int network = 0;  ///< 0..3
+  int network = 0;  ///< 0..7
   MessageKind kind = MessageKind::kPartial;
   int bucket = 0;  ///< 0..127
   int part = 0;    ///< 0..63: partial within a bucket, arena within a gather
 
-  /// Below kControlTag (run/control_protocol.hpp): 12 bits of epoch over 18 of content.
+  /// Below kControlTag (run/control_protocol.hpp): 11 bits of epoch over 19 of content.
   [[nodiscard]] int packed() const {
     return static_cast<int>(
-        (static_cast<std::uint32_t>(epoch & 0xFFF) << 18U) |
+        (static_cast<std::uint32_t>(epoch & 0x7FF) << 19U) |
         (static_cast<std::uint32_t>(network) << 16U) | (static_cast<std::uint32_t>(kind) << 13U) |
         (static_cast<std::uint32_t>(bucket) << 6U) | static_cast<std::uint32_t>(part));
   }

@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/store/retention.hpp"
 #include "job/keys/fingerprint.hpp"
@@ -22,8 +23,6 @@ namespace gangway::coordinator {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kMebibyte = 1024.0 * 1024.0;
 
 double mebibytes(const CompleteCheckpoint& checkpoint) {
   double bytes = 0.0;
@@ -40,6 +39,17 @@ double seconds_of_files(const CompleteCheckpoint& checkpoint) {
     seconds = std::max(seconds, part.seconds);
   }
   return seconds;
+}
+
+/// "generator 1066880 parameters, discriminator 661248".
+std::string parameter_counts(const JobSpec& job, const messages::Ready& ready) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ready.parameters.size(), job.networks.size()); ++i) {
+    text +=
+        fmt::format("{}{} {}{}", i == 0 ? "" : ", ", job.networks[static_cast<NetworkId>(i)].name,
+                    ready.parameters[i], i == 0 ? " parameters" : "");
+  }
+  return text;
 }
 
 std::string exit_line(const Outcome& outcome) {
@@ -97,12 +107,12 @@ void RunRecorder::show_placement(const Membership& membership, const messages::R
   const std::vector<PlacedRank> ranks = placed_ranks(membership);
   output_.write("placement.json",
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
-  report::Table table({{.title = "rank", .align = report::Align::kRight},
+  report::Table table({{.title = "rank", .align = Align::kRight},
                        {.title = "host"},
                        {.title = "device"},
                        {.title = "role"},
                        {.title = "micro-batches"},
-                       {.title = "pid", .align = report::Align::kRight}});
+                       {.title = "pid", .align = Align::kRight}});
   for (const PlacedRank& rank : ranks) {
     const bool works = rank.microbatches.size() > 0;
     table.add_row(
@@ -113,8 +123,7 @@ void RunRecorder::show_placement(const Membership& membership, const messages::R
   std::string text = table.text();
   text.erase(text.find_last_not_of('\n') + 1);
   say(text);
-  say(fmt::format("model  generator {} parameters, discriminator {}; {}",
-                  ready.generator_parameters, ready.discriminator_parameters, ready.plan_summary));
+  say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
   data_fingerprint_ = ready.data_fingerprint;
   software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", ready.libtorch}};
   if (run_.resume) {

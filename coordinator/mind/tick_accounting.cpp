@@ -11,15 +11,15 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/units.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
 constexpr std::size_t kMedianSteps = 31;
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-constexpr double kMebibyte = 1024.0 * 1024.0;
 
-void require_finite(double loss, const char* network, int microbatch, std::int64_t step, int rank) {
+void require_finite(double loss, const std::string& network, int microbatch, std::int64_t step,
+                    int rank) {
   if (!std::isfinite(loss)) {
     throw DivergedError(
         fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
@@ -61,7 +61,19 @@ TickAccounting::TickAccounting(const TickPlan& plan)
     : plan_(plan),
       steps_done_(plan.start_step),
       index_(plan.first_index),
-      checkpoint_step_(plan.checkpoint_step) {}
+      checkpoint_step_(plan.checkpoint_step),
+      loss_sums_(plan.networks.size()) {}
+
+void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, std::int64_t step,
+                                    int rank) const {
+  if (loss.by_network.size() != plan_.networks.size()) {
+    throw InvariantError(fmt::format("rank {} reported losses of {} networks, and there are {}",
+                                     rank, loss.by_network.size(), plan_.networks.size()));
+  }
+  for (std::size_t i = 0; i < plan_.networks.size(); ++i) {
+    require_finite(loss.by_network[i], plan_.networks[i], loss.microbatch, step, rank);
+  }
+}
 
 void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
 
@@ -74,8 +86,7 @@ std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progre
   }
   OpenStep& open = open_[step];
   for (const messages::MicrobatchLoss& loss : progress.losses) {
-    require_finite(loss.generator, "generator", loss.microbatch, step, rank);
-    require_finite(loss.discriminator, "discriminator", loss.microbatch, step, rank);
+    require_losses(loss, step, rank);
     if (!open.losses.emplace(loss.microbatch, loss).second) {
       throw InvariantError(
           fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
@@ -119,14 +130,13 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
         fmt::format("step {} came complete after step {} with {} of {} micro-batches", step,
                     steps_done_, open.losses.size(), plan_.microbatches));
   }
-  double generator = 0.0;
-  double discriminator = 0.0;
-  for (const auto& [microbatch, loss] : open.losses) {
-    generator += loss.generator;
-    discriminator += loss.discriminator;
+  for (std::size_t network = 0; network < loss_sums_.size(); ++network) {
+    double sum = 0.0;
+    for (const auto& [microbatch, loss] : open.losses) {
+      sum += loss.by_network[network];
+    }
+    loss_sums_[network] += sum / plan_.microbatches;
   }
-  generator_sum_ += generator / plan_.microbatches;
-  discriminator_sum_ += discriminator / plan_.microbatches;
   for (const auto& [rank, progress] : open.told) {
     add_to_tick(rank, progress);
   }
@@ -153,15 +163,16 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   const double kimg = kimg_of(steps_in_tick_);
   tick.seconds_per_kimg = tick.seconds_tick / kimg;
   tick.images_per_second = tick.seconds_tick > 0.0 ? kimg * 1000.0 / tick.seconds_tick : 0.0;
-  tick.generator_loss = generator_sum_ / steps;
-  tick.discriminator_loss = discriminator_sum_ / steps;
+  for (std::size_t network = 0; network < loss_sums_.size(); ++network) {
+    tick.losses.push_back(
+        {plan_.networks[network], std::exchange(loss_sums_[network], 0.0) / steps});
+  }
   tell_workers(tick);
   tell_exposures(tick);
   tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
   tick.unix_seconds = unix_seconds;
   tick_started_ = now;
   steps_in_tick_ = 0;
-  generator_sum_ = discriminator_sum_ = 0.0;
   sums_.clear();
   return tick;
 }

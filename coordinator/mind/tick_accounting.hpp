@@ -8,6 +8,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/time.hpp"
 #include "report/tick.hpp"
@@ -18,6 +20,7 @@ namespace gangway::coordinator {
 struct TickPlan {
   int num_workers = 1;
   int microbatches = 1;
+  std::vector<std::string> networks;  ///< names, in the order of their losses
   std::int64_t images_per_step = 1;
   std::int64_t start_step = 0;
   std::int64_t total_steps = 0;
@@ -61,6 +64,8 @@ class TickAccounting {
     std::int64_t snapshots = 0;
   };
 
+  /// Throws where there are other than one finite loss a network.
+  void require_losses(const messages::MicrobatchLoss& loss, std::int64_t step, int rank) const;
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
   void add_to_tick(int rank, const messages::Progress& step);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
@@ -76,8 +81,7 @@ class TickAccounting {
   std::int64_t steps_in_tick_ = 0;
   std::int64_t index_;
   std::int64_t checkpoint_step_;
-  double generator_sum_ = 0.0;  ///< of step means, this tick
-  double discriminator_sum_ = 0.0;
+  std::vector<double> loss_sums_;                 ///< of step means, this tick; by network
   std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank
 };
 

@@ -30,9 +30,15 @@ std::string reason_of(const Key& key) {
 }  // namespace
 
 std::string job_changes(const JobSpec& before, const JobSpec& now, std::string_view section) {
+  if (before.training.recipe != now.training.recipe) {  // the rest is about other networks
+    return kRecipeKey.starts_with(section)
+               ? fmt::format("{} {}, was {}", kRecipeKey, now.training.recipe->name,
+                             before.training.recipe->name)
+               : std::string();
+  }
   std::vector<std::string> changes;
   std::vector<std::string> gone;  // named last: of another optimiser, say
-  for (const Key& key : key_table()) {
+  for (const Key& key : key_table(*now.training.recipe)) {
     const bool counts = decides_weights(key, before) || decides_weights(key, now);
     if (key.is_variant || !counts || !key.path.starts_with(section)) {
       continue;

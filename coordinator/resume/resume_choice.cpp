@@ -28,11 +28,11 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
       tell_(
           fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
                       "the part of worker {} of {}",
-                      missing->name.step, missing->part, missing->name.num_workers));
+                      missing->id.step, missing->part, missing->id.num_workers));
     }
   }
   if (point.snapshot) {
-    point.step = point.snapshot->name.step;
+    point.step = point.snapshot->id.step;
     point.line = fmt::format(
         "resume snapshot of step {} that the run left: nothing since then is lost", point.step);
   } else if (run_.resume) {

@@ -17,7 +17,7 @@ bool ResumeTalk::add(int worker, const messages::Inventory& inventory) {
 messages::Begin ResumeTalk::propose(const ResumePoint& point) {
   proposed_.resize(static_cast<std::size_t>(++attempt_) + 1);
   if (point.snapshot) {
-    proposed_.back() = point.snapshot->name;
+    proposed_.back() = point.snapshot->id;
   }
   return {.attempt = attempt_,
           .step = point.step,
@@ -29,10 +29,10 @@ bool ResumeTalk::refuse(const messages::Unloadable& unloadable, const std::vecto
   if (unloadable.attempt < 1 || unloadable.attempt > attempt_) {
     return false;
   }
-  const auto& name = proposed_[static_cast<std::size_t>(unloadable.attempt)];
-  if (name && unloadable.part) {
+  const auto& id = proposed_[static_cast<std::size_t>(unloadable.attempt)];
+  if (id && unloadable.part) {
     for (const int mate : mates) {
-      inventory_.remove(mate, *name, *unloadable.part);
+      inventory_.remove(mate, *id, *unloadable.part);
     }
   }
   return unloadable.attempt == attempt_;

@@ -14,6 +14,7 @@
 #include "base/time.hpp"
 #include "coordinator/resume/snapshot_inventory.hpp"
 #include "run/messages/messages.hpp"
+#include "run/snapshot_id.hpp"
 
 namespace gangway::coordinator {
 
@@ -52,8 +53,8 @@ class ResumeTalk {
   std::set<int> told_;
   SnapshotInventory inventory_;
   std::int64_t attempt_ = 0;
-  std::vector<std::optional<SnapshotName>> proposed_;  // by attempt, from 1
-  std::map<int, messages::Loading> loading_;           // by worker
+  std::vector<std::optional<SnapshotId>> proposed_;  // by attempt, from 1
+  std::map<int, messages::Loading> loading_;         // by worker
   std::optional<TimePoint> loading_since_;
   TimePoint told_loading_{};
 };

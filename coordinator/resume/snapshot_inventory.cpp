@@ -5,14 +5,14 @@
 
 namespace gangway::coordinator {
 
-void SnapshotInventory::add(int holder, const SnapshotName& name, int part) {
-  if (part >= 0 && part < name.num_workers) {
-    holders_[name][part].insert(holder);
+void SnapshotInventory::add(int holder, const SnapshotId& id, int part) {
+  if (part >= 0 && part < id.num_workers) {
+    holders_[id][part].insert(holder);
   }
 }
 
-void SnapshotInventory::remove(int holder, const SnapshotName& name, int part) {
-  const auto found = holders_.find(name);
+void SnapshotInventory::remove(int holder, const SnapshotId& id, int part) {
+  const auto found = holders_.find(id);
   if (found == holders_.end()) {
     return;
   }
@@ -27,12 +27,12 @@ void SnapshotInventory::remove(int holder, const SnapshotName& name, int part) {
 }
 
 std::optional<WholeSnapshot> SnapshotInventory::newest_after(std::int64_t step) const {
-  for (const auto& [name, parts] : holders_ | std::views::reverse) {
-    if (name.step <= step) {
+  for (const auto& [id, parts] : holders_ | std::views::reverse) {
+    if (id.step <= step) {
       break;
     }
-    if (static_cast<int>(parts.size()) == name.num_workers) {
-      WholeSnapshot whole{.name = name, .holders = {}};
+    if (static_cast<int>(parts.size()) == id.num_workers) {
+      WholeSnapshot whole{.id = id, .holders = {}};
       for (const auto& [part, holders] : parts) {
         whole.holders.emplace_back(holders.begin(), holders.end());
       }
@@ -46,10 +46,10 @@ std::optional<MissingPart> SnapshotInventory::missing_after(std::int64_t step) c
   if (holders_.empty() || holders_.rbegin()->first.step <= step) {
     return std::nullopt;
   }
-  const auto& [name, parts] = *holders_.rbegin();
-  for (int part = 0; part < name.num_workers; ++part) {
+  const auto& [id, parts] = *holders_.rbegin();
+  for (int part = 0; part < id.num_workers; ++part) {
     if (!parts.contains(part)) {
-      return MissingPart{name, part};
+      return MissingPart{id, part};
     }
   }
   return std::nullopt;

@@ -9,15 +9,15 @@
 #include <set>
 
 #include "run/messages/messages.hpp"
+#include "run/snapshot_id.hpp"
 
 namespace gangway::coordinator {
 
-using messages::SnapshotName;
 using messages::WholeSnapshot;
 
 /// A part that nobody has.
 struct MissingPart {
-  SnapshotName name;
+  SnapshotId id;
   int part = 0;
 };
 
@@ -25,16 +25,16 @@ class SnapshotInventory {
  public:
   /// The host of worker `holder` of this start has the part that worker `part` took. Parts that no
   /// layout has are left out.
-  void add(int holder, const SnapshotName& name, int part);
+  void add(int holder, const SnapshotId& id, int part);
   /// What the host of `holder` has of it is damaged.
-  void remove(int holder, const SnapshotName& name, int part);
+  void remove(int holder, const SnapshotId& id, int part);
   /// The newest that is whole; nothing where none is newer than `step`.
   [[nodiscard]] std::optional<WholeSnapshot> newest_after(std::int64_t step) const;
   /// Of the newest there is a part of, if that is newer than `step` and not whole.
   [[nodiscard]] std::optional<MissingPart> missing_after(std::int64_t step) const;
 
  private:
-  std::map<SnapshotName, std::map<int, std::set<int>>> holders_;  // by part
+  std::map<SnapshotId, std::map<int, std::set<int>>> holders_;  // by part
 };
 
 }  // namespace gangway::coordinator

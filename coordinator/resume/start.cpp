@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/resume/start.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
 #include "job/models/families.hpp"
+#include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
 #include "run/run_directory.hpp"
 #include "run/unrecorded_end.hpp"
@@ -79,7 +81,7 @@ std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const 
                                                         : std::move(found);
 }
 
-void find_checkpoint(StartedRun& run, const StartOptions& options, const Tell& tell) {
+void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell& tell) {
   if (options.resume == "never") {
     return;
   }
@@ -113,10 +115,32 @@ std::string changes_since(const std::string& old_yaml, const std::string& name, 
   return changes.empty() ? "by the version of gangway" : changes;
 }
 
+/// A user's network whose file has changed is the user's to mend. @throws ConfigError
+void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
+  JobSpec old;
+  try {
+    old = parse_job(found.manifest.job_yaml, found.path.filename().string());
+  } catch (const JobFileError&) {
+    return;  // of another version: what differs is told as ever
+  }
+  for (const NetworkSpec& network : now.networks) {
+    const auto before = std::ranges::find(old.networks, network.name, &NetworkSpec::name);
+    if (before != old.networks.end() && !before->module.file.empty() &&
+        !network.module.file.empty() && before->module.hash != network.module.hash) {
+      throw ConfigError(fmt::format(
+          "model.{}: {} has changed since {} was saved; give the old file back, of which {}/{} is "
+          "a copy, or begin another run (--run, or --resume never)",
+          network.name, network.module.file, found.path.filename().string(), kModulesFolder,
+          fmt::format("{}-{}.pt", network.name, before->module.hash)));
+    }
+  }
+}
+
 /// @throws CheckpointError when the checkpoint is of another model.
 void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
   const JobSpec& spec = run.spec;
   const std::string name = found.path.filename().string();
+  require_same_modules(found, spec);
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
     throw CheckpointError(fmt::format(
         "checkpoint {} holds another model ({}): give the run another name (--run), or "
@@ -142,8 +166,8 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
                     .overrides = {},
                     .environment = {}})
               .spec;
-  } catch (const JobFileError&) {
-    return;  // it has not run yet, or in another version
+  } catch (const ConfigError&) {
+    return;  // it has not run yet, or in another version, or with networks that are gone
   }
   const std::string fingerprint = job_fingerprint(old);
   if (fingerprint == job_fingerprint(run.spec)) {
@@ -153,12 +177,12 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
       checkpoint::snapshot_folders(run.directory),
       checkpoint::snapshot_key(run.directory, fingerprint, run.start.run_id));
   const std::int64_t begin = run.resume ? run.resume->step : 0;
-  if (!found.empty() && found.front().moment.step > begin) {
+  if (!found.empty() && found.front().id.step > begin) {
     tell(
         fmt::format("warn  the job has changed since it left a snapshot of step {} in memory ({}): "
                     "it begins at step {}; end it, and give the old values again, to go on from "
                     "the snapshot",
-                    found.front().moment.step, job_changes(old, run.spec), begin));
+                    found.front().id.step, job_changes(old, run.spec), begin));
   }
 }
 
@@ -168,6 +192,11 @@ std::string describe_model(const ModelSpec& model) {
   if (model.family->makes_points) {
     return fmt::format("{}, width {}, latent {}, {} classes", model.family->name, model.width,
                        model.latent, model.classes);
+  }
+  if (model.family == own_family()) {
+    return fmt::format("networks of the user's, {} pixels, latent {}, {} channel{}, {} classes",
+                       model.resolution, model.latent, model.channels,
+                       model.channels == 1 ? "" : "s", model.classes);
   }
   return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
                      model.family->name, model.resolution, model.width, model.latent,
@@ -212,13 +241,14 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
 
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
-  find_checkpoint(run, options, tell);
+  choose_checkpoint(run, options, tell);
   if (run.resume) {
     require_same_job(*run.resume, run, tell);
   }
   if (options.resume != "never") {
     tell_of_lost_snapshots(run, tell);
   }
+  keep_modules(run.spec, run.directory);
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);
 }

@@ -9,8 +9,8 @@
 namespace gangway::gan {
 
 void draw_on_device(const RandomKey& key, Distribution distribution, const at::Tensor& out) {
-  const cudaStream_t stream = c10::cuda::getCurrentCUDAStream(out.device().index()).stream();
-  float* const values = out.mutable_data_ptr<float>();
+  cudaStream_t stream = c10::cuda::getCurrentCUDAStream(out.device().index()).stream();
+  auto* const values = out.mutable_data_ptr<float>();
   if (distribution == Distribution::kNormal) {
     cuda::fill_normal(key, values, out.numel(), stream);
   } else {

@@ -30,7 +30,7 @@ class Dataset {
   /// Writes example `index` into `out` (shape().elements() values in [-1, 1]; toy points unscaled)
   /// and returns its label (0 without labels). Thread-safe. @throws ConfigError naming the file
   /// that cannot be read.
-  virtual int read(std::int64_t index, std::span<float> out) const = 0;
+  [[nodiscard]] virtual int read(std::int64_t index, std::span<float> out) const = 0;
   /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in
   /// each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;

@@ -10,6 +10,7 @@
 
 #include "gan/data/dataset.hpp"
 #include "gan/data/idx_file.hpp"
+#include "job/models/model_spec.hpp"
 
 namespace gangway::data {
 
@@ -24,7 +25,7 @@ class IdxDataset : public Dataset {
   [[nodiscard]] std::int64_t size() const override { return images_.sizes[0]; }
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return num_classes_; }
-  int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
 
  private:

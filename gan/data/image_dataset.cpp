@@ -2,13 +2,13 @@
 #include "gan/data/image_dataset.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "gan/data/fingerprint.hpp"
+#include "gan/data/image_labels.hpp"
 #include "gan/data/images/image_decoder.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/images/resample.hpp"
@@ -22,11 +22,6 @@ constexpr std::size_t kFilesInFingerprint = 64;
 constexpr std::size_t kBytesInFingerprint = 4096;
 /// Part of the fingerprint: raised when the same files come to mean other pixels. 2: bicubic.
 constexpr std::int64_t kReading = 2;
-
-std::string_view first_folder(std::string_view name) {
-  const std::size_t slash = name.find('/');
-  return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
-}
 
 }  // namespace
 
@@ -46,35 +41,14 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::str
         fmt::format("{}: empty file; replace or remove it",
                     archive_->display_name(static_cast<std::size_t>(empty - entries.begin()))));
   }
-  assign_labels(location);
+  ImageLabels labels = labels_of(*archive_, location);
+  num_classes_ = labels.num_classes;
+  labels_ = std::move(labels.of_images);
   fingerprint_ = make_fingerprint();
   std::vector<float> first(shape_.elements());
-  read(0,
-       first);  // a folder of other files under the right names is noticed before anything starts
-}
-
-void ImageDataset::assign_labels(const std::string& location) {
-  const auto& entries = archive_->entries();
-  std::vector<std::string_view> folders;
-  for (const ArchiveEntry& entry : entries) {
-    folders.push_back(first_folder(entry.name));
-  }
-  std::sort(folders.begin(), folders.end());
-  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
-  if (folders.size() == 1) {
-    return;  // no sub-folder: a single one would have been taken off as shared
-  }
-  if (folders.front().empty()) {
-    throw ConfigError(
-        fmt::format("{}: holds images both beside and inside sub-folders (which are labels); move "
-                    "them all into sub-folders, or none",
-                    location));
-  }
-  num_classes_ = static_cast<int>(folders.size());
-  for (const ArchiveEntry& entry : entries) {
-    const auto place = std::lower_bound(folders.begin(), folders.end(), first_folder(entry.name));
-    labels_.push_back(static_cast<int>(place - folders.begin()));
-  }
+  (void)read(
+      0,
+      first);  // a folder of other files under the right names is noticed before anything starts
 }
 
 std::string ImageDataset::make_fingerprint() const {
@@ -84,6 +58,9 @@ std::string ImageDataset::make_fingerprint() const {
   for (const ArchiveEntry& entry : entries) {
     print.add(entry.name);
     print.add(entry.bytes);
+  }
+  if (const std::optional<LabelFile>& file = archive_->label_file()) {
+    print.add(file->text);
   }
   const std::size_t files = std::min(entries.size(), kFilesInFingerprint);
   for (std::size_t i = 0; i < files; ++i) {

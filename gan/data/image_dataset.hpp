@@ -10,15 +10,16 @@
 
 #include "gan/data/dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
+#include "job/models/model_spec.hpp"
 
 namespace gangway::data {
 
-/// The label is the number of the first sub-folder among all of them in sorted order. Images of any
+/// Labels are those of gan/data/image_labels.hpp. Images of any
 /// size are cropped to their central square and resampled, so sizes may be mixed. docs/pictures.md
 /// is for users.
 class ImageDataset : public Dataset {
  public:
-  /// @throws ConfigError: no image, an empty file, images both inside and outside sub-folders.
+  /// @throws ConfigError: no image, an empty file, labels that cannot be told.
   ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location,
                const ModelSpec& model);
 
@@ -27,16 +28,15 @@ class ImageDataset : public Dataset {
   }
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return num_classes_; }
-  int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
 
  private:
-  void assign_labels(const std::string& location);
   [[nodiscard]] std::string make_fingerprint() const;
 
   std::unique_ptr<ImageArchive> archive_;
   ExampleShape shape_;
-  std::vector<int> labels_;  ///< one an entry; empty without sub-folders
+  std::vector<int> labels_;  ///< one an entry; empty without labels
   int num_classes_ = 0;
   std::string fingerprint_;
 };

@@ -11,6 +11,7 @@
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
+#include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "job/models/families.hpp"
 
@@ -23,10 +24,18 @@ std::optional<std::string> after(std::string_view text, std::string_view prefix)
                                   : std::nullopt;
 }
 
+ModelSpec gray(ModelSpec model) {
+  model.channels = 1;
+  return model;
+}
+
 std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& model,
                                      std::uint64_t seed) {
   if (spec.source == "fashion-mnist") {
     return open_fashion_mnist(kFashionMnistFolder, model);
+  }
+  if (spec.source == kStackedFashionMnist) {
+    return std::make_unique<StackedDataset>(open_fashion_mnist(kFashionMnistFolder, gray(model)));
   }
   if (const auto location = after(spec.source, "idx:")) {
     return open_idx(*location, model);
@@ -40,8 +49,8 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
     }
   }
   throw ConfigError(
-      fmt::format("data.source: '{}' is unknown; use fashion-mnist, idx:DIR, images:DIR_OR_ZIP, "
-                  "toy:ring8 or toy:grid25",
+      fmt::format("data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
+                  "idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25",
                   spec.source));
 }
 
@@ -54,6 +63,11 @@ void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSp
         has_points ? "points" : "images", wants_points ? "points" : "images",
         wants_points ? "use toy:ring8 or toy:grid25, or another family"
                      : "use family " + family_names(" or ", &ModelFamily::makes_points)));
+  }
+  if (model.family->makes_images() && dataset.shape().channels != model.channels) {
+    throw ConfigError(fmt::format(
+        "data.source: {} has {} channels, but model.channels is {}; set it to {}", spec.source,
+        dataset.shape().channels, model.channels, dataset.shape().channels));
   }
   if (model.classes > 0 && dataset.num_classes() == 0) {
     throw ConfigError(fmt::format(

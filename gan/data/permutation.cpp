@@ -20,8 +20,7 @@ KeyedPermutation::KeyedPermutation(std::uint64_t seed, std::int64_t data_pass, s
                         .step = data_pass,
                         .phase = kPhaseData,
                         .draw = static_cast<std::int32_t>(RandomDraw::kPermutation)}),
-      size_(static_cast<std::uint64_t>(size)),
-      half_bits_(1) {
+      size_(static_cast<std::uint64_t>(size)) {
   if (size < 1 || size > kLargestSize) {
     throw InvariantError(
         fmt::format("permutation of {} elements: from 1 to 2^62 are possible", size));
@@ -43,7 +42,7 @@ std::uint64_t KeyedPermutation::encrypt(std::uint64_t value) const {
 }
 
 std::int64_t KeyedPermutation::operator()(std::int64_t i) const {
-  std::uint64_t value = static_cast<std::uint64_t>(i);
+  auto value = static_cast<std::uint64_t>(i);
   do {  // follow the cycle until it is back inside [0, size): a bijection of the inside
     value = encrypt(value);
   } while (value >= size_);

@@ -31,7 +31,7 @@ class KeyedPermutation {
 
   KeyedRandom random_;
   std::uint64_t size_;
-  int half_bits_;
+  int half_bits_ = 1;
 };
 
 /// The one order in which a job sees its data: data pass after data pass, each in its own

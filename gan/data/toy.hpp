@@ -41,7 +41,7 @@ class ToyDataset : public Dataset {
   [[nodiscard]] int num_classes() const override {
     return static_cast<int>(mixture_.centres.size());
   }
-  int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
 
  private:

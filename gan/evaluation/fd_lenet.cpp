@@ -2,6 +2,7 @@
 #include "gan/evaluation/fd_lenet.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "gan/data/permutation.hpp"
 
@@ -16,10 +17,10 @@ at::Tensor read_images(const data::Dataset& dataset, std::int64_t first, std::in
   const data::ExampleShape shape = dataset.shape();
   const at::Tensor images =
       at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat);
-  float* out = images.mutable_data_ptr<float>();
+  auto* out = images.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < count; ++i) {
-    dataset.read(index_of(first + i),
-                 {out + static_cast<std::size_t>(i) * shape.elements(), shape.elements()});
+    (void)dataset.read(index_of(first + i),
+                       {out + static_cast<std::size_t>(i) * shape.elements(), shape.elements()});
   }
   return images;
 }
@@ -39,14 +40,20 @@ ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed)
   };
 }
 
-at::Tensor lenet_features(LeNet& lenet, const ImageSource& images, std::int64_t count) {
+at::Tensor image_features(const FeatureFunction& features, const ImageSource& images,
+                          std::int64_t count, std::int64_t batch) {
   const at::NoGradGuard no_grad;
-  const at::Tensor features = at::empty({count, LeNet::kFeatures}, at::kFloat);
-  for (std::int64_t first = 0; first < count; first += kBatch) {
-    const std::int64_t size = std::min(kBatch, count - first);
-    features.slice(0, first, first + size).copy_(lenet.features(lenet_input(images(first, size))));
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < count; first += batch) {
+    parts.push_back(features(images(first, std::min(batch, count - first))));
   }
-  return features;
+  return at::cat(parts);
+}
+
+at::Tensor lenet_features(LeNet& lenet, const ImageSource& images, std::int64_t count) {
+  return image_features(
+      [&lenet](const at::Tensor& batch) { return lenet.features(lenet_input(batch)); }, images,
+      count, kBatch);
 }
 
 FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count) {

@@ -24,20 +24,20 @@ using ImageSource = std::function<at::Tensor(std::int64_t first, std::int64_t co
 /// sample.
 [[nodiscard]] ImageSource shuffled_images_of(const data::Dataset& dataset, std::uint64_t seed);
 
-/// Features of the first `count` images, read in batches of 500: [count, LeNet::kFeatures],
-/// float32.
+/// What sets of images are compared by: [N, C, S, S] in [-1, 1] -> [N, d], float32.
+using FeatureFunction = std::function<at::Tensor(const at::Tensor& images)>;
+
+/// Features of the first `count` images, looked at `batch` at a time: [count, d], float32.
+/// @pre count >= 1
+[[nodiscard]] at::Tensor image_features(const FeatureFunction& features, const ImageSource& images,
+                                        std::int64_t count, std::int64_t batch);
+
+/// The same of the LeNet, 500 images at a time: d = LeNet::kFeatures.
 [[nodiscard]] at::Tensor lenet_features(LeNet& lenet, const ImageSource& images,
                                         std::int64_t count);
 
 /// Their statistics. @pre count >= 2
 [[nodiscard]] FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images,
                                                  std::int64_t count);
-
-/// What `gangway evaluate` prints.
-struct FdLenetScore {
-  double score = 0.0;    ///< generated against reference
-  double floor = 0.0;    ///< real against reference: what a perfect generator would get
-  double ceiling = 0.0;  ///< the same networks before training against reference
-};
 
 }  // namespace gangway::gan

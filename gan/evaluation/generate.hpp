@@ -14,14 +14,19 @@ namespace gangway::gan {
 
 /// One example a seed, [seeds, …]: the noise of seed s depends on s alone, so it gives the same
 /// picture whatever else is drawn with it. Without `label` a conditional generator shows label s
-/// mod classes.
+/// mod classes; where there are latent codes, the category is s mod categories.
 /// @throws ConfigError for a label that the model does not have.
 [[nodiscard]] at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
                                             std::span<const std::uint64_t> seeds,
                                             std::optional<std::int64_t> label = std::nullopt);
 
+/// Of a model with latent codes, `side` times `side` examples, row by row: each row has one noise
+/// and one category, the row's number, along it the first continuous code goes from -1 to 1.
+/// Without such a code the columns differ by their noise.
+[[nodiscard]] at::Tensor generate_code_grid(Network& generator, const ModelSpec& model, int side);
+
 /// The samples that evaluation looks at: noise and labels of sample i depend on (seed, i) alone,
-/// whatever the batches. `generator` outlives the source.
+/// whatever the batches. Images are in [-1, 1]. `generator` outlives the source.
 [[nodiscard]] ImageSource evaluation_samples(Network& generator, const ModelSpec& model,
                                              std::uint64_t seed);
 

@@ -15,6 +15,7 @@ constexpr std::size_t kHead = 5;      // index of the last block
 /// Halves the picture by the maximum of 2x2 pixels.
 class MaxPool final : public Block {
  public:
+  MaxPool() : Block({{"features"}, {"features"}}) {}
   [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext&) override {
     return in.with("features", at::max_pool2d(in.at("features"), {2, 2}));
   }
@@ -48,10 +49,11 @@ Network make_network() {
                           .padding = 2,
                           .activation = Activation::kRelu}));
   blocks.push_back(std::make_unique<MaxPool>());
-  blocks.push_back(layer({.in = 32 * 7 * 7,
+  constexpr std::int64_t kPooled = std::int64_t{32} * 7 * 7;
+  blocks.push_back(layer({.in = kPooled,
                           .out = LeNet::kFeatures,
                           .activation = Activation::kRelu,
-                          .input_shape = {32 * 7 * 7}}));
+                          .input_shape = {kPooled}}));
   blocks.push_back(layer({.in = LeNet::kFeatures, .out = LeNet::kClasses}));
   return {"features", std::move(blocks)};
 }
@@ -74,14 +76,16 @@ at::Tensor LeNet::logits(const at::Tensor& features) {
 
 at::Tensor lenet_input(const at::Tensor& images) {
   at::Tensor x = images.size(1) == 1 ? images : images.mean({1}, /*keepdim=*/true);
-  if (x.size(3) == 64) {
-    x = at::avg_pool2d(x, {2, 2});
+  constexpr std::int64_t kPadded = LeNet::kSide + 2 * kPadding;
+  if (const std::int64_t scale = x.size(3) / kPadded;
+      scale > 1 && x.size(2) == scale * kPadded && x.size(3) == scale * kPadded) {
+    x = at::avg_pool2d(x, {scale, scale});
   }
-  if (x.size(3) == LeNet::kSide + 2 * kPadding) {
+  if (x.size(3) == kPadded) {
     x = x.slice(2, kPadding, kPadding + LeNet::kSide).slice(3, kPadding, kPadding + LeNet::kSide);
   }
   if (x.size(2) != LeNet::kSide || x.size(3) != LeNet::kSide) {
-    throw ConfigError("FD-LeNet takes pictures of 28, 32 or 64 pixels, not " +
+    throw ConfigError("FD-LeNet takes pictures of 28 pixels or of multiples of 32, not " +
                       std::to_string(images.size(3)) + "; it cannot score this job");
   }
   return x.contiguous();

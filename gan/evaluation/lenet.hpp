@@ -32,10 +32,10 @@ class LeNet {
 };
 
 /// Brings images of any job to what LeNet takes, in the same way for real and for generated ones:
-/// channels are averaged, 64 pixels become 32 by 2x2 means, and of 32 pixels the border of 2 is cut
-/// off, which undoes the data set's padding.
-/// @param images [N, C, S, S], S = 28, 32 or 64; contiguous or not  @return [N, 1, 28, 28],
-/// contiguous
+/// channels are averaged, k * 32 pixels become 32 by means over k x k, and of 32 pixels the border
+/// of 2 is cut off, which undoes the data set's padding.
+/// @param images [N, C, S, S], S = 28 or a multiple of 32; contiguous or not  @return [N, 1, 28,
+/// 28], contiguous
 /// @throws ConfigError for another size.
 [[nodiscard]] at::Tensor lenet_input(const at::Tensor& images);
 

@@ -30,7 +30,8 @@ ToyModes count_toy_modes(const data::ToyMixture& mixture, std::span<const float>
       ++good[static_cast<std::size_t>(nearest - mixture.centres.begin())];
     }
   }
-  const double samples = static_cast<double>(points.size() / 2);
+  const std::size_t num_points = points.size() / 2;
+  const auto samples = static_cast<double>(num_points);
   const double needed = std::max(1.0, kCoveredShare * samples / static_cast<double>(good.size()));
   std::int64_t total = 0;
   int covered = 0;

@@ -20,7 +20,7 @@ LabelledImages read_labelled(const data::Dataset& dataset, std::int64_t first, s
   const data::ExampleShape shape = dataset.shape();
   LabelledImages result{at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat),
                         at::empty({count}, at::kLong)};
-  float* pixels = result.images.mutable_data_ptr<float>();
+  auto* pixels = result.images.mutable_data_ptr<float>();
   auto* labels = result.labels.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) {
     labels[i] =

@@ -45,7 +45,7 @@ void copy_image(const ImageBatch& images, int index, Raster& raster, int top, in
                                                   static_cast<std::size_t>(images.channels);
   for (int row = 0; row < images.height; ++row) {
     for (int column = 0; column < images.width; ++column) {
-      const float* source = first + row * images.width + column;
+      const float* source = first + std::ptrdiff_t{row} * images.width + column;
       std::uint8_t* target = raster.pixels.data() + offset(raster, top + row, left + column);
       for (int channel = 0; channel < images.channels; ++channel) {
         target[channel] = to_byte(source[static_cast<std::size_t>(channel) * plane]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,9 +26,43 @@ constexpr std::int64_t kProcessBytes = 300LL << 20U;
 /// an image for DCGAN-32, where 1.06 were measured between micro-batches of 2 and of 128.
 constexpr std::int64_t kKeptPerElement = 4;
 
+/// Of the maps that residual blocks take and have inside, from the picture down.
+std::int64_t residual_elements(const ModelSpec& model) {
+  std::int64_t side = model.resolution;
+  std::int64_t elements = side * side * model.channels;
+  for (const BlockSpec& block : architecture_of(model, "discriminator").blocks) {
+    if (const auto* residual = std::get_if<ResidualSpec>(&block)) {
+      elements += side * side * (residual->channels + 2 * residual->expanded);
+    } else if (std::holds_alternative<ResamplingSpec>(block)) {
+      side /= 2;
+    }
+  }
+  return elements;
+}
+
+/// Of the tokens that a transformer's layers take and have inside, and the attention between them.
+std::int64_t token_elements(const ModelSpec& model) {
+  std::int64_t elements = std::int64_t{model.resolution} * model.resolution * model.channels;
+  const std::int64_t side = model.resolution / model.patch;
+  const std::int64_t tokens = 1 + side * side;
+  for (const BlockSpec& block : architecture_of(model, "discriminator").blocks) {
+    if (const auto* layer = std::get_if<TransformerSpec>(&block)) {
+      const std::int64_t inside = 6 * layer->width + 3 * layer->hidden;
+      elements += tokens * (inside + layer->heads * tokens);
+    }
+  }
+  return elements;
+}
+
 /// Elements of all feature maps of one image in one network: the maps shrink fourfold and the
 /// channels double at each level, so the sum is below twice the first level.
 std::int64_t feature_elements(const ModelSpec& model) {
+  if (model.family->is_transformer) {
+    return token_elements(model);
+  }
+  if (model.family->is_residual) {
+    return residual_elements(model);
+  }
   if (model.family->makes_points) {
     return std::int64_t{3} * model.width + 2;
   }
@@ -48,6 +83,14 @@ std::string bytes_text(std::int64_t bytes) {
   const double mebibytes = static_cast<double>(bytes) / (1U << 20U);
   return mebibytes < 10 ? fmt::format("{:.1f} MiB", mebibytes)
                         : fmt::format("{:.0f} MiB", mebibytes);
+}
+
+/// "66048", or where nobody has looked: "of generator.pt, counted when the run starts".
+std::string count_text(const Architecture& network) {
+  const ScriptSpec* script = script_in(network);
+  return script != nullptr && !script->num_parameters
+             ? fmt::format("of {}, counted when the run starts", script->file)
+             : std::to_string(num_parameters(network));
 }
 
 std::string placement_table(const JobSpec& spec, int workers) {
@@ -74,33 +117,47 @@ std::string memory_table(const JobSpec& spec, int workers) {
   row("activations", memory.activations_bytes);
   row("process and libraries", memory.process_bytes);
   row("total", memory.total_bytes());
+  for (const NetworkSpec& network : spec.networks) {
+    if (!network.module.file.empty()) {
+      text += fmt::format("  (without the activations of model.{})\n", network.name);
+    }
+  }
   return text;
 }
 
 }  // namespace
 
 MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
-  const Architectures networks = architectures_of(spec.settled_model());
-  const PerNetwork<std::int64_t> counts{num_parameters(networks.generator),
-                                        num_parameters(networks.discriminator)};
-  const std::int64_t parameters = counts.generator + counts.discriminator;
+  const PerNetwork<Architecture> networks = spec.architectures();
+  std::int64_t parameters = 0;
+  std::int64_t frozen = 0;
+  std::int64_t averaged = 0;
+  std::int64_t moments = 0;
+  for (const NetworkId id : networks.ids()) {
+    const std::int64_t count = num_parameters(networks[id]);
+    const NetworkSpec& network = spec.networks[id];
+    if (network.is_frozen) {
+      frozen += count;
+      continue;
+    }
+    parameters += count;
+    averaged += network.ema_kimg > 0.0 ? count : 0;
+    moments += static_cast<std::int64_t>(num_moments(network.optimizer.kind)) * count;
+  }
   const int local = most_microbatches(spec, workers);
   // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
   // reduction: comm/).
   const std::int64_t partials = std::bit_width(static_cast<unsigned>(local)) - 1;
   MemoryEstimate memory;
-  memory.weights_bytes =
-      kBytesPerNumber * (parameters + (spec.generator.ema_kimg > 0 ? counts.generator : 0));
+  memory.weights_bytes = kBytesPerNumber * (parameters + averaged + frozen);
   memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
-  const auto moments = [](const NetworkSpec& network) {
-    return static_cast<std::int64_t>(num_moments(network.optimizer.kind));
-  };
-  memory.optimizer_bytes = kBytesPerNumber *
-                           (moments(spec.generator) * counts.generator +
-                            moments(spec.discriminator) * counts.discriminator) /
-                           workers;
-  memory.activations_bytes = kBytesPerNumber * kKeptPerElement * 2 * feature_elements(spec.model) *
-                             spec.images_per_microbatch();
+  memory.optimizer_bytes = kBytesPerNumber * moments / workers;
+  // Of a user's network nobody knows them before it runs.
+  const std::int64_t of_family = std::min<std::int64_t>(
+      2, std::ranges::count_if(
+             networks, [](const Architecture& network) { return script_in(network) == nullptr; }));
+  memory.activations_bytes = kBytesPerNumber * kKeptPerElement * of_family *
+                             feature_elements(spec.model) * spec.images_per_microbatch();
   memory.process_bytes = kProcessBytes;
   return memory;
 }
@@ -128,7 +185,6 @@ void require_workers(const JobSpec& spec, int workers) {
 
 std::string describe_dry_run(const JobSpec& spec, int workers) {
   require_workers(spec, workers);
-  const Architectures networks = architectures_of(spec.settled_model());
   std::string text = to_yaml(spec);
   text += fmt::format("\nPlacement: {} worker{}, {} micro-batches of {} images\n", workers,
                       workers == 1 ? "" : "s", spec.training.microbatches,
@@ -136,8 +192,11 @@ std::string describe_dry_run(const JobSpec& spec, int workers) {
   text += placement_table(spec, workers);
   text +=
       fmt::format("\nSteps: {} of {} real images\n", spec.total_steps(), spec.images_per_step());
-  text += fmt::format("Parameters: generator {}, discriminator {}\n",
-                      num_parameters(networks.generator), num_parameters(networks.discriminator));
+  std::vector<std::string> counts;
+  for (const Architecture& network : spec.architectures()) {
+    counts.push_back(fmt::format("{} {}", network.name, count_text(network)));
+  }
+  text += fmt::format("Parameters: {}\n", fmt::join(counts, ", "));
   if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
     text += fmt::format("Numerics: {}\n", inexact);
   }

@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/family_texts.hpp"
 
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "job/models/families.hpp"
 
 namespace gangway {
 
-std::string family_docs() {
+namespace {
+
+template <typename Row>
+std::string docs_of(const std::vector<Row>& table) {
   std::string docs;
-  for (const ModelFamily& family : families()) {
-    docs += fmt::format("{}{}, {}", docs.empty() ? "" : "; ", family.name, family.doc);
+  for (const Row& row : table) {
+    docs += fmt::format("{}{}, {}", docs.empty() ? "" : "; ", row.name, row.doc);
   }
   return docs;
+}
+
+}  // namespace
+
+std::string family_docs() {
+  return fmt::format("{}; {}, {}", docs_of(families()), own_family()->name, own_family()->doc);
+}
+
+std::string recipe_docs() { return docs_of(recipes()); }
+
+std::string network_names(const Recipe& recipe) {
+  std::string names;
+  for (const RecipeNetwork& network : recipe.networks) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", network.name);
+  }
+  return names;
 }
 
 std::string default_resolutions() {
@@ -34,7 +55,7 @@ std::string allowed_resolutions() {
                           fmt::join(family.resolutions, " or "), family.name);
     }
   }
-  return text;
+  return fmt::format("{}, any for {}", text, own_family()->name);
 }
 
 std::string refuse_unless_images(const JobSpec& job) {
@@ -51,6 +72,42 @@ std::string refuse_unless_labels(const JobSpec& job) {
              ? refuse_unless_images(job)
              : fmt::format("has no meaning for family {}, which takes no labels; leave it out",
                            family.name);
+}
+
+std::string refuse_unless_residual(const JobSpec& job) {
+  const ModelFamily& family = *job.model.family;
+  return family.is_residual
+             ? ""
+             : fmt::format(
+                   "has no meaning for family {}, which has no residual blocks; leave it out",
+                   family.name);
+}
+
+std::string refuse_if_own(const JobSpec& job) {
+  return job.model.family == own_family()
+             ? fmt::format("has no meaning for family {}, whose networks are files; leave it out",
+                           own_family()->name)
+             : "";
+}
+
+std::string refuse_unless_transformer(const JobSpec& job) {
+  const ModelFamily& family = *job.model.family;
+  return family.is_transformer
+             ? ""
+             : fmt::format("has no meaning for family {}, which has no tokens; leave it out",
+                           family.name);
+}
+
+std::string refuse_if_residual(const JobSpec& job) {
+  const ModelFamily& family = *job.model.family;
+  if (job.model.family == own_family()) {
+    return refuse_if_own(job);
+  }
+  return family.is_residual
+             ? fmt::format(
+                   "has no meaning for family {}, whose blocks leave no choice; leave it out",
+                   family.name)
+             : "";
 }
 
 }  // namespace gangway

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/fingerprint.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
@@ -14,8 +15,9 @@ namespace {
 /// `path=value`, a line each, of the chosen keys that apply to the job, in the table's order.
 std::string canonical_text(const JobSpec& spec, const std::function<bool(const Key&)>& is_chosen) {
   std::string text;
-  for (const Key& key : key_table()) {
-    const bool counts = key.is_fingerprinted_at_default || key.get(spec) != default_of(key);
+  for (const Key& key : key_table(*spec.training.recipe)) {
+    const bool counts =
+        key.is_fingerprinted_at_default || key.get(spec) != default_of(key, *spec.training.recipe);
     if (!key.is_variant && key.applies(spec) && counts && is_chosen(key)) {
       text += fmt::format("{}={}\n", key.path, key.get(spec));
     }
@@ -31,9 +33,7 @@ std::string xxh3_128(const std::string& text) {
 }  // namespace
 
 bool decides_weights(const Key& key, const JobSpec& spec) {
-  const bool ends_at_kimg = spec.generator.schedule.decay == DecayKind::kCosine ||
-                            spec.discriminator.schedule.decay == DecayKind::kCosine;
-  return key.changes_weights || (ends_at_kimg && key.path == "training.kimg");
+  return key.changes_weights || (spec.ends_burn_in() && key.path == "training.kimg");
 }
 
 std::string job_fingerprint(const JobSpec& spec) {
@@ -41,20 +41,20 @@ std::string job_fingerprint(const JobSpec& spec) {
 }
 
 std::string model_fingerprint(const JobSpec& spec) {
-  return xxh3_128(
-      canonical_text(spec, [](const Key& key) { return key.path.starts_with("model."); }));
+  return xxh3_128(canonical_text(
+      spec, [](const Key& key) { return key.path.starts_with("model.") && key.changes_weights; }));
 }
 
 std::string numerics_text(const JobSpec& spec) {
   const std::string section = "numerics.";
   std::string text;
-  for (const Key& key : key_table()) {
+  for (const Key& key : key_table(*spec.training.recipe)) {
     if (key.path.starts_with(section) && key.applies(spec)) {
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key.path.substr(section.size()),
                           key.get(spec));
     }
   }
-  if (spec.numerics.wire != WireSpec{}) {
+  if (spec.rounds_wire()) {
     text += " inexact=wire";
   }
   return text;
@@ -63,7 +63,7 @@ std::string numerics_text(const JobSpec& spec) {
 std::string declared_inexactness(const JobSpec& spec) {
   const NumericsSpec& numerics = spec.numerics;
   std::string why;
-  if (numerics.wire != WireSpec{}) {
+  if (spec.rounds_wire()) {
     why = "wire";
   } else if (numerics.order == SumOrder::kNccl) {
     why = "order";
@@ -76,7 +76,7 @@ std::string declared_inexactness(const JobSpec& spec) {
       why == "wire" ? "what travels between hosts is rounded, so the digest depends on the layout"
       : why == "order" ? "NCCL chooses the order of additions, so the digest depends on the layout"
                        : "some kernels add in any order, so two runs of one layout may differ";
-  for (const Key& key : key_table()) {
+  for (const Key& key : key_table(*spec.training.recipe)) {
     if (key.path == "numerics." + why) {
       return fmt::format("inexact, as declared by {}={}: {}", key.path, key.get(spec), effect);
     }

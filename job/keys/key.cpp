@@ -30,8 +30,8 @@ std::vector<std::string> sections_of(const std::vector<Key>& keys) {
   return sections;
 }
 
-std::string default_of(const Key& key) {
-  return key.default_note.empty() ? key.get(JobSpec{}) : key.default_note;
+std::string default_of(const Key& key, const Recipe& recipe) {
+  return key.default_note.empty() ? key.get(JobSpec::of(recipe)) : key.default_note;
 }
 
 }  // namespace gangway

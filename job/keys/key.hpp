@@ -13,6 +13,9 @@
 
 namespace gangway {
 
+/// Of the key that says which networks other keys are about.
+inline constexpr std::string_view kRecipeKey = "training.recipe";
+
 struct Key {
   std::string path;          ///< `training.kimg`
   std::string type;          ///< number, whole number, text …
@@ -38,13 +41,14 @@ struct Key {
 /// GANGWAY_TRAINING_KIMG for training.kimg.
 [[nodiscard]] std::string environment_name(const std::string& path);
 
-/// All keys, in the order in which they are printed. Made at the first call; any thread.
-[[nodiscard]] const std::vector<Key>& key_table();
+/// All keys of a job of `recipe`, in the order in which they are printed. They stay where they are;
+/// any thread.
+[[nodiscard]] const std::vector<Key>& key_table(const Recipe& recipe = *default_recipe());
 
 /// The maps that hold keys: `training`, `training.r1` …, each once, in the table's order.
 [[nodiscard]] std::vector<std::string> sections_of(const std::vector<Key>& keys);
 
-/// The value that is printed for a key, as in the resolved job.
-[[nodiscard]] std::string default_of(const Key& key);
+/// The value that is printed for a key of key_table(recipe), as in the resolved job.
+[[nodiscard]] std::string default_of(const Key& key, const Recipe& recipe = *default_recipe());
 
 }  // namespace gangway

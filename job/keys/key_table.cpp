@@ -2,14 +2,15 @@
 // The schema of the job file. To add a key: a field in job/spec.hpp, an entry here, a rule in
 // job/keys/rules.cpp if it depends on another key; then `gangway-job-reference --write
 // docs/job-file.md`.
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/utf8.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/network_keys.hpp"
+#include "job/keys/per_recipe.hpp"
 #include "job/models/families.hpp"
 
 namespace gangway {
@@ -27,6 +28,26 @@ Key for_labels(Key key) {
   return key;
 }
 
+Key for_residual(Key key) {
+  key.why_refused = refuse_unless_residual;
+  return key;
+}
+
+Key for_transformers(Key key) {
+  key.why_refused = refuse_unless_transformer;
+  return key;
+}
+
+Key unless_residual(Key key) {
+  key.why_refused = refuse_if_residual;
+  return key;
+}
+
+Key unless_own(Key key) {
+  key.why_refused = refuse_if_own;
+  return key;
+}
+
 Key for_gpus(Key key) {
   key.why_refused = [](const JobSpec& job) -> std::string {
     return job.numerics.device == DeviceKind::kCuda
@@ -35,6 +56,33 @@ Key for_gpus(Key key) {
   };
   return key;
 }
+
+/// Has a meaning for the recipes for which `is_meant` holds.
+Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key) {
+  key.why_refused = [is_meant](const JobSpec& job) -> std::string {
+    const Recipe& recipe = *job.training.recipe;
+    return is_meant(recipe)
+               ? ""
+               : fmt::format("has no meaning for training.recipe {} (it has for {}); leave it out",
+                             recipe.name, recipe_names(", ", is_meant));
+  };
+  return key;
+}
+
+Key for_adversaries(Key key) { return for_recipes(&Recipe::is_adversarial, std::move(key)); }
+
+Key for_penalties(Key key) { return for_recipes(&Recipe::takes_penalties, std::move(key)); }
+
+/// Where what the discriminator learns from are samples of the generator alone.
+Key for_fakes(Key key) {
+  return for_recipes(
+      [](const Recipe& recipe) { return recipe.is_adversarial && !recipe.is_autoencoder; },
+      std::move(key));
+}
+
+Key for_autoencoders(Key key) { return for_recipes(&Recipe::is_autoencoder, std::move(key)); }
+
+Key for_codes(Key key) { return for_recipes(&Recipe::has_codes, std::move(key)); }
 
 Key with_default(Key key, std::string note) {
   key.default_note = std::move(note);
@@ -46,49 +94,73 @@ Key for_speed(Key key) {
   return key;
 }
 
-void add_model(Keys& keys) {
+/// Came after jobs had fingerprints: those that do not name it keep theirs.
+Key later(Key key) {
+  key.is_fingerprinted_at_default = false;
+  return key;
+}
+
+void add_model(const Recipe& recipe, Keys& keys) {
   keys.push_back(choice_key(
-      {"model.family", "", "Architecture of both networks: " + family_docs()},
+      {"model.family", "", "Architecture of the networks: " + family_docs()},
       [](auto& job) -> auto& { return job.model.family; }));
   keys.push_back(for_images(with_default(
       whole_key(
           {"model.resolution", "pixels", "Side of the square images: " + allowed_resolutions()},
           [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
       default_resolutions())));
-  keys.push_back(
+  keys.push_back(unless_own(
       whole_key({"model.width", "channels",
                  fmt::format("Channels next to the image ({}); hidden units of a layer ({})",
-                             family_names(", ", &ModelFamily::makes_images),
-                             family_names(", ", &ModelFamily::makes_points))},
-                [](auto& job) -> auto& { return job.model.width; }, {1, 4096}));
+                             family_names(", ", [](const auto& one) { return !one.is_dense; }),
+                             family_names(", ", [](const auto& one) { return one.is_dense; }))},
+                [](auto& job) -> auto& { return job.model.width; }, {1, 4096})));
+  keys.push_back(for_residual(
+      later(whole_key({"model.blocks", "",
+                       fmt::format("Residual blocks of each network at each size of its maps ({})",
+                                   family_names(", ", &ModelFamily::is_residual))},
+                      [](auto& job) -> auto& { return job.model.blocks; }, {1, 64}))));
+  keys.push_back(for_transformers(
+      later(whole_key({"model.patch", "pixels",
+                       fmt::format("Side of the square patches that become tokens ({})",
+                                   family_names(", ", &ModelFamily::is_transformer))},
+                      [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
+  keys.push_back(for_codes(
+      later(whole_key({"model.codes", "", "Continuous latent codes behind the noise (infogan)"},
+                      [](auto& job) -> auto& { return job.model.codes; }, {0, 4096}))));
+  keys.push_back(for_codes(later(whole_key(
+      {"model.categories", "", "Values of the categorical latent code (infogan); 0: there is none"},
+      [](auto& job) -> auto& { return job.model.categories; }, {0, 4096}))));
   keys.push_back(for_images(
       whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
                 [](auto& job) -> auto& { return job.model.channels; }, {1, 3})));
   keys.push_back(for_labels(whole_key(
       {"model.classes", "", "Labels that the networks are conditioned on; 0 trains without labels"},
       [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000})));
-  keys.push_back(with_default(choice_key(
-                                  {"model.normalization", "", "Normalization in the discriminator"},
-                                  [](auto& job) -> auto& { return job.model.normalization; }),
-                              fmt::format("auto: none with a penalty or {}, else batch",
-                                          family_names(" or ", [](const ModelFamily& family) {
-                                            return !family.normalizes_by_default;
-                                          }))));
-  keys.push_back(choice_key(
-      {"model.activation", "", "Activation in the discriminator; softplus is smooth"},
-      [](auto& job) -> auto& { return job.model.activation; }));
-  keys.push_back(real_key(
+  keys.push_back(unless_residual(
+      with_default(choice_key(
+                       {"model.normalization", "", "Normalization in discriminators and encoders"},
+                       [](auto& job) -> auto& { return job.model.normalization; }),
+                   fmt::format("auto: none with a penalty or {}, else batch",
+                               family_names(" or ", [](const ModelFamily& family) {
+                                 return !family.normalizes_by_default;
+                               })))));
+  keys.push_back(unless_residual(choice_key(
+      {"model.activation", "", "Activation in discriminators and encoders; softplus is smooth"},
+      [](auto& job) -> auto& { return job.model.activation; })));
+  keys.push_back(unless_residual(real_key(
       {"model.dropout", "", "Share of the discriminator's features that is dropped"},
-      [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne));
+      [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne)));
+  add_module_keys(recipe, keys);
 }
 
 void add_data(Keys& keys) {
   keys.push_back(text_key(
       {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
       [](auto& job) -> auto& { return job.data.source; },
-      "fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25"));
+      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25"));
   keys.push_back(for_images(choice_key(
       {"data.mirror", "", "Whether half of the real images are flipped left to right"},
       [](auto& job) -> auto& { return job.data.mirror; })));
@@ -98,9 +170,12 @@ void add_data(Keys& keys) {
 }
 
 void add_training(Keys& keys) {
+  keys.push_back(later(choice_key(
+      {"training.recipe", "", "What a step does: " + recipe_docs()},
+      [](auto& job) -> auto& { return job.training.recipe; })));
   // Not a weight at a given step: job_fingerprint counts it where a schedule ends at it.
   keys.push_back(for_speed(real_key(
-      {"training.kimg", kKimg, "Length: real images shown to the discriminator"},
+      {"training.kimg", kKimg, "Length: real images shown"},
       [](auto& job) -> auto& { return job.training.kimg; }, kAboveZero)));
   keys.push_back(whole_key({"training.batch", "images", "Images a phase, over all workers"},
                            [](auto& job) -> auto& { return job.training.batch; }, {1, 1'048'576}));
@@ -110,68 +185,77 @@ void add_training(Keys& keys) {
                 [](auto& job) -> auto& { return job.training.microbatches; }, {1, 65'536}));
   keys.push_back(whole_key({"training.seed", "", "Seed of every random number"},
                            [](auto& job) -> auto& { return job.training.seed; }, {}));
-  keys.push_back(choice_key(
+  keys.push_back(later(real_key(
+      {"training.burn_in_kimg", kKimg,
+       "Over which what has a final value goes to it, on half a cosine; 0: all of training.kimg"},
+      [](auto& job) -> auto& { return job.training.burn_in_kimg; }, kZeroOrMore)));
+}
+
+void add_losses(Keys& keys) {
+  keys.push_back(for_adversaries(choice_key(
       {"training.loss", "", "Loss of both networks"},
-      [](auto& job) -> auto& { return job.training.loss; }));
-  keys.push_back(with_default(
+      [](auto& job) -> auto& { return job.training.loss; })));
+  keys.push_back(for_fakes(later(choice_key(
+      {"training.reuse_fakes", "",
+       "Whether the generator learns from the examples that the discriminator has learnt from, "
+       "not from new ones: one pass less a step"},
+      [](auto& job) -> auto& { return job.training.reuse_fakes; }))));
+  keys.push_back(for_penalties(with_default(
       real_key(
           {"training.gradient_penalty", "",
            "Weight of the WGAN-GP penalty (Gulrajani et al., 2017); 0: none"},
           [](auto& job) -> auto& { return job.training.penalty.gradient_penalty; }, kZeroOrMore),
-      "10 with wasserstein, else 0"));
-  keys.push_back(real_key(
+      "10 with wasserstein, else 0")));
+  keys.push_back(for_penalties(real_key(
       {"training.r1.gamma", "", "Weight of the R1 penalty (Mescheder et al., 2018); 0: none"},
-      [](auto& job) -> auto& { return job.training.penalty.r1_gamma; }, kZeroOrMore));
-  keys.push_back(whole_key(
-      {"training.r1.interval", "steps", "Steps from one R1 penalty to the next"},
-      [](auto& job) -> auto& { return job.training.penalty.r1_interval; }, {1, 1'000'000}));
+      [](auto& job) -> auto& { return job.training.penalty.r1_gamma; }, kZeroOrMore)));
+  keys.push_back(for_penalties(whole_key(
+      {"training.r1.interval", "steps", "Steps from one R1 penalty, and R2 penalty, to the next"},
+      [](auto& job) -> auto& { return job.training.penalty.r1_interval; }, {1, 1'000'000})));
+  keys.push_back(for_penalties(later(real_key(
+      {"training.r1.final_factor", "", "Factor on both gammas when the burn-in is over"},
+      [](auto& job) -> auto& { return job.training.penalty.final_factor; }, kZeroToOne))));
+  keys.push_back(for_penalties(later(real_key(
+      {"training.r2.gamma", "",
+       "Weight of the R2 penalty: as R1, on generated images (R3GAN, Huang et al., 2024); 0: none"},
+      [](auto& job) -> auto& { return job.training.penalty.r2_gamma; }, kZeroOrMore))));
 }
 
-/// A word for both networks, or a map by network; who is not named in the map has fp32.
-Key wire_key(KeyText text) {
-  const auto wire = [](auto& job) -> auto& { return job.numerics.wire; };
-  const Key both = choice_key(
-      text, [wire](auto& job) -> auto& { return wire(job).generator; });
-  Key key = make_key(std::move(text), "choice, or map by network", both.allowed);
-  key.set = [wire, both](const YamlNode& node, JobSpec& job) -> std::string {
-    WireSpec read;
-    const auto read_into = [&](const YamlNode& value, WireFormat& format) {
-      JobSpec draft;
-      std::string complaint = both.set(value, draft);
-      format = wire(draft).generator;
-      return complaint;
-    };
-    std::string complaint;
-    if (node.kind != YamlNode::Kind::kMap) {
-      complaint = read_into(node, read.generator);
-      read.discriminator = read.generator;
-    }
-    for (const YamlEntry& entry : node.entries) {
-      const bool is_generator = entry.key == "generator";
-      const std::string fault = is_generator ? read_into(entry.value, read.generator)
-                                : entry.key == "discriminator"
-                                    ? read_into(entry.value, read.discriminator)
-                                    : "no such network; expected generator, discriminator";
-      if (complaint.empty() && !fault.empty()) {
-        complaint = shown(entry.key) + ": " + fault;
-      }
-    }
-    if (complaint.empty()) {
-      wire(job) = read;
-    }
-    return complaint;
-  };
-  key.get = [wire](const JobSpec& job) {
-    const std::string generator(name_of(wire(job).generator));
-    const std::string discriminator(name_of(wire(job).discriminator));
-    return generator == discriminator
-               ? generator
-               : "{generator: " + generator + ", discriminator: " + discriminator + "}";
-  };
-  return key;
+void add_autoencoding(Keys& keys) {
+  keys.push_back(for_recipes(
+      &Recipe::compares_values,
+      with_default(choice_key(
+                       {"training.reconstruction", "",
+                        "Likelihood of an example: of shades as probabilities of white, or around "
+                        "values as a "
+                        "Gaussian or a Laplacian"},
+                       [](auto& job) -> auto& { return job.training.autoencoder.reconstruction; }),
+                   "squared for points, else bernoulli")));
+  keys.push_back(for_autoencoders(real_key(
+      {"training.kl_weight", "", "beta of the code's divergence (Higgins et al., 2017)"},
+      [](auto& job) -> auto& { return job.training.autoencoder.kl_weight; }, kZeroOrMore)));
+  keys.push_back(for_recipes(
+      &Recipe::compares_features,
+      later(real_key(
+          {"training.adversarial_weight", "",
+           "Of the discriminator's loss beside the reconstruction's in what the generator learns "
+           "from: 1 / gamma (vae-gan, Larsen et al., 2016)"},
+          [](auto& job) -> auto& { return job.training.autoencoder.adversarial_weight; },
+          kZeroOrMore))));
 }
 
-void add_numerics(Keys& keys) {
+void add_information(Keys& keys) {
+  keys.push_back(for_codes(later(real_key(
+      {"training.information_weight", "",
+       "lambda of the information about the latent codes (InfoGAN, Chen et al., 2016)"},
+      [](auto& job) -> auto& { return job.training.information.weight; }, kZeroOrMore))));
+  keys.push_back(for_codes(later(real_key(
+      {"training.codes_weight", "",
+       "Weight of the continuous codes' share of it, beside the categorical one's"},
+      [](auto& job) -> auto& { return job.training.information.codes; }, kZeroOrMore))));
+}
+
+void add_numerics(const Recipe& recipe, Keys& keys) {
   keys.push_back(whole_key({"numerics.threads", "threads",
                             "Compute threads of a worker; another number gives other bits"},
                            [](auto& job) -> auto& { return job.numerics.threads; }, {1, 1024}));
@@ -181,7 +265,8 @@ void add_numerics(Keys& keys) {
   keys.push_back(wire_key(
       {"numerics.wire", "",
        "Number format of gradients and new weights between hosts; all but fp32 are inexact, as in "
-       "{generator: bf16, discriminator: fp32}"}));
+       "{generator: bf16, discriminator: fp32}"},
+      recipe));
   keys.push_back(choice_key(
       {"numerics.device", "", "Kind of device that computes"},
       [](auto& job) -> auto& { return job.numerics.device; }));
@@ -279,13 +364,16 @@ void mark_speed_only(Keys& keys) {
   }
 }
 
-Keys make_table() {
+Keys make_table(const Recipe& recipe) {
   Keys keys;
-  add_model(keys);
+  add_model(recipe, keys);
   add_data(keys);
   add_training(keys);
-  add_network_keys(keys);
-  add_numerics(keys);
+  add_losses(keys);
+  add_autoencoding(keys);
+  add_information(keys);
+  add_network_keys(recipe, keys);
+  add_numerics(recipe, keys);
   add_layout(keys);
   add_checkpoint(keys);
   add_output(keys);
@@ -295,9 +383,9 @@ Keys make_table() {
 
 }  // namespace
 
-const std::vector<Key>& key_table() {
-  static const Keys table = make_table();
-  return table;
+const std::vector<Key>& key_table(const Recipe& recipe) {
+  static PerRecipe<Keys> tables(make_table);
+  return tables.of(recipe);
 }
 
 }  // namespace gangway

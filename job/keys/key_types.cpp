@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "base/suggestion.hpp"
-#include "base/utf8.hpp"
+#include "base/text/suggestion.hpp"
+#include "base/text/utf8.hpp"
 
 namespace gangway {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/network_keys.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -8,13 +9,18 @@
 
 #include <fmt/format.h>
 
+#include "base/text/utf8.hpp"
+#include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
+#include "job/models/script_network.hpp"
 #include "job/optimizers.hpp"
 
 namespace gangway {
 namespace {
 
 using Keys = std::vector<Key>;
+
+constexpr std::size_t kHashDigits = 32;  // XXH3-128
 
 /// The map `NETWORK.optimizer.KIND` itself: naming a kind other than the one before starts from
 /// that kind's defaults.
@@ -97,8 +103,15 @@ void add_network(Keys& keys, const std::string& section, Network network) {
       [network](auto& job) -> auto& { return network(job).schedule.step_factor; },
       kAboveZeroToOne));
   keys.push_back(real_key(
-      {section + ".schedule.final_factor", "", "With decay cosine: factor at training.kimg"},
+      {section + ".schedule.final_factor", "",
+       "With decay cosine: factor when the burn-in is over"},
       [network](auto& job) -> auto& { return network(job).schedule.final_factor; }, kZeroToOne));
+  Key final_beta2 = real_key(
+      {section + ".schedule.final_beta2", "",
+       "Decay of the second moment when the burn-in is over; 0: as ever"},
+      [network](auto& job) -> auto& { return network(job).schedule.final_beta2; }, kZeroToBelowOne);
+  final_beta2.is_fingerprinted_at_default = false;
+  keys.push_back(std::move(final_beta2));
   keys.push_back(real_key(
       {section + ".clip_norm", "", "Largest norm of the whole gradient; 0: no clipping"},
       [network](auto& job) -> auto& { return network(job).clip_norm; }, kZeroOrMore));
@@ -106,22 +119,133 @@ void add_network(Keys& keys, const std::string& section, Network network) {
       {section + ".weights", "", "Weights to begin from, instead of random ones"},
       [network](auto& job) -> auto& { return network(job).weights; },
       "none, or a safetensors file as of gangway checkpoints export"));
+  Key frozen = choice_key(
+      {section + ".frozen", "", "Whether it stays as its weights are, and works as in evaluation"},
+      [network](auto& job) -> auto& { return network(job).is_frozen; });
+  frozen.is_fingerprinted_at_default = false;
+  keys.push_back(std::move(frozen));
+}
+
+/// What is about its training has no meaning for a frozen network.
+void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
+  if (key.path == section + ".frozen" || key.path == section + ".weights") {
+    return;
+  }
+  key.why_refused = [id, otherwise = std::move(key.why_refused)](const JobSpec& job) {
+    return job.networks[id].is_frozen ? "has no meaning for a frozen network; leave it out"
+                                      : otherwise(job);
+  };
+}
+
+/// The file's content decides about weights, its place does not.
+void add_module(Keys& keys, const std::string& network, NetworkId id) {
+  const auto module = [id](auto& job) -> auto& { return job.networks[id].module; };
+  const std::string path = "model." + network;
+  Key file = file_or_none_key(
+      {path, "",
+       fmt::format("The {}, where it is yours and not the family's (docs/bring-your-own.md)",
+                   network)},
+      [module](auto& job) -> auto& { return module(job).file; }, "none, or a TorchScript file");
+  file.changes_weights = false;
+  keys.push_back(std::move(file));
+  Key hash = file_or_none_key(
+      {path + "_hash", "", "XXH3-128 of that file; where it is not given, the file is as it is"},
+      [module](auto& job) -> auto& { return module(job).hash; }, "none, or 32 hexadecimal digits");
+  hash.set = [module, set_text = hash.set](const YamlNode& node, JobSpec& job) -> std::string {
+    const std::string complaint = set_text(node, job);
+    const std::string& given = module(job).hash;
+    const bool is_hash =
+        given.empty() || (given.size() == kHashDigits &&
+                          given.find_first_not_of("0123456789abcdef") == std::string::npos);
+    return complaint.empty() && !is_hash ? "expected none, or 32 hexadecimal digits" : complaint;
+  };
+  hash.why_refused = [module, path](const JobSpec& job) -> std::string {
+    return module(job).file.empty() ? fmt::format("has a meaning beside {} alone", path) : "";
+  };
+  keys.push_back(std::move(hash));
 }
 
 }  // namespace
 
-void add_network_keys(std::vector<Key>& keys) {
-  add_network(
-      keys, "generator", [](auto& job) -> auto& { return job.generator; });
-  keys.push_back(real_key(
-      {"generator.ema_kimg", kKimg,
-       "Half-life of the average of the weights, 1/13 of the images so far at most; 0: no average"},
-      [](auto& job) -> auto& { return job.generator.ema_kimg; }, kZeroOrMore));
-  add_network(
-      keys, "discriminator", [](auto& job) -> auto& { return job.discriminator; });
-  keys.push_back(whole_key(
-      {"discriminator.steps", "", "Updates of the discriminator for one of the generator"},
-      [](auto& job) -> auto& { return job.discriminator.steps; }, {1, 1000}));
+void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
+  const PerNetwork<NetworkSpec> networks = networks_of(recipe);
+  for (const NetworkId id : networks.ids()) {
+    if (may_be_script(recipe.networks[static_cast<std::size_t>(id)].role)) {
+      add_module(keys, networks[id].name, id);
+    }
+  }
+}
+
+Key wire_key(KeyText text, const Recipe& recipe) {
+  const Key one = choice_key(
+      text, [](auto& job) -> auto& { return job.networks[NetworkId{0}].wire; });
+  Key key = make_key(std::move(text), "choice, or map by network", one.allowed);
+  key.set = [one, &recipe](const YamlNode& node, JobSpec& job) -> std::string {
+    const auto read_into = [&](const YamlNode& value, NetworkSpec& network) {
+      JobSpec draft;
+      std::string complaint = one.set(value, draft);
+      network.wire = draft.networks[NetworkId{0}].wire;
+      return complaint;
+    };
+    PerNetwork<NetworkSpec> read = job.networks;
+    std::string complaint;
+    for (NetworkSpec& network : read) {
+      network.wire = WireFormat::kFp32;
+      if (node.kind != YamlNode::Kind::kMap && complaint.empty()) {
+        complaint = read_into(node, network);
+      }
+    }
+    for (const YamlEntry& entry : node.entries) {
+      const auto named = std::ranges::find(read, entry.key, &NetworkSpec::name);
+      const std::string fault = named == read.end()
+                                    ? "no such network; expected " + network_names(recipe)
+                                    : read_into(entry.value, *named);
+      if (complaint.empty() && !fault.empty()) {
+        complaint = shown(entry.key) + ": " + fault;
+      }
+    }
+    if (complaint.empty()) {
+      job.networks = read;
+    }
+    return complaint;
+  };
+  key.get = [](const JobSpec& job) {
+    std::vector<std::string> entries;
+    for (const NetworkSpec& network : job.networks) {
+      entries.push_back(network.name + ": " + std::string(name_of(network.wire)));
+    }
+    const WireFormat first = job.networks[NetworkId{0}].wire;
+    const bool is_one = std::ranges::all_of(
+        job.networks, [first](const NetworkSpec& network) { return network.wire == first; });
+    return is_one ? std::string(name_of(first)) : "{" + joined(entries, ", ") + "}";
+  };
+  return key;
+}
+
+void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
+  const PerNetwork<NetworkSpec> networks = networks_of(recipe);
+  for (const NetworkId id : networks.ids()) {
+    const RecipeNetwork& row = recipe.networks[static_cast<std::size_t>(id)];
+    const std::string& section = networks[id].name;
+    const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
+    const auto first = static_cast<std::ptrdiff_t>(keys.size());
+    add_network(keys, section, network);
+    if (row.is_averaged) {
+      keys.push_back(real_key(
+          {section + ".ema_kimg", kKimg,
+           "Half-life of the average of the weights, 1/13 of the images so far at most; 0: no "
+           "average"},
+          [network](auto& job) -> auto& { return network(job).ema_kimg; }, kZeroOrMore));
+    }
+    if (row.name == recipe.counts) {
+      keys.push_back(
+          whole_key({section + ".steps", "",
+                     fmt::format("Updates of the {} for one of the {}", section, recipe.shown)},
+                    [network](auto& job) -> auto& { return network(job).steps; }, {1, 1000}));
+    }
+    std::for_each(keys.begin() + first, keys.end(),
+                  [&](Key& key) { refuse_where_frozen(id, section, key); });
+  }
 }
 
 }  // namespace gangway

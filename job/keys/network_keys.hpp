@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The part of the schema of job files that is there once for each network: its optimiser, schedule,
-// clipping and first weights. job/keys/key_table.cpp has the rest. Pure.
+// clipping and first weights, and its file where it is the user's. job/keys/key_table.cpp has the
+// rest. Pure.
 #pragma once
 
 #include <vector>
 
-#include "job/keys/key.hpp"
+#include "job/keys/key_types.hpp"
 
 namespace gangway {
 
-/// Appends the keys `generator.…` and `discriminator.…`.
-void add_network_keys(std::vector<Key>& keys);
+/// Appends those about the user's own networks: `model.generator`, `model.generator_hash`.
+void add_module_keys(const Recipe& recipe, std::vector<Key>& keys);
+
+/// Appends those of the recipe's networks: `generator.…`, `discriminator.…`.
+void add_network_keys(const Recipe& recipe, std::vector<Key>& keys);
+
+/// A word for all networks, or a map by network; who is not named in the map has fp32.
+[[nodiscard]] Key wire_key(KeyText text, const Recipe& recipe);
 
 }  // namespace gangway

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/parse.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <set>
@@ -13,6 +14,7 @@
 #include "job/keys/rules.hpp"
 #include "job/keys/settings.hpp"
 #include "job/models/families.hpp"
+#include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
 
 namespace gangway {
@@ -24,8 +26,8 @@ constexpr double kUsualGradientPenalty = 10.0;
 /// A spec on its way: what was given, by whom, and which keys are not worth a second complaint.
 struct Draft {
   JobSpec spec;
-  std::map<std::string, Origin> given;
-  std::set<std::string> faulty;
+  std::map<std::string, Origin> given = {};
+  std::set<std::string> faulty = {};
 };
 
 /// The content of `path`, one byte more than allowed at most: read_yaml refuses that.
@@ -57,8 +59,8 @@ void forget_siblings(const Key& variant, std::map<std::string, Origin>& given) {
   });
 }
 
-Draft apply(const std::vector<Setting>& settings, Problems& problems) {
-  Draft draft;
+Draft apply(const std::vector<Setting>& settings, const Recipe& recipe, Problems& problems) {
+  Draft draft{.spec = JobSpec::of(recipe)};
   for (const Setting& setting : settings) {
     const Key& key = *setting.key;
     const std::string complaint = key.set(setting.value, draft.spec);
@@ -76,7 +78,7 @@ Draft apply(const std::vector<Setting>& settings, Problems& problems) {
 }
 
 void refuse_misplaced(const Draft& draft, Problems& problems) {
-  for (const Key& key : key_table()) {
+  for (const Key& key : key_table(*draft.spec.training.recipe)) {
     const auto given = draft.given.find(key.path);
     const std::string reason =
         given == draft.given.end() ? std::string() : key.why_refused(draft.spec);
@@ -86,16 +88,32 @@ void refuse_misplaced(const Draft& draft, Problems& problems) {
   }
 }
 
+/// Where all networks are the user's, the family is nobody's, unless it is named: for points, say.
+void settle_family(Draft& draft) {
+  const bool are_all_own = std::ranges::none_of(
+      draft.spec.networks, [](const NetworkSpec& network) { return network.module.file.empty(); });
+  if (are_all_own && !draft.given.contains("model.family")) {
+    draft.spec.model.family = own_family();
+  }
+}
+
 /// Defaults that depend on other keys.
 void settle(Draft& draft) {
   ModelSpec& model = draft.spec.model;
   PenaltySpec& penalty = draft.spec.training.penalty;
-  if (model.family->makes_images() && !draft.given.contains("model.resolution")) {
+  if (!model.family->resolutions.empty() && !draft.given.contains("model.resolution")) {
     model.resolution = model.family->resolutions.front();
   }
-  if (draft.spec.training.loss == LossKind::kWasserstein &&
+  if (draft.spec.training.recipe->takes_penalties &&
+      draft.spec.training.loss == LossKind::kWasserstein &&
       !draft.given.contains("training.gradient_penalty")) {
     penalty.gradient_penalty = kUsualGradientPenalty;
+  }
+  if (model.family->makes_points && !draft.given.contains("training.reconstruction")) {
+    draft.spec.training.autoencoder.reconstruction = Reconstruction::kSquared;
+  }
+  for (NetworkSpec& network : draft.spec.networks) {
+    network.ema_kimg = network.is_frozen ? 0.0 : network.ema_kimg;
   }
   model = draft.spec.settled_model();
 }
@@ -113,7 +131,7 @@ std::string blamed_place(const Rule& rule, const Draft& draft) {
 }
 
 void check_rules(const Draft& draft, Problems& problems) {
-  for (const Rule& rule : job_rules()) {
+  for (const Rule& rule : job_rules(*draft.spec.training.recipe)) {
     bool is_judged = true;
     for (const std::string& key : rule.keys) {
       is_judged = is_judged && !draft.faulty.contains(key);
@@ -125,21 +143,49 @@ void check_rules(const Draft& draft, Problems& problems) {
   }
 }
 
-JobSpec resolve(const JobSources& sources) {
-  Problems problems;
-  SettingCollector collector(key_index(), problems);
-  if (sources.text) {
-    collector.add_file(sources.file.string(), *sources.text);
-  } else if (!sources.file.empty()) {
-    collector.add_file(sources.file.string(), read_job_file(sources.file));
+/// What `sources` say in the words of a job of `recipe`. @param text  of the job file, if there is
+/// one
+std::vector<Setting> collect(const JobSources& sources, const std::optional<std::string>& text,
+                             const Recipe& recipe, Problems& problems) {
+  SettingCollector collector(key_index(recipe), problems);
+  if (text) {
+    collector.add_file(sources.file.string(), *text);
   }
   for (const auto& [name, value] : sources.environment) {
     collector.add_environment(name, value);
   }
-  for (const std::string& text : sources.overrides) {
-    collector.add_override(text);
+  for (const std::string& override : sources.overrides) {
+    collector.add_override(override);
   }
-  Draft draft = apply(collector.settings(), problems);
+  return collector.settings();
+}
+
+/// The one that is named last; where it has no such name, apply() says so.
+const Recipe& recipe_of(const std::vector<Setting>& settings) {
+  JobSpec draft;
+  for (const Setting& setting : settings) {
+    if (setting.key->path == kRecipeKey) {
+      (void)setting.key->set(setting.value, draft);
+    }
+  }
+  return *draft.training.recipe;
+}
+
+JobSpec resolve(const JobSources& sources) {
+  std::optional<std::string> text = sources.text;
+  if (!text && !sources.file.empty()) {
+    text = read_job_file(sources.file);
+  }
+  // The recipe decides which networks there are to say something about.
+  Problems problems;
+  std::vector<Setting> settings = collect(sources, text, *default_recipe(), problems);
+  const Recipe& recipe = recipe_of(settings);
+  if (&recipe != default_recipe()) {
+    problems = {};
+    settings = collect(sources, text, recipe, problems);
+  }
+  Draft draft = apply(settings, recipe, problems);
+  settle_family(draft);
   refuse_misplaced(draft, problems);
   settle(draft);
   check_rules(draft, problems);
@@ -155,7 +201,8 @@ JobFileError::JobFileError(std::vector<std::string> problems)
     : ConfigError(fmt::format("{}", fmt::join(problems, "\n"))), problems_(std::move(problems)) {}
 
 ResolvedJob load_job(const JobSources& sources) {
-  const JobSpec spec = resolve(sources);
+  JobSpec spec = resolve(sources);
+  settle_modules(spec, sources.file.parent_path());
   return {.spec = spec, .name = run_name_of(sources.file), .yaml = to_yaml(spec)};
 }
 

@@ -2,14 +2,17 @@
 #include "job/keys/rules.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/suggestion.hpp"
-#include "base/utf8.hpp"
+#include "base/text/suggestion.hpp"
+#include "base/text/utf8.hpp"
 #include "job/choices.hpp"
 #include "job/keys/family_texts.hpp"
+#include "job/keys/per_recipe.hpp"
 #include "job/models/families.hpp"
 #include "job/transports.hpp"
 
@@ -17,6 +20,9 @@ namespace gangway {
 namespace {
 
 constexpr int kFashionMnistLabels = 10;
+constexpr const char* kStackedSource = "stacked:fashion-mnist";
+constexpr int kStackedLabels = 1000;  // of each channel one of 10
+constexpr int kStackedChannels = 3;
 
 bool begins_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -26,7 +32,8 @@ bool is_toy(const JobSpec& job) { return begins_with(job.data.source, "toy:"); }
 
 std::string check_source(const JobSpec& job) {
   const std::string& source = job.data.source;
-  const std::vector<std::string> words = {"fashion-mnist", "toy:ring8", "toy:grid25"};
+  const std::vector<std::string> words = {"fashion-mnist", kStackedSource, "toy:ring8",
+                                          "toy:grid25"};
   const bool is_folder =
       (begins_with(source, "idx:") && source.size() > std::string_view("idx:").size()) ||
       (begins_with(source, "images:") && source.size() > std::string_view("images:").size());
@@ -35,8 +42,8 @@ std::string check_source(const JobSpec& job) {
   }
   const auto near = nearest_word(source, words);
   return fmt::format(
-      "'{}' is no source; expected fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or "
-      "toy:grid25{}",
+      "'{}' is no source; expected fashion-mnist, stacked:fashion-mnist, idx:DIR, "
+      "images:DIR_OR_ZIP, toy:ring8 or toy:grid25{}",
       shown(source), near ? fmt::format("; did you mean '{}'?", *near) : "");
 }
 
@@ -56,10 +63,67 @@ std::string check_family_and_source(const JobSpec& job) {
   return {};
 }
 
+/// The first network that is neither the user's nor the family's; null: there is none.
+const RecipeNetwork* missing_network(const JobSpec& job) {
+  for (const RecipeNetwork& network : job.training.recipe->networks) {
+    if (job.network(network.name).module.file.empty() &&
+        !has_role(*job.model.family, network.role)) {
+      return &network;
+    }
+  }
+  return nullptr;
+}
+
+std::string check_recipe(const JobSpec& job) {
+  const RecipeNetwork* missing = missing_network(job);
+  if (missing == nullptr) {
+    return {};
+  }
+  const Recipe& recipe = *job.training.recipe;
+  if (job.model.family == own_family()) {
+    return fmt::format("recipe {} needs model.{}, a TorchScript file; or use another model.family",
+                       recipe.name, missing->name);
+  }
+  return fmt::format("recipe {} needs the role {}, which family {} has not; use model.family {}",
+                     recipe.name, missing->role, job.model.family->name,
+                     family_names(" or ", [&recipe](const ModelFamily& family) {
+                       return missing_role(family, recipe).empty();
+                     }));
+}
+
+std::string check_reconstruction(const JobSpec& job) {
+  const bool is_bernoulli = job.training.autoencoder.reconstruction == Reconstruction::kBernoulli;
+  return job.training.recipe->compares_values && job.model.family->makes_points && is_bernoulli
+             ? "points are no shades between black and white; use squared or absolute"
+             : "";
+}
+
+std::string check_loss(const JobSpec& job) {
+  const Recipe& recipe = *job.training.recipe;
+  const LossKind loss = job.training.loss;
+  const bool is_refused = recipe.is_adversarial && !recipe.takes_penalties &&
+                          (loss == LossKind::kWasserstein || loss == LossKind::kRelativistic);
+  return is_refused ? fmt::format(
+                          "recipe {} has no place for the penalties that loss {} lives by; use "
+                          "nonsaturating, least-squares or hinge",
+                          recipe.name, name_of(loss))
+                    : "";
+}
+
+std::string check_codes(const JobSpec& job) {
+  const Recipe& recipe = *job.training.recipe;
+  return recipe.has_codes && !job.model.has_codes()
+             ? fmt::format(
+                   "recipe {} needs latent codes; use model.codes or model.categories "
+                   "above 0",
+                   recipe.name)
+             : "";
+}
+
 std::string check_resolution(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   const std::vector<int>& allowed = family.resolutions;
-  if (family.makes_points ||
+  if (allowed.empty() ||
       std::find(allowed.begin(), allowed.end(), job.model.resolution) != allowed.end()) {
     return {};
   }
@@ -68,15 +132,44 @@ std::string check_resolution(const JobSpec& job) {
                      allowed.size() == 1 ? "; leave model.resolution out" : "");
 }
 
+std::string check_patch(const JobSpec& job) {
+  const ModelSpec& model = job.model;
+  return model.family->is_transformer && model.resolution % model.patch != 0
+             ? fmt::format("{} pixels are no whole number of patches of {}; use 2, 4 or 8",
+                           model.resolution, model.patch)
+             : "";
+}
+
+std::string check_interpolates(const JobSpec& job) {
+  const ModelFamily& family = *job.model.family;
+  return family.is_transformer && job.training.penalty.gradient_penalty > 0.0
+             ? fmt::format(
+                   "family {} judges pictures of several depths, and there is none of a real one "
+                   "to "
+                   "mix with; use 0, and training.r1 and training.r2",
+                   family.name)
+             : "";
+}
+
 std::string check_channels(const JobSpec& job) {
   return job.model.channels == 2 ? "images have 1 (grey) or 3 (RGB) channels, not 2" : "";
 }
 
+std::string check_stack(const JobSpec& job) {
+  return job.data.source == kStackedSource && job.model.channels != kStackedChannels
+             ? fmt::format(
+                   "{} shows a garment in each of {} channels; use model.channels {}, not {}",
+                   kStackedSource, kStackedChannels, kStackedChannels, job.model.channels)
+             : "";
+}
+
 std::string check_classes(const JobSpec& job) {
   const int classes = job.model.classes;
-  if (job.data.source == "fashion-mnist" && classes != 0 && classes != kFashionMnistLabels) {
-    return fmt::format("fashion-mnist has {} labels, not {}; use {}, or 0 to train without labels",
-                       kFashionMnistLabels, classes, kFashionMnistLabels);
+  const bool is_stacked = job.data.source == kStackedSource;
+  const int labels = is_stacked ? kStackedLabels : kFashionMnistLabels;
+  if ((is_stacked || job.data.source == "fashion-mnist") && classes != 0 && classes != labels) {
+    return fmt::format("{} has {} labels, not {}; use {}, or 0 to train without labels",
+                       job.data.source, labels, classes, labels);
   }
   return {};
 }
@@ -100,9 +193,8 @@ std::string check_statistics(const JobSpec& job) {
   if (job.training.batch != job.training.microbatches) {
     return {};
   }
-  const Architectures networks = architectures_of(job.model);
-  if (!normalizes_dense_layers(networks.generator) &&
-      !normalizes_dense_layers(networks.discriminator)) {
+  if (missing_network(job) != nullptr ||
+      std::ranges::none_of(job.architectures(), normalizes_dense_layers)) {
     return {};
   }
   return fmt::format(
@@ -147,8 +239,9 @@ std::string check_device(const JobSpec& job) {
 }
 
 std::string check_order(const JobSpec& job) {
-  const bool clips = job.generator.clip_norm > 0.0 || job.discriminator.clip_norm > 0.0;
-  if (job.numerics.order == SumOrder::kTree || (job.numerics.wire == WireSpec{} && !clips)) {
+  const bool clips = std::ranges::any_of(
+      job.networks, [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
+  if (job.numerics.order == SumOrder::kTree || (!job.rounds_wire() && !clips)) {
     return {};
   }
   return "numerics.order nccl goes neither with clip_norm nor with another wire than fp32; use "
@@ -159,24 +252,90 @@ std::string check_axis(const char* what, int size) {
   return size == 1 ? "" : fmt::format("{} above 1 are not available yet; use 1", what);
 }
 
-std::string check_step_decay(const ScheduleSpec& schedule, const char* section) {
-  const bool is_missing = schedule.decay == DecayKind::kStep && schedule.step_kimg <= 0.0;
-  return is_missing ? fmt::format("decay step needs {}.schedule.step_kimg above 0", section) : "";
+Rule step_decay_rule(const std::string& network) {
+  return {{network + ".schedule.decay", network + ".schedule.step_kimg"},
+          fmt::format("`{}.schedule.decay` step needs `step_kimg` above 0.", network),
+          [network](const JobSpec& job) {
+            const ScheduleSpec& schedule = job.network(network).schedule;
+            const bool is_missing = schedule.decay == DecayKind::kStep && schedule.step_kimg <= 0.0;
+            return is_missing
+                       ? fmt::format("decay step needs {}.schedule.step_kimg above 0", network)
+                       : "";
+          }};
 }
 
-std::vector<Rule> make_rules() {
+Rule frozen_rule(const std::string& network) {
+  return {{network + ".frozen", network + ".weights"},
+          fmt::format("`{}.frozen` needs `{}.weights`, or a file of yours.", network, network),
+          [network](const JobSpec& job) {
+            const NetworkSpec& spec = job.network(network);
+            return spec.is_frozen && spec.weights.empty() && spec.module.file.empty()
+                       ? fmt::format("a frozen network needs {}.weights, a file to stay with",
+                                     network)
+                       : "";
+          }};
+}
+
+/// Of all networks of a recipe.
+std::vector<Rule> network_rules(const Recipe& recipe) {
+  Rule order{{"numerics.order", "numerics.wire"},
+             "`numerics.order` nccl goes with `numerics.wire` fp32 and without clipping.",
+             check_order};
+  std::vector<Rule> rules;
+  for (const RecipeNetwork& network : recipe.networks) {
+    order.keys.push_back(fmt::format("{}.clip_norm", network.name));
+    rules.push_back(step_decay_rule(std::string(network.name)));
+    rules.push_back(frozen_rule(std::string(network.name)));
+  }
+  rules.push_back({{fmt::format("{}.frozen", recipe.networks.back().name)},
+                   "One network at least is trained.",
+                   [](const JobSpec& job) {
+                     return std::ranges::all_of(job.networks, &NetworkSpec::is_frozen)
+                                ? "all networks are frozen; leave one to be trained"
+                                : "";
+                   }});
+  rules.insert(rules.begin(), std::move(order));
+  return rules;
+}
+
+/// What is trained on what.
+std::vector<Rule> model_rules() {
   return {
       {{"data.source"}, "`data.source` is one of the forms listed.", check_source},
       {{"model.family", "data.source"},
        fmt::format("`model.family` {} goes with toy data, the others with images.",
                    family_names(" and ", &ModelFamily::makes_points)),
        check_family_and_source},
+      {{"training.recipe", "model.family"},
+       "`model.family` has the networks that `training.recipe` needs.",
+       check_recipe},
+      {{"training.reconstruction", "model.family"},
+       "`training.reconstruction` bernoulli goes with images.",
+       check_reconstruction},
+      {{"training.loss", "training.recipe"},
+       fmt::format("`training.loss` wasserstein and relativistic go with `training.recipe` {}.",
+                   recipe_names(" and ", &Recipe::takes_penalties)),
+       check_loss},
+      {{"training.recipe", "model.codes", "model.categories"},
+       fmt::format("`training.recipe` {} needs `model.codes` or `model.categories` above 0.",
+                   recipe_names(" and ", &Recipe::has_codes)),
+       check_codes},
       {{"model.resolution", "model.family"},
        fmt::format("`model.resolution` is {}.", allowed_resolutions()),
        check_resolution},
+      {{"model.patch", "model.resolution"},
+       "`model.patch` divides `model.resolution`.",
+       check_patch},
+      {{"training.gradient_penalty", "training.loss", "model.family"},
+       fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
+                   family_names(" or ", &ModelFamily::is_transformer)),
+       check_interpolates},
       {{"model.channels"}, "`model.channels` is 1 or 3.", check_channels},
+      {{"model.channels", "data.source"},
+       "`model.channels` is 3 with stacked:fashion-mnist.",
+       check_stack},
       {{"model.classes", "data.source"},
-       "`model.classes` is 0 or 10 with fashion-mnist.",
+       "`model.classes` is 0 or 10 with fashion-mnist, 0 or 1000 with stacked:fashion-mnist.",
        check_classes},
       {{"training.batch", "training.microbatches"},
        "`training.batch` is a multiple of `training.microbatches`.",
@@ -184,6 +343,11 @@ std::vector<Rule> make_rules() {
       {{"training.microbatches", "training.batch", "model.family"},
        "A micro-batch has at least 2 examples where dense layers are batch-normalized.",
        check_statistics},
+  };
+}
+
+std::vector<Rule> layout_rules() {
+  return {
       {{"layout.data", "training.microbatches"},
        "`layout.data` is at most `training.microbatches`.",
        check_workers},
@@ -200,25 +364,21 @@ std::vector<Rule> make_rules() {
        "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
        "`layout.audit`, and nccl with cuda.",
        check_device},
-      {{"numerics.order", "numerics.wire", "generator.clip_norm", "discriminator.clip_norm"},
-       "`numerics.order` nccl goes with `numerics.wire` fp32 and without clipping.",
-       check_order},
-      {{"generator.schedule.decay", "generator.schedule.step_kimg"},
-       "`generator.schedule.decay` step needs `step_kimg` above 0.",
-       [](const JobSpec& job) { return check_step_decay(job.generator.schedule, "generator"); }},
-      {{"discriminator.schedule.decay", "discriminator.schedule.step_kimg"},
-       "`discriminator.schedule.decay` step needs `step_kimg` above 0.",
-       [](const JobSpec& job) {
-         return check_step_decay(job.discriminator.schedule, "discriminator");
-       }},
   };
+}
+
+std::vector<Rule> make_rules(const Recipe& recipe) {
+  std::vector<Rule> rules = model_rules();
+  std::ranges::move(layout_rules(), std::back_inserter(rules));
+  std::ranges::move(network_rules(recipe), std::back_inserter(rules));
+  return rules;
 }
 
 }  // namespace
 
-const std::vector<Rule>& job_rules() {
-  static const std::vector<Rule> rules = make_rules();
-  return rules;
+const std::vector<Rule>& job_rules(const Recipe& recipe) {
+  static PerRecipe<std::vector<Rule>> rules(make_rules);
+  return rules.of(recipe);
 }
 
 }  // namespace gangway

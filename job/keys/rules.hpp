@@ -19,7 +19,7 @@ struct Rule {
       complaint;  ///< what is wrong and what to do; empty if it holds
 };
 
-/// Made at the first call; any thread.
-[[nodiscard]] const std::vector<Rule>& job_rules();
+/// Of a job of `recipe`. They stay where they are; any thread.
+[[nodiscard]] const std::vector<Rule>& job_rules(const Recipe& recipe = *default_recipe());
 
 }  // namespace gangway

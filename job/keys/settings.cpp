@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "base/suggestion.hpp"
-#include "base/utf8.hpp"
+#include "base/text/suggestion.hpp"
+#include "base/text/utf8.hpp"
 #include "job/keys/key_types.hpp"
+#include "job/keys/per_recipe.hpp"
 
 namespace gangway {
 namespace {
@@ -47,9 +48,9 @@ KeyIndex::KeyIndex(const std::vector<Key>& table) : sections(sections_of(table))
   known.insert(known.end(), sections.begin(), sections.end());
 }
 
-const KeyIndex& key_index() {
-  static const KeyIndex index(key_table());
-  return index;
+const KeyIndex& key_index(const Recipe& recipe) {
+  static PerRecipe<KeyIndex> indices([](const Recipe& one) { return KeyIndex(key_table(one)); });
+  return indices.of(recipe);
 }
 
 SettingCollector::SettingCollector(const KeyIndex& index, Problems& problems)

@@ -54,8 +54,8 @@ struct KeyIndex {
   std::map<std::string, std::string> environment_names;  ///< to paths
 };
 
-/// That of key_table(). Made at the first call; any thread.
-[[nodiscard]] const KeyIndex& key_index();
+/// That of key_table(recipe). It stays where it is; any thread.
+[[nodiscard]] const KeyIndex& key_index(const Recipe& recipe);
 
 class SettingCollector {
  public:

@@ -12,7 +12,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 
 namespace gangway {
 namespace {

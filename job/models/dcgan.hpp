@@ -9,5 +9,8 @@ namespace gangway {
 
 [[nodiscard]] Architecture dcgan_generator(const ModelSpec& model);
 [[nodiscard]] Architecture dcgan_discriminator(const ModelSpec& model);
+/// The discriminator's convolutions: "image" → "features" [N, 2 latent], means, then logarithms of
+/// variances.
+[[nodiscard]] Architecture dcgan_encoder(const ModelSpec& model);
 
 }  // namespace gangway

@@ -10,24 +10,42 @@
 
 #include "job/models/architecture.hpp"
 #include "job/models/model_spec.hpp"
+#include "job/models/network_id.hpp"
+#include "job/models/recipes.hpp"
 
 namespace gangway {
+
+/// The architecture that a family has for one role in a recipe.
+struct FamilyNetwork {
+  std::string_view role;
+  Architecture (*make)(const ModelSpec& model) = nullptr;
+};
 
 /// A row of the table.
 struct ModelFamily {
   std::string_view name;              ///< as job files have it
   std::string_view doc;               ///< half a line for the reference page
   bool makes_points = false;          ///< of the plane, for toy data; else images
+  bool is_dense = false;              ///< whether model.width counts hidden units
   std::vector<int> resolutions;       ///< pixels a side; the first is the default; none of points
   bool takes_labels = true;           ///< whether model.classes may be above 0
   bool normalizes_by_default = true;  ///< whether `auto` is batch in the discriminator (no penalty)
-  Architecture (*generator)(const ModelSpec& model) = nullptr;
-  Architecture (*discriminator)(const ModelSpec& model) = nullptr;
+  /// Made of residual blocks, so many as model.blocks says, which are always the same inside:
+  /// model.normalization, activation and dropout have no meaning.
+  bool is_residual = false;
+  /// Made of transformers over patches of model.patch pixels; in training its generator makes
+  /// pictures at several depths, and the discriminator judges them together.
+  bool is_transformer = false;
+  std::vector<FamilyNetwork> networks;
   [[nodiscard]] bool makes_images() const { return !makes_points; }
 };
 
 /// All, in the order in which people read them; they stay where they are.
 [[nodiscard]] const std::vector<ModelFamily>& families();
+
+/// Of a job whose networks are all the user's (docs/bring-your-own.md): it makes images of any size
+/// and has no architecture of its own, so it is not in the table.
+[[nodiscard]] const ModelFamily* own_family();
 
 /// @throws ConfigError for a name that none has.
 [[nodiscard]] const ModelFamily* family_named(std::string_view name);
@@ -36,15 +54,22 @@ struct ModelFamily {
 [[nodiscard]] std::string family_names(std::string_view separator,
                                        const std::function<bool(const ModelFamily&)>& is_meant);
 
-struct Architectures {
-  Architecture generator;
-  Architecture discriminator;
-};
+/// Generator: "noise" [N, ModelSpec::inputs()] (and "labels" int64 [N]) → images [N, C, H, W],
+/// meant to be in [-1, 1], or points [N, 2]; a transformer in training several for each,
+/// [N, depths * C, H, W], which its discriminator takes too. Discriminator: "image" of the same
+/// shape (and "labels") → logits [N, 1].
+/// @pre `model.normalization` is settled (JobSpec::settled_model); the family has the recipe's
+/// roles
+[[nodiscard]] PerNetwork<Architecture> architectures_of(const ModelSpec& model,
+                                                        const Recipe& recipe = *default_recipe());
 
-/// Generator: "noise" [N, latent] (and "labels" int64 [N]) → images [N, C, H, W] in [-1, 1] or
-/// points [N, 2]. Discriminator: "image" of the same shape (and "labels") → logits [N, 1].
-/// @pre `model.normalization` is settled (JobSpec::settled_model).
-[[nodiscard]] Architectures architectures_of(const ModelSpec& model);
+/// That of the model's family for `role`. @throws InvariantError where it has none
+[[nodiscard]] Architecture architecture_of(const ModelSpec& model, std::string_view role);
+
+[[nodiscard]] bool has_role(const ModelFamily& family, std::string_view role);
+
+/// The role of `recipe` for which `family` has no architecture; empty: it has all.
+[[nodiscard]] std::string_view missing_role(const ModelFamily& family, const Recipe& recipe);
 
 /// Shape of one generated example: {C, H, W} or {2}.
 [[nodiscard]] std::vector<std::int64_t> example_shape(const ModelSpec& model);

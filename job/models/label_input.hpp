@@ -14,10 +14,10 @@ namespace gangway {
 [[nodiscard]] inline std::int64_t add_label_input(const ModelSpec& model,
                                                   std::vector<BlockSpec>& blocks) {
   if (model.classes == 0) {
-    return model.latent;
+    return model.inputs();
   }
-  blocks.push_back(LabelConcatenationSpec{.classes = model.classes});
-  return std::int64_t{model.latent} + model.classes;
+  blocks.emplace_back(LabelConcatenationSpec{.classes = model.classes});
+  return std::int64_t{model.inputs()} + model.classes;
 }
 
 }  // namespace gangway

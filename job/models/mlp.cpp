@@ -30,7 +30,7 @@ std::vector<BlockSpec> dense_stack(std::int64_t in, std::int64_t width, std::int
 
 Architecture mlp_generator(const ModelSpec& model) {
   return {"generator",
-          dense_stack(model.latent, model.width, 2, {.activation = Activation::kRelu}, "noise")};
+          dense_stack(model.inputs(), model.width, 2, {.activation = Activation::kRelu}, "noise")};
 }
 
 Architecture mlp_discriminator(const ModelSpec& model) {
@@ -39,6 +39,13 @@ Architecture mlp_discriminator(const ModelSpec& model) {
                                         .activation = model.activation,
                                         .dropout = model.dropout},
                                        "image")};
+}
+
+Architecture mlp_encoder(const ModelSpec& model) {
+  return {"encoder", dense_stack(2, model.width, 2 * std::int64_t{model.latent},
+                                 {.batch_norm = model.normalizes_discriminator(),
+                                  .activation = model.activation},
+                                 "image")};
 }
 
 }  // namespace gangway

@@ -20,14 +20,23 @@ struct ModelSpec {
   const ModelFamily* family = default_family();  ///< a row of the table; never null
   int resolution = 32;                           ///< pixels a side, of those that the family takes
   int width = 64;    ///< channels next to the image; hidden units where points are made
+  int blocks = 2;    ///< residual blocks at each size of the maps, where a family has them
+  int patch = 4;     ///< pixels a side of what becomes a token, where a family has tokens
   int latent = 100;  ///< elements of the noise vector
-  int channels = 1;  ///< 1 or 3 image channels; points have 2 coordinates
+  /// InfoGAN's latent codes (Chen et al., 2016), which a generator takes behind the noise.
+  int codes = 0;       ///< continuous ones
+  int categories = 0;  ///< values of the categorical one; 0: there is none
+  int channels = 1;    ///< 1 or 3 image channels; points have 2 coordinates
   int classes = 0;  ///< 0: unconditional; else the number of labels the networks are conditioned on
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;      ///< of the discriminator
   double dropout = 0.0;                                ///< of the discriminator's features, keyed
   bool operator==(const ModelSpec&) const = default;
 
+  [[nodiscard]] bool has_codes() const { return codes + categories > 0; }
+  /// Elements of what a generator takes as "noise": the noise, the continuous codes, the
+  /// categorical one as one-hot.
+  [[nodiscard]] int inputs() const { return latent + codes + categories; }
   [[nodiscard]] bool normalizes_discriminator() const {
     return normalization == Normalization::kBatch;
   }

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr int kLatent = 100;
 /// Steps that do not count, and as many after the last checkpoint, for what it costs later.
-constexpr int kWarmupSteps = 10;
+constexpr int kLeastWarmupSteps = 10;
 /// Images times megabytes of a step.
 constexpr int kWorkOfAStep = 64'000;
 
@@ -89,7 +89,13 @@ class CheckpointBench {
   enum class Saves { kNo, kYes };
 
   [[nodiscard]] int num_steps() const {
-    return options_.every_steps * options_.checkpoints + kWarmupSteps;
+    return options_.every_steps * options_.checkpoints + num_warmup_steps();
+  }
+  /// Midway between two checkpoints: on a slow disk one is told of steps after its own, and would
+  /// be counted if the warm-up ended just behind it.
+  [[nodiscard]] int num_warmup_steps() const {
+    const int every = options_.every_steps;
+    return std::max(kLeastWarmupSteps, kLeastWarmupSteps / every * every + every / 2);
   }
 
   [[nodiscard]] std::string job_text() const {
@@ -128,7 +134,7 @@ class CheckpointBench {
     const std::string name = fmt::format("{}-mb-{}-{}", megabytes_,
                                          saves == Saves::kYes ? "with" : "without", round + 1);
     const MeasuredRun run = measured_run(command(name, saves), outdir_, name);
-    const CheckpointRun figures = checkpoint_run(run.stats, kWarmupSteps);
+    const CheckpointRun figures = checkpoint_run(run.stats, num_warmup_steps());
     if (saves == Saves::kYes && !store_) {
       begin_store(run.directory / kCheckpointsFolder);
     }

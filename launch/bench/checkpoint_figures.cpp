@@ -10,12 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/units.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {
 namespace {
-
-constexpr double kMebibyte = 1048576.0;
 
 struct StepTick {
   std::int64_t step = 0;
@@ -174,7 +173,6 @@ CheckpointRun checkpoint_run(std::string_view stats, std::int64_t warmup_steps) 
 }
 
 std::string stall_table(const CheckpointRounds& rounds) {
-  using report::Align;
   report::Table table({{"stall of a checkpoint"},
                        {"n", Align::kRight},
                        {"p50 ms", Align::kRight},
@@ -212,7 +210,6 @@ std::string speed_line(const CheckpointRounds& rounds) {
 }
 
 std::string store_table(const CheckpointRounds& rounds) {
-  using report::Align;
   report::Table table({{"disk"}, {"MB/s", Align::kRight}, {"of the limit", Align::kRight}});
   const double bytes = rounds.state_bytes;
   const auto row = [&](const char* name, double StoreTimes::*what, double StoreTimes::*limit) {

@@ -7,12 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/units.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {
 namespace {
-
-constexpr double kMebibyte = 1048576.0;
 
 struct TickFigures {
   std::int64_t step = 0;
@@ -95,7 +94,6 @@ StepFigures step_figures(std::string_view stats, std::int64_t warmup_steps) {
 }
 
 std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBound& bound) {
-  using report::Align;
   report::Table table({{"transport"},
                        {"overlap"},
                        {"step ms", Align::kRight},

@@ -35,8 +35,8 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::vector<checkpoint::SnapshotPiece> pieces_of(const checkpoint::StoredState& state, int file) {
-  std::vector<checkpoint::SnapshotPiece> pieces;
+std::vector<checkpoint::TensorStretch> pieces_of(const checkpoint::StoredState& state, int file) {
+  std::vector<checkpoint::TensorStretch> pieces;
   for (const checkpoint::StoredTensor& tensor : state.tensors()) {
     for (const checkpoint::TensorPiece& piece : tensor.pieces) {
       if (piece.file == file) {
@@ -65,7 +65,7 @@ struct StoreBench::Worker {
         target(memory.data_bytes()),
         file(plain_file, state.manifest().files.at(static_cast<std::size_t>(index)).bytes) {
     std::size_t at = 0;
-    for (const checkpoint::SnapshotPiece& piece : pieces) {
+    for (const checkpoint::TensorStretch& piece : pieces) {
       state.read_elements(state.require(piece.name), piece.begin, piece.end,
                           std::span(source).subspan(at, piece.bytes()));
       at += piece.bytes();
@@ -75,8 +75,8 @@ struct StoreBench::Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker() { memory.remove(); }
 
-  void take(checkpoint::SnapshotMoment moment) {
-    if (!memory.begin(moment)) {
+  void take(SnapshotId id) {
+    if (!memory.begin(id)) {
       throw InvariantError("a benchmark's snapshot finds no room");
     }
     std::size_t at = 0;
@@ -87,7 +87,7 @@ struct StoreBench::Worker {
     memory.complete();
   }
 
-  std::vector<checkpoint::SnapshotPiece> pieces;
+  std::vector<checkpoint::TensorStretch> pieces;
   checkpoint::SnapshotMemory memory;
   std::vector<std::byte> source;  ///< the state, piece after piece
   std::vector<std::byte> target;

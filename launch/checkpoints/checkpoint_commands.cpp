@@ -15,6 +15,7 @@
 
 #include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/state_index.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/weights_file.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
@@ -26,6 +27,7 @@
 #include "checkpoint/tools/compare.hpp"
 #include "checkpoint/tools/repair.hpp"
 #include "checkpoint/tools/report.hpp"
+#include "job/keys/parse.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/process/environment.hpp"
 #include "run/run_start.hpp"
@@ -47,9 +49,9 @@ struct CheckpointOptions {
   std::string other;      ///< of diff; of scrub: where to repair from
   std::filesystem::path outdir = "runs";
   std::filesystem::path output;  ///< of export
-  std::string network = "generator";
-  bool last = false;   ///< of export: the last weights instead of their average
-  bool force = false;  ///< of rm
+  std::string network;           // empty: the one whose results are shown
+  bool last = false;             ///< of export: the last weights instead of their average
+  bool force = false;            ///< of rm
 };
 
 void print(const std::string& text) { std::cout << text << std::flush; }
@@ -74,7 +76,9 @@ fs::path checkpoint_of(const std::string& text, const fs::path& outdir) {
     return text;
   }
   const RunReference reference = parse_run_reference(text);
-  return find_checkpoint(find_run_directory(reference, outdir), reference);
+  return checkpoint::find_checkpoint(
+             checkpoint::checkpoints_folder(find_run_directory(reference, outdir)), reference.step)
+      .path;
 }
 
 /// For what changes something, the step is to be said.
@@ -88,16 +92,8 @@ std::int64_t require_step(const Place& place, const std::string& verb) {
   return *place.reference.step;
 }
 
-CheckpointEntry entry_of(const Place& place, std::int64_t step) {
-  for (CheckpointEntry& entry :
-       checkpoint::list_checkpoints(checkpoint::checkpoints_folder(place.run))) {
-    if (entry.step == step) {
-      return std::move(entry);
-    }
-  }
-  throw CheckpointError(
-      fmt::format("{} has no checkpoint of step {}: see 'gangway checkpoints ls {}'",
-                  place.run.string(), step, place.reference.run));
+CheckpointEntry entry_of(const Place& place, std::optional<std::int64_t> step) {
+  return checkpoint::find_checkpoint(checkpoint::checkpoints_folder(place.run), step);
 }
 
 int verify(const CheckpointOptions& options) {
@@ -117,11 +113,9 @@ int diff(const CheckpointOptions& options) {
 
 int pin(const CheckpointOptions& options) {
   const Place place = place_of(options);
-  const fs::path path = find_checkpoint(place.run, place.reference);
-  const auto entries = checkpoint::list_checkpoints(path.parent_path());
-  const auto entry = std::ranges::find(entries, path, &CheckpointEntry::path);
-  checkpoint::pin_checkpoint(path.parent_path(), entry->step);
-  print(fmt::format("{}: kept until it is unpinned\n", path.string()));
+  const CheckpointEntry entry = entry_of(place, place.reference.step);
+  checkpoint::pin_checkpoint(entry.path.parent_path(), entry.step);
+  print(fmt::format("{}: kept until it is unpinned\n", entry.path.string()));
   return 0;
 }
 
@@ -167,21 +161,24 @@ int export_network(const CheckpointOptions& options) {
     throw ConfigError(fmt::format("{}: neither a folder nor a name that ends in {} or {}",
                                   options.output.string(), kPlainSuffix, kTorchScriptSuffix));
   }
-  const fs::path stem = is_folder ? options.output / options.network : options.output;
+  const checkpoint::Manifest manifest = checkpoint::read_manifest(path);
+  const JobSpec job = parse_job(manifest.job_yaml, path.string() + " (job)");
+  const std::string& network = job.networks[job.chosen(options.network)].name;
+  const fs::path stem = is_folder ? options.output / network : options.output;
   if (is_folder || suffix == kPlainSuffix) {
-    checkpoint::StoredState state(path);
     const fs::path file = is_folder ? fs::path(stem.string() + kPlainSuffix) : options.output;
+    checkpoint::StoredState state(path);
     const auto exported = checkpoint::export_weights(
-        state, options.network,
+        state, network,
         options.last ? checkpoint::WeightsKind::kLast : checkpoint::WeightsKind::kAverage, file);
     print(fmt::format("{}: {} tensors, {} weights of the {} at step {}\n", file.string(),
-                      exported.tensors, exported.is_average ? "average" : "last", options.network,
-                      state.manifest().step));
+                      exported.tensors, exported.is_average ? "average" : "last", network,
+                      manifest.step));
   }
   if (is_folder || suffix == kTorchScriptSuffix) {
     const fs::path file = is_folder ? fs::path(stem.string() + kTorchScriptSuffix) : options.output;
     std::vector<std::string> words{"export",      path.string(), "-o",
-                                   file.string(), "--network",   options.network};
+                                   file.string(), "--network",   network};
     if (options.last) {
       words.emplace_back("--last");
     }
@@ -203,7 +200,7 @@ std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& optio
       checkpoint::snapshot_key(place.run, entry.manifest->job_fingerprint, run_id_of(place.run));
   std::vector<checkpoint::SnapshotFile> parts;
   for (const auto& found : checkpoint::find_snapshots(folders, key)) {
-    if (found.moment.step != entry.step) {
+    if (found.id.step != entry.step) {
       continue;
     }
     try {
@@ -317,9 +314,8 @@ void add_export(CLI::App& group, CommandLine& line, const Options& options) {
       ->add_option("-o,--output", options->output,
                    "File that does not exist yet, or a folder for one of each kind")
       ->required();
-  command->add_option("--network", options->network, "generator or discriminator")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"generator", "discriminator"}));
+  command->add_option("--network", options->network,
+                      "One of the job's: generator, discriminator; the generator otherwise");
   command->add_flag("--last", options->last,
                     "The last weights, also where there is their average over the training");
 }

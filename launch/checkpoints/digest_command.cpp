@@ -10,6 +10,7 @@
 
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/tools/digest.hpp"
+#include "checkpoint/tools/report.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 
 namespace gangway::launch {
@@ -23,8 +24,10 @@ struct DigestOptions {
 int digest(const DigestOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   const auto run = find_run_directory(reference, options.outdir);
-  std::cout << checkpoint::read_chosen([&] { return find_checkpoint(run, reference); },
-                                       checkpoint::digest)
+  const auto folder = checkpoint::checkpoints_folder(run);
+  std::cout << checkpoint::read_chosen(
+                   [&] { return checkpoint::find_checkpoint(folder, reference.step).path; },
+                   checkpoint::digest)
             << std::endl;
   return 0;
 }

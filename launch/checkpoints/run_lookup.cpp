@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "checkpoint/store/scan.hpp"
-#include "checkpoint/tools/report.hpp"
 #include "run/run_directory.hpp"
 
 namespace gangway::launch {
@@ -40,19 +38,6 @@ fs::path find_run_directory(const RunReference& reference, const fs::path& outdi
   throw ConfigError(
       fmt::format("no run '{}': it is neither a directory nor the name of a run in {} (--outdir)",
                   reference.run, outdir.string()));
-}
-
-fs::path find_checkpoint(const fs::path& run, const RunReference& reference) {
-  for (const auto& entry : checkpoint::list_checkpoints(checkpoint::checkpoints_folder(run))) {
-    if (reference.step ? entry.step == *reference.step
-                       : entry.status == checkpoint::CheckpointStatus::kComplete) {
-      return entry.path;
-    }
-  }
-  throw CheckpointError(
-      reference.step ? fmt::format("{} has no checkpoint of step {}: see 'gangway checkpoints ls'",
-                                   run.string(), *reference.step)
-                     : fmt::format("{} has no complete checkpoint yet", run.string()));
 }
 
 }  // namespace gangway::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From RUN or RUN@STEP on the command line to a run directory and a checkpoint in it.
+// From RUN or RUN@STEP on the command line to a run directory and a step.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,5 @@ struct RunReference {
 /// @throws ConfigError when there is no such run.
 [[nodiscard]] std::filesystem::path find_run_directory(const RunReference& reference,
                                                        const std::filesystem::path& outdir);
-
-/// The checkpoint of the reference's step, or the newest complete one. @throws CheckpointError when
-/// there is none.
-[[nodiscard]] std::filesystem::path find_checkpoint(const std::filesystem::path& run,
-                                                    const RunReference& reference);
 
 }  // namespace gangway::launch

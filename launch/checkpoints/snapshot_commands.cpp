@@ -11,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
+#include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -30,8 +31,6 @@ struct SnapshotOptions {
   fs::path outdir = "runs";
 };
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
-
 double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / kMebibyte; }
 
 std::string free_command(const fs::path& run_directory) {
@@ -40,7 +39,7 @@ std::string free_command(const fs::path& run_directory) {
 }
 
 std::string step_text(const RunSnapshots& run) {
-  return run.newest_step < 0 ? "no whole step" : fmt::format("up to step {}", run.newest_step);
+  return run.newest_step ? fmt::format("up to step {}", *run.newest_step) : "no whole step";
 }
 
 std::chrono::seconds age_of(const RunSnapshots& run, fs::file_time_type now) {
@@ -118,13 +117,13 @@ std::string kept_snapshots_note(const fs::path& run_directory, const fs::path& f
   const fs::path real = fs::canonical(run_directory, error);
   const auto survey = checkpoint::survey_snapshots(folder);
   const auto run = std::ranges::find(survey.runs, real, &RunSnapshots::run_directory);
-  if (error || run == survey.runs.end() || run->newest_step < 0 || run->is_in_use) {
+  if (error || run == survey.runs.end() || !run->newest_step || run->is_in_use) {
     return {};
   }
   return fmt::format(
       "note   snapshots up to step {} stay in this host's memory ({:.1f} MiB) for {}, for the same "
       "command to go on from; to free it: {}",
-      run->newest_step, mebibytes(run->bytes), duration_text(checkpoint::kSnapshotsKept),
+      *run->newest_step, mebibytes(run->bytes), duration_text(checkpoint::kSnapshotsKept),
       free_command(run_directory));
 }
 

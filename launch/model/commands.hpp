@@ -20,10 +20,18 @@ enum class OutputFormat {
   kRecord,  ///< one line, and the score alone is kept beside the checkpoint
 };
 
+/// Which number about images is kept beside the checkpoint.
+enum class RecordedScore {
+  kDistance,  ///< Fréchet: FD-LeNet, FID
+  kKernel,    ///< kernel distance: KID
+};
+
 struct EvaluateOptions {
   RunChoice run;
-  std::int64_t samples = 10'000;   ///< generated examples
-  std::filesystem::path features;  ///< weights of FD-LeNet
+  std::int64_t samples = 10'000;     ///< generated examples
+  std::filesystem::path features;    ///< weights of FD-LeNet, or a TorchScript network
+  std::optional<std::int64_t> real;  ///< training images to compare with, instead of the usual ones
+  RecordedScore recorded = RecordedScore::kDistance;
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -41,12 +49,21 @@ struct TrainFeaturesOptions {
 struct ExportOptions {
   std::filesystem::path checkpoint;  ///< its folder
   std::filesystem::path file;        ///< to be written; must not exist
-  std::string network = "generator";
+  std::string network;
   WeightVersion weights = WeightVersion::kAverage;
 };
 
-/// Prints FD-LeNet with floor and ceiling, precision, recall and classes, or the modes covered for
-/// a toy mixture.
+struct NetworksOptions {
+  std::filesystem::path job_file;
+};
+
+/// Makes the networks of a job, which tries those of the user's, and prints a line for each:
+/// "network generator 1066880", its name and its trained numbers.
+/// @throws ConfigError naming key and file of a network that cannot be trained
+void describe_networks(const NetworksOptions& options);
+
+/// Prints FD-LeNet (or FID) with floor and ceiling, KID, precision, recall and classes; or the
+/// modes covered, for a toy mixture and for stacked pictures.
 void evaluate(const EvaluateOptions& options);
 /// Writes a grid of pictures (a scatter plot for points), one a seed.
 void sample(const SampleOptions& options);

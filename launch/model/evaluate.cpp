@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
 #include "checkpoint/store/scores.hpp"
+#include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/evaluation/generate.hpp"
+#include "gan/evaluation/stacked_modes.hpp"
 #include "gan/evaluation/toy_modes.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/feature_weights.hpp"
+#include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
 #include "run/run_files.hpp"
 
@@ -16,19 +22,19 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::string_view kToyPrefix = "toy:";
-constexpr const char* kImageMetric = "FD-LeNet";
 
 nlohmann::ordered_json describe(const TrainedRun& run) {
-  return {{"run", run.directory.string()},
-          {"step", run.step},
-          {"kimg", static_cast<double>(run.images) / 1000.0},
-          {"weights", run.weights == WeightVersion::kAverage ? "generator_ema" : "generator"}};
+  return {
+      {"run", run.directory.string()},
+      {"step", run.step},
+      {"kimg", static_cast<double>(run.images) / 1000.0},
+      {"weights", run.generator.name() + (run.weights == WeightVersion::kAverage ? "_ema" : "")}};
 }
 
 void print_heading(const TrainedRun& run) {
   fmt::print("{}  step {}, {:.1f} kimg, {}\n", run.directory.string(), run.step,
              static_cast<double>(run.images) / 1000.0,
-             run.weights == WeightVersion::kAverage ? "averaged generator" : "generator");
+             (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.generator.name());
 }
 
 /// Keeps it beside the checkpoint.
@@ -40,14 +46,39 @@ void record(const TrainedRun& run, const EvaluateOptions& options,
   fmt::print("{} {:.4f} of step {}\n", score.metric, score.value, run.step);
 }
 
+/// "; of other real images 0.123", where some were held back.
+template <typename Value>
+std::string floor_text(const ImageScores& scores, const Value& value_of) {
+  return scores.held_back
+             ? fmt::format("; of other real images {:.3f}", value_of(*scores.held_back))
+             : "";
+}
+
+void print_distances(const ImageScores& scores, const FeatureNetwork& network,
+                     const EvaluateOptions& options, const ReferenceData& data) {
+  fmt::print("{:9}{:8.2f}  {} generated against {}\n", network.distance, scores.generated.distance,
+             options.samples, data.description);
+  if (scores.held_back) {
+    fmt::print("{:9}{:8.2f}  {} other real images against the same\n", "floor",
+               scores.held_back->distance, data.held_back_count);
+  }
+  fmt::print("{:9}{:8.2f}  the generator before its training against the same\n", "ceiling",
+             scores.ceiling);
+  const auto kernel = [](const SetScores& of) { return of.kernel.mean; };
+  fmt::print("{:9}{:8.3f}  deviation of a part {:.3f}{}\n", network.kernel_distance,
+             kernel(scores.generated), scores.generated.kernel.deviation,
+             floor_text(scores, kernel));
+}
+
 void print_precision_recall(const ImageScores& scores) {
-  const auto line = [&](const char* name, double value, double of_real, const char* meaning) {
-    fmt::print("{:9}{:7.3f}  {}; of other real images {:.3f}\n", name, value, meaning, of_real);
+  const auto line = [&](const char* name, double gan::PrecisionRecall::*member,
+                        const char* meaning) {
+    const auto value = [member](const SetScores& of) { return of.neighbours.*member; };
+    fmt::print("{:9}{:7.3f}  {}{}\n", name, value(scores.generated), meaning,
+               floor_text(scores, value));
   };
-  line("precision", scores.generated.precision, scores.held_back.precision,
-       "share of the generated among the real ones");
-  line("recall", scores.generated.recall, scores.held_back.recall,
-       "share of the real among the generated ones");
+  line("precision", &gan::PrecisionRecall::precision, "share of the generated among the real ones");
+  line("recall", &gan::PrecisionRecall::recall, "share of the real among the generated ones");
 }
 
 void print_class_shares(const ClassShareScores& shares) {
@@ -59,20 +90,28 @@ void print_class_shares(const ClassShareScores& shares) {
 }
 
 void print_json(const TrainedRun& run, const EvaluateOptions& options, const ImageScores& scores,
-                const std::string& reference) {
+                const FeatureNetwork& network, const std::string& reference) {
+  const auto floor = [&](const auto& value_of) -> nlohmann::ordered_json {
+    return scores.held_back ? nlohmann::ordered_json(value_of(*scores.held_back)) : nullptr;
+  };
   nlohmann::ordered_json report = describe(run);
-  report.update({{"metric", kImageMetric},
-                 {"score", scores.distance.score},
-                 {"floor", scores.distance.floor},
-                 {"ceiling", scores.distance.ceiling},
-                 {"precision", scores.generated.precision},
-                 {"recall", scores.generated.recall},
-                 {"precision_floor", scores.held_back.precision},
-                 {"recall_floor", scores.held_back.recall},
-                 {"samples", options.samples},
-                 {"neighbour_samples", scores.neighbour_samples},
-                 {"reference", reference},
-                 {"features", kFeatureWeightsHash}});
+  report.update(
+      {{"metric", network.distance},
+       {"score", scores.generated.distance},
+       {"floor", floor([](const SetScores& of) { return of.distance; })},
+       {"ceiling", scores.ceiling},
+       {"kernel_metric", network.kernel_distance},
+       {"kid", scores.generated.kernel.mean},
+       {"kid_deviation", scores.generated.kernel.deviation},
+       {"kid_floor", floor([](const SetScores& of) { return of.kernel.mean; })},
+       {"precision", scores.generated.neighbours.precision},
+       {"recall", scores.generated.neighbours.recall},
+       {"precision_floor", floor([](const SetScores& of) { return of.neighbours.precision; })},
+       {"recall_floor", floor([](const SetScores& of) { return of.neighbours.recall; })},
+       {"samples", options.samples},
+       {"neighbour_samples", scores.neighbour_samples},
+       {"reference", reference},
+       {"features", network.hash}});
   if (scores.shares) {
     for (std::size_t i = 0; i < gan::kClothes.size(); ++i) {
       report["class_shares"][gan::kClothes.at(i)] = {{"generated", scores.shares->generated.at(i)},
@@ -82,32 +121,85 @@ void print_json(const TrainedRun& run, const EvaluateOptions& options, const Ima
   fmt::print("{}\n", report.dump());
 }
 
-void evaluate_images(TrainedRun& run, const EvaluateOptions& options) {
-  const ReferenceData data = open_reference_data(run.job);
-  ImageScorer scorer(data, options);
+void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
+                     const EvaluateOptions& options) {
+  const ReferenceData data = open_reference_data(run.job, options.real);
+  ImageScorer scorer(data, network, options.samples);
   if (options.format == OutputFormat::kRecord) {
     record(run, options,
-           {.metric = kImageMetric,
-            .value = scorer.distance_of(run),
+           {.metric = options.recorded == RecordedScore::kDistance ? network.distance
+                                                                   : network.kernel_distance,
+            .value = scorer.score_of(run, options.recorded),
             .better = checkpoint::Better::kLower});
     return;
   }
   const ImageScores scores = scorer.scores_of(run);
   if (options.format == OutputFormat::kJson) {
-    print_json(run, options, scores, data.description);
+    print_json(run, options, scores, network, data.description);
     return;
   }
   print_heading(run);
-  fmt::print("FD-LeNet {:8.2f}  {} generated against {}\n", scores.distance.score, options.samples,
-             data.description);
-  fmt::print("floor    {:8.2f}  {} other real images against the same\n", scores.distance.floor,
-             data.count);
-  fmt::print("ceiling  {:8.2f}  the generator before its training against the same\n",
-             scores.distance.ceiling);
+  print_distances(scores, network, options, data);
   print_precision_recall(scores);
   if (scores.shares) {
     print_class_shares(*scores.shares);
   }
+}
+
+struct StackedScores {
+  gan::StackedModes generated;
+  gan::StackedModes real;  ///< of as many real pictures
+};
+
+/// The real ones are made of the test images, which the classifier has not seen.
+StackedScores stacked_scores(TrainedRun& run, gan::LeNet& lenet, std::int64_t samples) {
+  ModelSpec gray = run.job.model;
+  gray.channels = 1;
+  auto test = open_test_images(gray);
+  const gan::ClassShares shares =
+      gan::class_shares(lenet, gan::lenet_features(lenet, gan::images_of(*test), test->size()));
+  const data::StackedDataset stacked(std::move(test));
+  const auto modes = [&](const gan::ImageSource& images, std::int64_t count) {
+    return gan::stacked_modes(gan::count_stacked_modes(lenet, images, count), shares);
+  };
+  return {.generated = modes(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed),
+                             samples),
+          .real = modes(gan::images_of(stacked), std::min(samples, stacked.size()))};
+}
+
+void evaluate_stacked(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions& options) {
+  const StackedScores scores = stacked_scores(run, lenet, options.samples);
+  const gan::StackedModes& generated = scores.generated;
+  if (options.format == OutputFormat::kRecord) {
+    record(run, options,
+           {.metric = "modes-covered",
+            .value = static_cast<double>(generated.covered),
+            .better = checkpoint::Better::kHigher});
+    return;
+  }
+  if (options.format == OutputFormat::kJson) {
+    nlohmann::ordered_json report = describe(run);
+    report.update({{"metric", "stacked-modes"},
+                   {"covered", generated.covered},
+                   {"modes", gan::kStackedModes},
+                   {"kl_from_uniform", generated.from_uniform},
+                   {"kl_from_real", generated.from_real},
+                   {"covered_floor", scores.real.covered},
+                   {"kl_from_uniform_floor", scores.real.from_uniform},
+                   {"kl_from_real_floor", scores.real.from_real},
+                   {"samples", options.samples},
+                   {"features", kFeatureWeightsHash}});
+    fmt::print("{}\n", report.dump());
+    return;
+  }
+  print_heading(run);
+  fmt::print("modes covered  {} of {} by {} generated pictures; by as many real ones {}\n",
+             generated.covered, gan::kStackedModes, options.samples, scores.real.covered);
+  const auto divergence = [](const char* name, double value, double of_real) {
+    fmt::print("{:14} {:.3f} nats (KL divergence); of real ones {:.3f}\n", name, value, of_real);
+  };
+  divergence("from uniform", generated.from_uniform, scores.real.from_uniform);
+  divergence("from real", generated.from_real, scores.real.from_real);
 }
 
 at::Tensor toy_points(TrainedRun& run, std::int64_t samples) {
@@ -149,7 +241,12 @@ void evaluate(const EvaluateOptions& options) {
   TrainedRun run = open_trained_run(options.run);
   const std::string& source = run.job.data.source;
   if (!source.starts_with(kToyPrefix)) {
-    evaluate_images(run, options);
+    const FeatureNetwork network = open_feature_network(options.features);
+    if (network.lenet && source == data::kStackedFashionMnist) {
+      evaluate_stacked(run, *network.lenet, options);
+    } else {
+      evaluate_images(run, network, options);
+    }
     return;
   }
   const auto mixture = data::toy_mixture(source.substr(kToyPrefix.size()));

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "gan/evaluation/generate.hpp"
-#include "launch/model/feature_weights.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -15,49 +14,59 @@ namespace {
 constexpr std::int64_t kNeighbourSamples = 5'000;
 
 gan::Network untrained_generator(const JobSpec& job) {
-  gan::NetworkPair networks = gan::build_networks(job);
-  networks.generator.initialise(job.training.seed);
-  return std::move(networks.generator);
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
+  gan::Network& generator = networks[job.shown_network()];
+  generator.initialise(job.training.seed);
+  return std::move(generator);
 }
 
 }  // namespace
 
-ImageScorer::ImageScorer(const ReferenceData& data, const EvaluateOptions& options)
-    : data_(data), samples_(options.samples) {
-  load_feature_weights(lenet_, options.features);
-  reference_ = gan::lenet_features(lenet_, data.reference, data.count);
+ImageScorer::ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples)
+    : data_(data), network_(std::move(network)), samples_(samples) {
+  reference_ = features_of(data.reference, data.count);
   statistics_ = gan::feature_statistics(reference_);
 }
 
+at::Tensor ImageScorer::features_of(const gan::ImageSource& images, std::int64_t count) {
+  return gan::image_features(network_.features, images, count, network_.batch);
+}
+
 at::Tensor ImageScorer::features_of(gan::Network& generator, const ModelSpec& model) {
-  return gan::lenet_features(lenet_, gan::evaluation_samples(generator, model, kEvaluationSeed),
-                             samples_);
+  return features_of(gan::evaluation_samples(generator, model, kEvaluationSeed), samples_);
 }
 
 double ImageScorer::distance(const at::Tensor& features) const {
   return gan::frechet_distance(gan::feature_statistics(features), statistics_);
 }
 
-double ImageScorer::distance_of(TrainedRun& run) {
-  return distance(features_of(run.generator, run.job.model));
+SetScores ImageScorer::compare(const at::Tensor& features, std::int64_t neighbour_samples) const {
+  const auto part = [&](const at::Tensor& all) { return all.slice(0, 0, neighbour_samples); };
+  return {.distance = distance(features),
+          .kernel = gan::kernel_distance(reference_, features),
+          .neighbours = gan::precision_recall(part(reference_), part(features))};
+}
+
+double ImageScorer::score_of(TrainedRun& run, RecordedScore score) {
+  const at::Tensor generated = features_of(run.generator, run.job.model);
+  return score == RecordedScore::kDistance ? distance(generated)
+                                           : gan::kernel_distance(reference_, generated).mean;
 }
 
 ImageScores ImageScorer::scores_of(TrainedRun& run) {
   const at::Tensor generated = features_of(run.generator, run.job.model);
-  const at::Tensor held_back = gan::lenet_features(lenet_, data_.held_back, data_.count);
   gan::Network untrained = untrained_generator(run.job);
-  ImageScores scores{.distance = {.score = distance(generated),
-                                  .floor = distance(held_back),
-                                  .ceiling = distance(features_of(untrained, run.job.model))},
+  ImageScores scores{.ceiling = distance(features_of(untrained, run.job.model)),
                      .neighbour_samples = std::min({kNeighbourSamples, samples_, data_.count})};
-  const auto part = [&](const at::Tensor& features) {
-    return features.slice(0, 0, scores.neighbour_samples);
-  };
-  scores.generated = gan::precision_recall(part(reference_), part(generated));
-  scores.held_back = gan::precision_recall(part(reference_), part(held_back));
-  if (run.job.data.source == "fashion-mnist") {
-    scores.shares = {.generated = gan::class_shares(lenet_, generated),
-                     .real = gan::class_shares(lenet_, reference_)};
+  if (data_.held_back_count > 0) {
+    scores.neighbour_samples = std::min(scores.neighbour_samples, data_.held_back_count);
+    scores.held_back =
+        compare(features_of(data_.held_back, data_.held_back_count), scores.neighbour_samples);
+  }
+  scores.generated = compare(generated, scores.neighbour_samples);
+  if (network_.lenet && run.job.data.source == "fashion-mnist") {
+    scores.shares = {.generated = gan::class_shares(*network_.lenet, generated),
+                     .real = gan::class_shares(*network_.lenet, reference_)};
   }
   return scores;
 }

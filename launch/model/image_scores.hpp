@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "gan/evaluation/class_shares.hpp"
+#include "gan/evaluation/kernel_distance.hpp"
 #include "gan/evaluation/precision_recall.hpp"
 #include "launch/model/commands.hpp"
+#include "launch/model/feature_network.hpp"
 #include "launch/model/reference_data.hpp"
 
 namespace gangway::launch {
@@ -21,30 +23,39 @@ struct ClassShareScores {
   gan::ClassShares real;
 };
 
+/// Of one set of images against the reference.
+struct SetScores {
+  double distance = 0.0;  ///< Fréchet
+  gan::KernelDistance kernel;
+  gan::PrecisionRecall neighbours;
+};
+
 struct ImageScores {
-  gan::FdLenetScore distance;
-  gan::PrecisionRecall generated;
-  gan::PrecisionRecall held_back;      ///< of other real images: what a perfect generator would get
+  SetScores generated;
+  std::optional<SetScores> held_back;  ///< of other real images: what a perfect generator would get
+  double ceiling = 0.0;                ///< distance of the same networks before their training
   std::int64_t neighbour_samples = 0;  ///< of each set, for precision and recall
   std::optional<ClassShareScores> shares;  ///< of the data that the classifier knows
 };
 
 class ImageScorer {
  public:
-  /// `data` outlives it.
-  ImageScorer(const ReferenceData& data, const EvaluateOptions& options);
+  /// `data` outlives it. @param samples  generated images
+  ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples);
 
-  /// FD-LeNet alone.
-  [[nodiscard]] double distance_of(TrainedRun& run);
+  /// One number alone.
+  [[nodiscard]] double score_of(TrainedRun& run, RecordedScore score);
   [[nodiscard]] ImageScores scores_of(TrainedRun& run);
 
  private:
   [[nodiscard]] at::Tensor features_of(gan::Network& generator, const ModelSpec& model);
+  [[nodiscard]] at::Tensor features_of(const gan::ImageSource& images, std::int64_t count);
   [[nodiscard]] double distance(const at::Tensor& features) const;
+  [[nodiscard]] SetScores compare(const at::Tensor& features, std::int64_t neighbour_samples) const;
 
   const ReferenceData& data_;
+  FeatureNetwork network_;
   std::int64_t samples_;
-  gan::LeNet lenet_;
   at::Tensor reference_;  ///< features
   gan::FeatureStatistics statistics_;
 };

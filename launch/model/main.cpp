@@ -2,6 +2,7 @@
 // gangway-model: what the command line does with a trained model in one process. `gangway sample`
 // and `gangway evaluate` start it, so that `gangway` itself need not load LibTorch.
 #include <exception>
+#include <map>
 #include <string>
 
 #include <ATen/Parallel.h>
@@ -10,18 +11,21 @@
 
 #include "base/errors.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/feature_weights.hpp"
+#include "launch/model/feature_network.hpp"
 
 namespace {
 
 using gangway::launch::EvaluateOptions;
 using gangway::launch::ExportOptions;
+using gangway::launch::NetworksOptions;
+using gangway::launch::RecordedScore;
 using gangway::launch::RunChoice;
 using gangway::launch::SampleOptions;
 using gangway::launch::TrainFeaturesOptions;
 
 constexpr std::int64_t kFewestSamples = 100;
 constexpr std::int64_t kMostSamples = 1'000'000;
+constexpr std::int64_t kMostImages = 100'000'000;
 
 void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("RUN", choice.run, "Run directory, or name of a run in --outdir")->required();
@@ -35,20 +39,38 @@ void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
 
 void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Print FD-LeNet of a run with its floor and ceiling, or the toy modes covered");
-  command->footer("Example: gangway evaluate fashion-mnist");
+      "evaluate",
+      "Print FD-LeNet of a run with floor and ceiling, KID, precision and recall; or the "
+      "modes covered, of toy data and of stacked pictures");
+  command->footer(
+      "Examples:\n  gangway evaluate fashion-mnist\n"
+      "  gangway evaluate photos --features inception-2015-12-05.pt --samples 50000 --real 50000");
   add_run_choice(*command, options.run, threads);
   command->add_option("--samples", options.samples, "Generated examples")
       ->capture_default_str()
       ->check(CLI::Range(kFewestSamples, kMostSamples));
-  command->add_option("--features", options.features, "Weights of FD-LeNet's feature network")
+  command
+      ->add_option("--features", options.features,
+                   "Weights of FD-LeNet's feature network, or a TorchScript network; the score of "
+                   "the well-known Inception is FID (docs/evaluation.md)")
       ->capture_default_str();
+  command
+      ->add_option("--real", options.real,
+                   "Training images to compare with (default: test images, or half of the others, "
+                   "10,000 at most)")
+      ->check(CLI::Range(kFewestSamples, kMostImages));
   command->add_flag_callback(
       "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
       "One line of JSON instead of text");
   command->add_flag_callback(
       "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
       "The score alone, kept beside the checkpoint for checkpoint.keep_best");
+  command
+      ->add_option("--metric", options.recorded,
+                   "Which of two scores of images --record keeps: distance (FD, FID) or kernel "
+                   "(KID)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, RecordedScore>{
+          {"distance", RecordedScore::kDistance}, {"kernel", RecordedScore::kKernel}}));
   command->callback([&] {
     at::set_num_threads(threads);
     gangway::launch::evaluate(options);
@@ -88,12 +110,20 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->footer("Example: gangway checkpoints export fashion-mnist -o generator.pt");
   command->add_option("CHECKPOINT", options.checkpoint, "Folder of a checkpoint")->required();
   command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
-  command->add_option("--network", options.network, "generator or discriminator")
-      ->check(CLI::IsMember({"generator", "discriminator"}));
+  command->add_option("--network", options.network, "One of the job's: generator, discriminator")
+      ->required();
   command->add_flag_callback(
       "--last", [&options] { options.weights = gangway::launch::WeightVersion::kLast; },
       "The last weights instead of their average");
   command->callback([&] { gangway::launch::export_script(options); });
+}
+
+void add_networks(CLI::App& app, NetworksOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "networks", "Try the networks of a job and print how many parameters each has");
+  command->footer("Example: gangway-model networks examples/infogan.yaml");
+  command->add_option("JOB", options.job_file, "Job file")->required();
+  command->callback([&] { gangway::launch::describe_networks(options); });
 }
 
 /// In the name of the command that was typed.
@@ -111,11 +141,13 @@ int run(int argc, char** argv) {
   SampleOptions sample;
   TrainFeaturesOptions train_features;
   ExportOptions export_options;
+  NetworksOptions networks;
   int threads = 2;
   add_evaluate(app, evaluate, threads);
   add_sample(app, sample, threads);
   add_train_features(app, train_features);
   add_export(app, export_options);
+  add_networks(app, networks);
   try {
     app.parse(argc, argv);
     return static_cast<int>(gangway::ExitCode::kDone);

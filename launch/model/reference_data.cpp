@@ -32,27 +32,36 @@ std::unique_ptr<data::Dataset> open_test_images(const ModelSpec& model) {
   return data::open_dataset(spec, model, 0);
 }
 
-ReferenceData open_reference_data(const JobSpec& job) {
+ReferenceData open_reference_data(const JobSpec& job, std::optional<std::int64_t> training_images) {
   ReferenceData result;
   result.train = data::open_dataset(job.data, job.model, job.training.seed);
-  const gan::ImageSource shuffled = gan::shuffled_images_of(*result.train, kOrderSeed);
+  const std::int64_t size = result.train->size();
+  if (size < 2 * kFewestImages) {
+    throw ConfigError(fmt::format("{}: {} images are too few for a score; {} at least are needed",
+                                  job.data.source, size, 2 * kFewestImages));
+  }
   if (job.data.source == "fashion-mnist") {
     result.test = open_test_images(job.model);
-    result.count = std::min(kImages, result.test->size());
+  }
+  const gan::ImageSource shuffled = gan::shuffled_images_of(*result.train, kOrderSeed);
+  if (training_images) {
+    result.count = std::min(*training_images, size);
+    result.reference = shuffled;
+    result.held_back = result.test ? gan::images_of(*result.test) : later(shuffled, result.count);
+    const std::int64_t left = result.test ? result.test->size() : size - result.count;
+    result.held_back_count = left < kFewestImages ? 0 : std::min(left, result.count);
+  } else if (result.test) {
+    result.count = result.held_back_count = std::min(kImages, result.test->size());
     result.reference = gan::images_of(*result.test);
     result.held_back = shuffled;
-    result.description = fmt::format("{} test images", result.count);
-    return result;
+  } else {
+    result.count = result.held_back_count = std::min(kImages, size / 2);
+    result.reference = shuffled;
+    result.held_back = later(shuffled, result.count);
   }
-  result.count = std::min(kImages, result.train->size() / 2);
-  if (result.count < kFewestImages) {
-    throw ConfigError(
-        fmt::format("{}: {} images are too few for a score; FD-LeNet needs {} at least",
-                    job.data.source, result.train->size(), 2 * kFewestImages));
-  }
-  result.reference = shuffled;
-  result.held_back = later(shuffled, result.count);
-  result.description = fmt::format("{} training images", result.count);
+  const bool compares_with_test = result.test && !training_images;
+  result.description =
+      fmt::format("{} {} images", result.count, compares_with_test ? "test" : "training");
   return result;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/script_module.hpp"
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -14,6 +15,9 @@
 #include "base/errors.hpp"
 #include "gan/label_blocks.hpp"
 #include "gan/layer_block.hpp"
+#include "gan/residual_blocks.hpp"
+#include "gan/script_block.hpp"
+#include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -30,6 +34,7 @@ torch::jit::Module make_module(const std::string& type) {
 void register_tensor(torch::jit::Module& block, const std::string& type, const std::string& name,
                      const at::Tensor& tensor, bool is_statistic) {
   const at::Tensor copy = tensor.detach().contiguous().clone(at::MemoryFormat::Contiguous);
+  copy.set_requires_grad(!is_statistic);
   const std::size_t dot = name.find('.');
   if (dot == std::string::npos) {
     block.register_parameter(name, copy, is_statistic);
@@ -88,23 +93,77 @@ std::string layer_lines(const LayerSpec& spec, const std::string& self) {
   if (spec.batch_norm) {
     text += fmt::format(
         "    x = torch.batch_norm(x, {0}.norm.weight, {0}.norm.bias, {0}.norm.running_mean, "
-        "{0}.norm.running_var, False, {1}, {2:.10f}, True)\n",
-        self, gan::kNormMomentum, gan::kNormEpsilon);
+        "{0}.norm.running_var, self.training, {1}, {2:.10f}, True)\n",
+        self, kStatisticMomentum, gan::kNormEpsilon);
   }
-  return text + activation_line(spec.activation);
+  text += activation_line(spec.activation);
+  if (spec.dropout > 0.0) {
+    text += fmt::format("    x = torch.dropout(x, {:.17}, self.training)\n", spec.dropout);
+  }
+  if (!spec.output_shape.empty()) {
+    text += fmt::format("    x = torch.reshape(x, [x.size(0), {}])\n",
+                        fmt::join(spec.output_shape, ", "));
+  }
+  return text;
 }
 
 std::string one_hot(std::int64_t classes) {
   return fmt::format("torch.to(torch.one_hot(labels, {}), {})", classes, kScriptFloat);
 }
 
+std::string embedded(std::int64_t classes, const std::string& self) {
+  return fmt::format("torch.matmul({}, {}.embedding)", one_hot(classes), self);
+}
+
 std::string head_lines(const ProjectionHeadSpec& head, const std::string& self) {
   return fmt::format(
       "    f = torch.reshape(x, [-1, {}, {}])\n"
-      "    e = torch.matmul({}, {}.embedding)\n"
       "    x = torch.linear(torch.flatten(f, 1), {}.weight, None) + "
-      "torch.sum(e * torch.mean(f, [2]), [1], True)\n",
-      head.features, head.pixels, one_hot(head.classes), self, self);
+      "torch.sum({} * torch.mean(f, [2]), [1], True)\n",
+      head.features, head.pixels, self, embedded(head.classes, self));
+}
+
+std::string residual_lines(const ResidualSpec& spec, const std::string& self) {
+  const std::string activation = fmt::format("    y = torch.leaky_relu(y, {})\n", gan::kLeakySlope);
+  return fmt::format(
+      "    y = torch.conv2d(x, {0}.expand.weight, {0}.expand.bias)\n{1}"
+      "    y = torch.conv2d(y, {0}.grouped.weight, {0}.grouped.bias, [1, 1], [1, 1], [1, 1], {2})\n"
+      "{1}    x = torch.conv2d(y, {0}.contract.weight) + x\n",
+      self, activation, spec.groups);
+}
+
+std::string resampling_lines(const ResamplingSpec& spec, const std::string& self) {
+  const bool is_up = spec.direction == Resampling::kUp;
+  const std::string pointwise =
+      spec.in == spec.out ? "" : fmt::format("    x = torch.conv2d(x, {}.weight)\n", self);
+  const std::string interpolation = fmt::format(
+      "    f = 2.0 - torch.abs(torch.arange(4, dtype=x.dtype, device=x.device) - 1.5)\n"
+      "    f = torch.tile(torch.outer(f, f) * {0}, [{1}, 1, 1, 1])\n"
+      "    x = torch.{2}(x, f, None, [2, 2], [1, 1], {3}, {1})\n",
+      is_up ? 0.25 : 0.0625, is_up ? spec.out : spec.in, is_up ? "conv_transpose2d" : "conv2d",
+      is_up ? "[0, 0]" : "[1, 1]");
+  return is_up ? pointwise + interpolation : interpolation + pointwise;
+}
+
+/// Of R3GAN's blocks; empty for others.
+std::string lines_of_residual_network(const gan::Block& block, const std::string& self) {
+  if (const auto* residual = dynamic_cast<const gan::ResidualBlock*>(&block)) {
+    return residual_lines(residual->spec(), self);
+  }
+  if (const auto* resampling = dynamic_cast<const gan::ResamplingBlock*>(&block)) {
+    return resampling_lines(resampling->spec(), self);
+  }
+  if (dynamic_cast<const gan::GenerativeBasis*>(&block) != nullptr) {
+    return fmt::format(
+        "    x = torch.linear(x, {0}.weight, None)\n"
+        "    x = {0}.basis * torch.unsqueeze(torch.unsqueeze(x, 2), 3)\n",
+        self);
+  }
+  if (dynamic_cast<const gan::DiscriminativeBasis*>(&block) != nullptr) {
+    return fmt::format("    x = torch.linear(torch.sum(x * {0}.basis, [2, 3]), {0}.weight, None)\n",
+                       self);
+  }
+  return "";
 }
 
 std::string block_lines(const gan::Block& block, const std::string& self) {
@@ -117,6 +176,20 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
   if (const auto* head = dynamic_cast<const gan::ProjectionHead*>(&block)) {
     return head_lines(head->spec(), self);
   }
+  if (const auto* embedding = dynamic_cast<const gan::LabelEmbedding*>(&block)) {
+    return fmt::format("    x = torch.cat([x, {}], 1)\n",
+                       embedded(embedding->spec().classes, self));
+  }
+  if (const auto* product = dynamic_cast<const gan::LabelProduct*>(&block)) {
+    return fmt::format("    x = torch.sum(x * {}, [1], True)\n",
+                       embedded(product->spec().classes, self));
+  }
+  if (std::string lines = lines_of_residual_network(block, self); !lines.empty()) {
+    return lines;
+  }
+  if (std::string lines = lines_of_transformer(block, self); !lines.empty()) {
+    return lines;
+  }
   throw ConfigError(
       "this model has a block that cannot be written as TorchScript; export it as .safetensors");
 }
@@ -124,9 +197,13 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
 }  // namespace
 
 torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
-  const bool is_generator = network.name() == "generator";
-  torch::jit::Module module = make_module(is_generator ? "Generator" : "Discriminator");
-  const std::string input = is_generator ? "noise" : "image";
+  if (auto* own = dynamic_cast<gan::ScriptBlock*>(&network.block(0))) {
+    return own->filled_module();
+  }
+  std::string type = network.name();
+  type.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(type.front())));
+  torch::jit::Module module = make_module(type);
+  const std::string input = network.block(0).ports().inputs.front();
   std::string text = fmt::format("def forward(self, {}: Tensor{}) -> Tensor:\n    x = {}\n", input,
                                  model.classes > 0 ? ", labels: Tensor" : "", input);
   for (std::size_t index = 0; index < network.num_blocks(); ++index) {

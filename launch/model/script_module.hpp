@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A network as a TorchScript module that computes what Network::forward computes in evaluation
-// mode; its parameters have the names of the plain export ("0.norm.weight"). Used by `gangway
-// checkpoints export`.
+// A network as a TorchScript module that computes what Network::forward computes, in evaluation
+// mode until somebody calls its train(), which leads to the same but for what dropout draws; its
+// parameters have the names of the plain export ("0.norm.weight"). Used by `gangway checkpoints
+// export`.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,9 @@
 namespace gangway::launch {
 
 /// forward(noise) or forward(noise, labels) of a generator, forward(image) or forward(image,
-/// labels) of a discriminator. Weights are copied, row-major.
+/// labels) of a discriminator. Weights are copied, row-major. A user's network is the user's
+/// module, with the trained values.
+/// @post a user's network is not to be used any more
 /// @throws ConfigError naming a block that has no TorchScript.
 [[nodiscard]] torch::jit::Module script_of(gan::Network& network, const ModelSpec& model);
 

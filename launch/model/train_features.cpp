@@ -6,7 +6,7 @@
 
 #include "gan/data/idx_dataset.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/feature_weights.hpp"
+#include "launch/model/feature_network.hpp"
 #include "launch/model/reference_data.hpp"
 
 namespace gangway::launch {

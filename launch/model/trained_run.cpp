@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/trained_run.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "checkpoint/store/checkpoint_reader.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "job/keys/parse.hpp"
+#include "job/modules/module_files.hpp"
 #include "launch/model/load_tensor.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
@@ -36,25 +36,18 @@ fs::path find_directory(const RunChoice& choice) {
                   choice.run, choice.outdir.string()));
 }
 
-fs::path find_checkpoint(const fs::path& checkpoints, std::optional<std::int64_t> step) {
-  if (!step) {
-    const auto newest = checkpoint::newest_valid(
-        checkpoints, [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); });
-    if (!newest) {
-      throw CheckpointError(checkpoints.string() +
-                            ": no usable checkpoint; train first, or see `gangway checkpoints ls`");
-    }
-    return newest->path;
+/// Without a step, the newest whose contents are sound: it is to be computed with.
+fs::path choose_checkpoint(const fs::path& checkpoints, std::optional<std::int64_t> step) {
+  if (step) {
+    return checkpoint::find_checkpoint(checkpoints, step).path;
   }
-  const std::vector<checkpoint::CheckpointEntry> entries =
-      checkpoint::list_checkpoints(checkpoints);
-  const auto entry = std::ranges::find(entries, *step, &checkpoint::CheckpointEntry::step);
-  if (entry == entries.end()) {
-    throw CheckpointError(fmt::format(
-        "{}: no checkpoint of step {}; `gangway checkpoints ls` shows those that are there",
-        checkpoints.string(), *step));
+  const auto newest = checkpoint::newest_valid(
+      checkpoints, [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); });
+  if (!newest) {
+    throw CheckpointError(checkpoints.string() +
+                          ": no usable checkpoint; train first, or see `gangway checkpoints ls`");
   }
-  return entry->path;
+  return newest->path;
 }
 
 /// Under which the checkpoint has a tensor of the network: those of the generator's average are
@@ -83,10 +76,10 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
   // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
   // says by now.
   const checkpoint::Manifest& manifest = reader.manifest();
-  const JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)");
-  gan::NetworkPair networks = gan::build_networks(job);
-  gan::Network& network =
-      choice.network == "generator" ? networks.generator : networks.discriminator;
+  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)");
+  use_kept_modules(job, checkpoint.parent_path().parent_path());
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
+  gan::Network& network = networks[job.chosen(choice.network)];
   const std::string first = network.parameters().front().name;
   const bool has_average = reader.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
   const WeightVersion weights = has_average ? choice.weights : WeightVersion::kLast;
@@ -103,7 +96,7 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
 TrainedRun open_trained_run(const RunChoice& choice) {
   const fs::path directory = find_directory(choice);
   TrainedNetwork trained =
-      load_network(find_checkpoint(directory / kCheckpointsFolder, choice.step), {});
+      load_network(choose_checkpoint(directory / kCheckpointsFolder, choice.step), {});
   return {.directory = directory,
           .job = trained.job,
           .checkpoint_id = trained.checkpoint_id,

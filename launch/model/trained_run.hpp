@@ -26,7 +26,7 @@ enum class WeightVersion {
 
 /// One network of a checkpoint.
 struct NetworkChoice {
-  std::string network = "generator";                ///< or "discriminator"
+  std::string network;  ///< its name; empty: the one whose results are shown
   WeightVersion weights = WeightVersion::kAverage;  ///< kAverage: where the checkpoint has it
 };
 

@@ -8,7 +8,7 @@
 
 #include "launch/process/environment.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 }  // namespace CLI
 

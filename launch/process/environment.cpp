@@ -11,34 +11,11 @@
 
 #include "base/errors.hpp"
 
-extern char** environ;
-
 namespace gangway::launch {
-
-Environment read_environment() {
-  Environment variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (const auto equals = text.find('='); equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
-}
 
 std::optional<std::string> find_variable(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::nullopt : std::optional(found->second);
-}
-
-Environment gangway_variables(const Environment& environment) {
-  Environment chosen;
-  for (const auto& [name, value] : environment) {
-    if (name.starts_with("GANGWAY_")) {
-      chosen.emplace(name, value);
-    }
-  }
-  return chosen;
 }
 
 std::vector<std::string> exported_variables(const Environment& environment) {

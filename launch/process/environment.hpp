@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The only reader of environment variables and of this program's place, for the gangway command.
-// Called at the start.
+// What the environment says to the gangway command, and its program's place. Called at the start.
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::launch {
 
-using Environment = std::map<std::string, std::string>;
-
-/// All variables of this process.
-[[nodiscard]] Environment read_environment();
-
 [[nodiscard]] std::optional<std::string> find_variable(const Environment& environment,
                                                        const std::string& name);
-
-/// Those whose name begins with GANGWAY_.
-[[nodiscard]] Environment gangway_variables(const Environment& environment);
 
 /// Names of variables that change what ranks on other hosts do.
 [[nodiscard]] std::vector<std::string> exported_variables(const Environment& environment);

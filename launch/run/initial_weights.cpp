@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/initial_weights.hpp"
 
+#include <string>
+
 #include "checkpoint/format/weights_file.hpp"
-#include "job/models/families.hpp"
 
 namespace gangway::launch {
 
 void require_initial_weights(const JobSpec& spec) {
-  const Architectures networks = architectures_of(spec.settled_model());
-  if (!spec.generator.weights.empty()) {
-    checkpoint::InitialWeights("generator.weights", spec.generator.weights)
-        .require_parameters(num_parameters(networks.generator));
-  }
-  if (!spec.discriminator.weights.empty()) {
-    checkpoint::InitialWeights("discriminator.weights", spec.discriminator.weights)
-        .require_parameters(num_parameters(networks.discriminator));
+  const PerNetwork<Architecture> networks = spec.architectures();
+  for (const NetworkId id : networks.ids()) {
+    const NetworkSpec& network = spec.networks[id];
+    if (!network.weights.empty()) {
+      const checkpoint::InitialWeights weights(network.name + ".weights", network.weights);
+      if (script_in(networks[id]) == nullptr) {  // of which only LibTorch knows what is trained
+        weights.require_parameters(num_parameters(networks[id]));
+      }
+    }
   }
 }
 

@@ -31,6 +31,7 @@
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/run/initial_weights.hpp"
+#include "launch/run/own_networks.hpp"
 #include "launch/run/supervise.hpp"
 #include "run/control_protocol.hpp"
 #include "run/run_directory.hpp"
@@ -118,14 +119,14 @@ ResumeLines resume_lines(const RunOptions& options, const fs::path& run,
   return {.before_save = from_path ? shell_line(typed) : go_on, .after_save = go_on};
 }
 
-/// Of the run's complete checkpoints; -1: there is none.
-std::int64_t newest_step(const fs::path& run) {
+/// Of the run's complete checkpoints.
+std::optional<std::int64_t> newest_step(const fs::path& run) {
   for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
     if (entry.status == checkpoint::CheckpointStatus::kComplete) {
       return entry.step;
     }
   }
-  return -1;
+  return std::nullopt;
 }
 
 /// Whether there is a checkpoint that the job would go on from.
@@ -135,7 +136,7 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
   }
   const auto run =
       find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
-  return run && newest_step(*run) >= 0;
+  return run && newest_step(*run).has_value();
 }
 
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
@@ -260,16 +261,17 @@ std::string resume_line(std::vector<std::string> typed, const std::string& run_d
 int run_job(const RunOptions& options, const Environment& environment,
             const std::vector<std::string>& typed) {
   heed_signals();
-  const ResolvedJob job = load_job({.file = options.job_file,
-                                    .text = std::nullopt,
-                                    .overrides = options.overrides,
-                                    .environment = gangway_variables(environment)});
+  ResolvedJob job = load_job({.file = options.job_file,
+                              .text = std::nullopt,
+                              .overrides = options.overrides,
+                              .environment = gangway_variables(environment)});
   (void)parse_trace_steps(options.trace);  // refused before anything is made
   const int slots = options.hostfile.empty()
                         ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
                         : count_slots(read_hostfile(options.hostfile));
   const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
   require_workers(job.spec, workers);
+  inspect_own_networks(job);
   if (options.dry_run) {
     require_initial_weights(job.spec);
     std::cout << describe_dry_run(job.spec, workers) << std::flush;

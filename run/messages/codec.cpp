@@ -25,6 +25,8 @@ auto fields_of(T& it) {
   using Plain = std::remove_const_t<T>;
   if constexpr (std::is_same_v<Plain, ProcessIdentity>) {
     return std::tie(it.boot_id, it.pid_namespace, it.pid, it.start_ticks);
+  } else if constexpr (std::is_same_v<Plain, SnapshotId>) {
+    return std::tie(it.step, it.incarnation, it.epoch, it.num_workers);
   } else if constexpr (std::is_same_v<Plain, MicrobatchRange> ||
                        std::is_same_v<Plain, TraceSteps>) {
     return std::tie(it.begin, it.end);
@@ -139,8 +141,8 @@ void check(const SnapshotPart& part) {
 }
 
 void check(const WholeSnapshot& snapshot) {
-  require(std::cmp_equal(snapshot.name.num_workers, snapshot.holders.size()),
-          fmt::format("{} of {} parts", snapshot.holders.size(), snapshot.name.num_workers));
+  require(std::cmp_equal(snapshot.id.num_workers, snapshot.holders.size()),
+          fmt::format("{} of {} parts", snapshot.holders.size(), snapshot.id.num_workers));
   for (const std::vector<int>& workers : snapshot.holders) {
     require(!workers.empty() &&
                 std::ranges::adjacent_find(workers, std::greater_equal()) == workers.end(),
@@ -149,7 +151,7 @@ void check(const WholeSnapshot& snapshot) {
 }
 
 void check(const Begin& begin) {
-  require(!begin.snapshot || begin.snapshot->name.step == begin.step,
+  require(!begin.snapshot || begin.snapshot->id.step == begin.step,
           fmt::format("step {} of another snapshot", begin.step));
 }
 

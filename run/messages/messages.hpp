@@ -6,7 +6,6 @@
 // Pure.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "base/process_identity.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "run/control_protocol.hpp"
+#include "run/snapshot_id.hpp"
 #include "run/trace_steps.hpp"
 
 namespace gangway::messages {
@@ -68,21 +68,9 @@ struct Welcome {
   bool operator==(const Welcome&) const = default;
 };
 
-/// A snapshot: of one moment, on one layout.
-struct SnapshotName {
-  std::int64_t step = 0;
-  std::int64_t incarnation = 0;  ///< start of the run under which it was taken
-  std::int64_t epoch = 0;        ///< of that start
-  int num_workers = 1;           ///< that took it
-  static auto fields(auto& it) {
-    return std::tie(it.step, it.incarnation, it.epoch, it.num_workers);
-  }
-  auto operator<=>(const SnapshotName&) const = default;
-};
-
 /// One worker's part of a snapshot, or a buddy's copy of it. Its structure was verified.
 struct SnapshotPart {
-  SnapshotName of;
+  SnapshotId of;
   int worker = 0;  ///< of num_workers, when it was taken
   static auto fields(auto& it) { return std::tie(it.of, it.worker); }
   bool operator==(const SnapshotPart&) const = default;
@@ -99,11 +87,11 @@ struct Inventory {
 
 /// A snapshot all of whose parts are somewhere.
 struct WholeSnapshot {
-  SnapshotName name;
+  SnapshotId id;
   /// By the worker that took the part: the workers of this start, ascending, on whose host it or a
   /// copy of it lies. None is empty.
   std::vector<std::vector<int>> holders;
-  static auto fields(auto& it) { return std::tie(it.name, it.holders); }
+  static auto fields(auto& it) { return std::tie(it.id, it.holders); }
   bool operator==(const WholeSnapshot&) const = default;
 };
 
@@ -144,16 +132,15 @@ struct Unloadable {
 /// Worker -> coordinator: set up, lifeline connected, state loaded; leases may flow.
 struct Ready {
   static constexpr std::string_view kName = "Ready";
-  std::uint64_t plan_hash = 0;  ///< worker/plan_hash.hpp: must be equal on all workers
-  std::string plan_summary;     ///< one line for the log: parameters, buckets
-  std::int64_t generator_parameters = 0;
-  std::int64_t discriminator_parameters = 0;
-  std::string data_fingerprint;  ///< of the examples: must be equal on all workers
-  std::string libtorch;          ///< version of the arithmetic
-  bool has_buddies = false;      ///< snapshots are copied to other hosts
+  std::uint64_t plan_hash = 0;           ///< worker/plan_hash.hpp: must be equal on all workers
+  std::string plan_summary;              ///< one line for the log: parameters, buckets
+  std::vector<std::int64_t> parameters;  ///< trained numbers, by network in the job's order
+  std::string data_fingerprint;          ///< of the examples: must be equal on all workers
+  std::string libtorch;                  ///< version of the arithmetic
+  bool has_buddies = false;              ///< snapshots are copied to other hosts
   static auto fields(auto& it) {
-    return std::tie(it.plan_hash, it.plan_summary, it.generator_parameters,
-                    it.discriminator_parameters, it.data_fingerprint, it.libtorch, it.has_buddies);
+    return std::tie(it.plan_hash, it.plan_summary, it.parameters, it.data_fingerprint, it.libtorch,
+                    it.has_buddies);
   }
   bool operator==(const Ready&) const = default;
 };
@@ -181,9 +168,9 @@ struct Lease {
 
 struct MicrobatchLoss {
   int microbatch = 0;
-  double generator = 0.0;      ///< mean over the micro-batch
-  double discriminator = 0.0;  ///< mean over it and the step's repeats, penalties included
-  static auto fields(auto& it) { return std::tie(it.microbatch, it.generator, it.discriminator); }
+  /// Mean over the micro-batch and the step's repeats, penalties included; in the job's order.
+  std::vector<double> by_network;
+  static auto fields(auto& it) { return std::tie(it.microbatch, it.by_network); }
   bool operator==(const MicrobatchLoss&) const = default;
 };
 

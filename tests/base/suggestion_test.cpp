@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/suggestion.hpp"
+#include "base/text/suggestion.hpp"
 
 #include <algorithm>
 #include <random>
@@ -13,7 +13,7 @@ const std::vector<std::string> kPaths = {
     "model.width",         "generator.optimizer.adam.lr",     "training.kimg",
     "discriminator.steps", "discriminator.optimizer.adam.lr", "training"};
 
-/// The whole table, without the shortcuts of base/suggestion.cpp.
+/// The whole table, without the shortcuts of base/text/suggestion.cpp.
 int distance_by_the_book(const std::string& a, const std::string& b) {
   std::vector<std::vector<int>> cell(a.size() + 1, std::vector<int>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {

@@ -191,12 +191,10 @@ TEST(Pieces, KeepTheHashThatTheCallerHas) {
   const OwnedTensor tensor = make_tensor("t", ElementType::kF32, {8}, 1);
   const fs::path temporary = begin_checkpoint(folder.path(), 1);
   Manifest manifest = sample_manifest(1);
-  const std::vector<PieceRecord> pieces = {{.tensor = "t",
-                                            .type = tensor.type,
-                                            .shape = tensor.shape,
-                                            .end = 8,
-                                            .bytes = tensor.bytes,
-                                            .xxh3_128 = hash_of("of what was copied")}};
+  const std::vector<PieceRecord> pieces = {
+      {.of = {.name = "t", .type = tensor.type, .shape = tensor.shape, .end = 8},
+       .bytes = tensor.bytes,
+       .xxh3_128 = hash_of("of what was copied")}};
   const FileReport report = write_worker_pieces(
       temporary, {.step = 1, .epoch = 1, .worker = 0, .num_workers = 1}, pieces);
   manifest.files = {
@@ -211,7 +209,7 @@ TEST(Pieces, ThatContradictThemselvesAreNotWritten) {
   const ScratchFolder folder;
   const fs::path temporary = begin_checkpoint(folder.path(), 1);
   const OwnedTensor tensor = make_tensor("t", ElementType::kF32, {8}, 1);
-  const PieceRecord sound{.tensor = "t", .shape = {8}, .end = 8, .bytes = tensor.bytes};
+  const PieceRecord sound{.of = {.name = "t", .shape = {8}, .end = 8}, .bytes = tensor.bytes};
   const auto refuses = [&](const std::function<void(PieceRecord&)>& change) {
     std::vector<PieceRecord> pieces = {sound};
     change(pieces[0]);
@@ -219,13 +217,13 @@ TEST(Pieces, ThatContradictThemselvesAreNotWritten) {
                      temporary, {.step = 1, .epoch = 1, .worker = 0, .num_workers = 1}, pieces),
                  InvariantError);
   };
-  refuses([](PieceRecord& piece) { piece.end = 7; });
-  refuses([](PieceRecord& piece) { piece.begin = 9; });
-  refuses([](PieceRecord& piece) { piece.shape = {7}; });
-  refuses([](PieceRecord& piece) { piece.shape = {-8}; });
-  refuses([](PieceRecord& piece) { piece.order = StoredOrder::kChannelsLast; });
-  refuses([](PieceRecord& piece) { piece.tensor = "t@0"; });
-  refuses([](PieceRecord& piece) { piece.tensor = ""; });
+  refuses([](PieceRecord& piece) { piece.of.end = 7; });
+  refuses([](PieceRecord& piece) { piece.of.begin = 9; });
+  refuses([](PieceRecord& piece) { piece.of.shape = {7}; });
+  refuses([](PieceRecord& piece) { piece.of.shape = {-8}; });
+  refuses([](PieceRecord& piece) { piece.of.order = StoredOrder::kChannelsLast; });
+  refuses([](PieceRecord& piece) { piece.of.name = "t@0"; });
+  refuses([](PieceRecord& piece) { piece.of.name = ""; });
   refuses([](PieceRecord& piece) { piece.xxh3_128 = "abc"; });
   const std::vector<PieceRecord> twice = {sound, sound};
   EXPECT_THROW((void)write_worker_pieces(

@@ -138,12 +138,12 @@ CutState cut(const std::vector<OwnedTensor>& state, int num_workers) {
         continue;
       }
       result.by_worker[worker].push_back(
-          {.tensor = tensor.name,
-           .type = tensor.type,
-           .shape = tensor.shape,
-           .order = reorders ? StoredOrder::kChannelsLast : StoredOrder::kRowMajor,
-           .begin = begin,
-           .end = end,
+          {.of = {.name = tensor.name,
+                  .type = tensor.type,
+                  .order = reorders ? StoredOrder::kChannelsLast : StoredOrder::kRowMajor,
+                  .shape = tensor.shape,
+                  .begin = begin,
+                  .end = end},
            .bytes = bytes.subspan(begin * item, (end - begin) * item)});
     }
   }

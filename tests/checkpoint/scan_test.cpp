@@ -60,6 +60,18 @@ TEST_F(Scan, ListsTheNewestFirst) {
   EXPECT_THAT(steps, ElementsAre(100, 20, 9));
 }
 
+TEST_F(Scan, FindsTheCheckpointOfAStepOrTheNewestCompleteOne) {
+  EXPECT_THROW((void)find_checkpoint(folder.path(), {}), CheckpointError);
+  (void)commit_sample(folder.path(), 1);
+  (void)commit_sample(folder.path(), 2);
+  fs::remove(commit_sample(folder.path(), 3) / worker_file_name(0, 2));
+  EXPECT_EQ(find_checkpoint(folder.path(), {}).step, 2);
+  EXPECT_EQ(find_checkpoint(folder.path(), 1).step, 1);
+  EXPECT_EQ(find_checkpoint(folder.path(), 3).status, CheckpointStatus::kDamaged);
+  EXPECT_THAT(checkpoint_error_of([&] { (void)find_checkpoint(folder.path(), 5); }),
+              HasSubstr("has no checkpoint of step 5"));
+}
+
 TEST_F(Scan, TakesTheNewestWhenItIsSound) {
   (void)commit_sample(folder.path(), 1);
   (void)commit_sample(folder.path(), 2);

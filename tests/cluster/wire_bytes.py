@@ -25,10 +25,9 @@ OVERHEAD = 0.02
 
 
 def blocks(inputs, outputs):
-    """Of the arena of a network with three hidden layers."""
+    """Of the arena of a network with three hidden layers, each of which begins at the next block."""
     layers = ((inputs, WIDTH), (WIDTH, WIDTH), (WIDTH, WIDTH), (WIDTH, outputs))
-    tensors = [size for inner, outer in layers for size in (inner * outer, outer)]
-    return -(-sum(-(-size // TENSOR) * TENSOR for size in tensors) // BLOCK)
+    return sum(-(-sum(-(-size // TENSOR) * TENSOR for size in (inner * outer, outer)) // BLOCK) for inner, outer in layers)
 
 
 def slices(num_blocks, workers):

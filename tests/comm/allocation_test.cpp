@@ -1,55 +1,17 @@
 // SPDX-License-Identifier: MIT
-// An exchange allocates nothing: not on the lane, not on the compute thread. The program replaces
-// the global operator new, so it is one of its own.
-#include <atomic>
+// An exchange allocates nothing: not on the lane, not on the compute thread.
 #include <barrier>
-#include <cstdlib>
-#include <new>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "comm/lane.hpp"
 #include "comm/reduce/reducer.hpp"
+#include "tests/allocation_count.hpp"
 #include "tests/comm/rendezvous_transport.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
-
-namespace {
-
-std::atomic<bool> g_counts = false;
-std::atomic<int> g_allocations = 0;
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  if (g_counts) {
-    ++g_allocations;
-  }
-  void* const memory =
-      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-}  // namespace
-
-// None is inlined: GCC would take aligned_alloc() and free() for wrong partners of what it has not
-// inlined.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  return counted(bytes, alignof(std::max_align_t));
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace gangway::comm {
 namespace {
@@ -63,7 +25,6 @@ int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
   const ArenaLayout layout = toy_layout();
   const std::string token = fresh_token();
   RendezvousHub hub(num_workers);
-  g_allocations = 0;
   std::barrier all_here(num_workers);
   spawn_ranks(num_workers, [&](int rank) {
     RendezvousTransport transport(hub, rank);
@@ -76,27 +37,26 @@ int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
     for (int step = 0; step < kWarmUp + kCounted; ++step) {
       if (step == kWarmUp) {
         all_here.arrive_and_wait();
-        g_counts = true;
+        testing::start_counting_allocations();
       }
       network.open();
       network.compute(step, order, lane);
       lane.wait(network.reducer());
     }
     all_here.arrive_and_wait();
-    g_counts = false;
+    testing::stop_counting_allocations();
     all_here.arrive_and_wait();
     lane.listen_to(nullptr, Lane::Core::kShared);
     lane.detach(network.reducer());
   });
-  return g_allocations;
+  return testing::take_allocation_count();
 }
 
 TEST(Allocations, AreCountedOnEveryThread) {  // or the others would prove nothing
-  g_allocations = 0;
-  g_counts = true;
+  testing::start_counting_allocations();
   std::jthread([] { std::vector<float>(100).data()[0] = 1.0F; }).join();
-  g_counts = false;
-  EXPECT_GE(g_allocations, 1);
+  testing::stop_counting_allocations();
+  EXPECT_GE(testing::take_allocation_count(), 1);
 }
 
 TEST(Allocations, AreNoneInAnExchange) {

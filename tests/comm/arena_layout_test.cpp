@@ -43,6 +43,25 @@ TEST(ArenaLayout, BeginsTheStatisticsAtTheNextBlock) {
   EXPECT_EQ(layout.statistics()[1].offset, 2 * kBlockElements + kTensorAlignment);
 }
 
+TEST(ArenaLayout, BeginsEachBlockOfTheNetworkAtTheNextBlock) {
+  const ArenaLayout layout(Tensors{{"0/weight", 10, 0},
+                                   {"0/bias", 10, 0},
+                                   {"2/weight", kBlockElements, 2},
+                                   {"3/bias", 1, 3}},
+                           Tensors{{"0/mean", 3, 0}, {"3/mean", 3, 3}});
+  std::vector<std::size_t> offsets;
+  for (const std::vector<ArenaEntry>& entries : {layout.parameters(), layout.statistics()}) {
+    for (const ArenaEntry& entry : entries) {
+      offsets.push_back(entry.offset);
+    }
+  }
+  const auto at = [](std::size_t block, std::size_t element) {
+    return block * kBlockElements + element;
+  };
+  EXPECT_EQ(offsets, (std::vector<std::size_t>{0, 64, at(1, 0), at(2, 0), at(3, 0), at(4, 0)}));
+  EXPECT_EQ(layout.num_blocks(), 5U);
+}
+
 TEST(ArenaLayout, AddsNoBlockWhereTheLastTensorFillsOne) {
   const ArenaLayout layout(Tensors{{"a", kBlockElements}}, Tensors{});
   EXPECT_EQ(layout.size(), kBlockElements);

@@ -25,6 +25,7 @@ class ConductorTest : public ::testing::Test {
     result.leases = {.total_steps = 20, .tick_steps = 10, .checkpoint_steps = {10}};
     result.ticks = {.num_workers = 2,
                     .microbatches = 2,
+                    .networks = {"generator", "discriminator"},
                     .images_per_step = 10,
                     .total_steps = 20,
                     .tick_steps = 10};
@@ -73,7 +74,7 @@ class ConductorTest : public ::testing::Test {
   }
 
   Effects progress(int rank, std::int64_t step, double loss = 1.0) {
-    return send(rank, messages::Progress{.step = step, .losses = {{rank - 1, loss, loss}}});
+    return send(rank, messages::Progress{.step = step, .losses = {{rank - 1, {loss, loss}}}});
   }
 
   void step_to(std::int64_t from, std::int64_t to) {

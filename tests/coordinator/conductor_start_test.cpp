@@ -34,7 +34,7 @@ TEST_F(ConductorStart, AsksForABeginningOnceAllHaveToldWhatTheyHold) {
   inventory(2, {1, 0});
   ASSERT_THAT(seen<ChooseResumePoint>(), SizeIs(1));
   ASSERT_TRUE(newest());
-  EXPECT_EQ(newest()->name.step, 8);
+  EXPECT_EQ(newest()->id.step, 8);
   EXPECT_THAT(newest()->holders, ElementsAre(ElementsAre(0, 1), ElementsAre(1)));
 }
 

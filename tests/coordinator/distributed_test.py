@@ -323,7 +323,8 @@ class Failures(Job):
             port = taken.getsockname()[1]
             code, _, err = self.run_job("-n", "1", "--lifeline-port", str(port))
         self.assertEqual(code, 6)
-        self.assertIn(f"port {port}", self.one_line(err))
+        # The ranks' tethers take the next port, and another process may happen to hold that one.
+        self.assertRegex(self.one_line(err), f"port ({port}|{port + 1}) ")
 
     def test_without_mpirun_inside_a_slurm_like_environment_is_6(self):
         for variables in ({"SLURM_NTASKS": "3", "SLURM_PROCID": "0"}, {"SLURM_NTASKS": "3", "SLURM_PROCID": "0", "PMIX_RANK": "0"},

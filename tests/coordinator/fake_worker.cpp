@@ -159,8 +159,7 @@ messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range, 
   for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
     const double loss = diverged ? std::numeric_limits<double>::quiet_NaN()
                                  : 1.0 / static_cast<double>(step + microbatch);
-    progress.losses.push_back(
-        {.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
+    progress.losses.push_back({.microbatch = microbatch, .by_network = {loss, 2.0 * loss}});
   }
   progress.resident_bytes = 1U << 20U;
   return progress;
@@ -215,10 +214,7 @@ int work(const Behaviour& behaviour, const InheritedTether& inherited) {
     }
     (void)link->ask_begin({}, kLimit);
     lifeline->expect_heartbeats(behaviour.silence());
-    link->ready({.plan_hash = 7,
-                 .plan_summary = "1 bucket",
-                 .generator_parameters = 10,
-                 .discriminator_parameters = 20});
+    link->ready({.plan_hash = 7, .plan_summary = "1 bucket", .parameters = {10, 20}});
     if (!train(*link, welcome, behaviour, mpi.rank())) {
       return 0;
     }

@@ -19,6 +19,7 @@ const TimePoint kFirst{};
 TickPlan plan(int workers) {
   return {.num_workers = workers,
           .microbatches = 4,
+          .networks = {"generator", "discriminator"},
           .images_per_step = 100,
           .total_steps = 5,
           .tick_steps = 2,
@@ -31,8 +32,7 @@ messages::Progress progress(int rank, std::int64_t step, int begin, int end) {
       .step = step, .figures = {.exposed_seconds = 0.1 * rank}, .sent_bytes = 1U << 20U};
   for (int microbatch = begin; microbatch < end; ++microbatch) {
     const double loss = 1.0 / (3.0 + static_cast<double>(7 * microbatch + 11 * step));
-    result.losses.push_back(
-        {.microbatch = microbatch, .generator = loss, .discriminator = 2.0 * loss});
+    result.losses.push_back({.microbatch = microbatch, .by_network = {loss, 2.0 * loss}});
   }
   return result;
 }
@@ -59,8 +59,7 @@ TEST(TickAccounting, GivesTheSameBitsForEveryLayoutAndOrderOfArrival) {
   for (const auto& other : {run(2, false), run(2, true), run(4, true)}) {
     ASSERT_EQ(other.size(), one.size());
     for (std::size_t index = 0; index < one.size(); ++index) {
-      EXPECT_EQ(other[index].generator_loss, one[index].generator_loss);
-      EXPECT_EQ(other[index].discriminator_loss, one[index].discriminator_loss);
+      EXPECT_EQ(other[index].losses, one[index].losses);
     }
   }
 }
@@ -150,7 +149,7 @@ TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     TickAccounting accounting(plan(1));
     messages::Progress diverged = progress(1, 1, 0, 4);
-    diverged.losses[2].discriminator = bad;
+    diverged.losses[2].by_network[1] = bad;
     try {
       (void)accounting.add(1, diverged, kFirst, 1.0);
       FAIL() << "not noticed";

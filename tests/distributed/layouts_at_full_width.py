@@ -43,6 +43,12 @@ class FullWidth(Trainings):
     def test_relativistic_on_one_to_four(self):
         self.check(EXAMPLES / "relativistic.yaml", "training.kimg=2", "training.microbatches=4", workers=(1, 2, 3, 4))
 
+    def test_r3gan_on_one_to_four(self):
+        self.check(EXAMPLES / "r3gan.yaml", "training.kimg=1", "training.microbatches=4", workers=(1, 2, 3, 4))
+
+    def test_gat_on_one_to_four(self):
+        self.check(EXAMPLES / "gat.yaml", "training.kimg=0.5", "training.microbatches=4", workers=(1, 2, 3, 4))
+
     def test_clipping_on_one_to_four(self):
         self.check(CLOTHES, "training.kimg=2", "training.microbatches=4", "generator.clip_norm=0.5",
                    "discriminator.clip_norm=0.5", workers=(1, 2, 3, 4))

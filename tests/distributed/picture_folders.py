@@ -7,6 +7,7 @@
 COUNT pictures (60) of sides 8 to 2,000 (to 400 where they are fewer than 1,000) from a seed that is printed; SEED=…
 repeats one.
 """
+import json
 import os
 import random
 import re
@@ -50,6 +51,23 @@ class PictureFolders(Trainings):
             self.train(*self.job(source), run=run, workers=workers)
         digests = {self.digest(run) for run in ("w1", "w3", "zip")}
         self.assertEqual(len(digests), 1, digests)
+
+    def test_a_zip_made_for_stylegan_trains_with_its_labels(self):
+        rng = random.Random(SEED)
+        packed = self.folder / "set.zip"
+        labels = []
+        with zipfile.ZipFile(packed, "w") as archive:
+            for i in range(64):
+                name = f"{i // 40:05}/img{i:08}.png"
+                archive.writestr(name, sample_pictures.png(rng, 32, 32, sample_pictures.RGB, 8).content)
+                labels.append([name, i % 3])
+            archive.writestr("dataset.json", json.dumps({"labels": labels}))
+        for workers in (1, 2):
+            self.train(*self.job(packed, "model.classes=3"), run=f"w{workers}", workers=workers)
+        self.assertEqual(self.digest("w1"), self.digest("w2"))
+        code, out, err = self.call(GANGWAY, "run", *self.job(packed, "model.classes=2"), "-n", 1)
+        self.assertEqual(code, 2, out + err)
+        self.assertIn("has 3 classes, but model.classes is 2", err)
 
     def test_a_broken_file_met_in_training_is_named_and_nothing_is_lost(self):
         folder = self.folder / "pictures"

@@ -77,12 +77,12 @@ store::FileReport write_worker(const std::filesystem::path& temporary, std::int6
       continue;
     }
     kept.push_back(values_of(tensor, step, index));
-    pieces.push_back({.tensor = tensor.name,
-                      .type = tensor.type,
-                      .shape = tensor.shape,
-                      .order = tensor.order,
-                      .begin = begin,
-                      .end = end,
+    pieces.push_back({.of = {.name = tensor.name,
+                             .type = tensor.type,
+                             .order = tensor.order,
+                             .shape = tensor.shape,
+                             .begin = begin,
+                             .end = end},
                       .bytes = std::as_bytes(std::span(kept.back()).subspan(begin, end - begin))});
   }
   return store::write_worker_pieces(

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargeElements = 200'000;
 
-std::vector<SnapshotPiece> pieces_of(int worker, int num_workers) {
+std::vector<TensorStretch> pieces_of(int worker, int num_workers) {
   const auto workers = static_cast<std::uint64_t>(num_workers);
   const auto index = static_cast<std::uint64_t>(worker);
-  std::vector<SnapshotPiece> pieces;
+  std::vector<TensorStretch> pieces;
   for (const std::string name : {"first", "second", "third"}) {
     pieces.push_back({.name = name,
                       .type = ElementType::kI64,
@@ -60,7 +60,7 @@ bool take(SnapshotMemory& memory, std::int64_t step) {
 
 int write(const fs::path& folder, int worker, int num_workers) {
   SnapshotMemory memory(place_of(folder, worker, num_workers), pieces_of(worker, num_workers));
-  const auto found = memory.moments();
+  const auto found = memory.ids();
   std::int64_t step = found.empty() ? 0 : found.front().step;
   while (take(memory, ++step)) {
     std::cout << step << std::endl;
@@ -99,14 +99,14 @@ int check(const fs::path& folder) {
       for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::int64_t)) {
         std::int64_t value = 0;
         std::memcpy(&value, bytes.data() + at, sizeof value);
-        if (value != newest->moment.step) {
-          std::cout << "mixed: " << value << " in step " << newest->moment.step << std::endl;
+        if (value != newest->id.step) {
+          std::cout << "mixed: " << value << " in step " << newest->id.step << std::endl;
           return 1;
         }
       }
     }
   }
-  std::cout << newest->moment.step << std::endl;
+  std::cout << newest->id.step << std::endl;
   return 0;
 }
 

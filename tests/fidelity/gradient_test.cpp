@@ -7,6 +7,9 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include "gan/recipes/adversarial.hpp"
+#include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/plain_reference.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
@@ -64,8 +67,8 @@ void fold(NamedValues& running, const NamedValues& seen) {
 Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_discriminator) {
   PlainReference reference(job, at::kFloat);
   Expected expected;
-  for (const pipeline::Phase& phase : pipeline::phases_of(job)) {
-    const bool is_generator = phase.network == NetworkId::kGenerator;
+  for (const pipeline::Phase& phase : gan::adversarial_phases(job)) {
+    const bool is_generator = pipeline::trains(phase, kGenerator);
     if (is_generator) {
       reference.set_weights(updated_discriminator);
     }
@@ -108,8 +111,8 @@ void compare(const JobSpec& job, const Outcome& outcome) {
   for (const auto& [microbatch, loss] : outcome.losses.at(1)) {
     const double discriminator = expected.discriminator_loss.at(microbatch);
     const double generator = expected.generator_loss.at(microbatch);
-    EXPECT_NEAR(loss.discriminator, discriminator, loss_tolerance(discriminator));
-    EXPECT_NEAR(loss.generator, generator, loss_tolerance(generator));
+    EXPECT_NEAR(loss.by_network[1], discriminator, loss_tolerance(discriminator));
+    EXPECT_NEAR(loss.by_network[0], generator, loss_tolerance(generator));
   }
 }
 
@@ -123,8 +126,8 @@ class Gradient : public ::testing::Test {
 
   [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
   [[nodiscard]] static JobSpec showing_gradients(JobSpec job) {
-    job.generator.optimizer.betas = {0.0, 0.99};
-    job.discriminator.optimizer.betas = {0.0, 0.99};
+    job.network("generator").optimizer.betas = {0.0, 0.99};
+    job.network("discriminator").optimizer.betas = {0.0, 0.99};
     return job;
   }
   [[nodiscard]] JobSpec dcgan() const { return showing_gradients(small_dcgan(images())); }
@@ -160,9 +163,30 @@ TEST_F(Gradient, OfTheRelativisticLoss) {
   expect_equal_to_reference(job);
 }
 
+TEST_F(Gradient, OfAPenaltyOnItsWayToItsFinalWeight) {
+  JobSpec job = dcgan();
+  job.training.penalty = {.r1_gamma = 10.0, .r2_gamma = 5.0, .final_factor = 0.1};
+  job.training.burn_in_kimg = 2.5 * static_cast<double>(job.images_per_step()) / 1000.0;
+  expect_equal_to_reference(job);
+}
+
 TEST_F(Gradient, OfALabelledNetwork) {
   JobSpec job = dcgan();
   job.model.classes = 10;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfR3gansNetworks) {
+  JobSpec job = dcgan();
+  job.model = {.family = family_named("r3gan"), .width = 16, .blocks = 1, .latent = 8};
+  job.training.loss = LossKind::kRelativistic;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfGatsNetworks) {
+  JobSpec job = dcgan();
+  job.model = {.family = family_named("gat"), .width = 16, .blocks = 2, .patch = 8, .latent = 8};
+  job.training.loss = LossKind::kRelativistic;
   expect_equal_to_reference(job);
 }
 
@@ -183,8 +207,8 @@ TEST_F(Gradient, OfTheSecondCriticStep) {
   JobSpec job = dcgan();
   job.training.loss = LossKind::kWasserstein;
   job.training.penalty.gradient_penalty = 10.0;
-  job.discriminator.steps = 2;
-  job.discriminator.optimizer.lr = 0.0;
+  job.network("discriminator").steps = 2;
+  job.network("discriminator").optimizer.lr = 0.0;
   expect_equal_to_reference(job);
 }
 
@@ -200,11 +224,19 @@ TEST_F(Gradient, OfR1ThroughBatchNormAndSmoothActivations) {
   expect_equal_to_reference(job);
 }
 
+TEST_F(Gradient, OfR1AndR2WithLabels) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kRelativistic;
+  job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
+  job.model.classes = 10;
+  expect_equal_to_reference(job);
+}
+
 TEST_F(Gradient, OfALazyR1AloneLeavesTheLastBiasAtZero) {
   JobSpec job = showing_gradients(small_mlp());
   job.model.activation = Activation::kSoftplus;
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
-  job.discriminator.optimizer.lr = 0.0;
+  job.network("discriminator").optimizer.lr = 0.0;
   expect_equal_to_reference(job);
   const Expected expected = expected_after_one_step(job, {});
   EXPECT_EQ(expected.discriminator.at("discriminator/3/bias").abs().max().item<float>(), 0.0F);

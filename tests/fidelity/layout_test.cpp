@@ -138,8 +138,8 @@ TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
     job.training.penalty = {.r1_gamma = 2.0,
                             .r1_interval = 4};  // the lazy phase runs in steps 0 and 4
     job.model.activation = Activation::kSoftplus;
-    job.generator.clip_norm = clips ? 0.05 : 0.0;
-    job.generator.schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
+    job.network("generator").clip_norm = clips ? 0.05 : 0.0;
+    job.network("generator").schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
     const Outcome one_go = run(job, 1, 6);
     const Outcome half = run(job, 3, 3);
     const Outcome rest = train(
@@ -151,7 +151,7 @@ TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
 TEST_F(Layout, ASingleWorkerKeepsNoBitsOutsideItsCheckpoint) {
   JobSpec job = small_dcgan(images());
   job.model.dropout = 0.3;
-  job.discriminator.steps = 2;
+  job.network("discriminator").steps = 2;
   const Outcome one_go = run(job, 4, 6);
   const Outcome half = run(job, 1, 3);
   const Outcome rest = train(

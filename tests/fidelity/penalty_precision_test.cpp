@@ -4,9 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "gan/build_networks.hpp"
-#include "gan/penalty.hpp"
+#include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/plain_reference.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr double kExact = 1e-12;
 
 gan::Network discriminator_in_double(const JobSpec& job) {
-  gan::Network network = gan::build_networks(job).discriminator;
+  gan::Network network = std::move(gan::build_networks(job)[kDiscriminator]);
   network.initialise(job.training.seed);
   for (const auto& named : network.parameters()) {
     at::Tensor value =

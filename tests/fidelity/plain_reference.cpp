@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "tests/fidelity/plain_reference.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "gan/data/open_dataset.hpp"
 #include "gan/data/permutation.hpp"
-#include "gan/penalty.hpp"
+#include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
+#include "gan/recipes/recipes.hpp"
 #include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::fidelity {
 namespace {
-
-using pipeline::PassKind;
 
 at::MemoryFormat format_of(const JobSpec& job, const at::Tensor& tensor) {
   const bool last = job.numerics.memory_format == MemoryFormat::kChannelsLast && tensor.dim() == 4;
@@ -27,7 +30,6 @@ void convert(gan::Network& network, const JobSpec& job, at::ScalarType precision
   }
   for (const auto& named : network.statistics()) {
     named.statistic->running = named.statistic->running.to(precision);
-    named.statistic->harvest = named.statistic->harvest.to(precision);
   }
 }
 
@@ -55,9 +57,10 @@ at::Tensor generator_loss(LossKind loss, const at::Tensor& logits) {
 PlainReference::PlainReference(const JobSpec& job, at::ScalarType precision)
     : job_(job),
       precision_(precision),
+      phases_(gan::phases_of(job)),
       dataset_(data::open_dataset(job.data, job.model, job.training.seed)),
       networks_(gan::build_networks(job)) {
-  for (gan::Network* each : {&networks_.generator, &networks_.discriminator}) {
+  for (gan::Network* each : {&networks_[kGenerator], &networks_[kDiscriminator]}) {
     each->initialise(job.training.seed);
     convert(*each, job, precision);
   }
@@ -65,7 +68,7 @@ PlainReference::PlainReference(const JobSpec& job, at::ScalarType precision)
 
 void PlainReference::set_weights(const NamedValues& values) {
   const at::NoGradGuard no_grad;
-  for (gan::Network* each : {&networks_.generator, &networks_.discriminator}) {
+  for (gan::Network* each : {&networks_[kGenerator], &networks_[kDiscriminator]}) {
     for (const auto& named : each->parameters()) {
       if (const auto found = values.find(named.name); found != values.end()) {
         named.parameter->tensor.copy_(found->second);
@@ -76,15 +79,13 @@ void PlainReference::set_weights(const NamedValues& values) {
 
 PlainGradients PlainReference::gradients(const pipeline::Phase& phase, std::int64_t step,
                                          int repeat) {
-  gan::Network& trained = network(phase.network);
-  for (gan::Network* each : {&networks_.generator, &networks_.discriminator}) {
+  gan::Network& trained = network(phase.networks.front());
+  for (gan::Network* each : {&networks_[kGenerator], &networks_[kDiscriminator]}) {
     for (const auto& named : each->parameters()) {
       named.parameter->tensor.mutable_grad() = at::zeros_like(named.parameter->tensor);
     }
-    for (const auto& named : each->statistics()) {
-      named.statistic->harvest.zero_();
-    }
   }
+  seen_ = {};
   PlainGradients result;
   for (int microbatch = 0; microbatch < job_.training.microbatches; ++microbatch) {
     at::Tensor loss;
@@ -99,38 +100,47 @@ PlainGradients PlainReference::gradients(const pipeline::Phase& phase, std::int6
   for (const auto& named : trained.parameters()) {
     result.mean[named.name] = named.parameter->tensor.grad() / count;
   }
-  const bool is_discriminator = phase.network == NetworkId::kDiscriminator;
+  const bool is_discriminator = pipeline::trains(phase, kDiscriminator);
   const double harvests = count * (is_discriminator ? 2.0 : 1.0);
   for (const auto& named : trained.statistics()) {
-    result.statistics[named.name] = named.statistic->harvest / harvests;
+    result.statistics[named.name] = seen_.of(*named.statistic) / harvests;
   }
   return result;
 }
 
 at::Tensor PlainReference::pass_loss(const Place& at) {
-  switch (at.phase.passes[static_cast<std::size_t>(at.pass)]) {
-    case PassKind::kReal:
-      return adversarial_loss(job_.training.loss, logits(at, reals(at), 0), true);
-    case PassKind::kFake:
-      return adversarial_loss(job_.training.loss, logits(at, fakes(at), 1), false);
-    case PassKind::kRealFakePair:
-      return -at::log_sigmoid(logits(at, reals(at), 0) - logits(at, fakes(at), 1)).mean();
-    case PassKind::kGradientPenalty:
-      return gradient_penalty(at);
-    case PassKind::kR1:
-      return r1(at);
-    case PassKind::kGenerate:
-      return generator_loss(job_.training.loss, logits(at, fakes(at), 1));
-    case PassKind::kGeneratePair:
-      return -at::log_sigmoid(logits(at, fakes(at), 1) - logits(at, reals(at), 0)).mean();
+  const std::string& name = at.phase.passes[static_cast<std::size_t>(at.pass)].name;
+  if (name == "real") {
+    return adversarial_loss(job_.training.loss, logits(at, reals(at), 0), true);
   }
-  return {};
+  if (name == "fake") {
+    return adversarial_loss(job_.training.loss, logits(at, fakes(at), 1), false);
+  }
+  if (name == "pair") {
+    return -at::log_sigmoid(logits(at, reals(at), 0) - logits(at, fakes(at), 1)).mean();
+  }
+  if (name == "gradient_penalty") {
+    return gradient_penalty(at);
+  }
+  if (name == "r1") {
+    return r1_on(at, reals(at), job_.training.penalty.r1_gamma);
+  }
+  if (name == "r2") {
+    return r1_on(at, fakes(at), job_.training.penalty.r2_gamma);
+  }
+  if (name == "generate") {
+    return generator_loss(job_.training.loss, logits(at, fakes(at), 1));
+  }
+  if (name == "generate_pair") {
+    return -at::log_sigmoid(logits(at, fakes(at), 1) - logits(at, reals(at), 0)).mean();
+  }
+  throw std::logic_error("the reference knows no pass " + name);
 }
 
 PlainReference::Images PlainReference::reals(const Place& at) const {
   // Every discriminator repeat sees new images; later phases of the step look at those of its last
   // repeat.
-  const int repeat = at.phase.index == 0 ? at.repeat : job_.discriminator.steps - 1;
+  const int repeat = at.phase.index == 0 ? at.repeat : job_.network("discriminator").steps - 1;
   const int count = job_.images_per_microbatch();
   const std::int64_t first = at.step * job_.images_per_step() +
                              std::int64_t{repeat} * job_.training.batch +
@@ -152,29 +162,42 @@ PlainReference::Images PlainReference::reals(const Place& at) const {
 
 PlainReference::Images PlainReference::fakes(const Place& at) {
   const int count = job_.images_per_microbatch();
+  const Place drawn = drawn_in(at);
   const at::Tensor noise =
-      gan::keyed_normal(key(at, RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU)
+      gan::keyed_normal(key(drawn, RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU)
           .to(precision_);
   gan::NamedTensors in{{"noise", noise}};
   Images images;
   if (job_.model.classes > 0) {
     images.labels =
-        gan::keyed_labels(key(at, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
+        gan::keyed_labels(key(drawn, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
     in = in.with("labels", images.labels);
   }
-  const bool trains_generator = at.phase.network == NetworkId::kGenerator;
-  const gan::Harvest harvest = trains_generator ? gan::Harvest::kYes : gan::Harvest::kNo;
-  images.pixels = networks_.generator.forward(in, context(at, harvest, 0));
+  const bool trains_generator = pipeline::trains(at.phase, kGenerator);
+  images.pixels =
+      networks_[kGenerator].forward(in, context(drawn, trains_generator ? &seen_ : nullptr, 0));
   if (!trains_generator) {
     images.pixels = images.pixels.detach();
   }
   return images;
 }
 
+PlainReference::Place PlainReference::drawn_in(const Place& at) const {
+  if (!job_.training.reuse_fakes || !pipeline::trains(at.phase, kGenerator)) {
+    return at;
+  }
+  const pipeline::Phase& before = phases_.front();
+  const auto fakes = std::ranges::find_if(before.passes, [](const pipeline::Pass& pass) {
+    return pass.name == "fake" || pass.name == "pair";
+  });
+  return {before, at.step, before.repeats - 1, static_cast<int>(fakes - before.passes.begin()),
+          at.microbatch};
+}
+
 at::Tensor PlainReference::logits(const Place& at, const Images& images, int sub_pass) {
-  const bool trains_discriminator = at.phase.network == NetworkId::kDiscriminator;
-  const gan::Harvest harvest = trains_discriminator ? gan::Harvest::kYes : gan::Harvest::kNo;
-  return networks_.discriminator.forward(input(images), context(at, harvest, sub_pass));
+  const bool trains_discriminator = pipeline::trains(at.phase, kDiscriminator);
+  return networks_[kDiscriminator].forward(
+      input(images), context(at, trains_discriminator ? &seen_ : nullptr, sub_pass));
 }
 
 at::Tensor PlainReference::gradient_penalty(const Place& at) {
@@ -184,16 +207,21 @@ at::Tensor PlainReference::gradient_penalty(const Place& at) {
   shape.front() = fake.size(0);
   const at::Tensor mix =
       gan::keyed_uniform(key(at, RandomDraw::kMix), shape, at::kCPU).to(precision_);
-  return gan::whole_network_penalty(networks_.discriminator, gan::PenaltyKind::kGradientPenalty,
+  return gan::whole_network_penalty(networks_[kDiscriminator], gan::PenaltyKind::kGradientPenalty,
                                     job_.training.penalty.gradient_penalty,
                                     input({mix * real.pixels + (1.0 - mix) * fake, real.labels}),
-                                    context(at, gan::Harvest::kNo, 0));
+                                    context(at, /*sink=*/nullptr, 0));
 }
 
-at::Tensor PlainReference::r1(const Place& at) {
-  return gan::whole_network_penalty(networks_.discriminator, gan::PenaltyKind::kR1,
-                                    job_.training.penalty.r1_gamma * at.phase.interval,
-                                    input(reals(at)), context(at, gan::Harvest::kNo, 0));
+at::Tensor PlainReference::r1_on(const Place& at, const Images& images, double gamma) {
+  const TrainingSpec& training = job_.training;
+  const double kimg = static_cast<double>((at.step + 1) * job_.images_per_step()) / 1000.0;
+  const double end = training.burn_in_kimg > 0.0 ? training.burn_in_kimg : training.kimg;
+  const double done = 0.5 - 0.5 * std::cos(M_PI * std::min(1.0, kimg / end));
+  gamma *= 1.0 + done * (training.penalty.final_factor - 1.0);
+  return gan::whole_network_penalty(networks_[kDiscriminator], gan::PenaltyKind::kR1,
+                                    gamma * at.phase.interval, input(images),
+                                    context(at, /*sink=*/nullptr, 0));
 }
 
 RandomKey PlainReference::key(const Place& at, RandomDraw draw) const {
@@ -206,10 +234,10 @@ RandomKey PlainReference::key(const Place& at, RandomDraw draw) const {
           .draw = static_cast<std::int32_t>(draw)};
 }
 
-gan::ForwardContext PlainReference::context(const Place& at, gan::Harvest harvest,
+gan::ForwardContext PlainReference::context(const Place& at, gan::StatisticSink* sink,
                                             int sub_pass) const {
   gan::ForwardContext result{
-      .mode = gan::Mode::kTraining, .harvest = harvest, .key = key(at, RandomDraw::kDropout)};
+      .mode = gan::Mode::kTraining, .sink = sink, .key = key(at, RandomDraw::kDropout)};
   result.key.pass = 2 * at.pass + sub_pass;
   return result;
 }
@@ -219,9 +247,7 @@ gan::NamedTensors PlainReference::input(const Images& images) const {
   return job_.model.classes > 0 ? in.with("labels", images.labels) : in;
 }
 
-gan::Network& PlainReference::network(NetworkId id) {
-  return id == NetworkId::kGenerator ? networks_.generator : networks_.discriminator;
-}
+gan::Network& PlainReference::network(NetworkId id) { return networks_[id]; }
 
 double relative_error(const at::Tensor& value, const at::Tensor& reference) {
   const at::Tensor expected = reference.to(at::kDouble);

@@ -13,6 +13,7 @@
 #include "gan/build_networks.hpp"
 #include "gan/data/dataset.hpp"
 #include "pipeline/phases.hpp"
+#include "tests/gan/statistic_sums.hpp"
 
 namespace gangway::fidelity {
 
@@ -50,20 +51,24 @@ class PlainReference {
 
   [[nodiscard]] at::Tensor pass_loss(const Place& at);
   [[nodiscard]] Images reals(const Place& at) const;
+  /// Where the examples that `at` looks at are drawn.
+  [[nodiscard]] Place drawn_in(const Place& at) const;
   [[nodiscard]] Images fakes(const Place& at);
   [[nodiscard]] at::Tensor logits(const Place& at, const Images& images, int sub_pass);
   [[nodiscard]] at::Tensor gradient_penalty(const Place& at);
-  [[nodiscard]] at::Tensor r1(const Place& at);
+  [[nodiscard]] at::Tensor r1_on(const Place& at, const Images& images, double gamma);
   [[nodiscard]] RandomKey key(const Place& at, RandomDraw draw) const;
-  [[nodiscard]] gan::ForwardContext context(const Place& at, gan::Harvest harvest,
+  [[nodiscard]] gan::ForwardContext context(const Place& at, gan::StatisticSink* sink,
                                             int sub_pass) const;
   [[nodiscard]] gan::NamedTensors input(const Images& images) const;
   [[nodiscard]] gan::Network& network(NetworkId id);
 
   JobSpec job_;
   at::ScalarType precision_;
+  std::vector<pipeline::Phase> phases_;
   std::unique_ptr<data::Dataset> dataset_;
-  gan::NetworkPair networks_;
+  PerNetwork<gan::Network> networks_;
+  gan::StatisticSums seen_;
 };
 
 /// Largest difference as a share of the reference's largest value; 0 where both are all zero.

@@ -7,6 +7,7 @@
 
 #include "gan/random.hpp"
 #include "job/models/families.hpp"
+#include "tests/own_networks.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -20,10 +21,40 @@ void write_number(std::ofstream& file, std::uint32_t value) {  // IDX is big-end
   }
 }
 
+using AddJob =
+    std::function<NamedJob&(const std::string& name, const std::function<void(JobSpec&)>& change)>;
+
+void add_losses_and_penalties(const AddJob& add) {
+  add("WassersteinGradientPenaltyTwoSteps", [](JobSpec& job) {
+    job.training.loss = LossKind::kWasserstein;
+    job.training.penalty.gradient_penalty = 10.0;
+    job.network("discriminator").steps = 2;
+  });
+  add("R1EveryStepSoftplusBatchNorm", [](JobSpec& job) {
+    job.training.penalty.r1_gamma = 2.0;
+    job.model.activation = Activation::kSoftplus;
+    job.model.normalization = Normalization::kBatch;
+  });
+  add("R1EveryFourSteps", [](JobSpec& job) {
+    job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
+    job.model.activation = Activation::kSoftplus;
+  }).steps = 5;
+  add("Relativistic", [](JobSpec& job) { job.training.loss = LossKind::kRelativistic; });
+  add("RelativisticR1R2Labelled", [](JobSpec& job) {
+    job.training.loss = LossKind::kRelativistic;
+    job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
+    job.model.activation = Activation::kSoftplus;
+    job.model.classes = 10;
+  });
+  add("LeastSquares", [](JobSpec& job) { job.training.loss = LossKind::kLeastSquares; });
+  add("Hinge", [](JobSpec& job) { job.training.loss = LossKind::kHinge; });
+}
+
 }  // namespace
 
 void write_tiny_images(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
+  testing::write_own_networks(folder);
   const KeyedRandom random(RandomKey{.seed = 17});
   std::ofstream images(folder / "train-images-idx3-ubyte", std::ios::binary);
   for (const std::uint32_t number : {0x803U, kImages, kSide, kSide}) {
@@ -48,7 +79,7 @@ JobSpec small_dcgan(const std::filesystem::path& folder) {
   job.training.batch = 16;
   job.training.microbatches = 4;
   job.training.seed = 7;
-  job.generator.ema_kimg = 0.05;
+  job.network("generator").ema_kimg = 0.05;
   job.output.grid = 1;
   return job;
 }
@@ -61,11 +92,42 @@ JobSpec small_mlp() {
   return job;
 }
 
+JobSpec small_job_of(const Recipe& recipe, const ModelFamily* family,
+                     const std::filesystem::path& folder) {
+  JobSpec job = JobSpec::of(recipe);
+  const JobSpec like = family->makes_points ? small_mlp() : small_dcgan(folder);
+  job.model = {.family = family, .width = 16, .latent = 4};
+  if (family->makes_images()) {
+    job.model.resolution = family->resolutions.front();
+  }
+  job.data = like.data;
+  job.training.kimg = like.training.kimg;
+  job.training.batch = like.training.batch;
+  job.training.microbatches = like.training.microbatches;
+  job.training.seed = like.training.seed;
+  if (family->makes_points) {
+    job.training.autoencoder.reconstruction = Reconstruction::kSquared;
+  }
+  job.networks[job.shown_network()].ema_kimg = 0.05;
+  if (recipe.has_codes) {
+    job.model.codes = 2;
+    job.model.categories = 3;
+  }
+  job.output.grid = 1;
+  return job;
+}
+
+JobSpec small_autoencoder(const ModelFamily* family, const std::filesystem::path& folder) {
+  return small_job_of(*recipe_named("vae"), family, folder);
+}
+
 std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   std::vector<NamedJob> jobs;
-  const auto add = [&](const std::string& name, const std::function<void(JobSpec&)>& change) {
+  const AddJob add = [&](const std::string& name,
+                         const std::function<void(JobSpec&)>& change) -> NamedJob& {
     jobs.push_back({.name = name, .job = small_dcgan(folder)});
     change(jobs.back().job);
+    return jobs.back();
   };
   add("Dcgan", [](JobSpec&) {});
   add("DcganContiguous",
@@ -78,43 +140,85 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.model.resolution = 64;
   });
   add("DcganDropout", [](JobSpec& job) { job.model.dropout = 0.3; });
-  add("DcganNoAverage", [](JobSpec& job) { job.generator.ema_kimg = 0.0; });
-  add("WassersteinGradientPenaltyTwoSteps", [](JobSpec& job) {
-    job.training.loss = LossKind::kWasserstein;
-    job.training.penalty.gradient_penalty = 10.0;
-    job.discriminator.steps = 2;
-  });
-  add("R1EveryStepSoftplusBatchNorm", [](JobSpec& job) {
-    job.training.penalty.r1_gamma = 2.0;
-    job.model.activation = Activation::kSoftplus;
-    job.model.normalization = Normalization::kBatch;
-  });
-  add("R1EveryFourSteps", [](JobSpec& job) {
-    job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
-    job.model.activation = Activation::kSoftplus;
-  });
-  jobs.back().steps = 5;
-  add("Relativistic", [](JobSpec& job) { job.training.loss = LossKind::kRelativistic; });
-  add("LeastSquares", [](JobSpec& job) { job.training.loss = LossKind::kLeastSquares; });
-  add("Hinge", [](JobSpec& job) { job.training.loss = LossKind::kHinge; });
+  add("DcganNoAverage", [](JobSpec& job) { job.network("generator").ema_kimg = 0.0; });
+  add_losses_and_penalties(add);
   add("ClippedBoth", [](JobSpec& job) {
-    job.generator.clip_norm = 0.05;
-    job.discriminator.clip_norm = 0.05;
+    job.network("generator").clip_norm = 0.05;
+    job.network("discriminator").clip_norm = 0.05;
   });
   add("AdamWWarmUpCosine", [](JobSpec& job) {
-    for (NetworkSpec* network : {static_cast<NetworkSpec*>(&job.generator),
-                                 static_cast<NetworkSpec*>(&job.discriminator)}) {
-      network->optimizer = {.kind = OptimizerKind::kAdamW, .weight_decay = 0.01};
-      network->schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_factor = 0.1};
+    for (NetworkSpec& network : job.networks) {
+      network.optimizer = {.kind = OptimizerKind::kAdamW, .weight_decay = 0.01};
+      network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_factor = 0.1};
     }
   });
   jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 4});
   jobs.back().job.training.penalty.r1_gamma = 1.0;
+  add("ReusedFakes", [](JobSpec& job) {
+    job.training.reuse_fakes = true;
+    job.network("discriminator").steps = 2;
+    job.model.classes = 10;
+  });
+  add("ReusedFakesRelativistic", [](JobSpec& job) {
+    job.training.reuse_fakes = true;
+    job.training.loss = LossKind::kRelativistic;
+  });
   add("Infogan", [](JobSpec& job) {
     job.model = {.family = family_named("infogan"), .resolution = 28, .width = 8, .latent = 8};
     job.training.batch = 8;
+  }).steps = 2;
+  add("R3ganR1R2Labelled", [](JobSpec& job) {  // its residual blocks do something from step 1 on
+    job.model = {
+        .family = family_named("r3gan"), .width = 16, .blocks = 1, .latent = 8, .classes = 10};
+    job.training.batch = 8;
+    job.training.loss = LossKind::kRelativistic;
+    job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0, .final_factor = 0.1};
+    job.training.burn_in_kimg = 0.02;
+    for (NetworkSpec& network : job.networks) {
+      network.optimizer.betas = {0.0, 0.9};
+      network.schedule = {.decay = DecayKind::kCosine, .final_factor = 0.25, .final_beta2 = 0.99};
+    }
   });
-  jobs.back().steps = 2;
+  for (const bool is_penalised : {false, true}) {
+    add(is_penalised ? "OwnNetworksR1" : "OwnNetworks", [&](JobSpec& job) {
+      for (NetworkSpec& network : job.networks) {
+        network.module.file = (folder / (network.name + ".pt")).string();
+      }
+      job.training.penalty.r1_gamma = is_penalised ? 2.0 : 0.0;
+    });
+  }
+  add("GatR1R2Labelled", [](JobSpec& job) {
+    job.model = {.family = family_named("gat"),
+                 .width = 16,
+                 .blocks = 2,
+                 .patch = 8,
+                 .latent = 8,
+                 .classes = 10};
+    job.training.batch = 8;
+    job.training.loss = LossKind::kRelativistic;
+    job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
+  });
+  jobs.push_back({.name = "VaeDense", .job = small_autoencoder(family_named("dense"), folder)});
+  jobs.push_back(
+      {.name = "VaeDcganLabelledClipped", .job = small_autoencoder(family_named("dcgan"), folder)});
+  jobs.back().job.model.classes = 10;
+  jobs.back().job.network("encoder").clip_norm = 0.5;
+  jobs.push_back({.name = "VaeOfPoints", .job = small_autoencoder(family_named("mlp"))});
+  for (const Recipe* recipe : {recipe_named("infogan"), recipe_named("vae-gan")}) {
+    const std::string name = recipe->has_codes ? "InfoganCodes" : "VaeGan";
+    jobs.push_back(
+        {.name = name + "Points", .job = small_job_of(*recipe, family_named("mlp"), folder)});
+    jobs.back().job.network("discriminator").steps = 2;
+    jobs.back().job.model.dropout = 0.3;
+    jobs.push_back({.name = name + "DcganLabelledClipped",
+                    .job = small_job_of(*recipe, family_named("dcgan"), folder)});
+    jobs.back().job.model.classes = 10;
+    jobs.back().job.network("trunk").clip_norm = 0.5;
+    jobs.back().job.training.reuse_fakes = recipe->has_codes;
+  }
+  jobs.push_back({.name = "VaeGanFrozenTrunk",
+                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder)});
+  jobs.back().job.network("trunk").is_frozen = true;
   return jobs;
 }
 

@@ -12,7 +12,7 @@
 namespace gangway::fidelity {
 
 /// Writes 64 random images of 28 x 28 pixels with labels 0..9 as an IDX folder; the same bytes
-/// every time.
+/// every time. Beside them lie the networks of tests/own_networks.hpp.
 void write_tiny_images(const std::filesystem::path& folder);
 
 /// A DCGAN of 32 pixels with BatchNorm in 4 micro-batches of 4 images, on the images of `folder`.
@@ -27,6 +27,13 @@ struct NamedJob {
   JobSpec job;
   int steps = 3;  ///< enough for every phase to run twice where that is affordable
 };
+
+/// Of a recipe; points for a family that makes them, else images of `folder`.
+[[nodiscard]] JobSpec small_job_of(const Recipe& recipe, const ModelFamily* family,
+                                   const std::filesystem::path& folder = "");
+/// The same of recipe vae.
+[[nodiscard]] JobSpec small_autoencoder(const ModelFamily* family,
+                                        const std::filesystem::path& folder = "");
 
 /// Every network, loss, penalty, optimiser and schedule there is.
 [[nodiscard]] std::vector<NamedJob> job_breadth(const std::filesystem::path& folder);

@@ -123,13 +123,14 @@ std::vector<int> hosts_of(const Stretch& stretch) {
   return hosts;
 }
 
-comm::HostMemory memory_of(const std::vector<int>& hosts, int worker, const std::string& run) {
+comm::HostMemory memory_of(const std::vector<int>& hosts, int worker, const std::string& run,
+                           std::size_t networks) {
   return comm::HostMemory(
       {.members = comm::workers_of(hosts[static_cast<std::size_t>(worker)], hosts),
        .worker = worker,
        .token =
            "test" + std::to_string(getpid()) + "x" + std::to_string(std::hash<std::string>{}(run)),
-       .num_flags = 2 * comm::kFlagsPerNetwork});
+       .num_flags = networks * comm::kFlagsPerNetwork});
 }
 
 void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::Welcome& welcome,
@@ -143,8 +144,9 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::
   // OpenMP counts threads a thread: the lane's updates would use all cores, and some start-up time.
   lane.wait(lane.submit([] { at::set_num_threads(1); }));
   try {
-    worker::Neighbours neighbours{.hosts = hosts,
-                                  .memory = memory_of(hosts, worker, welcome.run_directory)};
+    worker::Neighbours neighbours{
+        .hosts = hosts,
+        .memory = memory_of(hosts, worker, welcome.run_directory, stretch.job.networks.size())};
     device = stretch.device ? stretch.device(stretch.job, neighbours, worker)
                             : std::make_unique<worker::CpuDevice>(stretch.job);
     replica.emplace(stretch.job, worker::Placement{worker, welcome.ranges, hosts},
@@ -210,7 +212,8 @@ std::map<std::string, at::Tensor> tensors_of(const fs::path& checkpoint) {
 bool is_finite(const Outcome& outcome) {
   for (const auto& [step, losses] : outcome.losses) {
     for (const auto& [microbatch, loss] : losses) {
-      if (!std::isfinite(loss.generator) || !std::isfinite(loss.discriminator)) {
+      if (!std::ranges::all_of(loss.by_network,
+                               [](double value) { return std::isfinite(value); })) {
         return false;
       }
     }
@@ -225,9 +228,9 @@ bool is_finite(const Outcome& outcome) {
 
 bool same_losses(const Outcome& left, const Outcome& right) {
   const auto same = [](const messages::MicrobatchLoss& a, const messages::MicrobatchLoss& b) {
-    return std::bit_cast<std::uint64_t>(a.generator) == std::bit_cast<std::uint64_t>(b.generator) &&
-           std::bit_cast<std::uint64_t>(a.discriminator) ==
-               std::bit_cast<std::uint64_t>(b.discriminator);
+    return std::ranges::equal(a.by_network, b.by_network, [](double one, double other) {
+      return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
+    });
   };
   if (left.losses.size() != right.losses.size()) {
     return false;

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
     (void)std::fprintf(stderr, "usage: fuzz_replay FOLDER\n");
     return 2;
   }
+  gangway::fuzz::time_scale = 100;
   std::size_t inputs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(arguments[0])) {
     std::ifstream file(entry.path(), std::ios::binary);

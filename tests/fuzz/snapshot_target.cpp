@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   put_right(file);
   try {
     const ParsedSlot slot = parse_slot(file, "fuzzed");
-    (void)moment_of(slot, file, "fuzzed");
+    (void)id_of(slot, file, "fuzzed");
     unsigned sum = 0;
     for (std::size_t piece = 0; piece < slot.pieces.size(); ++piece) {
       const auto bytes = std::span<const std::byte>(file).subspan(

@@ -144,6 +144,19 @@ TEST(Schedule, FallsAlongACosineToItsFinalFactor) {
   EXPECT_DOUBLE_EQ(lr_at(schedule, 2.0 * kTotal), 0.1e-3);
 }
 
+TEST(Schedule, BringsTheSecondMomentsDecayToItsFinalOne) {
+  NetworkSpec spec = spec_with({.final_beta2 = 0.99});
+  spec.optimizer.betas = {0.0, 0.9};
+  const auto beta2 = [&](double images) {
+    return scheduled_settings(spec, images, kTotal, 1.0).betas[1];
+  };
+  EXPECT_DOUBLE_EQ(beta2(0.0), 0.9);
+  EXPECT_DOUBLE_EQ(beta2(kTotal / 2.0), 0.945);
+  EXPECT_DOUBLE_EQ(beta2(kTotal), 0.99);
+  EXPECT_DOUBLE_EQ(beta2(3.0 * kTotal), 0.99);
+  EXPECT_EQ(scheduled_settings(spec, kTotal, kTotal, 1.0).betas[0], 0.0);
+}
+
 TEST(Schedule, FallsInSteps) {
   const ScheduleSpec schedule{.decay = DecayKind::kStep, .step_kimg = 10.0, .step_factor = 0.5};
   EXPECT_DOUBLE_EQ(lr_at(schedule, 9'999.0), 1e-3);

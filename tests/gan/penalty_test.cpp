@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of the penalties, computed block by block, against one double backward through the
 // whole network.
-#include "gan/penalty.hpp"
+#include "gan/losses/penalty.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +16,7 @@
 #include "gan/layer_block.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::gan {
@@ -47,7 +48,7 @@ JobSpec job_of(const Case& which) {
 
 /// Makes the weights large enough for penalties and second derivatives that are not near zero.
 Network discriminator_of(const JobSpec& job) {
-  Network network = std::move(build_networks(job).discriminator);
+  Network network = std::move(build_networks(job)[kDiscriminator]);
   const at::NoGradGuard no_grad;
   std::int32_t position = 0;
   for (const Network::NamedParameter& named : network.parameters()) {
@@ -188,6 +189,82 @@ TEST(Penalty, AddsToTheGradientsThatAreThere) {
     twice.push_back(gradient_or_zeros(named) / 2.0);
   }
   EXPECT_LT(relative_difference(twice, once.gradients), 1e-6);
+}
+
+/// features * (1 + skip)
+class Gate final : public Block {
+ public:
+  Gate() : Block({{"features", "skip"}, {"features"}}) {}
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext&) override {
+    return in.with("features", in.at("features") * (1.0 + in.at("skip")));
+  }
+};
+
+/// The image once more, behind the features.
+class ImageBehindFeatures final : public Block {
+ public:
+  ImageBehindFeatures() : Block({{"features", "image"}, {"features"}}) {}
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext&) override {
+    return in.with("features", at::cat({in.at("features"), in.at("image")}, 1));
+  }
+};
+
+/// Tensors with several consumers, a skip over blocks, the image in two places, a block that makes
+/// nothing of the image.
+Network branching_network(at::ScalarType precision) {
+  const auto layer = [](const std::string& input, const std::string& output, std::int64_t in) {
+    return std::make_unique<LayerBlock>(LayerSpec{.in = in,
+                                                  .out = 8,
+                                                  .bias = true,
+                                                  .activation = Activation::kSoftplus,
+                                                  .input = input,
+                                                  .output = output,
+                                                  .initial_scale = 0.5});
+  };
+  std::vector<std::unique_ptr<Block>> blocks;
+  blocks.push_back(layer("label", "style", 3));
+  blocks.push_back(layer("image", "features", 5));
+  blocks.push_back(layer("features", "skip", 8));
+  blocks.push_back(layer("features", "features", 8));
+  blocks.push_back(std::make_unique<Gate>());
+  blocks.push_back(layer("style", "skip", 8));
+  blocks.push_back(std::make_unique<Gate>());
+  blocks.push_back(std::make_unique<ImageBehindFeatures>());
+  blocks.push_back(
+      std::make_unique<LayerBlock>(LayerSpec{.in = 13, .out = 1, .initial_scale = 0.5}));
+  Network network("discriminator", std::move(blocks));
+  network.initialise(3);
+  for (const Network::NamedParameter& named : network.parameters()) {
+    named.parameter->tensor.set_data(named.parameter->tensor.detach().to(precision));
+  }
+  return network;
+}
+
+TEST(Penalty, OfANetworkWithSkipsEqualsTheWholeNetworks) {
+  for (const auto& [precision, tolerance] :
+       {std::pair(at::kFloat, 1e-6), std::pair(at::kDouble, 1e-12)}) {
+    Network network = branching_network(precision);
+    const NamedTensors in{
+        {"image", keyed_normal({.seed = 1}, {kExamples, 5}, at::kCPU).to(precision)},
+        {"label", keyed_normal({.seed = 2}, {kExamples, 3}, at::kCPU).to(precision)}};
+    for (const PenaltyKind kind : {PenaltyKind::kR1, PenaltyKind::kGradientPenalty}) {
+      const Result expected = whole(network, kind, in);
+      const Result result = blockwise(network, kind, in);
+      EXPECT_NEAR(result.penalty, expected.penalty, tolerance * expected.penalty);
+      EXPECT_LT(relative_difference(result.gradients, expected.gradients), tolerance);
+    }
+  }
+}
+
+TEST(Penalty, TellsOfEachBlockOnceAndLastToFirst) {
+  Network network = branching_network(at::kFloat);
+  BlockwisePenalty penalty(network, PenaltyKind::kR1, kWeight);
+  penalty.forward({{"image", keyed_normal({.seed = 1}, {kExamples, 5}, at::kCPU)},
+                   {"label", keyed_normal({.seed = 2}, {kExamples, 3}, at::kCPU)}},
+                  kContext);
+  std::vector<std::size_t> blocks;
+  static_cast<void>(penalty.backward([&](std::size_t block) { blocks.push_back(block); }));
+  EXPECT_EQ(blocks, (std::vector<std::size_t>{8, 7, 6, 5, 4, 3, 2, 1, 0}));
 }
 
 // For logits w.x the input gradient is w, so R1 is weight / 2 |w|^2 and its gradient weight * w.

@@ -2,7 +2,7 @@
 // The penalties as their papers write them, by autograd through the whole network at once.
 #pragma once
 
-#include "gan/penalty.hpp"
+#include "gan/losses/penalty.hpp"
 
 namespace gangway::gan {
 

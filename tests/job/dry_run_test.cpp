@@ -72,6 +72,30 @@ TEST(DryRun, EstimatesLessMemoryWithoutTheAverageAndOnMoreWorkers) {
   EXPECT_GT(one.total_bytes(), four.total_bytes());
 }
 
+TEST(DryRun, EstimatesWhatEachResidualBlockKeeps) {
+  const auto activations = [](const std::string& model) {
+    return estimate_memory(spec_of("model: {family: r3gan, " + model + "}"), 1).activations_bytes;
+  };
+  const std::int64_t none = 32 * 32;  // elements of the image itself
+  const std::int64_t one = activations("blocks: 1");
+  const std::int64_t two = activations("blocks: 2");
+  const std::int64_t per_element = 4 * 4 * 2 * 64;  // bytes, copies, networks, images
+  EXPECT_EQ(one, per_element * (none + (4 * 4 + 8 * 8 + 16 * 16 + 32 * 32) * 5 * 64));
+  EXPECT_EQ(two - per_element * none, 2 * (one - per_element * none));
+  EXPECT_GT(activations("width: 128"), activations("width: 64"));
+}
+
+TEST(DryRun, EstimatesTokensAndTheAttentionBetweenThem) {
+  const auto activations = [](const std::string& model) {
+    return estimate_memory(spec_of("model: {family: gat, width: 48, " + model + "}"), 1)
+        .activations_bytes;
+  };
+  const std::int64_t per_element = 4 * 4 * 2 * 64;  // bytes, copies, networks, images
+  EXPECT_EQ(activations("blocks: 3"),
+            per_element * (32 * 32 + 3 * 65 * (6 * 48 + 3 * 128 + 1 * 65)));
+  EXPECT_GT(activations("patch: 2"), 4 * activations("patch: 4") - per_element * 32 * 32 * 4);
+}
+
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
   EXPECT_LT(estimate_memory(spec, 1).activations_bytes,

@@ -20,7 +20,7 @@ TEST(Examples, AreAllRightAndRunAgainResolved) {
     const ResolvedJob job = load_job(sources);
     EXPECT_EQ(parse_job(job.yaml, "job.yaml"), job.spec) << entry.path();
   }
-  EXPECT_GE(num_examples, 8);
+  EXPECT_GE(num_examples, 9);
 }
 
 }  // namespace

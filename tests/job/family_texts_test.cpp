@@ -30,5 +30,20 @@ TEST(FamilyTexts, RefuseLabelsWhereAFamilyTakesNone) {
             "has no meaning for family blind, which takes no labels; leave it out");
 }
 
+TEST(FamilyTexts, RefuseLayersWhereBlocksLeaveNoChoice) {
+  JobSpec job;
+  EXPECT_EQ(refuse_if_residual(job), "");
+  EXPECT_EQ(refuse_unless_residual(job),
+            "has no meaning for family dcgan, which has no residual blocks; leave it out");
+  job.model.family = family_named("r3gan");
+  EXPECT_EQ(refuse_if_residual(job),
+            "has no meaning for family r3gan, whose blocks leave no choice; leave it out");
+  EXPECT_EQ(refuse_unless_residual(job), "");
+  EXPECT_EQ(refuse_unless_transformer(job),
+            "has no meaning for family r3gan, which has no tokens; leave it out");
+  job.model.family = family_named("gat");
+  EXPECT_EQ(refuse_unless_transformer(job), "");
+}
+
 }  // namespace
 }  // namespace gangway

@@ -45,9 +45,9 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
   for (const char* other :
        {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
-        "training.microbatches=4", "training.batch=64", "training.loss=hinge",
-        "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1", "discriminator.steps=2",
-        "generator.clip_norm=1", "generator.weights=old.safetensors",
+        "training.microbatches=4", "training.r2.gamma=1", "training.batch=64",
+        "training.loss=hinge", "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1",
+        "discriminator.steps=2", "generator.clip_norm=1", "generator.weights=old.safetensors",
         "discriminator.weights=old.safetensors", "numerics.threads=2",
         "numerics.memory_format=contiguous", "numerics.wire=bf16",
         "numerics.wire={generator: fp16}"}) {
@@ -55,11 +55,37 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
   }
 }
 
+TEST(Fingerprint, CountsResidualBlocksWhereTheyAreNotTheUsualOnes) {
+  const auto with = [](const std::string& more) {
+    return job_fingerprint(spec_of("model: {family: r3gan" + more + "}"));
+  };
+  EXPECT_EQ(with(", blocks: 2"), with(""));
+  EXPECT_NE(with(", blocks: 3"), with(""));
+}
+
+TEST(Fingerprint, CountsPatchesWhereTheyAreNotTheUsualOnes) {
+  const auto with = [](const std::string& more) {
+    return job_fingerprint(spec_of("model: {family: gat" + more + "}"));
+  };
+  EXPECT_EQ(with(", patch: 4"), with(""));
+  EXPECT_NE(with(", patch: 2"), with(""));
+}
+
 TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
   for (const std::string section : {"generator", "discriminator"}) {
     const std::string cosine = section + ".schedule.decay=cosine";
     EXPECT_NE(job_fingerprint(spec_of("", {cosine})),
               job_fingerprint(spec_of("", {cosine, "training.kimg=99"})));
+  }
+}
+
+TEST(Fingerprint, CountsTheLengthWhereSomethingComesToItsFinalValueThere) {
+  for (const std::string key :
+       {"training.r1.final_factor=0.1", "generator.schedule.final_beta2=0.9"}) {
+    EXPECT_NE(job_fingerprint(spec_of("", {key})),
+              job_fingerprint(spec_of("", {key, "training.kimg=99"})));
+    EXPECT_EQ(job_fingerprint(spec_of("", {key, "training.burn_in_kimg=7"})),
+              job_fingerprint(spec_of("", {key, "training.burn_in_kimg=7", "training.kimg=99"})));
   }
 }
 

@@ -38,7 +38,7 @@ TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
       {"model.resolution=64", "model.channels=3", "model.classes=7",
        "data.source=images:/a b/it's.zip", "data.mirror=true"},
       {"training.loss=relativistic", "training.r1.gamma=0.1", "training.r1.interval=16",
-       "training.seed=18446744073709551615"},
+       "training.r2.gamma=0.2", "training.seed=18446744073709551615"},
       {"generator.optimizer.adamw.lr=1.0000000000000002e-4",
        "discriminator.optimizer.adamw.weight_decay=1e-300"},
       {"generator.schedule.decay=cosine", "discriminator.schedule.decay=step",
@@ -59,7 +59,7 @@ TEST(JobYaml, KeepsEveryBitOfEveryNumber) {
   for (int draw = 0; draw < 200; ++draw) {
     JobSpec spec = spec_of("");
     spec.training.kimg = std::pow(10.0, exponent(random));
-    spec.generator.optimizer.lr = std::pow(10.0, exponent(random));
+    spec.network("generator").optimizer.lr = std::pow(10.0, exponent(random));
     EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
   }
 }

@@ -39,7 +39,7 @@ TEST(KeyTable, MarksWhatNeverChangesAWeight) {
     }
   }
   EXPECT_EQ(sections,
-            (std::set<std::string>{"checkpoint", "data", "layout", "output", "training"}));
+            (std::set<std::string>{"checkpoint", "data", "layout", "model", "output", "training"}));
 }
 
 TEST(KeyTable, NamesSectionsOnceInOrder) {

@@ -18,6 +18,10 @@ using ::testing::SizeIs;
 using testing::sources_of;
 using testing::spec_of;
 
+std::pair<WireFormat, WireFormat> wires_of(const JobSpec& job) {
+  return {job.network("generator").wire, job.network("discriminator").wire};
+}
+
 TEST(Parse, GivesDefaultsForNothing) {
   JobSpec expected;
   expected.model.normalization = Normalization::kBatch;
@@ -45,15 +49,15 @@ output: {tick_kimg: 0.5, pictures_kimg: 0, grid: 4}
   EXPECT_EQ(spec.training.seed, 18446744073709551615U);
   EXPECT_EQ(spec.training.loss, LossKind::kLeastSquares);
   EXPECT_EQ(spec.training.penalty.r1_interval, 4);
-  EXPECT_EQ(spec.generator.optimizer.kind, OptimizerKind::kAdamW);
-  EXPECT_EQ(spec.generator.optimizer.betas[1], 0.9);
-  EXPECT_EQ(spec.generator.clip_norm, 2.0);
-  EXPECT_EQ(spec.generator.ema_kimg, 0.0);
-  EXPECT_EQ(spec.discriminator.steps, 5);
-  EXPECT_EQ(spec.discriminator.schedule.decay, DecayKind::kStep);
-  EXPECT_EQ(spec.discriminator.schedule.step_factor, 0.5);
+  EXPECT_EQ(spec.network("generator").optimizer.kind, OptimizerKind::kAdamW);
+  EXPECT_EQ(spec.network("generator").optimizer.betas[1], 0.9);
+  EXPECT_EQ(spec.network("generator").clip_norm, 2.0);
+  EXPECT_EQ(spec.network("generator").ema_kimg, 0.0);
+  EXPECT_EQ(spec.network("discriminator").steps, 5);
+  EXPECT_EQ(spec.network("discriminator").schedule.decay, DecayKind::kStep);
+  EXPECT_EQ(spec.network("discriminator").schedule.step_factor, 0.5);
   EXPECT_EQ(spec.numerics.memory_format, MemoryFormat::kContiguous);
-  EXPECT_EQ(spec.numerics.wire, (WireSpec{WireFormat::kBf16, WireFormat::kFp16}));
+  EXPECT_EQ(wires_of(spec), std::pair(WireFormat::kBf16, WireFormat::kFp16));
   EXPECT_EQ(spec.layout.data, 3);
   EXPECT_EQ(spec.layout.transport, TransportKind::kMpi);
   EXPECT_EQ(spec.checkpoint, (CheckpointSpec{.every_kimg = 0, .keep = 1}));
@@ -72,7 +76,7 @@ TEST(Parse, LetsTheFileBeatDefaultsTheEnvironmentTheFileAndTheCommandLineAll) {
 TEST(Parse, TakesMapsAndListsOnTheCommandLine) {
   const JobSpec spec = spec_of(
       "", {"generator.optimizer.adam.betas=[0, 0.9]", "training={batch: 8, microbatches: 4}"});
-  EXPECT_EQ(spec.generator.optimizer.betas, (std::array<double, 2>{0.0, 0.9}));
+  EXPECT_EQ(spec.network("generator").optimizer.betas, (std::array<double, 2>{0.0, 0.9}));
   EXPECT_EQ(spec.training.microbatches, 4);
 }
 
@@ -87,12 +91,12 @@ TEST(Parse, TakesAutoForTheNumberOfWorkers) {
 TEST(Parse, ChangesTheOptimizerByNamingAnother) {
   const std::string file = "generator: {optimizer: {adam: {lr: 0.5, betas: [0, 0.5]}}}";
   const OptimizerSpec changed =
-      spec_of(file, {"generator.optimizer.adamw.eps=1e-3"}).generator.optimizer;
+      spec_of(file, {"generator.optimizer.adamw.eps=1e-3"}).network("generator").optimizer;
   EXPECT_EQ(changed, (OptimizerSpec{.kind = OptimizerKind::kAdamW, .eps = 1e-3}));
-  EXPECT_EQ(spec_of(file, {"generator.optimizer={adamw: }"}).generator.optimizer.lr,
+  EXPECT_EQ(spec_of(file, {"generator.optimizer={adamw: }"}).network("generator").optimizer.lr,
             OptimizerSpec{}.lr);
   const OptimizerSpec kept =
-      spec_of(file, {"generator.optimizer.adam.eps=1e-3"}).generator.optimizer;
+      spec_of(file, {"generator.optimizer.adam.eps=1e-3"}).network("generator").optimizer;
   EXPECT_EQ(kept.lr, 0.5);
   EXPECT_EQ(kept.eps, 1e-3);
 }
@@ -123,19 +127,51 @@ TEST(Parse, SettlesNormalization) {
   EXPECT_EQ(normalization("model: {normalization: none}"), Normalization::kNone);
 }
 
+TEST(Parse, KnowsTheNetworksOfTheRecipeThatIsNamed) {
+  const JobSpec spec = spec_of(R"(
+model: {family: dense}
+training: {recipe: vae, kl_weight: 2}
+encoder: {optimizer: {adam: {lr: 1e-3}}}
+)",
+                               {"decoder.ema_kimg=0", "numerics.wire={encoder: bf16}"});
+  EXPECT_EQ(spec.training.recipe->name, "vae");
+  EXPECT_EQ(spec.network("encoder").optimizer.lr, 1e-3);
+  EXPECT_EQ(spec.network("encoder").wire, WireFormat::kBf16);
+  EXPECT_EQ(spec.network("decoder").ema_kimg, 0.0);
+  EXPECT_EQ(spec.images_per_step(), spec.training.batch);
+  EXPECT_EQ(spec_of(to_yaml(spec)), spec);
+  EXPECT_EQ(spec_of("", {"training.recipe=vae", "model.family=mlp", "data.source=toy:ring8"})
+                .training.autoencoder.reconstruction,
+            Reconstruction::kSquared);
+}
+
+TEST(Parse, RefusesWhatTheRecipeHasNoUseFor) {
+  EXPECT_THAT(problems_of("training: {recipe: vae, loss: hinge}"),
+              ElementsAre("job.yaml:1:25: training.loss: has no meaning for training.recipe vae "
+                          "(it has for adversarial, infogan, vae-gan); leave it out"));
+  EXPECT_THAT(problems_of("training: {kl_weight: 2}"),
+              ElementsAre("job.yaml:1:12: training.kl_weight: has no meaning for training.recipe "
+                          "adversarial (it has for vae, vae-gan); leave it out"));
+  EXPECT_THAT(problems_of("", {"training.recipe=vae", "generator.ema_kimg=1"}),
+              ElementsAre(::testing::HasSubstr("generator.ema_kimg=1: unknown key")));
+  EXPECT_THAT(
+      problems_of("", {"training.recipe=vae", "model.family=infogan"}),
+      ElementsAre("command line: training.recipe=vae: recipe vae needs the role encoder, which "
+                  "family infogan has not; use model.family dcgan or dense or mlp"));
+}
+
 TEST(Parse, TakesTheWiresFormatForBothNetworksOrByNetwork) {
   const auto wire = [](const std::string& text) {
-    const WireSpec read = spec_of("numerics:\n  wire: " + text).numerics.wire;
-    return std::pair(read.generator, read.discriminator);
+    return wires_of(spec_of("numerics:\n  wire: " + text));
   };
   using enum WireFormat;
   EXPECT_EQ(wire("bf16"), std::pair(kBf16, kBf16));
   EXPECT_EQ(wire("{generator: bf16, discriminator: fp16}"), std::pair(kBf16, kFp16));
   EXPECT_EQ(wire("{discriminator: bf16}"), std::pair(kFp32, kBf16));
-  EXPECT_EQ(spec_of("numerics: {wire: {generator: bf16}}", {"numerics.wire=fp16"}).numerics.wire,
-            (WireSpec{kFp16, kFp16}));
-  EXPECT_EQ(spec_of(to_yaml(spec_of("", {"numerics.wire={generator: bf16}"}))).numerics.wire,
-            (WireSpec{kBf16, kFp32}));
+  EXPECT_EQ(wires_of(spec_of("numerics: {wire: {generator: bf16}}", {"numerics.wire=fp16"})),
+            std::pair(kFp16, kFp16));
+  EXPECT_EQ(wires_of(spec_of(to_yaml(spec_of("", {"numerics.wire={generator: bf16}"})))),
+            std::pair(kBf16, kFp32));
 }
 
 TEST(Parse, RefusesAWireFormatOrANetworkThatItDoesNotKnow) {
@@ -188,8 +224,9 @@ TEST(Parse, TakesCheckpointsByImagesTimeAndSteps) {
 }
 
 TEST(Parse, TakesAFileOfWeightsOrNone) {
-  EXPECT_EQ(spec_of("generator: {weights: old.safetensors}").generator.weights, "old.safetensors");
-  EXPECT_EQ(spec_of("generator: {weights: none}").generator.weights, "");
+  EXPECT_EQ(spec_of("generator: {weights: old.safetensors}").network("generator").weights,
+            "old.safetensors");
+  EXPECT_EQ(spec_of("generator: {weights: none}").network("generator").weights, "");
   EXPECT_THAT(problems_of("discriminator: {weights: [a]}"), SizeIs(1));
 }
 
@@ -208,8 +245,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "model.dropout=1", "data.prefetch=0", "training.kimg=0", "training.kimg=-1",
                       "training.kimg=1e300", "training.batch=0", "training.microbatches=0",
                       "training.seed=-1", "training.gradient_penalty=-1", "training.r1.gamma=-1",
-                      "training.r1.interval=0", "generator.optimizer.adam.lr=0",
-                      "generator.optimizer.adam.betas=[0.5, 1]",
+                      "training.r2.gamma=-1", "training.r1.interval=0",
+                      "generator.optimizer.adam.lr=0", "generator.optimizer.adam.betas=[0.5, 1]",
                       "generator.optimizer.adam.betas=[-0.1, 0.5]",
                       "generator.optimizer.adam.eps=0", "generator.optimizer.adamw.weight_decay=-1",
                       "generator.schedule.warmup_kimg=-1", "generator.schedule.step_factor=0",

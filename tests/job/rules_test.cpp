@@ -17,16 +17,52 @@ TEST(Rules, SourceIsOneOfTheForms) {
   EXPECT_THAT(
       problems_of("data: {source: fashion_mnist}"),
       ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
-                  "fashion-mnist, idx:DIR, "
+                  "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
                   "images:DIR_OR_ZIP, toy:ring8 or toy:grid25; did you mean 'fashion-mnist'?"));
   EXPECT_THAT(
       problems_of("data: {source: 'idx:'}"),
-      ElementsAre(
-          "job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, idx:DIR, "
-          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25"));
+      ElementsAre("job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "
+                  "stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
   EXPECT_THAT(problems_of("data: {source: 'idx:/x'}"), ElementsAre());
   EXPECT_THAT(problems_of("data: {source: 'images:/x.zip'}"), ElementsAre());
+}
+
+TEST(Rules, CodesGoWithTheRecipeThatReadsThemOff) {
+  EXPECT_THAT(
+      problems_of("model: {codes: 1}"),
+      ElementsAre("job.yaml:1:9: model.codes: has no meaning for training.recipe adversarial (it "
+                  "has for infogan); leave it out"));
+  EXPECT_THAT(problems_of("training: {recipe: infogan}"),
+              ElementsAre("job.yaml:1:12: training.recipe: recipe infogan needs latent codes; use "
+                          "model.codes or model.categories above 0"));
+  EXPECT_THAT(problems_of("model: {codes: 1}\ntraining: {recipe: infogan}"), ElementsAre());
+}
+
+TEST(Rules, AFrozenNetworkHasWeightsAndNothingToTrainThemBy) {
+  EXPECT_THAT(problems_of("discriminator: {frozen: true}"),
+              ElementsAre("job.yaml:1:17: discriminator.frozen: a frozen network needs "
+                          "discriminator.weights, a file to stay with"));
+  EXPECT_THAT(
+      problems_of("discriminator: {frozen: true, weights: d.safetensors, clip_norm: 1}"),
+      ElementsAre("job.yaml:1:55: discriminator.clip_norm: has no meaning for a frozen network; "
+                  "leave it out"));
+  EXPECT_THAT(problems_of("generator: {frozen: true, weights: g.safetensors}"), ElementsAre());
+  EXPECT_EQ(problems_of("", {"generator.frozen=true", "generator.weights=g",
+                             "discriminator.frozen=true", "discriminator.weights=d"})
+                .size(),
+            1U);
+}
+
+TEST(Rules, ATrunkWithHeadsHasNoPenalties) {
+  EXPECT_THAT(
+      problems_of("training: {recipe: vae-gan, loss: wasserstein}"),
+      ElementsAre("job.yaml:1:29: training.loss: recipe vae-gan has no place for the penalties "
+                  "that loss wasserstein lives by; use nonsaturating, least-squares or hinge"));
+  EXPECT_THAT(
+      problems_of("training: {recipe: vae-gan, r1: {gamma: 1}}"),
+      ElementsAre("job.yaml:1:34: training.r1.gamma: has no meaning for training.recipe vae-gan "
+                  "(it has for adversarial); leave it out"));
 }
 
 TEST(Rules, MlpNeedsPoints) {
@@ -66,6 +102,41 @@ TEST(Rules, ResolutionFitsTheFamily) {
                           "model.resolution out"));
 }
 
+TEST(Rules, KeysOfLayersAndOfResidualBlocksExcludeEachOther) {
+  const std::string fixed =
+      "has no meaning for family r3gan, whose blocks leave no choice; leave it out";
+  EXPECT_THAT(
+      problems_of(
+          "model: {family: r3gan, normalization: batch, activation: softplus, dropout: 0.1}"),
+      ElementsAre("job.yaml:1:24: model.normalization: " + fixed,
+                  "job.yaml:1:46: model.activation: " + fixed,
+                  "job.yaml:1:68: model.dropout: " + fixed));
+  EXPECT_THAT(problems_of("model: {blocks: 1}"),
+              ElementsAre("job.yaml:1:9: model.blocks: has no meaning for family dcgan, which has "
+                          "no residual blocks; leave it out"));
+  EXPECT_THAT(problems_of("model: {family: r3gan, blocks: 1, resolution: 128}"), ElementsAre());
+}
+
+TEST(Rules, PatchesFillThePicture) {
+  EXPECT_THAT(problems_of("model: {family: gat, patch: 2}"), ElementsAre());
+  EXPECT_THAT(problems_of("model: {family: gat, patch: 5}"),
+              ElementsAre("job.yaml:1:22: model.patch: 32 pixels are no whole number of patches of "
+                          "5; use 2, 4 or 8"));
+  EXPECT_THAT(
+      problems_of("model: {patch: 2}"),
+      ElementsAre("job.yaml:1:9: model.patch: has no meaning for family dcgan, which has no "
+                  "tokens; leave it out"));
+}
+
+TEST(Rules, PicturesOfSeveralDepthsAreNotMixed) {
+  EXPECT_THAT(problems_of("model: {family: gat}\ntraining: {gradient_penalty: 1}"),
+              ElementsAre("job.yaml:2:12: training.gradient_penalty: family gat judges pictures of "
+                          "several depths, and there is none of a real one to mix with; use 0, and "
+                          "training.r1 and training.r2"));
+  EXPECT_EQ(problems_of("model: {family: gat}\ntraining: {loss: wasserstein}").size(), 1U);
+  EXPECT_THAT(problems_of("model: {family: gat}\ntraining: {r1: {gamma: 1}}"), ElementsAre());
+}
+
 TEST(Rules, GpusTalkOverNcclAndNothingElseDoes) {
   EXPECT_THAT(problems_of("numerics: {device: cuda}"), ElementsAre());
   EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {transport: nccl}"), ElementsAre());
@@ -102,6 +173,17 @@ TEST(Rules, FashionMnistHasTenLabels) {
                           "labels"));
   EXPECT_THAT(problems_of("model: {classes: 10}"), ElementsAre());
   EXPECT_THAT(problems_of("model: {classes: 9}\ndata: {source: 'idx:/x'}"), ElementsAre());
+}
+
+TEST(Rules, StackedClothesHaveThreeChannelsAndAThousandLabels) {
+  const std::string source = "\ndata: {source: 'stacked:fashion-mnist'}";
+  EXPECT_THAT(problems_of("model: {channels: 3, classes: 1000}" + source), ElementsAre());
+  EXPECT_THAT(problems_of("model: {channels: 1}" + source),
+              ElementsAre("job.yaml:1:9: model.channels: stacked:fashion-mnist shows a garment in "
+                          "each of 3 channels; use model.channels 3, not 1"));
+  EXPECT_THAT(problems_of("model: {channels: 3, classes: 10}" + source),
+              ElementsAre("job.yaml:1:22: model.classes: stacked:fashion-mnist has 1000 labels, "
+                          "not 10; use 1000, or 0 to train without labels"));
 }
 
 TEST(Rules, BatchIsAMultipleOfTheMicrobatches) {

@@ -53,10 +53,12 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
       problems_of("generator: {optimizer: adam}"),
       ElementsAre(
           "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw), not 'adam'"));
-  EXPECT_THAT(problems_of("", {"training=[1]"}),
-              ElementsAre("command line: training=[1]: expected a map of keys (kimg, batch, "
-                          "microbatches, seed, loss, "
-                          "gradient_penalty, r1), not a list"));
+  EXPECT_THAT(
+      problems_of("", {"training=[1]"}),
+      ElementsAre("command line: training=[1]: expected a map of keys (recipe, kimg, batch, "
+                  "microbatches, seed, burn_in_kimg, loss, reuse_fakes, gradient_penalty, r1, r2, "
+                  "reconstruction, kl_weight, adversarial_weight, information_weight, "
+                  "codes_weight), not a list"));
 }
 
 TEST(Settings, RefusesAFileThatIsNoMap) {

@@ -10,9 +10,9 @@ TEST(JobSpec, RoundsTheNumberOfStepsUp) {
   JobSpec spec;
   spec.training.kimg = 1;
   spec.training.batch = 64;
-  spec.discriminator.steps = 1;
+  spec.network("discriminator").steps = 1;
   EXPECT_EQ(spec.total_steps(), 16);  // 1000 / 64 = 15.6
-  spec.discriminator.steps = 5;
+  spec.network("discriminator").steps = 5;
   EXPECT_EQ(spec.images_per_step(), 320);
   EXPECT_EQ(spec.total_steps(), 4);
 }

@@ -56,7 +56,7 @@ TEST(CleanSharedMemory, RemovesWhatKilledWorkersLeftAndNothingElse) {
   EXPECT_EQ(clean_shared_memory(folder.path()).health, Health::kGood);
 }
 
-const std::vector<checkpoint::SnapshotPiece> kPieces{{.name = "a", .shape = {4}, .end = 4}};
+const std::vector<checkpoint::TensorStretch> kPieces{{.name = "a", .shape = {4}, .end = 4}};
 
 checkpoint::SnapshotPlace place_of(const gangway::testing::SharedFolder& folder,
                                    const std::filesystem::path& run) {

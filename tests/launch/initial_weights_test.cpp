@@ -6,6 +6,7 @@
 
 #include "base/errors.hpp"
 #include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -28,10 +29,10 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
   const gangway::testing::ScratchFolder folder;
   JobSpec spec;
   EXPECT_EQ(complaint_about(spec), "");
-  spec.discriminator.weights = (folder.path() / "none.safetensors").string();
+  spec.network("discriminator").weights = (folder.path() / "none.safetensors").string();
   EXPECT_THAT(complaint_about(spec),
               AllOf(HasSubstr("discriminator.weights: "), HasSubstr("none.safetensors")));
-  const std::int64_t right = num_parameters(architectures_of(spec.settled_model()).generator);
+  const std::int64_t right = num_parameters(architectures_of(spec.settled_model())[kGenerator]);
   for (const std::int64_t count : {right, right + 1}) {
     const auto tensor =
         checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);
@@ -39,7 +40,7 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
     const std::vector<checkpoint::TensorRecord> records{tensor.record()};
     (void)checkpoint::write_safetensors(file, records, {});
     JobSpec with_file;
-    with_file.generator.weights = file.string();
+    with_file.network("generator").weights = file.string();
     if (count == right) {
       EXPECT_EQ(complaint_about(with_file), "");
     } else {

@@ -30,9 +30,10 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Umlauts, a zero, and what is no UTF-8: names of files may be anything.
 const std::string kText = std::string("Größe 七 \n") + '\0' + "\xff\xfe";
 
-/// Of each kind one without anything in it, and one or more with odd values.
-std::vector<Message> samples() {
-  const SnapshotName name{.step = 8, .incarnation = 3, .epoch = 2, .num_workers = 3};
+// Of each kind one without anything in it, and one or more with odd values.
+
+std::vector<Message> samples_of_a_start() {
+  const SnapshotId id{.step = 8, .incarnation = 3, .epoch = 2, .num_workers = 3};
   return {
       Hello{},
       Hello{.protocol = 77,
@@ -53,13 +54,13 @@ std::vector<Message> samples() {
               .run_id = kText,
               .incarnation = kHuge},
       Inventory{},
-      Inventory{.parts = {{.of = name, .worker = 2},
+      Inventory{.parts = {{.of = id, .worker = 2},
                           {.of = {kHuge, kHuge, kHuge, kMany}, .worker = kMany - 1}}},
       Begin{},
       Begin{.attempt = kHuge, .step = kHuge, .checkpoint = kText},
       Begin{.attempt = 1,
             .step = 8,
-            .snapshot = WholeSnapshot{.name = name, .holders = {{0, 2}, {1}, {0, 1, kMany}}}},
+            .snapshot = WholeSnapshot{.id = id, .holders = {{0, 2}, {1}, {0, 1, kMany}}}},
       Loading{},
       Loading{.bytes = kHugest, .total = kHugest},
       Unloadable{},
@@ -67,11 +68,15 @@ std::vector<Message> samples() {
       Ready{},
       Ready{.plan_hash = kHugest,
             .plan_summary = kText,
-            .generator_parameters = kHuge,
-            .discriminator_parameters = kHuge,
+            .parameters = {0, kHuge, 1},
             .data_fingerprint = kText,
             .libtorch = kText,
             .has_buddies = true},
+  };
+}
+
+std::vector<Message> samples_of_training() {
+  return {
       Lease{},
       Lease{.begin = 5,
             .end = kHuge,
@@ -82,7 +87,7 @@ std::vector<Message> samples() {
             .protected_snapshot = 0},
       Progress{},
       Progress{.step = kHuge,
-               .losses = {{0, -0.0, kInfinite}, {kMany, -kInfinite, 1e-320}},
+               .losses = {{0, {-0.0, kInfinite}}, {kMany, {-kInfinite, 1e-320, 0.0}}},
                .figures = {.exposed_seconds = 1.5,
                            .data_seconds = 2.5,
                            .check_seconds = 3.5,
@@ -97,6 +102,11 @@ std::vector<Message> samples() {
                .snapshot_bytes = kHugest,
                .copied_snapshot = kHuge,
                .tried_snapshot = kHuge},
+  };
+}
+
+std::vector<Message> samples_of_files_and_ends() {
+  return {
       CheckpointPart{},
       CheckpointPart{.step = kHuge,
                      .file = kText,
@@ -112,6 +122,15 @@ std::vector<Message> samples() {
       Patience{},
       Goodbye{},
   };
+}
+
+std::vector<Message> samples() {
+  std::vector<Message> all;
+  for (const auto& some :
+       {samples_of_a_start(), samples_of_training(), samples_of_files_and_ends()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 /// The line of the refusal; empty where the bytes are a message.
@@ -137,9 +156,9 @@ TEST(Codec, GivesBackWhatWasSaid) {
 }
 
 TEST(Codec, KeepsALossThatIsNoNumber) {
-  const Progress progress{.losses = {{0, std::nan(""), 1.0}}};
+  const Progress progress{.losses = {{0, {std::nan(""), 1.0}}}};
   const Envelope again = decode(encode({.message = progress}), 1);
-  EXPECT_TRUE(std::isnan(std::get<Progress>(again.message).losses.at(0).generator));
+  EXPECT_TRUE(std::isnan(std::get<Progress>(again.message).losses.at(0).by_network.at(0)));
 }
 
 TEST(Codec, TakesPartOfAMessageForAnotherOrRefusesItInOneLine) {
@@ -190,9 +209,9 @@ struct Refused {
 };
 
 TEST(Codec, RefusesNumbersThatCannotBe) {
-  const SnapshotName name{.step = 8, .num_workers = 2};
+  const SnapshotId id{.step = 8, .num_workers = 2};
   const auto snapshot = [&](std::vector<std::vector<int>> holders) {
-    return Begin{.step = 8, .snapshot = WholeSnapshot{name, std::move(holders)}};
+    return Begin{.step = 8, .snapshot = WholeSnapshot{id, std::move(holders)}};
   };
   const std::vector<Refused> refused{
       {Hello{.rank = -1}, "rank -1"},
@@ -204,7 +223,7 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
       {Welcome{.trace = {9, 3}}, "traced steps [9, 3)"},
       {Welcome{.trace = {-1, 3}}, "begin -1"},
       {Welcome{.incarnation = -1}, "incarnation -1"},
-      {Inventory{{{.of = name, .worker = 2}}}, "the part of worker 2 of 2"},
+      {Inventory{{{.of = id, .worker = 2}}}, "the part of worker 2 of 2"},
       {Inventory{{{.of = {.num_workers = -1}}}}, "num_workers -1"},
       {Inventory{{{.of = {.step = -1}}}}, "step -1"},
       {Begin{.attempt = -1}, "attempt -1"},
@@ -213,10 +232,10 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
       {snapshot({{0}, {1, 0}}), "a part held by the workers [1, 0]"},
       {snapshot({{0, 0}, {1}}), "a part held by the workers [0, 0]"},
       {snapshot({{-1, 0}, {1}}), "workers -1"},
-      {Begin{.step = 7, .snapshot = WholeSnapshot{name, {{0}, {1}}}}, "step 7 of another snapshot"},
+      {Begin{.step = 7, .snapshot = WholeSnapshot{id, {{0}, {1}}}}, "step 7 of another snapshot"},
       {Unloadable{.part = -2}, "part -2"},
       {Unloadable{.holder = -1}, "holder -1"},
-      {Ready{.generator_parameters = -1}, "generator_parameters -1"},
+      {Ready{.parameters = {3, -1}}, "parameters -1"},
       {Lease{.begin = 9, .end = 3}, "steps [9, 3)"},
       {Lease{.begin = -1, .end = 3}, "begin -1"},
       {Lease{.begin = 1, .end = 3, .snapshots = {1}},
@@ -225,7 +244,7 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
        "a snapshot of step 4 after 2 in the steps [1, 3)"},
       {Lease{.protected_snapshot = -2}, "protected_snapshot -2"},
       {Progress{.step = -1}, "step -1"},
-      {Progress{.losses = {{-1, 0.0, 0.0}}}, "microbatch -1"},
+      {Progress{.losses = {{-1, {0.0, 0.0}}}}, "microbatch -1"},
       {Progress{.exposures = {{.phase = -1}}}, "phase -1"},
       {Progress{.snapshot = -2}, "snapshot -2"},
       {Progress{.copied_snapshot = -2}, "copied_snapshot -2"},

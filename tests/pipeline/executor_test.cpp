@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/recipes/adversarial.hpp"
+
 namespace gangway::pipeline {
 namespace {
 
@@ -22,7 +24,7 @@ class Recorder final : public Operations {
 
 TEST(Executor, PerformsEveryInstructionInOrder) {
   const std::vector<Instruction> schedule =
-      one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
+      one_stage_schedule(gan::adversarial_phases(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
   Recorder recorder;
   execute(schedule, recorder);
   EXPECT_EQ(recorder.performed, schedule);
@@ -30,7 +32,7 @@ TEST(Executor, PerformsEveryInstructionInOrder) {
 
 TEST(Executor, StopsAtAnOperationThatThrows) {
   const std::vector<Instruction> schedule =
-      one_stage_schedule(phases_of(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
+      one_stage_schedule(gan::adversarial_phases(JobSpec{}), {0, 2}, 0, Overlap::kAcross);
   Recorder recorder;
   recorder.fail_at = 3;
   EXPECT_THROW(execute(schedule, recorder), std::runtime_error);

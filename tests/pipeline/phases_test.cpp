@@ -4,78 +4,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
+#include "tests/adversarial_networks.hpp"
+
 namespace gangway::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Phases, TrainTheDiscriminatorOnRealsThenFakesThenTheGenerator) {
-  const std::vector<Phase> phases = phases_of(JobSpec{});
-  ASSERT_EQ(phases.size(), 2U);
-  EXPECT_EQ(phases[0].name, "discriminator");
-  EXPECT_EQ(phases[0].network, NetworkId::kDiscriminator);
-  EXPECT_THAT(phases[0].passes, ElementsAre(PassKind::kReal, PassKind::kFake));
-  EXPECT_EQ(phases[1].name, "generator");
-  EXPECT_EQ(phases[1].network, NetworkId::kGenerator);
-  EXPECT_THAT(phases[1].passes, ElementsAre(PassKind::kGenerate));
+constexpr NetworkId kFirst = kGenerator;
+constexpr NetworkId kSecond = kDiscriminator;
+
+/// A pass in which both networks have a part.
+Pass judged_fakes() {
+  return {"fake",
+          {Draw{.output = "noise"}, Application{kFirst, {{"noise", "noise"}}, "fake"},
+           Application{kSecond, {{"image", "fake"}}, "logits"}, Loss{"hinge-fake", {"logits"}}}};
 }
 
-TEST(Phases, HaveTheirPositionAsIndex) {
-  JobSpec job;
-  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 16};
-  const std::vector<Phase> phases = phases_of(job);
-  ASSERT_EQ(phases.size(), 3U);
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    EXPECT_EQ(phases[i].index, static_cast<int>(i));
-  }
-}
-
-TEST(Phases, CoupleRealsAndFakesForARelativisticLoss) {
-  JobSpec job;
-  job.training.loss = LossKind::kRelativistic;
-  const std::vector<Phase> phases = phases_of(job);
-  EXPECT_THAT(phases[0].passes, ElementsAre(PassKind::kRealFakePair));
-  EXPECT_THAT(phases[1].passes, ElementsAre(PassKind::kGeneratePair));
-}
-
-TEST(Phases, RepeatOnlyTheDiscriminatorForSeveralCriticSteps) {
-  JobSpec job;
-  job.discriminator.steps = 5;
-  const std::vector<Phase> phases = phases_of(job);
-  EXPECT_EQ(phases[0].repeats, 5);
-  EXPECT_EQ(phases[1].repeats, 1);
-}
-
-TEST(Phases, PutAPenaltyOfEveryStepBehindTheDiscriminatorsPasses) {
-  JobSpec job;
-  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0};
-  EXPECT_THAT(phases_of(job)[0].passes, ElementsAre(PassKind::kReal, PassKind::kFake,
-                                                    PassKind::kGradientPenalty, PassKind::kR1));
-}
-
-TEST(Phases, PutALazyPenaltyIntoAPhaseOfItsOwn) {
-  JobSpec job;
-  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r1_interval = 4};
-  job.discriminator.steps = 2;
-  job.discriminator.clip_norm = 0.5;
-  const std::vector<Phase> phases = phases_of(job);
-  ASSERT_EQ(phases.size(), 3U);
-  EXPECT_THAT(phases[0].passes,
-              ElementsAre(PassKind::kReal, PassKind::kFake, PassKind::kGradientPenalty));
-  EXPECT_EQ(phases[1].name, "discriminator_regulariser");
-  EXPECT_EQ(phases[1].network, NetworkId::kDiscriminator);
-  EXPECT_THAT(phases[1].passes, ElementsAre(PassKind::kR1));
-  EXPECT_EQ(phases[1].interval, 4);
-  EXPECT_EQ(phases[1].repeats, 1);
-  EXPECT_EQ(phases[1].clip_norm, 0.5);
-}
-
-TEST(Phases, CarryEachNetworksOwnClipping) {
-  JobSpec job;
-  job.generator.clip_norm = 2.0;
-  const std::vector<Phase> phases = phases_of(job);
-  EXPECT_EQ(phases[0].clip_norm, 0.0);
-  EXPECT_EQ(phases[1].clip_norm, 2.0);
+Phase phase_of(NetworkId network, int repeats = 1, int interval = 1) {
+  return {
+      .networks = {network}, .repeats = repeats, .interval = interval, .passes = {judged_fakes()}};
 }
 
 TEST(Phases, RunInTheFirstStepAndThenEveryInterval) {
@@ -89,18 +38,47 @@ TEST(Phases, RunInTheFirstStepAndThenEveryInterval) {
   EXPECT_THAT(steps, ElementsAre(0, 4, 8));
 }
 
-TEST(Phases, CorrectTheOptimiserOnlyForALazyRegulariser) {
-  JobSpec job;
-  EXPECT_EQ(laziness_of(job), 1.0);
-  job.training.penalty.r1_interval = 4;  // of a penalty that is off
-  EXPECT_EQ(laziness_of(job), 1.0);
-  job.training.penalty.r1_gamma = 1.0;
-  EXPECT_EQ(laziness_of(job), 4.0 / 5.0);
-  job.discriminator.steps = 3;
-  EXPECT_EQ(laziness_of(job), 12.0 / 13.0);
-  job.discriminator.steps = 1;
-  job.training.penalty.r1_interval = 1;
-  EXPECT_EQ(laziness_of(job), 1.0);
+TEST(Phases, HaveTheirPositionAsIndexOnceCompleted) {
+  const std::vector<Phase> phases =
+      completed({phase_of(kSecond), phase_of(kFirst), phase_of(kSecond)});
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    EXPECT_EQ(phases[i].index, static_cast<int>(i));
+  }
+}
+
+TEST(Phases, KnowWhatHasAGradientOnceCompleted) {
+  const std::vector<Phase> phases = completed({phase_of(kSecond), phase_of(kFirst)});
+  EXPECT_THAT(phases[0].passes[0].has_gradient, ElementsAre(false, false, true, true));
+  EXPECT_THAT(phases[1].passes[0].has_gradient, ElementsAre(false, true, true, true));
+}
+
+TEST(Phases, AreRefusedWhereTheyTrainANetworkWithoutALoss) {
+  Phase phase = phase_of(kFirst);
+  phase.passes[0].nodes = {Reals{}, Application{kSecond, {{"image", "real"}}, "logits"},
+                           Loss{"hinge-real", {"logits"}}};
+  EXPECT_THROW(static_cast<void>(completed({phase})), InvariantError);
+  phase.networks = {kSecond};
+  EXPECT_NO_THROW(static_cast<void>(completed({phase})));
+  phase.passes[0].nodes = {Reals{}, Penalty{kSecond, "r1", 1.0, {{"image", "real"}}}};
+  EXPECT_NO_THROW(static_cast<void>(completed({phase})));
+}
+
+TEST(Phases, HarvestStatisticsOncePerApplicationOfATrainedNetwork) {
+  Phase phase = phase_of(kSecond);
+  phase.passes.push_back(
+      {"real",
+       {Reals{}, Application{kSecond, {{"image", "real"}}, "logits"}, Loss{"x", {"logits"}}}});
+  phase.passes.push_back({"r1", {Reals{}, Penalty{kSecond, "r1", 1.0, {{"image", "real"}}}}});
+  EXPECT_EQ(harvests_of(phase, kSecond), 2);
+  EXPECT_EQ(harvests_of(phase, kFirst), 0);  // applied, not trained
+}
+
+TEST(Phases, CorrectTheOptimiserOnlyForALazyPhaseOfTheNetwork) {
+  EXPECT_EQ(laziness_of({phase_of(kSecond), phase_of(kFirst)}, kSecond), 1.0);
+  const std::vector<Phase> lazy{phase_of(kSecond), phase_of(kSecond, 1, 4), phase_of(kFirst)};
+  EXPECT_EQ(laziness_of(lazy, kSecond), 4.0 / 5.0);
+  EXPECT_EQ(laziness_of(lazy, kFirst), 1.0);
+  EXPECT_EQ(laziness_of({phase_of(kSecond, 3), phase_of(kSecond, 1, 4)}, kSecond), 12.0 / 13.0);
 }
 
 }  // namespace

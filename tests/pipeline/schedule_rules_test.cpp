@@ -5,9 +5,12 @@
 #include <array>
 #include <functional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gan/recipes/adversarial.hpp"
 #include "pipeline/schedule.hpp"
+#include "tests/adversarial_networks.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -48,7 +51,7 @@ void for_each_case(const std::function<void(const Case&)>& body) {
         JobSpec job;
         job.training.loss = loss;
         job.training.penalty = penalty;
-        job.discriminator.steps = steps;
+        job.network("discriminator").steps = steps;
         for_each_layout(job, body);
       }
     });
@@ -56,7 +59,7 @@ void for_each_case(const std::function<void(const Case&)>& body) {
 }
 
 std::vector<Instruction> schedule_of(const Case& test) {
-  return one_stage_schedule(phases_of(test.job), test.local, test.step, test.overlap);
+  return one_stage_schedule(gan::adversarial_phases(test.job), test.local, test.step, test.overlap);
 }
 
 /// The schedule without its waits, cut behind every exchange: one piece a repeat of a phase.
@@ -85,10 +88,10 @@ TEST(ScheduleRules, EveryPhaseThatRunsEndsEachRepeatInOneExchangeOfItsNetwork) {
   for_each_case([](const Case& test) {
     const auto pieces = repeats_of(schedule_of(test));
     std::size_t at = 0;
-    for (const Phase& phase : phases_of(test.job)) {
+    for (const Phase& phase : gan::adversarial_phases(test.job)) {
       for (int repeat = 0; runs_in(phase, test.step) && repeat < phase.repeats; ++repeat, ++at) {
         ASSERT_LT(at, pieces.size());
-        EXPECT_EQ(pieces[at].back().network, phase.network);
+        EXPECT_THAT(phase.networks, ::testing::ElementsAre(pieces[at].back().network));
         for (const Instruction& instruction : pieces[at]) {
           EXPECT_EQ(instruction.phase, phase.index);
           EXPECT_EQ(instruction.repeat, repeat);
@@ -114,7 +117,7 @@ TEST(ScheduleRules, EveryLeafIsOpenedAndClosedOnceAndHoldsAllWorkOfItsMicrobatch
           EXPECT_EQ(instruction.microbatch, next++);
           open = false;
         } else {
-          EXPECT_EQ(open, instruction.microbatch == next) << describe(instruction);
+          EXPECT_EQ(open, instruction.microbatch == next) << describe(instruction, kNetworkNames);
         }
       }
       EXPECT_EQ(next, test.local.end);
@@ -125,7 +128,7 @@ TEST(ScheduleRules, EveryLeafIsOpenedAndClosedOnceAndHoldsAllWorkOfItsMicrobatch
 
 TEST(ScheduleRules, PassesComeInDeclaredOrderAndNoneIsLeftOut) {
   for_each_case([](const Case& test) {
-    const std::vector<Phase> phases = phases_of(test.job);
+    const std::vector<Phase> phases = gan::adversarial_phases(test.job);
     for (const auto& piece : repeats_of(schedule_of(test))) {
       std::vector<int> passes;
       for (const Instruction& instruction : piece) {
@@ -153,10 +156,10 @@ TEST(ScheduleRules, NothingUsesANetworkWhoseExchangeIsUnderWay) {
     for (const Instruction& instruction : schedule_of(test)) {
       bool& network = under_way.at(static_cast<std::size_t>(instruction.network));
       if (instruction.operation == Operation::kAwait) {
-        EXPECT_TRUE(network) << "a wait for nothing: " << describe(instruction);
+        EXPECT_TRUE(network) << "a wait for nothing: " << describe(instruction, kNetworkNames);
         network = false;
       } else {
-        EXPECT_FALSE(network) << describe(instruction);
+        EXPECT_FALSE(network) << describe(instruction, kNetworkNames);
       }
       network = network || instruction.operation == Operation::kReduce;
     }
@@ -168,7 +171,7 @@ TEST(ScheduleRules, NothingUsesANetworkWhoseExchangeIsUnderWay) {
 
 TEST(ScheduleRules, ArmsOnceAPhaseRightBeforeTheBackwardThatCompletesItsNetwork) {
   for_each_case([](const Case& test) {
-    const std::vector<Phase> phases = phases_of(test.job);
+    const std::vector<Phase> phases = gan::adversarial_phases(test.job);
     for (const auto& piece : repeats_of(schedule_of(test))) {
       const bool arms = test.overlap != Overlap::kNone && test.local.begin < test.local.end;
       ASSERT_EQ(count(piece, Operation::kArm), arms ? 1U : 0U);
@@ -176,7 +179,7 @@ TEST(ScheduleRules, ArmsOnceAPhaseRightBeforeTheBackwardThatCompletesItsNetwork)
         if (piece[i].operation != Operation::kArm) {
           continue;
         }
-        EXPECT_EQ(piece[i].network, phases[static_cast<std::size_t>(piece[i].phase)].network);
+        EXPECT_TRUE(trains(phases[static_cast<std::size_t>(piece[i].phase)], piece[i].network));
         EXPECT_EQ(piece[i].microbatch, test.local.end - 1);
         ASSERT_EQ(i + 4, piece.size());  // backward, close, reduce
         EXPECT_EQ(piece[i + 1].network, piece[i].network);
@@ -198,7 +201,8 @@ TEST(ScheduleRules, MarksTheLastUpdateOfEachNetworkAndNoOther) {
       for (const Instruction& instruction : pieces[i]) {
         const bool updates =
             instruction.operation == Operation::kArm || instruction.operation == Operation::kReduce;
-        EXPECT_EQ(instruction.is_last_update, updates && is_last) << describe(instruction);
+        EXPECT_EQ(instruction.is_last_update, updates && is_last)
+            << describe(instruction, kNetworkNames);
       }
     }
   });
@@ -234,7 +238,7 @@ TEST(ScheduleRules, BackwardFollowsTheForwardOfItsPass) {
       EXPECT_EQ(
           std::count(schedule.begin(), schedule.begin() + static_cast<std::ptrdiff_t>(i), forward),
           1)
-          << describe(schedule[i]);
+          << describe(schedule[i], kNetworkNames);
     }
   });
 }
@@ -243,7 +247,7 @@ TEST(ScheduleRules, WorkersDifferOnlyInTheirMicrobatches) {
   // Joined in micro-batch order, the leaves of all workers are those of one worker that has
   // everything.
   for_each_case([](const Case& test) {
-    const std::vector<Phase> phases = phases_of(test.job);
+    const std::vector<Phase> phases = gan::adversarial_phases(test.job);
     const auto whole = repeats_of(one_stage_schedule(phases, {0, 4}, test.step, Overlap::kNone));
     const auto left = repeats_of(one_stage_schedule(phases, {0, 3}, test.step, Overlap::kNone));
     const auto right = repeats_of(one_stage_schedule(phases, {3, 4}, test.step, Overlap::kNone));

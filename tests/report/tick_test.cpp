@@ -18,8 +18,7 @@ Tick example() {
           .seconds_tick = 12.8,
           .seconds_per_kimg = 3.2,
           .images_per_second = 311.2,
-          .generator_loss = 1.214,
-          .discriminator_loss = 0.873,
+          .losses = {{"generator", 1.214}, {"discriminator", 0.873}},
           .exposed_percent = 6.1,
           .resident_gib = 0.72};
 }
@@ -36,7 +35,7 @@ TEST(TickLine, KeepsItsColumnsFromTickToTick) {
   later.index = 9999;
   later.kimg = 25000;
   later.seconds_total = 100000;
-  later.generator_loss = -12.5;
+  later.losses[0].loss = -12.5;
   later.exposed_percent = 100;
   const std::string first = tick_line(example());
   const std::string second = tick_line(later);
@@ -48,8 +47,17 @@ TEST(TickLine, KeepsItsColumnsFromTickToTick) {
 
 TEST(TickLine, ShowsALossThatIsNotANumber) {
   Tick tick = example();
-  tick.generator_loss = std::numeric_limits<double>::quiet_NaN();
+  tick.losses[0].loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(tick_line(tick).find("loss_g nan "), std::string::npos);
+}
+
+TEST(TickLine, NamesNetworksWhoseInitialsAreEqual) {
+  Tick tick = example();
+  tick.losses = {{"generator_ab", 1.0}, {"generator_ba", 2.0}};
+  EXPECT_NE(tick_line(tick).find("loss_ga 1.000   loss_gb 2.000   mem"), std::string::npos);
+  tick.losses = {{"decoder", 1.0}, {"discriminator", 2.0}};
+  EXPECT_NE(tick_line(tick).find("loss_decoder 1.000   loss_discriminator 2.000   mem"),
+            std::string::npos);
 }
 
 Tick with_phases() {
@@ -131,7 +139,7 @@ TEST(FormatDuration, GrowsFromSecondsToDays) {
 
 TEST(TickJson, IsOneLineThatHoldsTheTick) {
   Tick tick = example();
-  tick.discriminator_loss = std::numeric_limits<double>::infinity();
+  tick.losses[1].loss = std::numeric_limits<double>::infinity();
   const std::string text = tick_json(tick);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const auto object = nlohmann::json::parse(text);

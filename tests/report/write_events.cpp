@@ -24,15 +24,18 @@ int main(int argc, char** argv) {
   first.add_tick({.index = 1,
                   .step = 10,
                   .kimg = 1.28,
-                  .generator_loss = 0.5,
-                  .discriminator_loss = -2,
+                  .losses = {{"generator", 0.5}, {"discriminator", -2}},
                   .exposed = {{.phase = "generator", .seconds_per_step = 0.125}}});
   first.add_image("Images/fakes", png, 10);
-  first.add_tick(
-      {.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 99, .discriminator_loss = 99});
+  first.add_tick({.index = 2,
+                  .step = 300,
+                  .kimg = 38.4,
+                  .losses = {{"generator", 99}, {"discriminator", 99}}});
 
   gangway::report::TensorboardWriter second(folder, {.host = "node7", .pid = 2}, clock, 10);
-  second.add_tick(
-      {.index = 2, .step = 300, .kimg = 38.4, .generator_loss = 0.25, .discriminator_loss = 1});
+  second.add_tick({.index = 2,
+                   .step = 300,
+                   .kimg = 38.4,
+                   .losses = {{"generator", 0.25}, {"discriminator", 1}}});
   return 0;
 }

@@ -85,7 +85,7 @@ void damage_part_2(const fs::path& host) {
 const messages::Begin kOnTwoHosts{
     .attempt = 1,
     .step = kStep,
-    .snapshot = messages::WholeSnapshot{.name = {.step = kStep, .num_workers = 3},
+    .snapshot = messages::WholeSnapshot{.id = {.step = kStep, .num_workers = 3},
                                         .holders = {{0, 2}, {1, 3}, {0, 2}}}};
 
 TEST_F(SnapshotLoaderTest, GoesOnFromSnapshotsInTheMemoryOfSeveralHosts) {

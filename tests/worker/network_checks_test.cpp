@@ -14,7 +14,9 @@
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/open_dataset.hpp"
+#include "gan/recipes/adversarial.hpp"
 #include "job/microbatch_ranges.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
@@ -65,7 +67,7 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
     const std::vector<MicrobatchRange> ranges =
         microbatch_ranges(job.training.microbatches, kReplicas);
     const MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
-    const std::vector<pipeline::Phase> phases = pipeline::phases_of(job);
+    const std::vector<pipeline::Phase> phases = gan::adversarial_phases(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
     CpuDevice device(job);
     Replica replica(job, {.worker = worker, .ranges = ranges, .hosts = {0, 1, 2}},
@@ -78,14 +80,14 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
                                  .num_microbatches = job.training.microbatches,
                                  .timeout = std::chrono::seconds(20)};
     RealBatches reals(job, *dataset, local, 0);
-    GanOperations operations({.job = job,
-                              .phases = phases,
-                              .networks = replica.networks(),
-                              .reals = reals,
-                              .exchange = exchange,
-                              .exchanges = device.connect(replica.networks(), exchange),
-                              .device = at::kCPU,
-                              .local = local});
+    StepOperations operations({.job = job,
+                               .phases = phases,
+                               .networks = replica.networks(),
+                               .reals = reals,
+                               .exchange = exchange,
+                               .exchanges = device.connect(replica.networks(), exchange),
+                               .device = at::kCPU,
+                               .local = local});
     try {
       for (std::int64_t step = 0; step < steps; ++step) {
         if (step == damage.step) {
@@ -125,7 +127,7 @@ TEST(NetworkChecksTest, EqualReplicasTrainOn) {
 TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
   const std::vector<std::string> deaths =
       train(checked_job(1), 6, {3, [](const PerNetwork<NetworkState*>& networks) {
-                                  flip_bit(*networks.discriminator, "discriminator/1/weight");
+                                  flip_bit(*networks[kDiscriminator], "discriminator/1/weight");
                                 }});
   EXPECT_THAT(deaths,
               AllOf(SizeIs(kReplicas),
@@ -137,8 +139,8 @@ TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
   // No step is a multiple of 100 here: what finds it is settling, which comes before every save.
   const std::vector<std::string> deaths =
       train(checked_job(100), 1, {0, [](const PerNetwork<NetworkState*>& networks) {
-                                    flip_bit(*networks.generator, "generator/0/weight");
-                                    networks.generator->updates += 1000;
+                                    flip_bit(*networks[kGenerator], "generator/0/weight");
+                                    networks[kGenerator]->updates += 1000;
                                   }});
   EXPECT_THAT(deaths, AllOf(SizeIs(kReplicas), Each(HasSubstr("'generator/"))));
 }
@@ -147,7 +149,7 @@ TEST(NetworkChecksTest, UncheckedReplicasMayDiffer) {
   EXPECT_THAT(train(checked_job(0), 3,
                     {1,
                      [](const PerNetwork<NetworkState*>& networks) {
-                       flip_bit(*networks.generator, "generator/0/weight");
+                       flip_bit(*networks[kGenerator], "generator/0/weight");
                      }}),
               SizeIs(0));
 }
@@ -158,7 +160,7 @@ TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {
   // Adam's correction for its start depends on the number of the update.
   const std::vector<std::string> deaths = train(
       job, 60,
-      {2, [](const PerNetwork<NetworkState*>& networks) { networks.generator->updates += 1; }});
+      {2, [](const PerNetwork<NetworkState*>& networks) { networks[kGenerator]->updates += 1; }});
   EXPECT_THAT(deaths, ::testing::Contains(AllOf(HasSubstr("worker 1"), HasSubstr("recomputed"),
                                                 HasSubstr("'generator/"))));
 }

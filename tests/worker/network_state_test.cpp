@@ -26,11 +26,11 @@ bool lies_in(const at::Tensor& tensor, const comm::Arena& arena) {
   return arena.data() <= data && data + tensor.numel() <= arena.data() + arena.size();
 }
 
-at::Tensor output_of(gan::Network& network, gan::Harvest harvest) {
+at::Tensor output_of(gan::Network& network, gan::StatisticSink* sink = nullptr) {
   const at::Tensor image =
       at::arange(2 * 3 * 8 * 8, at::kFloat).reshape({2, 3, 8, 8}).div(384.0).sub(0.5);
   return network.forward({{"image", image}},
-                         {.mode = gan::Mode::kTraining, .harvest = harvest, .key = {}});
+                         {.mode = gan::Mode::kTraining, .sink = sink, .key = {}});
 }
 
 TEST(NetworkState, KeepsTheNetworksValuesWhenItTakesThemIntoItsArena) {
@@ -91,8 +91,7 @@ TEST(NetworkState, OutputsTheSameInBothMemoryFormatsUpToRounding) {
   gan::Network last = small_network("generator");
   const NetworkState plain_state(plain, {});
   const NetworkState last_state(last, {.format = MemoryFormat::kChannelsLast});
-  EXPECT_TRUE(at::allclose(output_of(last, gan::Harvest::kNo), output_of(plain, gan::Harvest::kNo),
-                           1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(output_of(last), output_of(plain), 1e-5, 1e-6));
 }
 
 TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
@@ -100,7 +99,7 @@ TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
   NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   comm::Arena leaf(state.layout().size());
   state.bind_gradients(leaf.data());
-  torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
+  torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
   for (const NetworkState::Place& place : state.places()) {
     EXPECT_GT(NetworkState::view(leaf.data(), place).abs().max().item<float>(), 0.0F) << place.name;
   }
@@ -115,14 +114,51 @@ TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
   comm::Arena once(state.layout().size());
   comm::Arena twice(state.layout().size());
   state.bind_gradients(once.data());
-  torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
+  torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
   state.bind_gradients(twice.data());
   for (int pass = 0; pass < 2; ++pass) {
-    torch::autograd::backward({output_of(network, gan::Harvest::kYes).mean()}, {});
+    torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
   }
   for (std::size_t i = 0; i < once.size(); ++i) {
     ASSERT_EQ(twice.data()[i], 2.0F * once.data()[i]) << i;
   }
+}
+
+TEST(LeafStatistics, MakeWhatWasSeenMoreOrLessOftenCountAsManyTimesAsAsked) {
+  const at::Tensor two = at::full({2}, 2.0F);
+  for (const auto& [times, expected] : {std::pair(0, 15.0F), {1, 6.0F}, {3, 6.0F}, {6, 6.0F}}) {
+    const gan::Statistic running_five{"mean", at::full({2}, 5.0F)};
+    LeafStatistics seen;
+    const at::Tensor sum = at::zeros({2});
+    seen.open({{&running_five, sum}});
+    for (int i = 0; i < times; ++i) {
+      seen.take(running_five, two);
+    }
+    seen.settle(3);
+    seen.settle(3);  // as where the last micro-batch's buckets leave before its end
+    EXPECT_TRUE(sum.eq(expected).all().item<bool>()) << times << " times: " << sum;
+  }
+}
+
+TEST(LeafStatistics, ScaleAnotherMomentumToThatOfTheUpdate) {
+  const gan::Statistic replaced{"u", at::full({2}, 5.0F), 0.0, 1.0};
+  LeafStatistics seen;
+  const at::Tensor sum = at::zeros({2});
+  seen.open({{&replaced, sum}});
+  seen.take(replaced, at::full({2}, 2.0F));
+  seen.settle(1);
+  const at::Tensor updated =
+      replaced.running + static_cast<float>(kStatisticMomentum) * (sum - replaced.running);
+  EXPECT_TRUE(at::allclose(updated, at::full({2}, 2.0F), 1e-6)) << updated;
+}
+
+TEST(LeafStatistics, AreLeftAloneByAPhaseThatHarvestsNone) {
+  const gan::Statistic mean{"mean", at::full({2}, 5.0F)};
+  LeafStatistics seen;
+  const at::Tensor sum = at::zeros({2});
+  seen.open({{&mean, sum}});
+  seen.settle(0);
+  EXPECT_TRUE(sum.eq(0.0F).all().item<bool>());
 }
 
 TEST(NetworkState, RunsABodyWithOtherWeightsAndComesBack) {

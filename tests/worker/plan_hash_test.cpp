@@ -21,12 +21,10 @@ struct PlanParts {
 
   [[nodiscard]] std::uint64_t hash() const {
     const int workers = static_cast<int>(ranges.size());
-    return plan_hash({.generator = comm::BucketPlan({generator, {}}, workers, buckets),
-                      .discriminator = comm::BucketPlan({discriminator, {}}, workers, buckets),
-                      .ranges = ranges,
-                      .hosts = hosts,
-                      .device = device},
-                     job);
+    const comm::BucketPlan first({generator, {}}, workers, buckets);
+    const comm::BucketPlan second({discriminator, {}}, workers, buckets);
+    return plan_hash(
+        {.networks = {&first, &second}, .ranges = ranges, .hosts = hosts, .device = device}, job);
   }
 };
 
@@ -55,8 +53,8 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
       },
       [](PlanParts& parts) { parts.job.training.microbatches = 4; },
       [](PlanParts& parts) { parts.job.numerics.memory_format = MemoryFormat::kContiguous; },
-      [](PlanParts& parts) { parts.job.numerics.wire.generator = WireFormat::kBf16; },
-      [](PlanParts& parts) { parts.job.numerics.wire.discriminator = WireFormat::kBf16; },
+      [](PlanParts& parts) { parts.job.network("generator").wire = WireFormat::kBf16; },
+      [](PlanParts& parts) { parts.job.network("discriminator").wire = WireFormat::kBf16; },
       [](PlanParts& parts) { parts.job.layout.check_steps = 7; },
       [](PlanParts& parts) { parts.job.layout.audit = true; },
   };

@@ -212,7 +212,7 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
 inline messages::WholeSnapshot held_by_all(int num_parts, int num_workers) {
   std::vector<int> all(static_cast<std::size_t>(num_workers));
   std::iota(all.begin(), all.end(), 0);
-  return {.name = {.step = kStep, .num_workers = num_parts},
+  return {.id = {.step = kStep, .num_workers = num_parts},
           .holders = std::vector(static_cast<std::size_t>(num_parts), all)};
 }
 

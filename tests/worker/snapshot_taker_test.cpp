@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/snapshot_service_fixture.hpp"
 #include "worker/step/network_updater.hpp"
@@ -84,7 +85,7 @@ class Taker : public ::testing::Test {
 TEST_F(Taker, CopiesBehindTheUpdatesAndKeepsNobodyWaiting) {
   update(kDiscriminator, 5);
   update(kGenerator, 5);
-  EXPECT_EQ(taker_.newest(), -1) << "the updates copied nothing themselves";
+  EXPECT_EQ(taker_.newest(), std::nullopt) << "the updates copied nothing themselves";
   while (taker_.advance(/*is_quiet=*/false)) {
   }
   EXPECT_EQ(taker_.newest(), 5);
@@ -138,7 +139,39 @@ TEST_F(Taker, RefusesWhatIsNotFinite) {
   update(kDiscriminator, 5);
   update(kGenerator, 5);
   EXPECT_THROW(taker_.copy_rest(), DivergedError);
-  EXPECT_EQ(taker_.newest(), -1);
+  EXPECT_EQ(taker_.newest(), std::nullopt);
+}
+
+TEST(TakerOfAFrozenNetwork, CopiesItBesideTheUpdatesOfTheOthers) {
+  testing::ScratchFolder folder;
+  gan::Network trained = small_network("generator");
+  gan::Network frozen = small_network("discriminator");
+  NetworkState state(trained, {});
+  NetworkState still(frozen, {.is_frozen = true});
+  EXPECT_TRUE(still.moments().empty());
+  const std::vector<NetworkState*> networks{&state, &still};
+  checkpoint::SnapshotMemory memory({.folder = folder.path(),
+                                     .run_directory = folder.path(),
+                                     .job_fingerprint = "f",
+                                     .worker = 0,
+                                     .num_workers = 1},
+                                    snapshot_pieces(networks, 0, 1), 3);
+  SnapshotTaker taker({.networks = networks}, memory);
+  EXPECT_FALSE(taker.is_empty());
+  comm::Arena mean(state.layout().size());
+  NetworkUpdater updater(state);
+  updater.show_to(taker.watcher(kGenerator));
+  for (const std::int64_t step : {5, 6}) {
+    updater.prepare({.update = ++state.updates, .snapshot_step = step});
+    for (std::size_t bucket = 0; bucket < state.plan().num_buckets(); ++bucket) {
+      const comm::ElementRange slice = state.plan().slice(bucket, 0);
+      updater.update(slice, mean.range(slice));
+    }
+    taker.copy_rest();
+    EXPECT_EQ(taker.newest(), step);
+  }
+  SnapshotTaker idle({.networks = {&still}}, memory);
+  EXPECT_TRUE(idle.is_empty()) << "no update would begin its snapshots";
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                                      const ExchangeSetup& setup) {
   meet(setup);
   NetworkExchanges exchanges;
-  for (const NetworkId network : kNetworkIds) {
+  for (const NetworkId network : networks.ids()) {
     NetworkState& state = *networks[network];
     auto exchange = std::make_unique<CudaExchange>(
         CudaExchange::Setup{.state = state,
@@ -77,14 +77,13 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                             .exchange = setup,
                             .session = *session_,
                             .worker = setup.transport.worker(),
-                            .numerics = job_.numerics,
-                            .clip_norm = job_.of(network).clip_norm,
+                            .job = job_,
                             .stream = stream_.get(),
                             .wait_for_launches = [this] {
                               std::ranges::for_each(exchanges_, &CudaExchange::wait_for_launches);
                             }});
     exchanges_.push_back(exchange.get());
-    exchanges[network] = std::move(exchange);
+    exchanges.add(std::move(exchange));
   }
   return exchanges;
 }

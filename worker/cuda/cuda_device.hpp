@@ -48,7 +48,7 @@ class CudaDevice final : public ComputeDevice {
   comm::CudaStream stream_;
   at::Device device_;
   std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
-  std::vector<CudaExchange*> exchanges_;                    // of GanOperations, while it lives
+  std::vector<CudaExchange*> exchanges_;                    // of StepOperations, while it lives
   std::optional<comm::NcclSession> session_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/errors.hpp"
 #include "comm/cuda/cuda_handles.hpp"
-#include "gan/layer_block.hpp"
+#include "job/models/architecture.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -69,15 +69,16 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
   for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
     partials.push_back(partials_.partial(i));
   }
-  return {.network = name_of(setup_.network),
+  const NetworkSpec& network = setup_.job.networks[setup_.network];
+  return {.network = network.name.c_str(),
           .layout = &state_.layout(),
           .plan = &state_.plan(),
           .ranges = exchange_.ranges,
           .num_microbatches = exchange_.num_microbatches,
-          .order = setup_.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
-                                                            : comm::NcclOrder::kNcclOrder,
-          .wire = wire_type(setup_.numerics.wire[setup_.network]),
-          .clip_norm = setup_.clip_norm,
+          .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                                : comm::NcclOrder::kNcclOrder,
+          .wire = wire_type(network.wire),
+          .clip_norm = network.clip_norm,
           .weights = memory_.weights(),
           .optimizer = state_.optimizer(),
           .moments = memory_.moments(),
@@ -98,7 +99,7 @@ void CudaExchange::open(int phase, const UpdatePlan& plan, double /*clip_norm: o
   // still to be launched: they could come to lie the other way round elsewhere.
   setup_.wait_for_launches();
   phase_ = phase;
-  reducer_.prepare(comm::update_constants(plan, gan::kNormMomentum), setup_.stream);
+  reducer_.prepare(comm::update_constants(plan, kStatisticMomentum), setup_.stream);
   reducer_.open();
   std::ranges::fill(is_complete_, 0);
   is_open_ = true;

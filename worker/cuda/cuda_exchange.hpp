@@ -22,12 +22,11 @@ class CudaExchange final : public NetworkExchange {
   struct Setup {
     NetworkState& state;
     DeviceNetwork& memory;  ///< where the state lies
-    NetworkId network = NetworkId::kGenerator;
+    NetworkId network{};
     const ExchangeSetup& exchange;
     comm::NcclSession& session;
     int worker = 0;
-    const NumericsSpec& numerics;
-    double clip_norm = 0.0;
+    const JobSpec& job;
     cudaStream_t stream = nullptr;  ///< of all computing
     /// Waits until the exchanges of all networks lie on their stream.
     std::function<void()> wait_for_launches = {};

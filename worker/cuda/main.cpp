@@ -6,11 +6,11 @@
 #include "worker/worker_program.hpp"
 
 int main(int argc, char** argv) {
-  using namespace gangway::worker;
-  return worker_program(
+  return gangway::worker::worker_program(
       {argv, argv + argc}, "cuda",
-      [](const gangway::JobSpec& job, const Neighbours& neighbours, int /*worker*/) {
-        return make_cuda_device(job, neighbours, [](const std::string& name) {
+      [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,
+         int /*worker*/) {
+        return gangway::worker::make_cuda_device(job, neighbours, [](const std::string& name) {
           (void)::setenv("NCCL_HOSTID", name.c_str(), /*overwrite=*/0);
         });
       });

@@ -13,10 +13,10 @@ namespace gangway::worker {
 namespace {
 
 void load_initial(const StateSetup& setup) {
-  for (const NetworkId network : kNetworkIds) {
-    const std::string& weights = setup.job.of(network).weights;
-    if (!weights.empty()) {
-      load_initial_weights(std::string(name_of(network)) + ".weights", weights,
+  for (const NetworkId network : setup.job.networks.ids()) {
+    const NetworkSpec& spec = setup.job.networks[network];
+    if (!spec.weights.empty()) {
+      load_initial_weights(spec.name + ".weights", spec.weights,
                            *setup.networks[static_cast<std::size_t>(network)]);
     }
   }

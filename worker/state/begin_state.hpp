@@ -25,7 +25,7 @@ struct StateSetup {
   const JobSpec& job;
   std::filesystem::path run_directory;
   StateLink& link;
-  std::vector<NetworkState*> networks;  ///< generator, discriminator
+  std::vector<NetworkState*> networks;  ///< in the job's order
   comm::Transport& transport;
   comm::Lane& lane;
   int workers_on_machine = 1;

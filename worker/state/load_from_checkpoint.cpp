@@ -38,7 +38,7 @@ const checkpoint::StoredTensor& require(const checkpoint::StoredState& source,
 
 /// Reads [begin, end) of `tensor` in the arena's order, whatever order it is stored in.
 void read_in_order(checkpoint::StoredState& source, const checkpoint::StoredTensor& tensor,
-                   const checkpoint::SnapshotPiece& piece, std::span<float> out) {
+                   const checkpoint::TensorStretch& piece, std::span<float> out) {
   if (tensor.order == piece.order) {
     source.read_elements(tensor, piece.begin, piece.end, std::as_writable_bytes(out));
     return;
@@ -53,7 +53,7 @@ void read_in_order(checkpoint::StoredState& source, const checkpoint::StoredTens
 }
 
 void load_own(checkpoint::StoredState& source, NetworkState& network, const OwnedPiece& piece) {
-  const checkpoint::SnapshotPiece& stored = piece.stored;
+  const checkpoint::TensorStretch& stored = piece.stored;
   std::string name = stored.name;
   if (piece.arena == network.average() && source.find(name) == nullptr) {
     // The job keeps an average from here on: it begins with the weights.
@@ -131,7 +131,7 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
       progress.add(piece.stored.bytes());
     }
     for (NetworkState* network : load.networks) {
-      const checkpoint::SnapshotPiece piece = updates_piece(*network);
+      const checkpoint::TensorStretch piece = updates_piece(*network);
       source.read_elements(require(source, piece.name, piece.type, piece.shape), 0, 1,
                            std::as_writable_bytes(std::span(&network->updates, 1)));
     }

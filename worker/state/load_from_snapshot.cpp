@@ -5,13 +5,14 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/transport/byte_streams.hpp"
+#include "run/snapshot_id.hpp"
 #include "worker/state/owned_state.hpp"
 #include "worker/state/snapshot_taker.hpp"
 
@@ -20,14 +21,14 @@ namespace {
 
 using checkpoint::PieceHash;
 using checkpoint::SnapshotFile;
-using checkpoint::SnapshotPiece;
+using checkpoint::TensorStretch;
 
 /// Bytes of a message between hosts: long enough for the network, short enough for its queue.
 constexpr std::size_t kMessageBytes = std::size_t{4} << 20U;
 
 /// Elements that a worker needs, under their tensor's name.
 struct Wanted {
-  SnapshotPiece piece;
+  TensorStretch piece;
   std::span<std::byte> memory;  // of this worker only
 };
 using WantedByName = std::map<std::string, std::vector<std::size_t>, std::less<>>;
@@ -47,7 +48,7 @@ struct Wishes {
   }
 
  private:
-  void add(const SnapshotPiece& piece, std::span<std::byte> memory) {
+  void add(const TensorStretch& piece, std::span<std::byte> memory) {
     by_name[piece.name].push_back(list.size());
     list.push_back({piece, memory});
   }
@@ -80,7 +81,7 @@ class HeldPart {
       // It was whole when it was found: overwritten, or gone, since.
     }
   }
-  [[nodiscard]] const std::vector<SnapshotPiece>& pieces() const { return copies_.at(0).pieces(); }
+  [[nodiscard]] const std::vector<TensorStretch>& pieces() const { return copies_.at(0).pieces(); }
   [[nodiscard]] bool is_empty() const { return copies_.empty(); }
 
   /// Of a copy that is what its hash says. @throws CheckpointError where none is.
@@ -117,11 +118,7 @@ class SnapshotLoader final : public comm::StreamEnds {
         own_(load.networks, me_),
         parts_(holders_.size()) {
     for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
-      const bool is_of_it = entry.moment.step == begin.step &&
-                            entry.moment.incarnation == begin.snapshot->name.incarnation &&
-                            entry.moment.epoch == begin.snapshot->name.epoch &&
-                            entry.num_workers == begin.snapshot->name.num_workers;
-      if (is_of_it) {
+      if (entry.id == begin.snapshot->id) {
         parts_[static_cast<std::size_t>(entry.worker)].add(entry.file);
       }
     }
@@ -231,14 +228,14 @@ class SnapshotLoader final : public comm::StreamEnds {
     }
     return found;
   }
-  void add_overlaps(int part, std::size_t index, const SnapshotPiece& piece, const Wishes& wishes,
+  void add_overlaps(int part, std::size_t index, const TensorStretch& piece, const Wishes& wishes,
                     std::vector<Overlap>& found) {
     const auto wished = wishes.by_name.find(piece.name);
     if (wished == wishes.by_name.end()) {
       return;
     }
     for (const std::size_t wish : wished->second) {
-      const SnapshotPiece& wanted = wishes.list[wish].piece;
+      const TensorStretch& wanted = wishes.list[wish].piece;
       if (wanted.type != piece.type || wanted.order != piece.order || wanted.shape != piece.shape) {
         fail(fmt::format("the snapshot's '{}' has another shape, type or order than this job's",
                          piece.name),
@@ -275,7 +272,7 @@ class SnapshotLoader final : public comm::StreamEnds {
            overlap.part, me_);
       return std::nullopt;
     }
-    const SnapshotPiece& piece = held.pieces()[overlap.piece];
+    const TensorStretch& piece = held.pieces()[overlap.piece];
     const std::size_t item = checkpoint::item_size(piece.type);
     try {
       return held.bytes(overlap.piece)
@@ -331,17 +328,13 @@ class SnapshotLoader final : public comm::StreamEnds {
 }  // namespace
 
 messages::Inventory found_parts(const SnapshotShelf& shelf) {
-  std::set<std::tuple<checkpoint::SnapshotMoment, int, int>> found;
+  std::set<std::pair<SnapshotId, int>> found;
   for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
-    found.emplace(entry.moment, entry.worker, entry.num_workers);
+    found.emplace(entry.id, entry.worker);
   }
   messages::Inventory inventory;
-  for (const auto& [moment, worker, num_workers] : found) {
-    inventory.parts.push_back({.of = {.step = moment.step,
-                                      .incarnation = moment.incarnation,
-                                      .epoch = moment.epoch,
-                                      .num_workers = num_workers},
-                               .worker = worker});
+  for (const auto& [id, worker] : found) {
+    inventory.parts.push_back({.of = id, .worker = worker});
   }
   return inventory;
 }

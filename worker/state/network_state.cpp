@@ -12,10 +12,12 @@ comm::ArenaLayout layout_of(gan::Network& network) {
   std::vector<comm::ArenaLayout::Tensor> parameters;
   std::vector<comm::ArenaLayout::Tensor> statistics;
   for (const auto& named : network.parameters()) {
-    parameters.push_back({named.name, static_cast<std::size_t>(named.parameter->tensor.numel())});
+    parameters.push_back(
+        {named.name, static_cast<std::size_t>(named.parameter->tensor.numel()), named.block});
   }
   for (const auto& named : network.statistics()) {
-    statistics.push_back({named.name, static_cast<std::size_t>(named.statistic->running.numel())});
+    statistics.push_back(
+        {named.name, static_cast<std::size_t>(named.statistic->running.numel()), named.block});
   }
   return {parameters, statistics};
 }
@@ -38,9 +40,10 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
       weights_(setup.host != nullptr
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),
-      optimizer_(setup.optimizer) {
+      optimizer_(setup.optimizer),
+      is_frozen_(setup.is_frozen) {
   const at::NoGradGuard no_grad;
-  while (moments_.size() < num_moments(optimizer_)) {
+  while (!is_frozen_ && moments_.size() < num_moments(optimizer_)) {
     moments_.emplace_back(layout_.size());
   }
   const auto place = [&](const std::string& name, const comm::ArenaEntry& entry,
@@ -158,9 +161,11 @@ void NetworkState::bind_gradients(float* leaf) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i].mutable_grad() = view(leaf, places_[i], device());
   }
+  std::vector<LeafStatistics::Sum> sums;
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    statistics_[i]->harvest = view(leaf, places_[parameters_.size() + i], device());
+    sums.push_back({statistics_[i], view(leaf, places_[parameters_.size() + i], device())});
   }
+  leaf_statistics_.open(std::move(sums));
 }
 
 void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {

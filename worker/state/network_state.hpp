@@ -20,6 +20,7 @@
 #include "comm/host/host_memory.hpp"
 #include "gan/network.hpp"
 #include "job/spec.hpp"
+#include "worker/state/statistic_sinks.hpp"
 
 namespace gangway::worker {
 
@@ -48,6 +49,7 @@ class NetworkState {
     MemoryFormat format = MemoryFormat::kContiguous;
     int num_workers = 1;
     OptimizerKind optimizer = OptimizerKind::kAdam;
+    bool is_frozen = false;  ///< never updated: it has no moments
     Averaging averaging = Averaging::kNo;
     /// Whose workers share the weights; used by the constructor alone; null: nobody does.
     comm::HostMemory* host = nullptr;
@@ -60,7 +62,8 @@ class NetworkState {
   [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
   [[nodiscard]] comm::Arena& weights() { return weights_; }
   [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
-  /// The optimiser's, in its row's order.
+  [[nodiscard]] bool is_frozen() const { return is_frozen_; }
+  /// The optimiser's, in its row's order; none of a frozen network.
   [[nodiscard]] std::span<comm::Arena> moments() { return moments_; }
   [[nodiscard]] PerMoment<std::span<float>> moments(comm::ElementRange range);
   [[nodiscard]] comm::Arena* average() { return average_ ? &*average_ : nullptr; }
@@ -81,12 +84,15 @@ class NetworkState {
   /// Takes the initial values of `seed` again, as a new network has them.
   void begin_anew(std::uint64_t seed);
 
-  /// Updates of this network so far: the optimiser's count and the average's.
-  std::int64_t updates = 0;
+  /// Updates of this network so far: the optimiser's count and the average's. Part of the state,
+  /// loaded and stored as bytes.
+  std::int64_t updates = 0;  // NOLINT(misc-non-private-member-variables-in-classes)
 
-  /// From now on backward adds to `leaf`, arena-sized memory of device(), and training passes
-  /// harvest their statistics there.
+  /// From now on backward adds to `leaf`, zeroed arena-sized memory of device(), and so does
+  /// statistics().
   void bind_gradients(float* leaf);
+  /// Takes what training passes see.
+  [[nodiscard]] LeafStatistics& statistics() { return leaf_statistics_; }
   /// A trained tensor, in the order of layout().parameters().
   [[nodiscard]] const at::Tensor& parameter(std::size_t index) const { return parameters_[index]; }
   /// Where backward is to add to its gradient.
@@ -119,11 +125,13 @@ class NetworkState {
   gan::Network& network_;
   std::vector<at::Tensor> parameters_;
   std::vector<gan::Statistic*> statistics_;
+  LeafStatistics leaf_statistics_;
   comm::ArenaLayout layout_;
   comm::BucketPlan plan_;
   std::vector<Place> places_;  // parameters, then statistics
   comm::Arena weights_;
   OptimizerKind optimizer_;
+  bool is_frozen_;
   std::vector<comm::Arena> moments_;
   std::optional<comm::Arena> average_;
   std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on

@@ -20,7 +20,7 @@ std::vector<NamedArena> named_arenas(NetworkState& network) {
   return arenas;
 }
 
-checkpoint::SnapshotPiece updates_piece(NetworkState& network) {
+checkpoint::TensorStretch updates_piece(NetworkState& network) {
   return {.name = network.network().name() + "_optimizer/updates",
           .type = checkpoint::ElementType::kI64,
           .shape = {1},

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "worker/state/network_state.hpp"
 
@@ -28,14 +29,14 @@ struct NamedArena {
 /// Weights first.
 [[nodiscard]] std::vector<NamedArena> named_arenas(NetworkState& network);
 /// "generator_optimizer/updates", the count of updates.
-[[nodiscard]] checkpoint::SnapshotPiece updates_piece(NetworkState& network);
+[[nodiscard]] checkpoint::TensorStretch updates_piece(NetworkState& network);
 
 /// How the elements of a place follow one another in its arena.
 [[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::Place& place);
 
 /// A stretch of one tensor that one worker owns.
 struct OwnedPiece {
-  checkpoint::SnapshotPiece stored;
+  checkpoint::TensorStretch stored;
   std::size_t network = 0;  ///< index of the networks given
   comm::Arena* arena = nullptr;
   comm::ElementRange range;  ///< of the arena

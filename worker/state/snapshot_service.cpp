@@ -11,7 +11,7 @@
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "run/control_protocol.hpp"
-#include "worker/state/buddies.hpp"
+#include "worker/buddies/buddies.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 /// checkpoints alone, one to write from and one to fill.
 int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
-std::size_t total_bytes(const std::vector<checkpoint::SnapshotPiece>& pieces) {
+std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
   std::size_t bytes = 0;
-  for (const checkpoint::SnapshotPiece& piece : pieces) {
+  for (const checkpoint::TensorStretch& piece : pieces) {
     bytes += piece.bytes();
   }
   return bytes;
@@ -35,9 +35,9 @@ std::size_t total_bytes(const std::vector<checkpoint::SnapshotPiece>& pieces) {
 /// Where a worker's snapshots are to lie, and whose copies it holds.
 struct SnapshotService::Room {
   checkpoint::SnapshotPlace place;
-  std::vector<checkpoint::SnapshotPiece> pieces;  ///< of its own
+  std::vector<checkpoint::TensorStretch> pieces;  ///< of its own
   std::vector<BuddyCopies::Ward> wards;
-  int buddy = -1;  ///< who holds copies of its own; -1: nobody
+  std::optional<int> buddy;  ///< who holds copies of its own
 };
 
 /// In the memory of the host, where all that its workers keep there fits.
@@ -48,7 +48,9 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
       setup.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup.hosts);
   Room room;
   room.pieces = snapshot_pieces(setup.networks, worker, num_workers);
-  room.buddy = buddies.empty() ? -1 : buddies[static_cast<std::size_t>(worker)];
+  if (!buddies.empty()) {
+    room.buddy = buddies[static_cast<std::size_t>(worker)];
+  }
   std::size_t bytes = total_bytes(room.pieces) * static_cast<std::size_t>(num_slots(setup.job));
   for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
     if (buddies[static_cast<std::size_t>(owner)] == worker) {
@@ -74,8 +76,8 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
 SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begun)
     : SnapshotService(setup, begun, find_room(setup)) {}
 
-SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begun, Room room)
-    : setup_(setup),
+SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room room)
+    : setup_(std::move(setup)),
       shelf_(begun.shelf),
       memory_(room.place, std::move(room.pieces), num_slots(setup_.job)),
       writer_(
@@ -93,12 +95,12 @@ SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begu
               .on_end = [this](std::int64_t step, bool taken) { snapshot_ended(step, taken); }},
              memory_),
       has_old_(begun.begin.snapshot.has_value()) {
-  if (room.buddy >= 0) {
+  if (room.buddy) {
     copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
                                        .lane = setup_.lane,
                                        .memory = memory_,
                                        .place = room.place,
-                                       .buddy = room.buddy,
+                                       .buddy = *room.buddy,
                                        .wards = std::move(room.wards),
                                        .say = setup_.say,
                                        .timeout = setup_.timeout});
@@ -137,7 +139,7 @@ void SnapshotService::keep_on_disk(const std::function<void()>& progress) const 
     (void)checkpoint::copy_snapshots({.shared_memory = setup_.shared_memory,
                                       .folder = setup_.run_directory / checkpoint::kSnapshotsFolder,
                                       .key = shelf_.key,
-                                      .from_step = protected_.load(),
+                                      .from_step = protected_.get().value_or(0),
                                       .begin_with = setup_.transport.worker(),
                                       .progress = progress});
   } catch (const std::exception& error) {
@@ -146,7 +148,7 @@ void SnapshotService::keep_on_disk(const std::function<void()>& progress) const 
 }
 
 void SnapshotService::protect_all(std::int64_t step) {
-  protected_ = step;
+  protected_.set(step);
   memory_.protect(step);
   if (copies_) {
     copies_->protect(step);

@@ -4,15 +4,15 @@
 // the lane and the writer's thread do inside.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "worker/buddies/atomic_step.hpp"
+#include "worker/buddies/buddy_copies.hpp"
 #include "worker/state/begin_state.hpp"
-#include "worker/state/buddy_copies.hpp"
 #include "worker/state/checkpoint_writer.hpp"
 #include "worker/state/snapshot_taker.hpp"
 
@@ -54,7 +54,7 @@ class SnapshotService {
  private:
   struct Room;
   [[nodiscard]] static Room find_room(const StateSetup& setup);
-  SnapshotService(const StateSetup& setup, const BegunState& begun, Room room);
+  SnapshotService(StateSetup setup, const BegunState& begun, Room room);
 
   void snapshot_ended(std::int64_t step, bool taken);
   /// Waits until the lane has copied what it has put off.
@@ -69,7 +69,7 @@ class SnapshotService {
   std::optional<BuddyCopies> copies_;  // nothing: there is no buddy
   CheckpointWriter writer_;
   SnapshotTaker taker_;
-  std::atomic<std::int64_t> protected_ = -1;
+  AtomicStep protected_;
   bool has_old_;  // dead slots of an earlier start may still lie about
 };
 

@@ -37,9 +37,9 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
-std::vector<checkpoint::SnapshotPiece> snapshot_pieces(std::span<NetworkState* const> networks,
+std::vector<checkpoint::TensorStretch> snapshot_pieces(std::span<NetworkState* const> networks,
                                                        int worker, int num_workers) {
-  std::vector<checkpoint::SnapshotPiece> pieces;
+  std::vector<checkpoint::TensorStretch> pieces;
   for (const OwnedPiece& piece : owned_pieces(networks, worker)) {
     pieces.push_back(piece.stored);
   }
@@ -58,6 +58,10 @@ SnapshotTaker::SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory)
       updates_(setup_.networks.size()) {
   for (const OwnedPiece& piece : pieces_) {
     total_ += piece.range.size();
+    is_shown_some_ = is_shown_some_ || !setup_.networks[piece.network]->is_frozen();
+  }
+  for (std::size_t network = 0; network < setup_.networks.size(); ++network) {
+    watchers_.add(Watcher(*this, network));
   }
 }
 
@@ -66,8 +70,10 @@ void SnapshotTaker::begin(std::int64_t step) {
   copied_ = 0;
   spent_ = 0.0;
   waited_ = 0.0;
-  has_room_ =
-      memory_.begin({.step = step, .incarnation = setup_.incarnation, .epoch = setup_.epoch});
+  has_room_ = memory_.begin({.step = step,
+                             .incarnation = setup_.incarnation,
+                             .epoch = setup_.epoch,
+                             .num_workers = setup_.num_workers});
   if (!has_room_ && setup_.on_end) {
     setup_.on_end(step, false);
   }
@@ -78,6 +84,7 @@ void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::
   if (step != step_) {
     copy_rest();  // of the snapshot before
     begin(step);
+    put_off_frozen();
   }
   if (!has_room_) {
     return;
@@ -89,6 +96,14 @@ void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::
     put_off_.back().range.end = range.end;
   } else {
     put_off_.push_back({network, range});
+  }
+}
+
+void SnapshotTaker::put_off_frozen() {
+  for (std::size_t network = 0; has_room_ && network < setup_.networks.size(); ++network) {
+    if (setup_.networks[network]->is_frozen()) {
+      put_off_.push_back({network, {0, setup_.networks[network]->layout().size()}});
+    }
   }
 }
 
@@ -154,7 +169,7 @@ void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
     throw DivergedError(
         fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
                     "(clip_norm) or add a penalty, and go on from the last checkpoint",
-                    step_, piece.stored.name));
+                    *step_, piece.stored.name));
   }
   memory_.copy(index, std::as_bytes(values));
   copied_ += range.size();
@@ -173,9 +188,9 @@ void SnapshotTaker::finish_if_whole() {
   has_room_ = false;  // until the next begins
   seconds_.store(spent_, std::memory_order_relaxed);
   wait_seconds_.store(waited_, std::memory_order_relaxed);
-  newest_.store(step_, std::memory_order_release);
+  newest_.set(step_);
   if (setup_.on_end) {
-    setup_.on_end(step_, true);
+    setup_.on_end(*step_, true);
   }
 }
 

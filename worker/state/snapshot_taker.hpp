@@ -10,12 +10,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "comm/lane.hpp"
-#include "job/network_id.hpp"
+#include "job/models/network_id.hpp"
+#include "worker/buddies/atomic_step.hpp"
 #include "worker/state/owned_state.hpp"
 #include "worker/state/update_watcher.hpp"
 
@@ -24,7 +27,7 @@ namespace gangway::worker {
 class SnapshotTaker final : public comm::Background {
  public:
   struct Setup {
-    std::vector<NetworkState*> networks;  ///< generator, discriminator
+    std::vector<NetworkState*> networks;  ///< in the job's order
     int worker = 0;
     int num_workers = 1;
     std::int64_t incarnation = 0;  ///< of the run
@@ -50,10 +53,10 @@ class SnapshotTaker final : public comm::Background {
   /// @param since  when computing began to stand still for it
   void copy_all(std::int64_t step, std::chrono::steady_clock::time_point since);
 
-  /// Whether this worker owns nothing that it could be shown.
-  [[nodiscard]] bool is_empty() const { return total_ == 0; }
-  /// The newest whole snapshot; -1: none yet. Any thread.
-  [[nodiscard]] std::int64_t newest() const { return newest_.load(std::memory_order_acquire); }
+  /// Whether this worker owns nothing that it could be shown: that is ever updated.
+  [[nodiscard]] bool is_empty() const { return !is_shown_some_; }
+  /// The newest whole snapshot. Any thread.
+  [[nodiscard]] std::optional<std::int64_t> newest() const { return newest_.get(); }
   /// For how long the lane copied the last one.
   [[nodiscard]] double seconds() const { return seconds_.load(std::memory_order_relaxed); }
   /// For how long of these an update waited.
@@ -90,6 +93,8 @@ class SnapshotTaker final : public comm::Background {
   /// @param updates  of the network, counted
   void put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
                std::int64_t updates);
+  /// What nobody updates has the values of any step.
+  void put_off_frozen();
   /// `range` is about to be updated: copies what was put off up to there.
   void copy_before_update(std::size_t network, comm::ElementRange range);
   void begin(std::int64_t step);
@@ -103,23 +108,24 @@ class SnapshotTaker final : public comm::Background {
   checkpoint::SnapshotMemory& memory_;
   std::vector<OwnedPiece> pieces_;
   std::size_t total_ = 0;              // elements of a snapshot
+  bool is_shown_some_ = false;         // of them, updates
   std::vector<std::int64_t> updates_;  // by network
-  PerNetwork<Watcher> watchers_{{*this, 0}, {*this, 1}};
+  PerNetwork<Watcher> watchers_;
 
-  std::int64_t step_ = -1;  // of the snapshot that was begun last
+  std::optional<std::int64_t> step_;  // of the snapshot that was begun last
   bool has_room_ = false;
   std::size_t copied_ = 0;
   std::vector<PutOff> put_off_;
   double spent_ = 0.0;   // on this snapshot
   double waited_ = 0.0;  // the part of it that an update waited for
-  std::atomic<std::int64_t> newest_ = -1;
+  AtomicStep newest_;
   std::atomic<double> seconds_ = 0.0;
   std::atomic<double> wait_seconds_ = 0.0;
 };
 
 /// What a worker's snapshots consist of: its owned_pieces, and on the last worker, which owns a
 /// part of every bucket, the counts of updates.
-[[nodiscard]] std::vector<checkpoint::SnapshotPiece> snapshot_pieces(
+[[nodiscard]] std::vector<checkpoint::TensorStretch> snapshot_pieces(
     std::span<NetworkState* const> networks, int worker, int num_workers);
 
 }  // namespace gangway::worker

@@ -10,7 +10,7 @@
 
 #include "comm/host/host_memory.hpp"
 #include "comm/reduce/partial_stack.hpp"
-#include "job/network_id.hpp"
+#include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 #include "worker/state/network_state.hpp"
 #include "worker/step/neighbours.hpp"

@@ -12,14 +12,14 @@ void CpuDevice::place(NetworkState& network, MicrobatchRange own, comm::HostMemo
 NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
                                     const ExchangeSetup& setup) {
   NetworkExchanges exchanges;
-  for (const NetworkId network : kNetworkIds) {
+  for (const NetworkId network : networks.ids()) {
     NetworkState& state = *networks[network];
-    exchanges[network] =
+    exchanges.add(
         std::make_unique<CpuExchange>(CpuExchange::Setup{.state = state,
                                                          .network = network,
                                                          .exchange = setup,
-                                                         .wire = job_.numerics.wire[network]},
-                                      std::move(partials_.extract(&state).mapped()));
+                                                         .wire = job_.networks[network].wire},
+                                      std::move(partials_.extract(&state).mapped())));
   }
   return exchanges;
 }

@@ -16,7 +16,7 @@ class CpuExchange final : public NetworkExchange {
  public:
   struct Setup {
     NetworkState& state;
-    NetworkId network = NetworkId::kGenerator;
+    NetworkId network{};
     const ExchangeSetup& exchange;
     WireFormat wire = WireFormat::kFp32;  ///< number format of what travels between hosts
   };

@@ -116,7 +116,7 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                                       .worker = transport.worker(),
                                       .epoch = transport.epoch(),
                                       .token = shared_name(token),
-                                      .num_flags = 2 * comm::kFlagsPerNetwork}),
+                                      .num_flags = job.networks.size() * comm::kFlagsPerNetwork}),
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
           .place_on_machine =
               static_cast<int>(std::ranges::find(machine, transport.worker()) - machine.begin()),

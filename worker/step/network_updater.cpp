@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "worker/step/network_updater.hpp"
 
-#include "gan/layer_block.hpp"
 #include "gan/optimizer.hpp"
+#include "job/models/architecture.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -11,7 +11,7 @@ void update_statistics(int harvests, std::span<const float> mean, std::span<floa
   if (harvests == 0) {
     return;
   }
-  const auto momentum = static_cast<float>(gan::kNormMomentum);
+  const auto momentum = static_cast<float>(kStatisticMomentum);
   const float share = 1.0F / static_cast<float>(harvests);
   for (std::size_t i = 0; i < running.size(); ++i) {
     running[i] += momentum * (mean[i] * share - running[i]);

@@ -33,7 +33,7 @@ data::RequestSource requests_of(const JobSpec& job, MicrobatchRange local,
         const data::BatchRequest request{at.step, at.repeat, at.microbatch, first, count};
         if (++at.microbatch == local.end) {
           at.microbatch = local.begin;
-          if (++at.repeat == job.discriminator.steps) {
+          if (++at.repeat == job.real_batches_per_step()) {
             at.repeat = 0;
             ++at.step;
           }

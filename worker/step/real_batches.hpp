@@ -30,6 +30,8 @@ class RealBatches {
   /// for it.
   const RealBatch& take(std::int64_t step, int repeat, int microbatch);
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
+  /// Of a batch of images or points, the batch's own included.
+  [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
   /// Seconds spent waiting for the loader since the last call.
   [[nodiscard]] double take_wait_seconds();
 

@@ -57,14 +57,14 @@ void SamplePictures::write_reals() const {
 }
 
 bool SamplePictures::write_fakes(const std::string& file) {
-  NetworkState& generator = setup_.generator;
+  NetworkState& generator = setup_.state;
   generator.fetch();
   comm::Arena& shown = generator.average() != nullptr ? *generator.average() : generator.weights();
   if (generator.average() != nullptr) {
     std::vector<comm::ElementRange> wanted(
         static_cast<std::size_t>(setup_.transport.num_workers()));
     wanted.front() = {0, generator.layout().size()};
-    const comm::GatherRequest request{.network = 0,
+    const comm::GatherRequest request{.network = static_cast<int>(setup_.network),
                                       .part = kPicturePart,
                                       .plan = &generator.plan(),
                                       .arena = &shown,
@@ -76,6 +76,11 @@ bool SamplePictures::write_fakes(const std::string& file) {
     return false;
   }
   generator.with_weights(shown, [&] {
+    if (const ModelSpec& model = setup_.job.model;
+        model.has_codes() && model.family->makes_images()) {
+      write(file, gan::generate_code_grid(generator.network(), model, setup_.job.output.grid));
+      return;
+    }
     std::vector<std::uint64_t> seeds(static_cast<std::size_t>(num_examples(setup_.job)));
     std::iota(seeds.begin(), seeds.end(), std::uint64_t{0});
     write(file, gan::generate_for_seeds(generator.network(), setup_.job.model, seeds));

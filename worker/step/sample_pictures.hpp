@@ -18,7 +18,8 @@ class SamplePictures {
   struct Setup {
     const JobSpec& job;
     const data::Dataset& dataset;
-    NetworkState& generator;
+    NetworkId network;  ///< that makes them
+    NetworkState& state;
     comm::Transport& transport;
     comm::Lane& lane;
     std::filesystem::path run_directory;

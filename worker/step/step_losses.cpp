@@ -5,7 +5,7 @@
 
 namespace gangway::worker {
 
-void StepLosses::add(Of network, int microbatch, const at::Tensor& loss, int count) {
+void StepLosses::add(NetworkId network, int microbatch, const at::Tensor& loss, int count) {
   entries_.push_back({network, microbatch, count});
   values_.push_back(loss.detach());
 }
@@ -29,14 +29,14 @@ std::vector<messages::MicrobatchLoss> StepLosses::read() const {
   }
   std::vector<messages::MicrobatchLoss> losses;
   for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
-    losses.push_back({.microbatch = microbatch});
+    losses.push_back({.microbatch = microbatch, .by_network = std::vector<double>(networks_)});
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     messages::MicrobatchLoss& loss =
         losses[static_cast<std::size_t>(entry.microbatch - local_.begin)];
     const double value = on_host_.const_data_ptr<double>()[i];
-    (entry.network == Of::kGenerator ? loss.generator : loss.discriminator) += value / entry.count;
+    loss.by_network.at(static_cast<std::size_t>(entry.network)) += value / entry.count;
   }
   return losses;
 }

@@ -10,19 +10,18 @@
 
 #include "comm/arena/reduction_tree.hpp"
 #include "gan/torch.hpp"
+#include "job/models/network_id.hpp"
 #include "run/messages/messages.hpp"
 
 namespace gangway::worker {
 
 class StepLosses {
  public:
-  enum class Of { kGenerator, kDiscriminator };
-
   StepLosses() = default;
-  explicit StepLosses(MicrobatchRange local) : local_(local) {}
+  StepLosses(MicrobatchRange local, std::size_t networks) : local_(local), networks_(networks) {}
 
   /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
-  void add(Of network, int microbatch, const at::Tensor& loss, int count);
+  void add(NetworkId network, int microbatch, const at::Tensor& loss, int count);
   /// Nothing more will be added: begins to copy them to the host.
   void close();
   /// By micro-batch; waits for the device where it has not come so far. @pre closed
@@ -30,11 +29,12 @@ class StepLosses {
 
  private:
   struct Entry {
-    Of network;
+    NetworkId network;
     int microbatch;
     int count;
   };
   MicrobatchRange local_;
+  std::size_t networks_ = 0;
   std::vector<Entry> entries_;
   std::vector<at::Tensor> values_;  // until closed
   at::Tensor on_host_;              // float64 [entries]

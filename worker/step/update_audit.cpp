@@ -174,6 +174,7 @@ void UpdateAudit::judge() {
       continue;
     }
     std::size_t at = 0;
+    // Bits are compared, not values. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     while (std::memcmp(&mine[at], &theirs[at], sizeof(float)) == 0) {
       ++at;
     }

@@ -42,6 +42,7 @@ void StepTrace::end() {
                     .began = began_,
                     .clock = offset,
                     .phases = setup_.phases,
+                    .networks = setup_.networks,
                     .compute = compute_,
                     .lane = lane_,
                     .messages = transport_.ring(),
@@ -49,7 +50,7 @@ void StepTrace::end() {
 }
 
 void MarkedOperations::perform(const pipeline::Instruction& instruction) {
-  const NvtxRange range([&] { return pipeline::describe(instruction); });
+  const NvtxRange range([&] { return pipeline::describe(instruction, networks_); });
   if (trace_ == nullptr || !trace_->is_on()) {
     return operations_.perform(instruction);
   }

@@ -30,6 +30,7 @@ class StepTrace {
     std::vector<int> hosts;  ///< by worker
     std::chrono::milliseconds timeout{60'000};
     const std::vector<pipeline::Phase>& phases;
+    PerNetwork<std::string> networks;  ///< names
   };
   /// Allocates the rings.
   explicit StepTrace(const Setup& setup);
@@ -68,14 +69,17 @@ class StepTrace {
 /// where there is a trace.
 class MarkedOperations final : public pipeline::Operations {
  public:
-  /// @param trace  null: none
-  MarkedOperations(pipeline::Operations& operations, ComputeTrace* trace)
-      : operations_(operations), trace_(trace) {}
+  /// @param networks  names
+  /// @param trace     null: none
+  MarkedOperations(pipeline::Operations& operations, PerNetwork<std::string> networks,
+                   ComputeTrace* trace)
+      : operations_(operations), networks_(std::move(networks)), trace_(trace) {}
   void begin_step(std::int64_t step) { step_ = step; }
   void perform(const pipeline::Instruction& instruction) override;
 
  private:
   pipeline::Operations& operations_;
+  PerNetwork<std::string> networks_;
   ComputeTrace* trace_;
   std::int64_t step_ = 0;
 };

@@ -13,6 +13,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/this_host.hpp"
+#include "job/models/network_id.hpp"
 #include "run/trace_steps.hpp"
 
 namespace gangway::worker {
@@ -31,16 +32,10 @@ constexpr int kMessageRow = 4;
 constexpr int kFirstBucketRow = 100;
 constexpr int kRowsOfANetwork = 1000;
 
-constexpr std::array kNetworks = {"generator", "discriminator"};  // by NetworkId
 constexpr std::array kWorks = {"leave", "forward", "sum", "update", "offer", "done"};
 
 std::int64_t nanoseconds(TraceClock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
-
-std::string network_name(int network) {
-  const auto index = static_cast<std::size_t>(network);
-  return index < kNetworks.size() ? kNetworks[index] : fmt::format("network {}", network);
 }
 
 const char* message_name(comm::MessageKind kind) {
@@ -62,7 +57,15 @@ const char* message_name(comm::MessageKind kind) {
 /// a viewer's floats to hold nanoseconds.
 class Lines {
  public:
-  Lines(int rank, TraceClock::time_point began) : rank_(rank), began_(nanoseconds(began)) {}
+  Lines(int rank, TraceClock::time_point began, const PerNetwork<std::string>& networks)
+      : rank_(rank), began_(nanoseconds(began)), networks_(networks) {}
+
+  /// Of a network by its number; some numbers in messages are nobody's.
+  [[nodiscard]] std::string network_name(int network) const {
+    return static_cast<std::size_t>(network) < networks_.size()
+               ? networks_[static_cast<NetworkId>(network)]
+               : fmt::format("network {}", network);
+  }
 
   void add_interval(int row, const char* category, const std::string& name, std::int64_t begin,
                     std::int64_t end, json arguments) {
@@ -127,6 +130,7 @@ class Lines {
 
   int rank_;
   std::int64_t began_;
+  const PerNetwork<std::string>& networks_;
   std::int64_t last_id_ = 0;
   std::string text_;
 };
@@ -139,7 +143,7 @@ void add_compute(Lines& lines, const TraceContent& content) {
     if (event.kind == ComputeEvent::Kind::kLoaderWait) {
       name = "wait for the loader";
     } else if (event.kind == ComputeEvent::Kind::kInstruction) {
-      name = pipeline::describe(event.instruction);
+      name = pipeline::describe(event.instruction, content.networks);
       arguments["phase"] =
           content.phases.at(static_cast<std::size_t>(event.instruction.phase)).name;
       arguments["repeat"] = event.instruction.repeat;
@@ -200,8 +204,9 @@ class BucketRow {
   };
 
   void add(const char* name, TraceClock::time_point begin, TraceClock::time_point end) {
-    lines_.add_interval(row_, "exchange", name, begin, end,
-                        {{"network", network_name(left_.network)}, {"bucket", left_.bucket}});
+    lines_.add_interval(
+        row_, "exchange", name, begin, end,
+        {{"network", lines_.network_name(left_.network)}, {"bucket", left_.bucket}});
   }
   void tell(TraceClock::time_point done) {
     add("exchange", left_.begin, done);
@@ -234,7 +239,7 @@ class BucketRow {
 
 bool agrees(const TraceContent& content, int network) {
   return std::ranges::any_of(content.phases, [network](const pipeline::Phase& phase) {
-    return static_cast<int>(phase.network) == network && phase.clip_norm > 0.0;
+    return phase.agrees && pipeline::trains(phase, static_cast<NetworkId>(network));
   });
 }
 
@@ -242,7 +247,7 @@ void add_lane(Lines& lines, const TraceContent& content) {
   lines.name_row(kLaneRow, "lane");
   std::map<std::pair<int, int>, BucketRow> rows;
   content.lane.for_each([&](const LaneEvent& event) {
-    const std::string network = network_name(event.network);
+    const std::string network = lines.network_name(event.network);
     const std::string bucket = fmt::format("{} bucket {}", network, event.bucket);
     if (event.work != LaneWork::kDone) {
       lines.add_interval(
@@ -263,8 +268,8 @@ void add_lane(Lines& lines, const TraceContent& content) {
 void add_messages(Lines& lines, const TraceContent& content) {
   content.messages.for_each([&](const comm::MessageEvent& event) {
     const std::string name =
-        fmt::format("{} {} {}", event.is_send ? "send" : "receive", network_name(event.tag.network),
-                    message_name(event.tag.kind));
+        fmt::format("{} {} {}", event.is_send ? "send" : "receive",
+                    lines.network_name(event.tag.network), message_name(event.tag.kind));
     lines.add_loose_interval(kMessageRow, "message", name, event.begin, event.end,
                              {{"bucket", event.tag.bucket},
                               {"part", event.tag.part},
@@ -287,7 +292,7 @@ std::string label(const TraceContent& content) {
 
 void write_trace_file(const TraceContent& content) {
   const int rank = content.worker + 1;
-  Lines lines(rank, content.began);
+  Lines lines(rank, content.began, content.networks);
   lines.name_process(fmt::format("rank {} on {}", rank, host_name()), label(content));
   add_compute(lines, content);
   add_operators(lines, content);

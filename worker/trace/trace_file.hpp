@@ -19,6 +19,7 @@ struct TraceContent {
   comm::TraceClock::time_point began;
   comm::ClockOffset clock;  ///< to worker 0's
   const std::vector<pipeline::Phase>& phases;
+  const PerNetwork<std::string>& networks;  ///< names
   const ComputeTrace& compute;
   const comm::LaneTrace& lane;
   const comm::TraceRing<comm::MessageEvent>& messages;

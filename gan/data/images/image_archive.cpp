@@ -5,6 +5,8 @@
 #include <array>
 #include <cctype>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +15,7 @@
 
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
+#include "gan/data/images/label_list.hpp"
 
 namespace gangway::data {
 namespace {
@@ -102,16 +105,54 @@ std::string tidy(std::vector<ArchiveEntry>& entries) {
   return prefix;
 }
 
+/// The folder that holds `path`, with its slash; empty at the top.
+std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return path.substr(0, slash == std::string_view::npos ? 0 : slash + 1);
+}
+
+/// Remembers the label file that is nearest to the images, among those in a folder above all of
+/// them.
+class LabelFileChoice {
+ public:
+  [[nodiscard]] static bool is_one(std::string_view name) {
+    return name.substr(folder_of(name).size()) == kLabelListName;
+  }
+  void add(ArchiveEntry file) { found_.push_back(std::move(file)); }
+
+  struct Chosen {
+    ArchiveEntry file;  ///< its whole name
+    std::string below;
+  };
+  /// @param prefix  folders that all images share
+  [[nodiscard]] std::optional<Chosen> nearest_to(const std::string& prefix) const {
+    std::optional<Chosen> nearest;
+    for (const ArchiveEntry& file : found_) {
+      const std::string_view folder = folder_of(file.name);
+      if (prefix.starts_with(folder) &&
+          (!nearest || folder.size() > folder_of(nearest->file.name).size())) {
+        nearest = {file, prefix.substr(folder.size())};
+      }
+    }
+    return nearest;
+  }
+
+ private:
+  std::vector<ArchiveEntry> found_;
+};
+
 class FolderArchive : public ImageArchive {
  public:
   explicit FolderArchive(fs::path folder) : root_(std::move(folder)) {
     std::error_code failure;
     NameFilter filter;
+    LabelFileChoice label_files;
     constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
     for (fs::recursive_directory_iterator entry(root_, kFollow, failure), end;
          !failure && entry != end; entry.increment(failure)) {
       const std::string name = entry->path().lexically_relative(root_).generic_string();
-      if (!entry->is_regular_file(failure) || !filter.is_read(name)) {
+      const bool is_label_file = LabelFileChoice::is_one(name);
+      if (!entry->is_regular_file(failure) || (!is_label_file && !filter.is_read(name))) {
         continue;
       }
       const std::uintmax_t bytes = entry->file_size(failure);
@@ -119,29 +160,31 @@ class FolderArchive : public ImageArchive {
         break;
       }
       require_bearable(entry->path().string(), bytes);
-      entries_.push_back({.name = name, .bytes = static_cast<std::int64_t>(bytes), .position = 0});
+      const ArchiveEntry file{.name = name, .bytes = static_cast<std::int64_t>(bytes)};
+      is_label_file ? label_files.add(file) : entries_.push_back(file);
     }
     if (failure) {
       throw ConfigError(fmt::format("{}: cannot be listed ({}); check the path and its permissions",
                                     root_.string(), failure.message()));
     }
     filter.require_all_read(root_);
-    root_ /= tidy(entries_);
+    const std::string prefix = tidy(entries_);
+    if (const auto labels = label_files.nearest_to(prefix)) {
+      const fs::path path = root_ / labels->file.name;
+      const std::vector<std::uint8_t> bytes = contents(path, labels->file.bytes);
+      label_file_ = {.text = {bytes.begin(), bytes.end()},
+                     .display_name = path.string(),
+                     .below = labels->below};
+    }
+    root_ /= prefix;
   }
+
+  [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
 
   [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
 
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
-    const ArchiveEntry& entry = entries_.at(index);
-    std::ifstream file(root_ / entry.name, std::ios::binary);
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!file) {
-      throw ConfigError(
-          fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
-                      display_name(index)));
-    }
-    return bytes;
+    return contents(root_ / entries_.at(index).name, entries_[index].bytes);
   }
 
   [[nodiscard]] std::string display_name(std::size_t index) const override {
@@ -149,8 +192,21 @@ class FolderArchive : public ImageArchive {
   }
 
  private:
+  [[nodiscard]] static std::vector<std::uint8_t> contents(const fs::path& path, std::int64_t size) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!file) {
+      throw ConfigError(
+          fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
+                      path.string()));
+    }
+    return bytes;
+  }
+
   fs::path root_;
   std::vector<ArchiveEntry> entries_;
+  std::optional<LabelFile> label_file_;
 };
 
 struct CloseZip {
@@ -182,6 +238,7 @@ class ZipArchive : public ImageArchive {
   explicit ZipArchive(fs::path path) : path_(std::move(path)) {
     Zip archive = open_zip(path_);
     NameFilter filter;
+    LabelFileChoice label_files;
     const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
     for (zip_int64_t i = 0; i < count; ++i) {
       zip_stat_t status;
@@ -191,41 +248,32 @@ class ZipArchive : public ImageArchive {
         throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again",
                                       path_.string(), i, zip_strerror(archive.get())));
       }
-      if (!filter.is_read(status.name)) {
+      const bool is_label_file = LabelFileChoice::is_one(status.name);
+      if (!is_label_file && !filter.is_read(status.name)) {
         continue;
       }
       require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size);
-      entries_.push_back({.name = status.name,
-                          .bytes = static_cast<std::int64_t>(status.size),
-                          .position = index});
+      const ArchiveEntry file{
+          .name = status.name, .bytes = static_cast<std::int64_t>(status.size), .position = index};
+      is_label_file ? label_files.add(file) : entries_.push_back(file);
     }
     filter.require_all_read(path_);
     prefix_ = tidy(entries_);
     idle_.push_back(std::move(archive));
+    if (const auto labels = label_files.nearest_to(prefix_)) {
+      const std::string name = fmt::format("{}!{}", path_.string(), labels->file.name);
+      const std::vector<std::uint8_t> bytes = unpack(labels->file, name);
+      label_file_ = {
+          .text = {bytes.begin(), bytes.end()}, .display_name = name, .below = labels->below};
+    }
   }
+
+  [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
 
   [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
 
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
-    Zip archive = borrow();
-    const ArchiveEntry& entry = entries_.at(index);
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
-    const std::unique_ptr<zip_file_t, CloseZipFile> file(
-        zip_fopen_index(archive.get(), entry.position, 0));
-    if (!file) {
-      fail(index, zip_strerror(archive.get()));
-    }
-    const zip_int64_t held = zip_fread(file.get(), bytes.data(), bytes.size());
-    if (held != static_cast<zip_int64_t>(bytes.size())) {
-      fail(index, held < 0 ? zip_file_strerror(file.get()) : "truncated");
-    }
-    std::uint8_t beyond = 0;
-    if (zip_fread(file.get(), &beyond, 1) <
-        0) {  // the end of the data is where libzip checks the CRC
-      fail(index, zip_file_strerror(file.get()));
-    }
-    give_back(std::move(archive));
-    return bytes;
+    return unpack(entries_.at(index), display_name(index));
   }
 
   [[nodiscard]] std::string display_name(std::size_t index) const override {
@@ -233,9 +281,30 @@ class ZipArchive : public ImageArchive {
   }
 
  private:
-  [[noreturn]] void fail(std::size_t index, std::string_view reason) const {
-    throw ConfigError(fmt::format("{}: cannot be unpacked ({}); make the ZIP again",
-                                  display_name(index), reason));
+  [[noreturn]] static void fail(const std::string& name, std::string_view reason) {
+    throw ConfigError(fmt::format("{}: cannot be unpacked ({}); make the ZIP again", name, reason));
+  }
+
+  /// @param name  what to call the entry in messages
+  [[nodiscard]] std::vector<std::uint8_t> unpack(const ArchiveEntry& entry,
+                                                 const std::string& name) const {
+    Zip archive = borrow();
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(entry.bytes));
+    const std::unique_ptr<zip_file_t, CloseZipFile> file(
+        zip_fopen_index(archive.get(), entry.position, 0));
+    if (!file) {
+      fail(name, zip_strerror(archive.get()));
+    }
+    const zip_int64_t held = zip_fread(file.get(), bytes.data(), bytes.size());
+    if (held != static_cast<zip_int64_t>(bytes.size())) {
+      fail(name, held < 0 ? zip_file_strerror(file.get()) : "truncated");
+    }
+    std::uint8_t beyond = 0;  // the end of the data is where libzip checks the CRC
+    if (zip_fread(file.get(), &beyond, 1) < 0) {
+      fail(name, zip_file_strerror(file.get()));
+    }
+    give_back(std::move(archive));
+    return bytes;
   }
 
   /// libzip's handles are not thread-safe: each reading thread borrows one of its own.
@@ -259,6 +328,7 @@ class ZipArchive : public ImageArchive {
   fs::path path_;
   std::string prefix_;
   std::vector<ArchiveEntry> entries_;
+  std::optional<LabelFile> label_file_;
   mutable Mutex mutex_;
   mutable std::vector<Zip> idle_ GANGWAY_GUARDED_BY(mutex_);
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct ArchiveEntry {
   std::uint64_t position = 0;  ///< of the archive's own use
 };
 
+/// The list of labels that lies among the images (gan/data/images/label_list.hpp).
+struct LabelFile {
+  std::string text;
+  std::string display_name;
+  /// The way from its folder to the names of the entries: an entry is listed as `below` + its name.
+  std::string below;
+};
+
 class ImageArchive {
  public:
   virtual ~ImageArchive() = default;
@@ -25,6 +34,8 @@ class ImageArchive {
   [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
   /// The bytes of entries()[index]. Thread-safe. @throws ConfigError naming the file.
   [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
+  /// Where one lies in a folder that holds all images, the nearest such; read when this was made.
+  [[nodiscard]] virtual const std::optional<LabelFile>& label_file() const = 0;
   /// How to call entries()[index] in a message.
   [[nodiscard]] virtual std::string display_name(std::size_t index) const = 0;
 };

@@ -34,8 +34,10 @@ std::vector<Window> make_windows(int from, int to) {
   std::vector<double> weights;
   for (int i = 0; i < to; ++i) {
     const double center = (i + 0.5) * scale;
+    // As Pillow does. NOLINTBEGIN(bugprone-incorrect-roundings)
     const int first = std::max(0, static_cast<int>(center - kRadius * stretch + 0.5));
     const int end = std::min(from, static_cast<int>(center + kRadius * stretch + 0.5));
+    // NOLINTEND(bugprone-incorrect-roundings)
     weights.clear();
     double sum = 0.0;
     for (int pixel = first; pixel < end; ++pixel) {
@@ -66,6 +68,7 @@ void add_rows(const Value* row, std::size_t stride, const std::vector<float>& we
 }
 
 std::uint8_t to_byte(float value) {
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative, and Pillow does so
   return static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F) + 0.5F);
 }
 

@@ -14,10 +14,10 @@ namespace fs = std::filesystem;
 
 using Warn = std::function<void(std::string)>;
 
-/// The parts of one moment. @throws CheckpointError naming what is missing or damaged.
+/// The parts of one snapshot. @throws CheckpointError naming what is missing or damaged.
 std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const Warn& warn) {
   std::vector<SnapshotFile> parts;
-  const int num_workers = group.front().num_workers;
+  const int num_workers = group.front().id.num_workers;
   for (int worker = 0; worker < num_workers; ++worker) {
     std::string damage;
     for (const SnapshotEntry& entry : group) {
@@ -38,7 +38,7 @@ std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const
                                 ? damage
                                 : fmt::format("snapshot of step {}: the part of worker {} of {} is "
                                               "not on this host",
-                                              group.front().moment.step, worker, num_workers));
+                                              group.front().id.step, worker, num_workers));
     }
   }
   return parts;
@@ -51,14 +51,11 @@ std::optional<CompleteSnapshot> newest_complete(std::span<const fs::path> folder
                                                 std::int64_t newer_than) {
   const std::vector<SnapshotEntry> entries = find_snapshots(folders, key, warn);
   for (auto first = entries.begin(); first != entries.end();) {
-    const auto last = std::find_if(first, entries.end(), [&](const SnapshotEntry& entry) {
-      return entry.moment != first->moment || entry.num_workers != first->num_workers;
-    });
-    if (first->moment.step > newer_than) {
+    const auto last = std::find_if(
+        first, entries.end(), [&](const SnapshotEntry& entry) { return entry.id != first->id; });
+    if (first->id.step > newer_than) {
       try {
-        return CompleteSnapshot{.moment = first->moment,
-                                .num_workers = first->num_workers,
-                                .parts = open_parts({first, last}, warn)};
+        return CompleteSnapshot{.id = first->id, .parts = open_parts({first, last}, warn)};
       } catch (const CheckpointError& error) {
         warn(fmt::format("{}; an older state is used", error.what()));
       }

@@ -15,17 +15,16 @@
 
 namespace gangway::checkpoint {
 
-/// The same moment of all workers.
+/// The parts of all workers.
 struct CompleteSnapshot {
-  SnapshotMoment moment;
-  int num_workers = 1;
+  SnapshotId id;
   std::vector<SnapshotFile> parts;  ///< by worker
 };
 
-/// The newest moment whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is
-/// replaced by a replica where there is one. Each refused moment or part costs one line to `warn`
+/// The newest whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is
+/// replaced by a replica where there is one. Each refused snapshot or part costs one line to `warn`
 /// that names the damage and what is used instead. Nothing when there is none.
-/// @param newer_than  moments up to this step are of no use (a checkpoint is as new)
+/// @param newer_than  those up to this step are of no use (a checkpoint is as new)
 [[nodiscard]] std::optional<CompleteSnapshot> newest_complete(
     std::span<const std::filesystem::path> folders, const std::string& key,
     const std::function<void(std::string)>& warn, std::int64_t newer_than = -1);

@@ -26,7 +26,7 @@ inline SnapshotPlace sample_place(const std::filesystem::path& folder, int worke
           .replica = replica};
 }
 
-inline std::vector<SnapshotPiece> sample_pieces() {
+inline std::vector<TensorStretch> sample_pieces() {
   return {
       {.name = "generator/0/weight",
        .type = ElementType::kF32,
@@ -50,7 +50,7 @@ inline std::vector<SnapshotPiece> sample_pieces() {
 }
 
 /// Of the piece's length; no two pieces and no two steps have the same.
-inline std::string sample_text(const SnapshotPiece& piece, std::int64_t step) {
+inline std::string sample_text(const TensorStretch& piece, std::int64_t step) {
   std::string text;
   while (text.size() < piece.bytes()) {
     text += std::to_string(step) + piece.name + std::to_string(piece.begin) + ' ';
@@ -64,12 +64,12 @@ inline std::string as_text(std::span<const std::byte> bytes) {
 }
 
 /// @return false where no slot was free.
-inline bool take_sample(SnapshotMemory& memory, SnapshotMoment moment) {
-  if (!memory.begin(moment)) {
+inline bool take_sample(SnapshotMemory& memory, SnapshotId id) {
+  if (!memory.begin(id)) {
     return false;
   }
   for (std::size_t piece = 0; piece < memory.pieces().size(); ++piece) {
-    const std::string text = sample_text(memory.pieces()[piece], moment.step);
+    const std::string text = sample_text(memory.pieces()[piece], id.step);
     memory.copy(piece, std::as_bytes(std::span(text)));
   }
   memory.complete();
@@ -89,14 +89,14 @@ inline void leave(const std::filesystem::path& folder, std::vector<std::int64_t>
                   int worker = 0, int num_workers = 1, int replica = 0) {
   SnapshotMemory memory(sample_place(folder, worker, num_workers, replica), sample_pieces());
   for (const std::int64_t step : steps) {
-    ASSERT_TRUE(take_sample(memory, {.step = step}));
+    ASSERT_TRUE(take_sample(memory, {.step = step, .num_workers = num_workers}));
   }
 }
 
 inline std::filesystem::path file_of(const std::filesystem::path& folder, std::int64_t step,
                                      int worker = 0, int replica = 0) {
   for (const SnapshotEntry& entry : find_sample(folder)) {
-    if (entry.moment.step == step && entry.worker == worker && entry.replica == replica) {
+    if (entry.id.step == step && entry.worker == worker && entry.replica == replica) {
       return entry.file;
     }
   }

@@ -49,11 +49,11 @@ TEST(SnapshotFiles, AreListedNewestFirst) {
   leave(folder.path(), {5, 3}, 1, 2);
   const auto entries = find_sample(folder.path());
   ASSERT_THAT(entries, SizeIs(4));
-  EXPECT_EQ(entries[0].moment.step, 5);
+  EXPECT_EQ(entries[0].id.step, 5);
   EXPECT_EQ(entries[0].worker, 0);
   EXPECT_EQ(entries[1].worker, 1);
-  EXPECT_EQ(entries[3].moment.step, 3);
-  EXPECT_EQ(entries[0].num_workers, 2);
+  EXPECT_EQ(entries[3].id.step, 3);
+  EXPECT_EQ(entries[0].id.num_workers, 2);
   EXPECT_FALSE(entries[0].is_in_use);
 }
 
@@ -79,7 +79,7 @@ TEST(NewestComplete, TakesTheNewestThatAllHave) {
   leave(folder.path(), {3}, 1, 2);
   const Newest found = newest(folder.path());
   ASSERT_TRUE(found.snapshot);
-  EXPECT_EQ(found.snapshot->moment.step, 3);
+  EXPECT_EQ(found.snapshot->id.step, 3);
   EXPECT_THAT(found.snapshot->parts, SizeIs(2));
   EXPECT_EQ(found.snapshot->parts[1].entry().worker, 1);
   EXPECT_THAT(found.warnings, ElementsAre(AllOf(HasSubstr("step 5"), HasSubstr("worker 1 of 2"),
@@ -90,11 +90,11 @@ TEST(NewestComplete, MixesNoEpochsAndNoLayouts) {
   const SharedFolder folder;
   {
     SnapshotMemory memory(sample_place(folder.path(), 0, 2), sample_pieces());
-    ASSERT_TRUE(take_sample(memory, {.step = 3, .epoch = 1}));
+    ASSERT_TRUE(take_sample(memory, {.step = 3, .epoch = 1, .num_workers = 2}));
     SnapshotMemory other(sample_place(folder.path(), 1, 2), sample_pieces());
-    ASSERT_TRUE(take_sample(other, {.step = 3, .epoch = 2}));
+    ASSERT_TRUE(take_sample(other, {.step = 3, .epoch = 2, .num_workers = 2}));
     SnapshotMemory third(sample_place(folder.path(), 1, 3), sample_pieces());
-    ASSERT_TRUE(take_sample(third, {.step = 3, .epoch = 1}));
+    ASSERT_TRUE(take_sample(third, {.step = 3, .epoch = 1, .num_workers = 3}));
   }
   EXPECT_FALSE(newest(folder.path()).snapshot);
 }
@@ -103,9 +103,9 @@ TEST(NewestComplete, MixesNoStartsOfARun) {
   const SharedFolder folder;
   {
     SnapshotMemory memory(sample_place(folder.path(), 0, 2), sample_pieces());
-    ASSERT_TRUE(take_sample(memory, {.step = 3, .incarnation = 1, .epoch = 1}));
+    ASSERT_TRUE(take_sample(memory, {.step = 3, .incarnation = 1, .epoch = 1, .num_workers = 2}));
     SnapshotMemory other(sample_place(folder.path(), 1, 2), sample_pieces());
-    ASSERT_TRUE(take_sample(other, {.step = 3, .incarnation = 2, .epoch = 1}));
+    ASSERT_TRUE(take_sample(other, {.step = 3, .incarnation = 2, .epoch = 1, .num_workers = 2}));
   }
   EXPECT_FALSE(newest(folder.path()).snapshot) << "the step and the epoch are the same";
 }
@@ -123,7 +123,7 @@ TEST(NewestComplete, NamesDamageAndUsesTheOneBefore) {
   damage(file_of(folder.path(), 5), 2);
   const Newest found = newest(folder.path());
   ASSERT_TRUE(found.snapshot);
-  EXPECT_EQ(found.snapshot->moment.step, 3);
+  EXPECT_EQ(found.snapshot->id.step, 3);
   EXPECT_THAT(found.warnings,
               ElementsAre(AllOf(HasSubstr("gangway.snap-"), HasSubstr("'generator/1/bias'"),
                                 HasSubstr("an older state is used"))));
@@ -137,7 +137,7 @@ TEST(NewestComplete, PutsAReplicaInTheDamagedPartsPlace) {
   damage(file_of(folder.path(), 5, 1), 0);
   const Newest found = newest(folder.path());
   ASSERT_TRUE(found.snapshot);
-  EXPECT_EQ(found.snapshot->moment.step, 5);
+  EXPECT_EQ(found.snapshot->id.step, 5);
   EXPECT_EQ(found.snapshot->parts[1].entry().replica, 1);
   EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("its replica")));
 }
@@ -177,7 +177,7 @@ TEST(SnapshotFile, NoticesEveryFlippedBit) {
     write_bytes(copy, bytes);
     try {
       const SnapshotFile read(copy);
-      EXPECT_EQ(read.entry().moment.step, 5);
+      EXPECT_EQ(read.entry().id.step, 5);
       for (std::size_t piece = 0; piece < read.pieces().size(); ++piece) {
         ASSERT_EQ(as_text(read.bytes(piece)), before[piece]) << "bit " << bit;
       }
@@ -206,7 +206,7 @@ TEST(SnapshotFile, NoticesEveryTruncation) {
 TEST(SnapshotFile, IsNotTakenInByASealedLie) {
   const SharedFolder folder;
   for (const std::string lie : {"end", "bytes", "shape", "name", "pieces"}) {
-    std::vector<SnapshotPiece> pieces = sample_pieces();
+    std::vector<TensorStretch> pieces = sample_pieces();
     SnapshotPlace place = sample_place(folder.path());
     const SlotLayout layout = lay_out_slot(pieces, write_slot_table(place, pieces).size());
     pieces[0].end += lie == "end" ? 1000 : 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/units.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
@@ -36,7 +37,7 @@ TEST(SnapshotMemory, HoldsWhatWasCopiedAfterItsEnd) {
   const auto entries = find_sample(folder.path());
   ASSERT_THAT(entries, SizeIs(1));
   const SnapshotFile file(entries[0].file);
-  EXPECT_EQ(file.entry().moment, (SnapshotMoment{.step = 7, .epoch = 2}));
+  EXPECT_EQ(file.entry().id, (SnapshotId{.step = 7, .epoch = 2}));
   EXPECT_EQ(file.pieces(), sample_pieces());
   for (std::size_t piece = 0; piece < file.pieces().size(); ++piece) {
     EXPECT_EQ(as_text(file.bytes(piece)), sample_text(sample_pieces()[piece], 7));
@@ -96,7 +97,7 @@ TEST(SnapshotMemory, CompletesNothingThatIsNotWhole) {
   } catch (const InvariantError& error) {
     EXPECT_THAT(error.what(), HasSubstr("generator/0/weight"));
   }
-  EXPECT_THAT(memory.moments(), IsEmpty());
+  EXPECT_THAT(memory.ids(), IsEmpty());
 }
 
 TEST(SnapshotMemory, KeepsTheOneBeforeWhileItIsFilled) {
@@ -106,9 +107,9 @@ TEST(SnapshotMemory, KeepsTheOneBeforeWhileItIsFilled) {
   take_sample(memory, {.step = 2});
   ASSERT_TRUE(memory.begin({.step = 3}));
   memory.copy(0, std::vector<std::byte>(memory.pieces()[0].bytes()));
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 2}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 2}));
   ASSERT_THAT(find_sample(folder.path()), SizeIs(1));
-  EXPECT_EQ(find_sample(folder.path())[0].moment.step, 2);
+  EXPECT_EQ(find_sample(folder.path())[0].id.step, 2);
 }
 
 TEST(SnapshotMemory, DropsWhatWasAbandoned) {
@@ -118,7 +119,7 @@ TEST(SnapshotMemory, DropsWhatWasAbandoned) {
   ASSERT_TRUE(memory.begin({.step = 2}));
   memory.abandon();
   take_sample(memory, {.step = 3});
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 3}, SnapshotMoment{.step = 1}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
 }
 
 TEST(SnapshotMemory, DoesNotOverwriteWhatIsPinned) {
@@ -128,7 +129,7 @@ TEST(SnapshotMemory, DoesNotOverwriteWhatIsPinned) {
   auto pinned = memory.pin(1);
   take_sample(memory, {.step = 2});
   EXPECT_FALSE(memory.begin({.step = 3}));
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 2}, SnapshotMoment{.step = 1}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 2}, SnapshotId{.step = 1}));
   pinned.reset();
   EXPECT_TRUE(memory.begin({.step = 3}));
 }
@@ -141,8 +142,8 @@ TEST(SnapshotMemory, HasRoomBesideAPinnedOneWithThreeSlots) {
   take_sample(memory, {.step = 2});
   take_sample(memory, {.step = 3});
   take_sample(memory, {.step = 4});
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 4}, SnapshotMoment{.step = 3},
-                                            SnapshotMoment{.step = 1}));
+  EXPECT_THAT(memory.ids(),
+              ElementsAre(SnapshotId{.step = 4}, SnapshotId{.step = 3}, SnapshotId{.step = 1}));
 }
 
 TEST(SnapshotMemory, DoesNotOverwriteTheProtectedStep) {
@@ -152,10 +153,10 @@ TEST(SnapshotMemory, DoesNotOverwriteTheProtectedStep) {
   memory.protect(1);
   take_sample(memory, {.step = 2});
   take_sample(memory, {.step = 3});  // over 2: not everybody has that one yet
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 3}, SnapshotMoment{.step = 1}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
   memory.protect(3);
   take_sample(memory, {.step = 4});
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 4}, SnapshotMoment{.step = 3}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 4}, SnapshotId{.step = 3}));
 }
 
 TEST(SnapshotMemory, TakesOverWhatADeadProcessLeft) {
@@ -166,9 +167,9 @@ TEST(SnapshotMemory, TakesOverWhatADeadProcessLeft) {
     take_sample(memory, {.step = 5});
   }
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 5}, SnapshotMoment{.step = 4}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 5}, SnapshotId{.step = 4}));
   take_sample(memory, {.step = 6});
-  EXPECT_THAT(memory.moments(), ElementsAre(SnapshotMoment{.step = 6}, SnapshotMoment{.step = 5}));
+  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 6}, SnapshotId{.step = 5}));
   EXPECT_THAT(folder.names(), SizeIs(2));
 }
 
@@ -178,10 +179,10 @@ TEST(SnapshotMemory, ReplacesWhatHasOtherPieces) {
     SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
     take_sample(memory, {.step = 4});
   }
-  std::vector<SnapshotPiece> others = sample_pieces();
+  std::vector<TensorStretch> others = sample_pieces();
   others.pop_back();
   SnapshotMemory memory(sample_place(folder.path()), others);
-  EXPECT_THAT(memory.moments(), IsEmpty());
+  EXPECT_THAT(memory.ids(), IsEmpty());
   take_sample(memory, {.step = 6});
   EXPECT_THAT(find_sample(folder.path()), SizeIs(1));
 }
@@ -213,7 +214,7 @@ TEST(SnapshotMemory, FollowsNoLink) {
 
 TEST(SnapshotMemory, SaysHowMuchIsMissing) {
   const SharedFolder folder;
-  std::vector<SnapshotPiece> pieces = sample_pieces();
+  std::vector<TensorStretch> pieces = sample_pieces();
   pieces.erase(pieces.begin() + 1);
   pieces[0].shape = {std::int64_t{1} << 36};
   pieces[0].order = StoredOrder::kRowMajor;
@@ -230,7 +231,7 @@ TEST(SnapshotMemory, SaysHowMuchIsMissing) {
 
 TEST(SnapshotMemory, RefusesPiecesThatOverlap) {
   const SharedFolder folder;
-  std::vector<SnapshotPiece> pieces = sample_pieces();
+  std::vector<TensorStretch> pieces = sample_pieces();
   pieces.push_back(pieces[0]);
   EXPECT_THROW(SnapshotMemory(sample_place(folder.path()), pieces), InvariantError);
 }
@@ -264,9 +265,9 @@ TEST(SnapshotMemory, GivesItsPiecesToTheWriterWithTheirHashes) {
   const auto pinned = memory.pin(1);
   const std::vector<PieceRecord> records = pinned->records();
   ASSERT_THAT(records, SizeIs(5));
-  EXPECT_EQ(records[1].tensor, "generator/0/weight");
-  EXPECT_EQ(records[1].order, StoredOrder::kChannelsLast);
-  EXPECT_EQ(records[1].begin, 320U);
+  EXPECT_EQ(records[1].of.name, "generator/0/weight");
+  EXPECT_EQ(records[1].of.order, StoredOrder::kChannelsLast);
+  EXPECT_EQ(records[1].of.begin, 320U);
   EXPECT_EQ(as_text(records[1].bytes), sample_text(sample_pieces()[1], 1));
   EXPECT_EQ(records[1].xxh3_128, hash_of(records[1].bytes));
 }
@@ -296,8 +297,21 @@ TEST(SnapshotFolder, IsTheFallbackWhereSharedMemoryIsTooSmallAndSaysWhy) {
       choose_snapshot_folder(1, folder.path() / "missing", folder.path() / "disk");
   EXPECT_EQ(chosen.path, folder.path() / "disk");
   EXPECT_THAT(chosen.reason, HasSubstr("0.0 MiB are free in"));
-  EXPECT_THROW((void)choose_snapshot_folder(std::size_t{1} << 60U, folder.path(), folder.path()),
-               EnvironmentError);
+}
+
+TEST(SnapshotFolder, IsNowhereWhereNeitherHasRoomAndSaysHowMuchThereIs) {
+  const SharedFolder folder;
+  try {
+    (void)choose_snapshot_folder(std::size_t{1} << 60U, folder.path(), folder.path());
+    FAIL() << "more than any disk has";
+  } catch (const EnvironmentError& error) {
+    const std::string message = error.what();
+    EXPECT_THAT(message, HasSubstr("snapshots need 1099511627776.0 MiB"));
+    const double free =
+        static_cast<double>(std::filesystem::space(folder.path()).available) / kMebibyte;
+    const std::size_t said = message.find(" and ") + 5;
+    EXPECT_NEAR(std::stod(message.substr(said)), free, 0.1 * free + 1.0);
+  }
 }
 
 }  // namespace

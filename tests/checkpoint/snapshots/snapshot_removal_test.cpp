@@ -88,7 +88,7 @@ TEST_F(CopySnapshots, TakesAllFromAStepOnToWhereTheyAreFound) {
   EXPECT_EQ(remove_snapshots(std::vector{folder_.path()}, key_), 4U);
   const auto found = newest_on_disk();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->moment.step, 5);
+  EXPECT_EQ(found->id.step, 5);
   EXPECT_EQ(fs::status(found->parts[0].entry().file).permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
 }
@@ -101,7 +101,7 @@ TEST_F(CopySnapshots, TogetherLeaveAWholeOneWhereTheHostsKnowDifferentSteps) {
   EXPECT_EQ(copy(3, 1), 2U);
   const auto found = newest_on_disk();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->moment.step, 5);
+  EXPECT_EQ(found->id.step, 5);
 }
 
 TEST_F(CopySnapshots, OfAnotherMomentDoNotTakeTheSlotForOneThatIsThere) {
@@ -109,7 +109,7 @@ TEST_F(CopySnapshots, OfAnotherMomentDoNotTakeTheSlotForOneThatIsThere) {
   EXPECT_EQ(copy(3), 2U);
   leave(folder_.path(), {7, 9});  // over the same slots
   EXPECT_EQ(copy(7), 2U);
-  EXPECT_EQ(newest_on_disk()->moment.step, 9);
+  EXPECT_EQ(newest_on_disk()->id.step, 9);
 }
 
 TEST_F(CopySnapshots, LeaveOutWhatIsDamagedOrWasOverwrittenMeanwhile) {

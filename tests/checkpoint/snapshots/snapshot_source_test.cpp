@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 /// Of one worker that owns everything, written from its snapshot.
 std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMemory& memory) {
-  const std::int64_t step = memory.moments().front().step;
+  const std::int64_t step = memory.ids().front().step;
   const auto pinned = memory.pin(step);
   const auto temporary = begin_checkpoint(checkpoints, step);
   const FileReport report = write_worker_pieces(temporary, {.step = step}, pinned->records());
@@ -32,8 +32,8 @@ std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMem
   return commit_checkpoint(temporary, manifest);
 }
 
-std::vector<SnapshotPiece> whole_pieces() {
-  std::vector<SnapshotPiece> pieces = sample_pieces();
+std::vector<TensorStretch> whole_pieces() {
+  std::vector<TensorStretch> pieces = sample_pieces();
   pieces[1].end = 720;  // with the first, all of the tensor
   pieces[2].begin = 0;
   return pieces;

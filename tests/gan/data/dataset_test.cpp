@@ -3,12 +3,15 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gan/data/open_dataset.hpp"
+#include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "job/models/families.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
@@ -106,6 +109,55 @@ TEST(OpenDataset, ReadsFashionMnist) {
   std::vector<float> image(dataset->shape().elements());
   EXPECT_EQ(dataset->read(0, image), 9);  // an ankle boot
   EXPECT_EQ(image.size(), 32U * 32U);
+}
+
+/// Ten images of one pixel: image i is of class i and as bright.
+class TenShades : public Dataset {
+ public:
+  [[nodiscard]] std::int64_t size() const override { return 10; }
+  [[nodiscard]] ExampleShape shape() const override { return {}; }
+  [[nodiscard]] int num_classes() const override { return 10; }
+  int read(std::int64_t index, std::span<float> out) const override {
+    out[0] = static_cast<float>(index);
+    return static_cast<int>(index);
+  }
+  [[nodiscard]] std::string fingerprint() const override { return "ten"; }
+};
+
+TEST(StackedDataset, ShowsThreeImagesWhoseClassesTheLabelTells) {
+  const StackedDataset stacked(std::make_unique<TenShades>());
+  EXPECT_EQ(stacked.num_classes(), 1000);
+  EXPECT_EQ(stacked.shape().channels, 3);
+  std::vector<int> seen(1000);
+  constexpr int kPictures = 20'000;
+  for (int i = 0; i < kPictures; ++i) {
+    std::array<float, 3> picture{};
+    const int label = stacked.read(i, picture);
+    EXPECT_EQ(label, static_cast<int>(100 * picture[0] + 10 * picture[1] + picture[2]));
+    ++seen.at(static_cast<std::size_t>(label));
+  }
+  for (const int count : seen) {  // 20 expected
+    EXPECT_GT(count, 2);
+    EXPECT_LT(count, 50);
+  }
+}
+
+TEST(StackedDataset, OfClothesIsTheSameForEverySeed) {
+  ModelSpec model;
+  model.channels = 3;
+  const DataSpec spec{.source = kStackedFashionMnist};
+  const auto first = open_dataset(spec, model, 1);
+  const auto second = open_dataset(spec, model, 2);
+  ASSERT_EQ(first->shape().elements(), std::size_t{3} * 32 * 32);
+  std::vector<float> a(first->shape().elements());
+  std::vector<float> b(a.size());
+  EXPECT_EQ(first->read(77, a), second->read(77, b));
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(first->fingerprint(), second->fingerprint());
+  EXPECT_EQ(first->size(), 128'000);
+  model.channels = 1;
+  expect_config_error([&] { (void)open_dataset(spec, model, 1); },
+                      {"has 3 channels, but model.channels is 1", "set it to 3"});
 }
 
 }  // namespace

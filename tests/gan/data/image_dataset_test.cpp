@@ -128,6 +128,90 @@ TEST(ImageDataset, TakesLabelsFromSubFoldersInSortedOrder) {
   EXPECT_EQ(label_of(*dataset, 3), 2);
 }
 
+constexpr const char* kTwoShards =
+    R"({"labels": [["00000/a.png", 4], ["00000/b.png", 0], ["00001/c.png", 2]]})";
+
+/// StyleGAN's dataset_tool.py spreads images over numbered folders, which mean nothing.
+std::vector<std::pair<std::string, std::string>> two_shards(const std::string& top,
+                                                            const std::string& labels) {
+  return {{top + "00000/a.png", png(16, 16, {1})},
+          {top + "00000/b.png", png(16, 16, {2})},
+          {top + "00001/c.png", png(16, 16, {3})},
+          {top + "dataset.json", labels}};
+}
+
+std::vector<int> labels_of(const Dataset& dataset) {
+  std::vector<int> labels;
+  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+    labels.push_back(label_of(dataset, i));
+  }
+  return labels;
+}
+
+TEST(ImageDataset, TakesLabelsFromStyleGansList) {
+  for (const std::string top : {"", "set/", "data/set/"}) {
+    const ScratchFolder folder;
+    const auto zip = folder.path() / "set.zip";
+    write_zip(zip, two_shards(top, kTwoShards));
+    for (const auto& [name, bytes] : two_shards(top, kTwoShards)) {
+      folder.write("folder/" + name, bytes);
+    }
+    for (const auto& path : {zip, folder.path() / "folder"}) {
+      const auto dataset = open(path);
+      EXPECT_EQ(labels_of(*dataset), (std::vector<int>{4, 0, 2})) << path;
+      EXPECT_EQ(dataset->num_classes(), 5);
+    }
+  }
+}
+
+TEST(ImageDataset, TakesLabelsOfASetThatFillsOneNumberedFolder) {
+  const ScratchFolder folder;
+  folder.write("00000/a.png", png(16, 16, {1}));
+  folder.write("00000/b.png", png(16, 16, {2}));
+  folder.write("dataset.json", kTwoShards);
+  EXPECT_EQ(labels_of(*open(folder.path())), (std::vector<int>{4, 0}));
+}
+
+TEST(ImageDataset, HasNoLabelsWhereTheListSaysSo) {
+  const ScratchFolder folder;
+  for (const auto& [name, bytes] : two_shards("", R"({"labels": null})")) {
+    folder.write(name, bytes);
+  }
+  const auto dataset = open(folder.path());
+  EXPECT_EQ(dataset->num_classes(), 0);
+  EXPECT_EQ(labels_of(*dataset), (std::vector<int>{0, 0, 0}));
+}
+
+TEST(ImageDataset, LeavesAListAloneThatIsNotOfAllImages) {
+  const ScratchFolder folder;
+  folder.write("ant/1.png", png(16, 16, {1}));
+  folder.write("ant/dataset.json", "not looked at");
+  folder.write("bee/1.png", png(16, 16, {2}));
+  EXPECT_EQ(open(folder.path())->num_classes(), 2);
+}
+
+TEST(ImageDataset, NamesAnImageWithoutALabelInTheList) {
+  const ScratchFolder folder;
+  for (const auto& [name, bytes] : two_shards("", kTwoShards)) {
+    folder.write(name, bytes);
+  }
+  folder.write("00001/d.png", png(16, 16, {4}));
+  expect_config_error([&] { (void)open(folder.path()); },
+                      {"dataset.json", "has no label for", "00001/d.png"});
+}
+
+TEST(ImageDataset, IsAnotherSetWithOtherLabels) {
+  const ScratchFolder folder;
+  for (const auto& [name, bytes] : two_shards("", kTwoShards)) {
+    folder.write(name, bytes);
+  }
+  const std::string before = open(folder.path())->fingerprint();
+  std::string other = kTwoShards;
+  other[other.find('4')] = '5';
+  folder.write("dataset.json", other);
+  EXPECT_NE(open(folder.path())->fingerprint(), before);
+}
+
 TEST(ImageDataset, PutsChannelsFirst) {
   const ScratchFolder folder;
   folder.write("a.png", png(16, 16, {10, 20, 30}));

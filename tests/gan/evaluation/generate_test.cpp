@@ -7,6 +7,8 @@
 
 #include "base/errors.hpp"
 #include "gan/build_networks.hpp"
+#include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -19,9 +21,9 @@ JobSpec small_job(int classes) {
 }
 
 Network generator_of(const JobSpec& job) {
-  NetworkPair networks = build_networks(job);
-  networks.generator.initialise(1);
-  return std::move(networks.generator);
+  PerNetwork<Network> networks = build_networks(job);
+  networks[kGenerator].initialise(1);
+  return std::move(networks[kGenerator]);
 }
 
 double largest_difference(const at::Tensor& a, const at::Tensor& b) {
@@ -38,6 +40,24 @@ TEST(GenerateForSeeds, ShowsASeedTheSameWayInAnyGrid) {
       largest_difference(pictures.slice(0, 2, 3), generate_for_seeds(generator, job.model, alone)),
       1e-6);
   EXPECT_GT(largest_difference(pictures[0], pictures[1]), 1e-4);
+}
+
+TEST(GenerateCodeGrid, MovesTheFirstCodeAlongARowOfOneCategory) {
+  JobSpec job = small_job(0);
+  job.model.codes = 2;
+  job.model.categories = 2;
+  Network generator = generator_of(job);
+  const at::Tensor grid = generate_code_grid(generator, job.model, 3);
+  EXPECT_EQ(grid.size(0), 9);
+  EXPECT_GT(largest_difference(grid[0], grid[1]), 1e-5);
+  EXPECT_GT(largest_difference(grid[0], grid[3]), 1e-4);
+  job.model.categories = 0;
+  job.model.codes = 0;
+  job.model.latent += 4;  // as many inputs, no codes: the columns are seeds
+  const std::array<std::uint64_t, 2> seeds{0, 1};
+  EXPECT_LT(largest_difference(generate_code_grid(generator, job.model, 2).slice(0, 0, 2),
+                               generate_for_seeds(generator, job.model, seeds)),
+            1e-6);
 }
 
 TEST(GenerateForSeeds, ShowsTheLabelAskedFor) {
@@ -61,6 +81,19 @@ TEST(GenerateForSeeds, RefusesALabelThatTheModelDoesNotHave) {
   Network unlabelled = generator_of(plain);
   EXPECT_THROW(static_cast<void>(generate_for_seeds(unlabelled, plain.model, seeds, 0)),
                ConfigError);
+}
+
+TEST(EvaluationSamples, AreBoundedAsPicturesAre) {
+  JobSpec job = small_job(0);
+  job.model.family = family_named("r3gan");
+  Network generator = generator_of(job);
+  {
+    const at::NoGradGuard no_grad;
+    generator.parameters().back().parameter->tensor.mul_(10.0);
+  }
+  const std::array<std::uint64_t, 4> seeds{0, 1, 2, 3};
+  EXPECT_GT(generate_for_seeds(generator, job.model, seeds).abs().max().item<float>(), 1.0F);
+  EXPECT_EQ(evaluation_samples(generator, job.model, 3)(0, 8).abs().max().item<float>(), 1.0F);
 }
 
 TEST(EvaluationSamples, DoNotDependOnTheBatchesTheyAreDrawnIn) {

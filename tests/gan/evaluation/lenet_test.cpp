@@ -63,11 +63,13 @@ TEST(LenetInput, UndoesThePaddingOfTheDataSet) {
   EXPECT_TRUE(lenet_input(padded).equal(picture));
 }
 
-TEST(LenetInput, AveragesColoursAndHalves64Pixels) {
+TEST(LenetInput, AveragesColoursAndShrinksMultiplesOf32Pixels) {
   const at::Tensor picture = keyed_uniform({.seed = 1}, {2, 1, 28, 28}, at::kCPU);
   const at::Tensor padded = at::constant_pad_nd(picture, {2, 2, 2, 2}, -1.0);
   const at::Tensor doubled = padded.repeat_interleave(2, 2).repeat_interleave(2, 3);
   EXPECT_TRUE(at::allclose(lenet_input(doubled), picture));
+  const at::Tensor large = padded.repeat_interleave(8, 2).repeat_interleave(8, 3);
+  EXPECT_TRUE(at::allclose(lenet_input(large), picture, 1e-5, 1e-6)) << "256 pixels";
   const at::Tensor coloured = at::cat({picture - 0.25, picture, picture + 0.25}, 1);
   EXPECT_TRUE(at::allclose(lenet_input(coloured), picture, 1e-5, 1e-6));
 }

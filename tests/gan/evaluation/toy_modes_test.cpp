@@ -13,7 +13,7 @@ std::vector<float> points_of(const data::ToyMixture& mixture, std::int64_t count
   const data::ToyDataset dataset(mixture, 4);
   std::vector<float> points(static_cast<std::size_t>(count) * 2);
   for (std::int64_t i = 0; i < count; ++i) {
-    dataset.read(i, std::span(points).subspan(static_cast<std::size_t>(i) * 2, 2));
+    (void)dataset.read(i, std::span(points).subspan(static_cast<std::size_t>(i) * 2, 2));
   }
   return points;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
 
 namespace gangway {
 namespace {
@@ -15,8 +16,8 @@ struct ParameterCounts {
 };
 
 ParameterCounts count_parameters(const ModelSpec& model) {
-  const Architectures networks = architectures_of(model);
-  return {num_parameters(networks.generator), num_parameters(networks.discriminator)};
+  const PerNetwork<Architecture> networks = architectures_of(model);
+  return {num_parameters(networks[kGenerator]), num_parameters(networks[kDiscriminator])};
 }
 
 ModelSpec dcgan() {
@@ -109,9 +110,9 @@ TEST(Parameters, OfALayerComeInTheOrderOfTheArena) {
 TEST(DenseLayers, AreNormalizedInInfoganAndOnRequestInMlp) {
   const auto normalizes = [](const char* family, Normalization normalization) {
     ModelSpec model{.family = family_named(family), .normalization = normalization};
-    const Architectures networks = architectures_of(model);
-    return std::pair(normalizes_dense_layers(networks.generator),
-                     normalizes_dense_layers(networks.discriminator));
+    const PerNetwork<Architecture> networks = architectures_of(model);
+    return std::pair(normalizes_dense_layers(networks[kGenerator]),
+                     normalizes_dense_layers(networks[kDiscriminator]));
   };
   EXPECT_EQ(normalizes("dcgan", Normalization::kBatch), std::pair(false, false));
   EXPECT_EQ(normalizes("infogan", Normalization::kNone), std::pair(true, false));

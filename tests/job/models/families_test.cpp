@@ -17,8 +17,7 @@ TEST(Families, AreWhole) {
     EXPECT_EQ(family_named(family.name), &family);
     EXPECT_FALSE(family.doc.empty());
     EXPECT_EQ(family.resolutions.empty(), family.makes_points);
-    EXPECT_NE(family.generator, nullptr);
-    EXPECT_NE(family.discriminator, nullptr);
+    EXPECT_EQ(missing_role(family, *default_recipe()), "");
   }
   EXPECT_EQ(ModelSpec{}.family->name, "dcgan");
 }
@@ -30,8 +29,9 @@ TEST(Families, AreNamedInMessages) {
     (void)family_named("dc-gan");
     FAIL();
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(),
-                StartsWith("model.family: there is no 'dc-gan'; use one of dcgan, infogan, mlp"));
+    EXPECT_THAT(
+        error.what(),
+        StartsWith("model.family: there is no 'dc-gan'; use one of dcgan, infogan, dense, mlp"));
   }
 }
 

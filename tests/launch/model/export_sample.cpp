@@ -21,6 +21,7 @@
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
 #include "run/run_files.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"
 
 namespace {
@@ -85,16 +86,16 @@ void write_checkpoint(const fs::path& run, const JobSpec& job, const std::string
 void make(const fs::path& run, const fs::path& expected, const std::string& text) {
   const at::NoGradGuard no_grad;
   const JobSpec job = parse_job(text, "sample job");
-  gan::NetworkPair last = gan::build_networks(job);
-  gan::NetworkPair average = gan::build_networks(job);
-  last.generator.initialise(1);
-  last.discriminator.initialise(1);
-  average.generator.initialise(2);
+  PerNetwork<gan::Network> last = gan::build_networks(job);
+  PerNetwork<gan::Network> average = gan::build_networks(job);
+  last[kGenerator].initialise(1);
+  last[kDiscriminator].initialise(1);
+  average[kGenerator].initialise(2);
   Records state;
-  set_statistics(average.generator);
-  state.add(last.generator, "generator");
-  state.add(average.generator, "generator_ema");
-  state.add(last.discriminator, "discriminator");
+  set_statistics(average[kGenerator]);
+  state.add(last[kGenerator], "generator");
+  state.add(average[kGenerator], "generator_ema");
+  state.add(last[kDiscriminator], "discriminator");
   write_checkpoint(run, job, text, state);
   const at::Tensor noise = at::arange(kExamples * job.model.latent, at::kFloat)
                                .sin_()
@@ -103,9 +104,9 @@ void make(const fs::path& run, const fs::path& expected, const std::string& text
   Records outputs;
   outputs.add("noise", noise);
   outputs.add("labels", labels);
-  outputs.add("examples", average.generator.forward({{"noise", noise}, {"labels", labels}},
-                                                    {.mode = gan::Mode::kEvaluation}));
-  for (const auto& named : average.generator.parameters()) {
+  outputs.add("examples", average[kGenerator].forward({{"noise", noise}, {"labels", labels}},
+                                                      {.mode = gan::Mode::kEvaluation}));
+  for (const auto& named : average[kGenerator].parameters()) {
     outputs.add("weights/" + named.name.substr(named.name.find('/') + 1), named.parameter->tensor);
   }
   checkpoint::write_safetensors(expected, outputs.records(), {});

@@ -11,6 +11,7 @@
 #include "base/errors.hpp"
 #include "gan/build_networks.hpp"
 #include "job/keys/parse.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {
@@ -19,11 +20,19 @@ namespace {
 constexpr std::int64_t kExamples = 5;
 
 /// Weights and running statistics that no layer leaves as they are.
-gan::NetworkPair networks_of(const JobSpec& job) {
-  gan::NetworkPair networks = gan::build_networks(job);
+PerNetwork<gan::Network> networks_of(const JobSpec& job) {
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
   const at::NoGradGuard no_grad;
-  for (gan::Network* network : {&networks.generator, &networks.discriminator}) {
+  for (gan::Network* network : {&networks[kGenerator], &networks[kDiscriminator]}) {
     network->initialise(3);
+    for (const auto& named : network->parameters()) {
+      if (named.parameter->initial == Initial::kZero) {
+        named.parameter->tensor.copy_(at::arange(named.parameter->tensor.numel(), at::kFloat)
+                                          .sin()
+                                          .mul(0.1)
+                                          .reshape(named.parameter->tensor.sizes()));
+      }
+    }
     std::int64_t salt = 0;
     for (const auto& named : network->statistics()) {
       const at::Tensor values = at::arange(named.statistic->running.numel(), at::kFloat);
@@ -52,7 +61,7 @@ class ScriptModule : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ScriptModule, ComputesWhatTheNetworkDoes) {
   const JobSpec job = parse_job(GetParam(), "test job");
-  gan::NetworkPair networks = networks_of(job);
+  PerNetwork<gan::Network> networks = networks_of(job);
   const at::NoGradGuard no_grad;
   const at::Tensor noise = at::arange(kExamples * job.model.latent, at::kFloat)
                                .sin_()
@@ -60,13 +69,14 @@ TEST_P(ScriptModule, ComputesWhatTheNetworkDoes) {
   const at::Tensor labels = at::arange(kExamples).remainder(std::max(1, job.model.classes));
   const gan::ForwardContext context{.mode = gan::Mode::kEvaluation};
   gan::NamedTensors in{{"noise", noise}, {"labels", labels}};
-  const at::Tensor examples = networks.generator.forward(in, context);
-  const at::Tensor scripted = output_of(networks.generator, job.model, noise, labels);
+  const at::Tensor examples = networks[kGenerator].forward(in, context);
+  const at::Tensor scripted = output_of(networks[kGenerator], job.model, noise, labels);
   EXPECT_EQ(scripted.sizes(), examples.sizes());
   EXPECT_LE((scripted - examples).abs().max().item<float>(), 1e-6F);
   gan::NamedTensors judged{{"image", examples}, {"labels", labels}};
-  const at::Tensor logits = networks.discriminator.forward(judged, context);
-  const at::Tensor scripted_logits = output_of(networks.discriminator, job.model, examples, labels);
+  const at::Tensor logits = networks[kDiscriminator].forward(judged, context);
+  const at::Tensor scripted_logits =
+      output_of(networks[kDiscriminator], job.model, examples, labels);
   EXPECT_LE((scripted_logits - logits).abs().max().item<float>(), 1e-5F);
 }
 
@@ -79,21 +89,27 @@ INSTANTIATE_TEST_SUITE_P(
                       "model: {family: infogan, width: 8, latent: 16, classes: 10}\n"
                       "training: {r1: {gamma: 1}}\n",
                       "model: {family: mlp, width: 8, latent: 2, activation: softplus}\n"
-                      "data: {source: 'toy:ring8'}\n"));
+                      "data: {source: 'toy:ring8'}\n",
+                      "model: {family: gat, width: 64, latent: 8, patch: 8, blocks: 3}\n",
+                      "model: {family: gat, width: 12, latent: 8, blocks: 1, resolution: 64, "
+                      "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n",
+                      "model: {family: r3gan, width: 16, latent: 8, blocks: 1}\n",
+                      "model: {family: r3gan, width: 8, latent: 8, blocks: 1, resolution: 64, "
+                      "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n"));
 
 TEST(SaveScript, OverwritesNothingAndLeavesNoHalfFile) {
   const gangway::testing::ScratchFolder folder;
   const JobSpec job =
       parse_job("model: {family: mlp, width: 8, latent: 2}\ndata: {source: 'toy:ring8'}\n", "job");
-  gan::NetworkPair networks = networks_of(job);
+  PerNetwork<gan::Network> networks = networks_of(job);
   folder.write("taken.pt", "mine");
   EXPECT_THROW(
-      save_script(script_of(networks.generator, job.model), folder.path() / "taken.pt", {}),
+      save_script(script_of(networks[kGenerator], job.model), folder.path() / "taken.pt", {}),
       EnvironmentError);
   EXPECT_EQ(folder.read("taken.pt"), "mine");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   EXPECT_THROW(
-      save_script(script_of(networks.generator, job.model), folder.path() / "no" / "a.pt", {}),
+      save_script(script_of(networks[kGenerator], job.model), folder.path() / "no" / "a.pt", {}),
       EnvironmentError);
 }
 

@@ -9,18 +9,25 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/scores.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "job/keys/fingerprint.hpp"
 #include "job/keys/parse.hpp"
 #include "launch/model/commands.hpp"
+#include "launch/model/feature_network.hpp"
+#include "launch/model/sha256.hpp"
 #include "run/run_files.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"
+#include "tests/launch/model/script_network.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {
@@ -33,11 +40,16 @@ constexpr const char* kJob =
 constexpr const char* kOtherJob =
     "model: {family: mlp, width: 9, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
 
+constexpr const char* kStackedJob =
+    "model: {family: dcgan, width: 8, latent: 4, channels: 3}\n"
+    "data: {source: \"stacked:fashion-mnist\"}\n";
+
 struct Stored {
   std::int64_t step = 10;
   std::uint64_t seed = 1;  ///< of the values
   std::vector<std::string> prefixes = {"generator"};
-  std::string job = kJob;  ///< what the manifest says
+  std::string job = kJob;      ///< what the manifest says
+  std::string trained = kJob;  ///< whose networks the weights are of
 };
 
 void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network& network,
@@ -61,15 +73,15 @@ void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network
 /// under the n-th prefix are those of seed + n.
 void store(const fs::path& run, const Stored& stored) {
   fs::create_directories(run);
-  std::ofstream(run / kJobFile) << kJob;
+  std::ofstream(run / kJobFile) << stored.trained;
   const JobSpec job = parse_job(stored.job, "test job");
-  std::vector<gan::NetworkPair> versions;
+  std::vector<PerNetwork<gan::Network>> versions;
   std::vector<checkpoint::TensorRecord> records;
   versions.reserve(stored.prefixes.size());
   for (const std::string& prefix : stored.prefixes) {
-    versions.push_back(gan::build_networks(parse_job(kJob, "test job")));
-    versions.back().generator.initialise(stored.seed + versions.size() - 1);
-    append_records(records, versions.back().generator, prefix);
+    versions.push_back(gan::build_networks(parse_job(stored.trained, "test job")));
+    versions.back()[kGenerator].initialise(stored.seed + versions.size() - 1);
+    append_records(records, versions.back()[kGenerator], prefix);
   }
   const fs::path checkpoints = run / kCheckpointsFolder;
   const fs::path temporary = checkpoint::begin_checkpoint(checkpoints, stored.step);
@@ -90,9 +102,9 @@ void store(const fs::path& run, const Stored& stored) {
 }
 
 at::Tensor expected_weight(std::uint64_t seed) {
-  gan::NetworkPair networks = gan::build_networks(parse_job(kJob, "test job"));
-  networks.generator.initialise(seed);
-  return networks.generator.parameters().front().parameter->tensor.detach().clone();
+  PerNetwork<gan::Network> networks = gan::build_networks(parse_job(kJob, "test job"));
+  networks[kGenerator].initialise(seed);
+  return networks[kGenerator].parameters().front().parameter->tensor.detach().clone();
 }
 
 at::Tensor weight_of(TrainedRun& run) {
@@ -167,6 +179,57 @@ TEST(Evaluate, CountsTheModesOfAToyRun) {
   const std::string line = ::testing::internal::GetCapturedStdout();
   EXPECT_NE(line.find(R"("modes":8)"), std::string::npos) << line;
   EXPECT_NE(line.find(R"("weights":"generator_ema")"), std::string::npos) << line;
+}
+
+TEST(Evaluate, CountsTheModesOfStackedPictures) {
+  const testing::ScratchFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  store(run, {.job = kStackedJob, .trained = kStackedJob});
+  const EvaluateOptions options{.run = {.run = run},
+                                .samples = 300,
+                                .features = fs::path(GANGWAY_SHARE_DIR) / kFeatureWeightsName,
+                                .format = OutputFormat::kJson};
+  ::testing::internal::CaptureStdout();
+  evaluate(options);
+  const auto report = nlohmann::json::parse(::testing::internal::GetCapturedStdout());
+  EXPECT_EQ(report["modes"], 1000);
+  EXPECT_GE(report["covered"], 1);
+  EXPECT_GT(report["covered_floor"], 200) << "of 300 real pictures";
+  EXPECT_GT(report["kl_from_real"], report["kl_from_real_floor"]);
+}
+
+TEST(Evaluate, ComparesByANetworkOfTheUsers) {
+  const testing::ScratchFolder folder;
+  const fs::path run = folder.path() / "run";
+  store(run, {.job = kStackedJob, .trained = kStackedJob});
+  const fs::path network =
+      testing::write_network(folder.path() / "means.pt",
+                             "def forward(self, images):\n"
+                             "    return torch.avg_pool2d(torch.to(images, 6), [16, 16])\n");
+  EvaluateOptions options{.run = {.run = run.string()},
+                          .samples = 150,
+                          .features = network,
+                          .real = 200,
+                          .format = OutputFormat::kJson};
+  ::testing::internal::CaptureStdout();
+  evaluate(options);
+  const auto report = nlohmann::json::parse(::testing::internal::GetCapturedStdout());
+  EXPECT_EQ(report["metric"], "FD-means.pt");
+  EXPECT_GT(report["score"], report["floor"]);
+  EXPECT_GT(report["kid"], report["kid_floor"]);
+  EXPECT_EQ(report["features"], sha256_of_file(network));
+
+  options.format = OutputFormat::kRecord;
+  options.recorded = RecordedScore::kKernel;
+  ::testing::internal::CaptureStdout();
+  evaluate(options);
+  (void)::testing::internal::GetCapturedStdout();
+  const auto entries = checkpoint::list_checkpoints(run / kCheckpointsFolder);
+  const auto scores = checkpoint::read_scores(run / kCheckpointsFolder, entries);
+  ASSERT_TRUE(scores.contains(10));
+  EXPECT_EQ(scores.at(10).metric, "KID-means.pt");
+  EXPECT_EQ(scores.at(10).value, report["kid"].get<double>());
+  EXPECT_EQ(scores.at(10).better, checkpoint::Better::kLower);
 }
 
 TEST(Sample, WritesAPicture) {

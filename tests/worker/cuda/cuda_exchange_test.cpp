@@ -13,6 +13,7 @@
 #include "comm/nccl/unique_id.hpp"
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/build_networks.hpp"
+#include "tests/adversarial_networks.hpp"
 #include "tests/comm/lone_group.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/fidelity/small_jobs.hpp"
@@ -33,15 +34,15 @@ comm::CudaStream make_stream() {
 struct PlacedGenerator {
   PlacedGenerator(int num_workers, cudaStream_t stream)
       : pair(gan::build_networks(job)),
-        state(pair.generator, {.format = job.numerics.memory_format,
-                               .num_workers = num_workers,
-                               .averaging = Averaging::kYes}) {
+        state(pair[kGenerator], {.format = job.numerics.memory_format,
+                                 .num_workers = num_workers,
+                                 .averaging = Averaging::kYes}) {
     auto placed = std::make_unique<DeviceNetwork>(state, at::kCPU, stream);
     memory = placed.get();
     state.place_on(std::move(placed));
   }
   JobSpec job = fidelity::small_dcgan("");
-  gan::NetworkPair pair;
+  PerNetwork<gan::Network> pair;
   NetworkState state;
   DeviceNetwork* memory;
 };
@@ -61,7 +62,7 @@ TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
                           .memory = *placed.memory,
                           .exchange = setup,
                           .session = session,
-                          .numerics = placed.job.numerics,
+                          .job = placed.job,
                           .stream = stream.get(),
                           .wait_for_launches = [&] { exchange->wait_for_launches(); }});
   exchange->open_leaf();

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "base/text/suggestion.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace gangway {
+namespace {
+
+/// Longer input is no typo, and the distance costs the product of the lengths.
+constexpr std::size_t kLongestWord = 64;
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+/// Two typos, but fewer in short words: `foo` is not a misspelt `lr`.
+int tolerated_distance(std::string_view word) {
+  return word.size() >= 5 ? 2 : word.size() >= 3 ? 1 : 0;
+}
+
+/// Distances below a limit. A word is held against a hundred keys, and nearly all are far from it:
+/// so only cells within `limit` of the diagonal are looked at, and no more rows than it takes to
+/// see that it is passed.
+class BoundedDistance {
+ public:
+  /// The distance, or `limit` if it is that or more.
+  int operator()(std::string_view a, std::string_view b, int limit) {
+    const int height = static_cast<int>(a.size());
+    const int width = static_cast<int>(b.size());
+    if (std::abs(height - width) >= limit) {
+      return limit;
+    }
+    begin(width, limit);
+    for (int i = 1; i <= height; ++i) {
+      // What a swap takes from two rows above is less than `limit` only if this row has a cell that
+      // is: its replacement costs as much.
+      if (fill_row(a, b, i, limit) >= limit) {
+        return limit;
+      }
+      std::swap(before_last_, last_);
+      std::swap(last_, row_);
+    }
+    return std::min(last_[b.size()], limit);
+  }
+
+ private:
+  void begin(int width, int limit) {
+    const auto size = static_cast<std::size_t>(width) + 1;
+    before_last_.assign(size, limit);
+    last_.assign(size, limit);
+    row_.assign(size, limit);
+    for (int j = 0; j <= std::min(width, limit); ++j) {
+      last_[static_cast<std::size_t>(j)] = j;
+    }
+  }
+
+  /// Row `i` of the table, into row_, from the two above. Returns its least cell.
+  int fill_row(std::string_view a, std::string_view b, int i, int limit) {
+    const int width = static_cast<int>(b.size());
+    const int first = std::max(1, i - limit + 1);
+    const int end = std::min(width, i + limit - 1) + 1;
+    const auto at = static_cast<std::size_t>(i);
+    const auto before = static_cast<std::size_t>(first) - 1;
+    row_[before] = before == 0 ? i : limit;
+    int least = row_[before];
+    for (std::size_t j = before + 1; j < static_cast<std::size_t>(end); ++j) {
+      const int replaced = last_[j - 1] + (a[at - 1] == b[j - 1] ? 0 : 1);
+      row_[j] = std::min({replaced, last_[j] + 1, row_[j - 1] + 1});
+      if (at > 1 && j > 1 && a[at - 1] == b[j - 2] && a[at - 2] == b[j - 1]) {
+        row_[j] = std::min(row_[j], before_last_[j - 2] + 1);
+      }
+      least = std::min(least, row_[j]);
+    }
+    if (end <= width) {
+      row_[static_cast<std::size_t>(end)] = limit;
+    }
+    return least;
+  }
+
+  std::vector<int> before_last_;
+  std::vector<int> last_;
+  std::vector<int> row_;
+};
+
+/// The first of `known` whose `part_of` is nearest to `word`; null if none is near.
+const std::string* nearest(std::string_view word, const std::vector<std::string>& known,
+                           std::string_view (*part_of)(std::string_view)) {
+  if (word.size() > kLongestWord) {
+    return nullptr;
+  }
+  BoundedDistance distance_below;
+  const std::string* best = nullptr;
+  int best_distance = tolerated_distance(last_part(word)) + 1;
+  for (const std::string& candidate : known) {
+    const int distance = distance_below(word, part_of(candidate), best_distance);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = &candidate;
+    }
+  }
+  return best;
+}
+
+std::string_view whole(std::string_view path) { return path; }
+
+}  // namespace
+
+int edit_distance(std::string_view a, std::string_view b) {
+  return BoundedDistance()(a, b, static_cast<int>(std::max(a.size(), b.size())) + 1);
+}
+
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known) {
+  const std::string* const found = nearest(word, known, whole);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+std::optional<std::string> nearest_path(std::string_view path,
+                                        const std::vector<std::string>& known) {
+  if (const std::string* const found = nearest(path, known, whole)) {
+    return *found;
+  }
+  // Among keys of one name the one in the same section, else the first.
+  const std::string* const first = nearest(last_part(path), known, last_part);
+  if (first == nullptr) {
+    return std::nullopt;
+  }
+  const std::string_view section = path.substr(0, path.find('.'));
+  std::optional<std::string> best;
+  for (const std::string& candidate : known) {
+    const bool is_same_section =
+        std::string_view(candidate).substr(0, candidate.find('.')) == section;
+    if (last_part(candidate) == last_part(*first) && (!best || is_same_section)) {
+      best = candidate;
+      if (is_same_section) {
+        break;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace gangway

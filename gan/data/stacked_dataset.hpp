@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Pictures of three channels that show three things at once, for counting modes: the source
+// stacked:fashion-mnist. Used by open_dataset and by `gangway evaluate`; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gan/data/dataset.hpp"
+
+namespace gangway::data {
+
+inline constexpr const char* kStackedFashionMnist = "stacked:fashion-mnist";
+inline constexpr int kStackedChannels = 3;
+
+/// Each channel is an image of its own, drawn by the picture's index alone, whatever the job's
+/// seed: the set is as fixed as one of files (Metz et al., 2017, section 3.3.1, with digits). Its
+/// label tells all three: with ten classes, 100 * the first channel's + 10 * the second's + the
+/// third's.
+class StackedDataset : public Dataset {
+ public:
+  /// As many as PacGAN trains on (Lin et al., 2018, section 4.2).
+  static constexpr std::int64_t kSize = 128'000;
+
+  /// @param images  of one channel
+  explicit StackedDataset(std::unique_ptr<Dataset> images);
+
+  [[nodiscard]] std::int64_t size() const override { return kSize; }
+  [[nodiscard]] ExampleShape shape() const override;
+  [[nodiscard]] int num_classes() const override;
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
+
+ private:
+  std::unique_ptr<Dataset> images_;
+  std::string fingerprint_;
+};
+
+}  // namespace gangway::data

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// What is in a set of images, looked at whole: for `gangway data check`. Reads every image once, on
+// several threads; the result does not depend on how many.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gan/data/image_labels.hpp"
+#include "gan/data/images/image_archive.hpp"
+#include "gan/data/images/pixels.hpp"
+
+namespace gangway::data {
+
+struct Survey {
+  std::int64_t images = 0;          ///< that could be read
+  std::vector<std::string> broken;  ///< a line each, naming the file and what is wrong
+  std::map<std::pair<int, int>, std::int64_t> sizes;  ///< images by (width, height)
+  std::int64_t gray = 0;                              ///< of one channel; the others have three
+  /// Groups of images with equal pixels, by their names; the first of each is the first in order.
+  std::vector<std::vector<std::string>> duplicates;
+  std::vector<std::int64_t> by_label;  ///< images a label; empty without labels
+  /// Of red, green, blue, in levels of 0 to 255, over the squares that a network of the surveyed
+  /// resolution sees.
+  std::array<double, 3> mean{};
+  std::array<double, 3> deviation{};
+  std::vector<Pixels> samples;  ///< such squares, three channels, evenly spread over the set
+};
+
+struct SurveyOptions {
+  int resolution = 64;  ///< pixels a side of the squares
+  int samples = 64;     ///< at most
+  int threads = 1;
+};
+
+[[nodiscard]] Survey survey_images(const ImageArchive& archive, const ImageLabels& labels,
+                                   const SurveyOptions& options);
+
+}  // namespace gangway::data

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "gan/losses/joins.hpp"
+
+#include <string>
+#include <vector>
+
+#include "base/errors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+at::Tensor interpolation(std::span<const at::Tensor> in) {
+  return in[2] * in[0] + (1.0 - in[2]) * in[1];
+}
+
+at::Tensor gaussian_sample(std::span<const at::Tensor> in) {
+  const std::vector<at::Tensor> code = in[0].chunk(2, 1);
+  return code[0] + (0.5 * code[1]).exp() * in[1];
+}
+
+}  // namespace
+
+JoinFunction join_named(std::string_view name) {
+  if (name == "interpolation") {
+    return interpolation;
+  }
+  if (name == "gaussian-sample") {
+    return gaussian_sample;
+  }
+  if (name == "concatenation") {
+    return [](std::span<const at::Tensor> in) {
+      return at::cat(std::vector<at::Tensor>(in.begin(), in.end()), 1);
+    };
+  }
+  if (name == "detached") {
+    return [](std::span<const at::Tensor> in) { return in[0].detach(); };
+  }
+  throw InvariantError("no join is named " + std::string(name));
+}
+
+}  // namespace gangway::gan

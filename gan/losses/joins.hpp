@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Functions of named tensors of a pass that have no weights, by the names under which recipes ask
+// for them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "gan/torch.hpp"
+
+namespace gangway::gan {
+
+using JoinFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
+
+/// "interpolation" of (one, other, share): share * one + (1 - share) * other.
+///
+/// "gaussian-sample" of (code [N, 2 L], noise [N, L]): mean + exp(log variance / 2) * noise, where
+/// the code's first half are means (Kingma and Welling, 2014, eq. 10).
+///
+/// "concatenation" of any [N, …]: side by side, [N, sum of …]. "detached" of one: the same, without
+/// its graph.
+/// @throws InvariantError for a name that none has
+[[nodiscard]] JoinFunction join_named(std::string_view name);
+
+}  // namespace gangway::gan

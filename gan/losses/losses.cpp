@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "gan/losses/losses.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/errors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using Inputs = std::span<const at::Tensor>;
+
+struct NamedLoss {
+  std::string_view name;
+  LossFunction function;
+};
+
+/// The sum over an example's elements, the mean over examples.
+at::Tensor mean_of_sums(const at::Tensor& elements) {
+  return elements.sum() / static_cast<double>(elements.size(0));
+}
+
+/// From [-1, 1] to [0, 1].
+at::Tensor probability(const at::Tensor& shade) { return 0.5 * (shade + 1.0); }
+
+at::Tensor bernoulli(std::span<const at::Tensor> in) {
+  return mean_of_sums(
+      at::binary_cross_entropy(probability(in[0]), probability(in[1]), {}, at::Reduction::None));
+}
+
+/// In closed form (Kingma and Welling, 2014, appendix B).
+at::Tensor gaussian_kl(std::span<const at::Tensor> in) {
+  const std::vector<at::Tensor> code = in[0].chunk(2, 1);
+  return mean_of_sums(0.5 * (code[0].square() + code[1].exp() - 1.0 - code[1]));
+}
+
+/// Of a code that is known exactly a likelihood has no bound: this one gives it one.
+constexpr double kLeastVariance = 1e-4;
+
+at::Tensor category_code(std::span<const at::Tensor> in) {
+  const at::Tensor logits = in[0].narrow(1, 0, in[1].size(1));
+  return mean_of_sums(-in[1] * at::log_softmax(logits, 1));
+}
+
+at::Tensor gaussian_code(std::span<const at::Tensor> in) {
+  const std::int64_t codes = in[1].size(1);
+  const std::int64_t first = in[0].size(1) - 2 * codes;
+  const at::Tensor variance = in[0].narrow(1, first + codes, codes).exp() + kLeastVariance;
+  const at::Tensor distance = in[1] - in[0].narrow(1, first, codes);
+  return mean_of_sums(0.5 * (distance.square() / variance + variance.log()));
+}
+
+constexpr std::array kLosses{
+    // Goodfellow et al., 2014, eq. 1, on logits; the generator maximises log D(G(z)) (section 3)
+    NamedLoss{"nonsaturating-real", [](Inputs in) { return at::softplus(-in[0]).mean(); }},
+    NamedLoss{"nonsaturating-fake", [](Inputs in) { return at::softplus(in[0]).mean(); }},
+    NamedLoss{"nonsaturating-generator", [](Inputs in) { return at::softplus(-in[0]).mean(); }},
+    // Mao et al., 2017, eq. 2 with a = 0, b = c = 1, without its factor of one half
+    NamedLoss{"least-squares-real", [](Inputs in) { return (in[0] - 1.0).square().mean(); }},
+    NamedLoss{"least-squares-fake", [](Inputs in) { return in[0].square().mean(); }},
+    NamedLoss{"least-squares-generator", [](Inputs in) { return (in[0] - 1.0).square().mean(); }},
+    // Lim and Ye, 2017; Miyato et al., 2018, eq. 16
+    NamedLoss{"hinge-real", [](Inputs in) { return at::relu(1.0 - in[0]).mean(); }},
+    NamedLoss{"hinge-fake", [](Inputs in) { return at::relu(1.0 + in[0]).mean(); }},
+    NamedLoss{"hinge-generator", [](Inputs in) { return -in[0].mean(); }},
+    // Arjovsky et al., 2017, eq. 3
+    NamedLoss{"wasserstein-real", [](Inputs in) { return -in[0].mean(); }},
+    NamedLoss{"wasserstein-fake", [](Inputs in) { return in[0].mean(); }},
+    NamedLoss{"wasserstein-generator", [](Inputs in) { return -in[0].mean(); }},
+    NamedLoss{"reconstruction-bernoulli", bernoulli},
+    NamedLoss{"reconstruction-squared",
+              [](Inputs in) { return mean_of_sums(0.5 * (in[0] - in[1]).square()); }},
+    NamedLoss{"reconstruction-absolute",
+              [](Inputs in) { return mean_of_sums((in[0] - in[1]).abs()); }},
+    NamedLoss{"gaussian-kl", gaussian_kl},
+    // Chen et al., 2016, eq. 5, without the entropies, which are constant
+    NamedLoss{"information-category", category_code},
+    NamedLoss{"information-codes", gaussian_code},
+    NamedLoss{"relativistic", [](Inputs in) { return at::softplus(in[1] - in[0]).mean(); }},
+};
+
+}  // namespace
+
+LossFunction loss_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kLosses, name, &NamedLoss::name);
+  if (found == kLosses.end()) {
+    throw InvariantError("no loss is named " + std::string(name));
+  }
+  return found->function;
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Losses as functions of named tensors of a pass, by the names under which recipes ask for them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "gan/torch.hpp"
+
+namespace gangway::gan {
+
+/// The mean over the micro-batch, a scalar. Logits are [N, 1].
+using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
+
+/// Of (logits): "nonsaturating-real" for the discriminator on real images, "nonsaturating-fake" on
+/// generated ones, "nonsaturating-generator"; the same of "least-squares", "hinge", "wasserstein".
+///
+/// Of two logits: "relativistic", softplus(other - preferred): the discriminator's of (real, fake),
+/// the generator's of (fake, real) (Jolicoeur-Martineau, 2018; R3GAN, Huang et al., 2024, eq. 2).
+///
+/// Of (made, real), both in [-1, 1]: "reconstruction-bernoulli", minus log likelihood where shades
+/// are probabilities of white; "reconstruction-squared", half the squared distance, a Gaussian's;
+/// "reconstruction-absolute". Of (code [N, 2 L], means, then logarithms of variances):
+/// "gaussian-kl", its divergence from N(0, 1). Sums over an example's elements.
+///
+/// Of (posterior, codes), where the posterior is [N, categories + 2 codes], logits, means, then
+/// logarithms of variances: minus the log likelihood of "information-category" (one-hot rows) and
+/// of "information-codes" (up to a constant), summed over an example's codes (Chen et al., 2016,
+/// eq. 5).
+/// @throws InvariantError for a name that none has
+[[nodiscard]] LossFunction loss_named(std::string_view name);
+
+}  // namespace gangway::gan

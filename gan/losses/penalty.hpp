@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Gradient penalties on the discriminator, computed block by block in four sweeps, so that the sums
+// come in one order wherever the network is cut into stages (one double backward through the whole
+// network has other bits than one through its pieces: docs/numerics.md).
+//
+//   1. forward, first to last block:        y_i = f_i(x_i)
+//   2. backward, last to first, with graph: g_i = (df_i/dx_i)^T g_{i+1}; g_last is all ones over
+//   the logits
+//   3. forward again, through the g_i:      from dpenalty/dg_0 to dpenalty/dg_i, dpenalty/dx_i and
+//   weight gradients
+//   4. backward again, through the y_i:     the dpenalty/dx_i of all blocks flow back, the rest of
+//   the weight gradients
+//
+// Where several blocks take a tensor (skips, styles made of the image), its g and its dpenalty/dx
+// are sums over them, last block first.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gan/network.hpp"
+
+namespace gangway::gan {
+
+enum class PenaltyKind {
+  kR1,               ///< weight / 2 * mean |g|^2 on real images (Mescheder et al., 2018, eq. 9)
+  kGradientPenalty,  ///< weight * mean (|g| - 1)^2 on interpolates (Gulrajani et al., 2017, eq. 3)
+};
+
+/// "r1", "gradient_penalty". @throws InvariantError for another name
+[[nodiscard]] PenaltyKind penalty_named(std::string_view name);
+
+class BlockwisePenalty {
+ public:
+  BlockwisePenalty(Network& discriminator, PenaltyKind kind, double weight)
+      : network_(discriminator), kind_(kind), weight_(weight) {}
+
+  /// Sweeps 1 and 2. @param in  first the image [N, …] that the gradient is taken to, then what
+  /// else the discriminator takes; detached inside.
+  void forward(const NamedTensors& in, const ForwardContext& context);
+  /// Sweeps 3 and 4: adds the penalty's gradients to the parameters' `.grad`. Returns the penalty
+  /// (times weight): a scalar without a graph.
+  /// @param on_block  called with a block's index once all of its gradients are complete and its
+  /// weights are no longer needed; last block first
+  /// @pre forward
+  [[nodiscard]] at::Tensor backward(const std::function<void(std::size_t)>& on_block = {});
+
+ private:
+  using ByName = std::map<std::string, at::Tensor>;
+  /// One block cut out of the network. What of its tensors depends on the image or on weights is
+  /// named, is a leaf where it comes in, and has a graph from there where it goes out.
+  struct Cut {
+    std::vector<std::string> input_names;
+    std::vector<std::string> output_names;
+    std::vector<at::Tensor> inputs;  // first those that depend on the image, and so have a g
+    std::size_t num_moving = 0;      // of these; where there are none, no output depends on it
+    std::vector<at::Tensor> outputs;
+    std::vector<at::Tensor> output_cotangents;  // leaves: g of `outputs`
+    std::vector<at::Tensor> input_cotangents;   // with graph: this block's part of g of the moving
+    std::vector<at::Tensor> adjoints;           // this block's part of dpenalty/d `inputs`
+  };
+
+  void sweep_cotangents();
+  /// @param incoming  dpenalty/dg of the image
+  void sweep_second_order(const at::Tensor& incoming);
+  void sweep_adjoints(const std::function<void(std::size_t)>& on_block);
+  [[nodiscard]] std::vector<at::Tensor> trained(std::size_t block) const;
+
+  Network& network_;
+  PenaltyKind kind_;
+  double weight_;
+  std::string looked_at_;
+  at::Tensor gradient_;  // g of the image, between forward and backward
+  std::vector<Cut> cuts_;
+};
+
+}  // namespace gangway::gan

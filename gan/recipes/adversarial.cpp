@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/adversarial.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "job/choices.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Application;
+using pipeline::Draw;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Node;
+using pipeline::Pass;
+using pipeline::Penalty;
+using pipeline::Phase;
+using pipeline::Reals;
+
+/// Applications of the discriminator in one pass draw apart.
+constexpr int kOfReals = 0;
+constexpr int kOfFakes = 1;
+
+/// Passes of one job: labels go along where its networks take them.
+class Passes {
+ public:
+  explicit Passes(const JobSpec& job)
+      : job_(job),
+        generator_(job.id_of("generator")),
+        discriminator_(job.id_of("discriminator")),
+        loss_(gangway::name_of(job.training.loss)),
+        has_labels_(job.model.classes > 0) {}
+
+  [[nodiscard]] NetworkId generator_network() const { return generator_; }
+  [[nodiscard]] NetworkId discriminator_network() const { return discriminator_; }
+
+  [[nodiscard]] bool couples() const { return job_.training.loss == LossKind::kRelativistic; }
+
+  [[nodiscard]] Pass real() const {
+    return {"real", {Reals{}, judge_reals(), loss("-real", {"real_logits"}, discriminator_)}};
+  }
+  [[nodiscard]] Pass fake() const {
+    return of_fakes("fake", loss("-fake", {"fake_logits"}, discriminator_));
+  }
+  /// Real and generated images in one loss.
+  [[nodiscard]] Pass pair() const {
+    return of_pairs("pair", loss("", {"real_logits", "fake_logits"}, discriminator_));
+  }
+  /// What the generator learns from. @param last  that of the discriminator
+  [[nodiscard]] Pass generator(const std::vector<Pass>& last) const {
+    Pass pass =
+        couples() ? of_pairs("generate_pair", loss("", {"fake_logits", "real_logits"}, generator_))
+                  : of_fakes("generate", loss("-generator", {"fake_logits"}, generator_));
+    if (job_.training.reuse_fakes) {
+      const auto fakes = std::ranges::find(last, couples() ? "pair" : "fake", &Pass::name);
+      pass.recall = {.phase = 0,
+                     .pass = static_cast<int>(fakes - last.begin()),
+                     .nodes = static_cast<int>(with_fakes("", {}).nodes.size())};
+    }
+    return pass;
+  }
+  /// On interpolates of real and generated images, each judged under the real one's label.
+  [[nodiscard]] Pass gradient_penalty() const {
+    return {"gradient_penalty",
+            {Reals{}, Draw{.output = "noise"}, generated("real_labels"),
+             Draw{.kind = Draw::Kind::kMix, .output = "share"},
+             Join{"interpolation", {"real", "fake", "share"}, "between"},
+             penalty("gradient_penalty", job_.training.penalty.gradient_penalty, "between", 1)}};
+  }
+  /// R1 and R2, as far as the job has them. A lazy regulariser stands for the steps that it is not
+  /// run in (StyleGAN2, appendix B).
+  [[nodiscard]] std::vector<Pass> regularisers(int interval) const {
+    const PenaltySpec& spec = job_.training.penalty;
+    std::vector<Pass> passes;
+    if (spec.r1_gamma > 0.0) {
+      passes.push_back({"r1", {Reals{}, regulariser(spec.r1_gamma, "real", interval)}});
+    }
+    if (spec.r2_gamma > 0.0) {
+      passes.push_back(with_fakes("r2", {regulariser(spec.r2_gamma, "fake", interval)}));
+    }
+    return passes;
+  }
+
+ private:
+  [[nodiscard]] std::vector<pipeline::Input> with_labels(std::vector<pipeline::Input> inputs,
+                                                         const std::string& labels) const {
+    if (has_labels_) {
+      inputs.push_back({"labels", labels});
+    }
+    return inputs;
+  }
+  [[nodiscard]] Application generated(const std::string& labels) const {
+    return {generator_, with_labels({{"noise", "noise"}}, labels), "fake"};
+  }
+  /// Generates images, then `rest`.
+  [[nodiscard]] Pass with_fakes(const std::string& name, const std::vector<Node>& rest) const {
+    Pass pass{name, {Draw{.output = "noise"}}};
+    if (has_labels_) {
+      pass.nodes.emplace_back(Draw{.kind = Draw::Kind::kLabels, .output = "fake_labels"});
+    }
+    pass.nodes.emplace_back(generated("fake_labels"));
+    pass.nodes.insert(pass.nodes.end(), rest.begin(), rest.end());
+    return pass;
+  }
+  [[nodiscard]] Pass of_fakes(const std::string& name, const Loss& loss) const {
+    return with_fakes(name, {judge_fakes(), loss});
+  }
+  [[nodiscard]] Pass of_pairs(const std::string& name, const Loss& loss) const {
+    return with_fakes(name, {Reals{}, judge_reals(), judge_fakes(), loss});
+  }
+  [[nodiscard]] Application judge_reals() const {
+    return {discriminator_, with_labels({{"image", "real"}}, "real_labels"), "real_logits",
+            kOfReals};
+  }
+  [[nodiscard]] Application judge_fakes() const {
+    return {discriminator_, with_labels({{"image", "fake"}}, "fake_labels"), "fake_logits",
+            kOfFakes};
+  }
+  [[nodiscard]] Loss loss(const std::string& part, std::vector<std::string> logits,
+                          NetworkId of) const {
+    return {.function = loss_ + part, .inputs = std::move(logits), .shown_with = of};
+  }
+  /// One of a phase of its own is no part of the loss that is shown. @param images  and the tensor
+  /// of their labels
+  [[nodiscard]] Penalty penalty(const std::string& function, double weight,
+                                const std::string& images, int interval) const {
+    const std::string labels = images == "fake" ? "fake_labels" : "real_labels";
+    return {.network = discriminator_,
+            .function = function,
+            .weight = weight,
+            .inputs = with_labels({{"image", images}}, labels),
+            .shown_with = interval == 1 ? std::optional(discriminator_) : std::nullopt};
+  }
+
+  /// R1 on `images`.
+  [[nodiscard]] Penalty regulariser(double gamma, const std::string& images, int interval) const {
+    Penalty r1 = penalty("r1", gamma * interval, images, interval);
+    r1.final_factor = job_.training.penalty.final_factor;
+    return r1;
+  }
+
+  const JobSpec& job_;
+  NetworkId generator_;
+  NetworkId discriminator_;
+  std::string loss_;
+  bool has_labels_;
+};
+
+std::vector<Pass> discriminator_passes(const JobSpec& job, const Passes& of) {
+  std::vector<Pass> passes =
+      of.couples() ? std::vector{of.pair()} : std::vector{of.real(), of.fake()};
+  if (job.training.penalty.gradient_penalty > 0.0) {
+    passes.push_back(of.gradient_penalty());
+  }
+  if (!job.training.penalty.is_lazy()) {
+    std::ranges::move(of.regularisers(1), std::back_inserter(passes));
+  }
+  return passes;
+}
+
+}  // namespace
+
+std::vector<Phase> adversarial_phases(const JobSpec& job) {
+  const Passes of(job);
+  const NetworkSpec& generator = job.network("generator");
+  const NetworkSpec& discriminator = job.network("discriminator");
+  std::vector<Phase> phases;
+  phases.push_back({.name = "discriminator",
+                    .networks = {of.discriminator_network()},
+                    .repeats = discriminator.steps,
+                    .agrees = discriminator.clip_norm > 0.0,
+                    .takes_reals = true,
+                    .passes = discriminator_passes(job, of)});
+  phases.push_back({.name = "generator",
+                    .networks = {of.generator_network()},
+                    .agrees = generator.clip_norm > 0.0,
+                    .passes = {of.generator(phases.front().passes)}});
+  // Not before the generator's phase: there the discriminator's new weights would be awaited at
+  // once, which now are on their way while the generator makes images.
+  if (job.training.penalty.is_lazy()) {
+    phases.push_back({.name = "discriminator_regulariser",
+                      .networks = {of.discriminator_network()},
+                      .interval = job.training.penalty.r1_interval,
+                      .agrees = discriminator.clip_norm > 0.0,
+                      .passes = of.regularisers(job.training.penalty.r1_interval)});
+  }
+  return completed(std::move(phases));
+}
+
+}  // namespace gangway::gan

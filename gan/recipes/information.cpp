@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/information.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gan/recipes/split_adversaries.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Application;
+using pipeline::completed;
+using pipeline::Draw;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Node;
+using pipeline::Pass;
+
+/// Examples of drawn codes, what the discriminator says of them, and what the posterior.
+Pass of_codes(const JobSpec& job, const SplitAdversaries& networks, const std::string& name,
+              const Loss& loss, bool trains_generator) {
+  const NetworkId posterior = job.id_of("posterior");
+  const ModelSpec& model = job.model;
+  const InformationSpec& information = job.training.information;
+  std::vector<Node> nodes = networks.draws();
+  std::vector<std::string> parts{"noise"};
+  std::vector<Node> losses;
+  const auto add_code = [&](Draw::Kind kind, const std::string& code, double weight) {
+    nodes.emplace_back(Draw{.kind = kind, .output = code});
+    parts.push_back(code);
+    losses.emplace_back(
+        Loss{.function = "information-" + code,
+             .inputs = {"posterior", code},
+             .weight = weight,
+             .shown_with = trains_generator ? std::nullopt : std::optional(posterior)});
+  };
+  if (model.codes > 0) {
+    add_code(Draw::Kind::kCodes, "codes", information.weight * information.codes);
+  }
+  if (model.categories > 0) {
+    add_code(Draw::Kind::kCategories, "category", information.weight);
+  }
+  nodes.emplace_back(Join{"concatenation", std::move(parts), "latent"});
+  nodes.emplace_back(networks.generated("latent", "fake_labels", "fake"));
+  const auto num_making = static_cast<int>(nodes.size());
+  nodes.emplace_back(networks.features_of("fake", 1));
+  nodes.emplace_back(networks.verdict_on("fake", "fake_labels", 1));
+  nodes.emplace_back(Application{posterior, {{"features", "fake_features"}}, "posterior"});
+  nodes.emplace_back(loss);
+  nodes.insert(nodes.end(), losses.begin(), losses.end());
+  Pass pass{name, std::move(nodes)};
+  if (trains_generator && job.training.reuse_fakes) {
+    pass.recall = {.phase = 0, .pass = 1, .nodes = num_making};
+  }
+  return pass;
+}
+
+}  // namespace
+
+std::vector<pipeline::Phase> information_phases(const JobSpec& job) {
+  const SplitAdversaries networks(job);
+  // The heads first: their gradients are complete while backward is in the trunk.
+  const std::vector<NetworkId> judges{networks.discriminator(), job.id_of("posterior"),
+                                      networks.trunk()};
+  return completed(
+      {{.name = "discriminator",
+        .networks = judges,
+        .repeats = job.network("discriminator").steps,
+        .agrees = clips_one_of(job, judges),
+        .takes_reals = true,
+        .passes = {networks.real(),
+                   of_codes(job, networks, "fake",
+                            networks.loss("fake", "fake", networks.discriminator()), false)}},
+       {.name = "generator",
+        .networks = {networks.generator()},
+        .agrees = clips_one_of(job, {networks.generator()}),
+        .passes = {of_codes(job, networks, "generate",
+                            networks.loss("generator", "fake", networks.generator()), true)}}});
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/recipes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/errors.hpp"
+#include "gan/recipes/adversarial.hpp"
+#include "gan/recipes/autoencoder.hpp"
+#include "gan/recipes/feature_autoencoder.hpp"
+#include "gan/recipes/information.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using Phases = std::vector<pipeline::Phase> (*)(const JobSpec& job);
+
+constexpr std::array kPhases{
+    std::pair<std::string_view, Phases>{"adversarial", adversarial_phases},
+    std::pair<std::string_view, Phases>{"vae", autoencoder_phases},
+    std::pair<std::string_view, Phases>{"infogan", information_phases},
+    std::pair<std::string_view, Phases>{"vae-gan", feature_autoencoder_phases},
+};
+
+bool looks_at_reals(const pipeline::Phase& phase) {
+  return std::ranges::any_of(phase.passes, [](const pipeline::Pass& pass) {
+    return std::ranges::any_of(pass.nodes, [](const pipeline::Node& node) {
+      return std::holds_alternative<pipeline::Reals>(node);
+    });
+  });
+}
+
+/// The same where some networks are frozen: nobody trains them.
+std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
+                                            const JobSpec& job) {
+  if (std::ranges::none_of(job.networks, &NetworkSpec::is_frozen)) {
+    return phases;
+  }
+  for (pipeline::Phase& phase : phases) {
+    std::erase_if(phase.networks,
+                  [&job](NetworkId network) { return job.networks[network].is_frozen; });
+  }
+  std::erase_if(phases, [](const pipeline::Phase& phase) { return phase.networks.empty(); });
+  for (pipeline::Phase& phase : phases) {
+    for (pipeline::Pass& pass : phase.passes) {
+      if (pass.recall) {
+        const auto earlier = std::ranges::find(phases, pass.recall->phase, &pipeline::Phase::index);
+        if (earlier == phases.end()) {
+          pass.recall.reset();  // nobody makes it now: it is made anew
+        } else {
+          pass.recall->phase = static_cast<int>(earlier - phases.begin());
+        }
+      }
+    }
+  }
+  if (std::ranges::none_of(phases, &pipeline::Phase::takes_reals)) {
+    // The phase that took new examples is gone: the first one left that looks at some takes them.
+    const auto first = std::ranges::find_if(phases, looks_at_reals);
+    if (first != phases.end()) {
+      first->takes_reals = true;
+    }
+  }
+  return completed(std::move(phases));
+}
+
+}  // namespace
+
+std::vector<pipeline::Phase> phases_of(const JobSpec& job) {
+  const std::string_view name = job.training.recipe->name;
+  for (const auto& [recipe, phases] : kPhases) {
+    if (recipe == name) {
+      return without_frozen(phases(job), job);
+    }
+  }
+  throw InvariantError("recipe " + std::string(name) + " has no phases; please report this");
+}
+
+}  // namespace gangway::gan

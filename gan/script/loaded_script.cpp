@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "gan/script/loaded_script.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "base/errors.hpp"
+#include "base/guarded.hpp"
+#include "gan/script/refused_operators.hpp"
+#include "job/models/script_network.hpp"
+#include "job/modules/module_files.hpp"
+
+namespace gangway::gan {
+namespace {
+
+// LibTorch's random generators belong to the process, and nothing else in it draws from them: who
+// calls a module holds the mutex from the seed to the last draw. Only tests have several threads
+// that do. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+Mutex process_generator_mutex;
+/// Of the device that computes, seeded for the call at hand.
+at::Generator process_generator GANGWAY_GUARDED_BY(process_generator_mutex);
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+/// The line of LibTorch's message that says what is wrong, without its traces.
+std::string cause_of(const std::string& message) {
+  std::string first;
+  std::string cause;
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    if (first.empty()) {
+      first = line;
+    }
+    if (line.find("Error: ") != std::string::npos) {
+      cause = line;
+    }
+  }
+  return cause.empty() ? first : cause;
+}
+
+std::string shape_text(const at::Tensor& tensor) {
+  return fmt::format("[{}] {}", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
+                     c10::toString(tensor.scalar_type()));
+}
+
+/// "forward of [2, 100] Float and [2] Long".
+std::string call_text(const std::vector<at::Tensor>& inputs) {
+  std::vector<std::string> given;
+  std::ranges::transform(inputs, std::back_inserter(given), shape_text);
+  return fmt::format("forward of {}", fmt::join(given, " and "));
+}
+
+bool can_be_averaged(at::ScalarType type) {
+  return type == at::kFloat || type == at::kBool || at::isIntegralType(type, /*includeBool=*/true);
+}
+
+}  // namespace
+
+void LoadedScript::refuse(const std::string& what) const {
+  throw ConfigError(fmt::format("{}: {}: {}", spec_.key, spec_.file, what));
+}
+
+LoadedScript::LoadedScript(ScriptSpec spec) : spec_(std::move(spec)) {
+  std::istringstream content(read_module(spec_));
+  try {
+    module_ = torch::jit::load(content, at::kCPU);
+  } catch (const std::exception& error) {
+    refuse(
+        fmt::format("is no TorchScript file: torch.jit.script(network).save(FILE) writes one "
+                    "({})",
+                    cause_of(error.what())));
+  }
+  const auto method = module_.find_method("forward");
+  if (!method) {
+    refuse("has no forward; wanted is " + signature_text(spec_));
+  }
+  const auto& arguments = method->function().getSchema().arguments();  // the first is self
+  const auto needed = std::ranges::count_if(
+      arguments, [](const c10::Argument& one) { return !one.default_value().has_value(); });
+  if (static_cast<std::size_t>(needed) > spec_.inputs.size() + 1 ||
+      arguments.size() < spec_.inputs.size() + 1) {
+    refuse(fmt::format("forward takes {} tensors, not {}; wanted is {}", arguments.size() - 1,
+                       spec_.inputs.size(), signature_text(spec_)));
+  }
+  find_tensors("", module_);
+  if (parameters_.empty()) {
+    refuse("has no parameter with requires_grad; was it frozen?");
+  }
+  module_.train(true);  // all of it, whatever its parts were
+}
+
+void LoadedScript::find_tensors(const std::string& prefix, const torch::jit::Module& module) {
+  const auto type = module.type();
+  for (std::size_t slot = 0; slot < type->numAttributes(); ++slot) {
+    if (module._ivalue()->getSlot(slot).isTensor()) {
+      add(prefix + type->getAttributeName(slot), module._ivalue(), slot);
+    }
+  }
+  for (const auto& child : module.named_children()) {
+    find_tensors(prefix + child.name + ".", child.value);
+  }
+}
+
+void LoadedScript::add(const std::string& name,
+                       const c10::intrusive_ptr<c10::ivalue::Object>& owner, std::size_t slot) {
+  const at::Tensor value = owner->getSlot(slot).toTensor();
+  if (!value.defined()) {
+    return;
+  }
+  std::vector<Held>& all = value.requires_grad() ? parameters_ : still_;
+  for (Held& held : all) {
+    if (held.value.numel() == 0 || !held.value.is_alias_of(value)) {
+      continue;
+    }
+    if (held.value.data_ptr() != value.data_ptr() || held.value.sizes() != value.sizes() ||
+        held.value.strides() != value.strides()) {
+      refuse(fmt::format("{} and {} are different views of one memory", held.name, name));
+    }
+    held.slots.emplace_back(owner, slot);  // tied: one tensor, trained once
+    owner->setSlot(slot, held.value);
+    return;
+  }
+  if (value.requires_grad() && (value.scalar_type() != at::kFloat || !value.is_leaf())) {
+    refuse(fmt::format("parameter {} is {}; parameters are float32", name, shape_text(value)));
+  }
+  all.push_back({name, value, {{owner, slot}}});
+}
+
+void LoadedScript::set_training(bool is_training) {
+  if (is_training != is_training_) {
+    module_.train(is_training);
+    is_training_ = is_training;
+  }
+}
+
+void LoadedScript::put(const Held& held, const at::Tensor& value) {
+  for (const auto& [owner, slot] : held.slots) {
+    owner->setSlot(slot, value);
+  }
+}
+
+at::Tensor LoadedScript::taken(const Held& held) {
+  return held.slots.front().first->getSlot(held.slots.front().second).toTensor().detach();
+}
+
+c10::IValue LoadedScript::call(const std::vector<at::Tensor>& inputs, std::uint64_t seed) {
+  // Not under the mutex: where tests play a device, an operator waits for what its stream has in
+  // front of it, and that may wait for another thread's call.
+  std::vector<c10::IValue> given;
+  std::ranges::transform(inputs, std::back_inserter(given),
+                         [](const at::Tensor& input) { return at::alias(input); });
+  try {
+    const MutexLock lock(process_generator_mutex);
+    process_generator = at::globalContext().defaultGenerator(inputs.front().device());
+    process_generator.set_current_seed(seed);
+    const torch::jit::GraphOptimizerEnabledGuard without_optimisation(false);
+    return module_.forward(std::move(given));
+  } catch (const std::exception& error) {
+    refuse(fmt::format("{} fails: {}; wanted is {}", call_text(inputs), cause_of(error.what()),
+                       signature_text(spec_)));
+  }
+}
+
+at::Tensor LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs) {
+  const c10::IValue made = call(inputs, /*seed=*/0);
+  std::vector<std::int64_t> wanted = spec_.output;
+  wanted.insert(wanted.begin(), inputs.front().size(0));
+  if (!made.isTensor() || made.toTensor().sizes() != at::IntArrayRef(wanted) ||
+      made.toTensor().scalar_type() != at::kFloat) {
+    refuse(fmt::format("{} makes {}; wanted is {}", call_text(inputs),
+                       made.isTensor() ? shape_text(made.toTensor()) : made.tagKind(),
+                       signature_text(spec_)));
+  }
+  return made.toTensor();
+}
+
+void LoadedScript::try_out(const std::vector<at::Tensor>& inputs) {
+  std::vector<Held> candidates = std::exchange(still_, {});
+  for (Held& held : candidates) {
+    put(held, held.value.clone());
+  }
+  const auto version = [](const auto& tensor) { return tensor._version(); };
+  std::vector<std::int64_t> of_inputs;
+  std::ranges::transform(inputs, std::back_inserter(of_inputs), version);
+  std::vector<std::int64_t> of_parameters;
+  std::ranges::transform(parameters_, std::back_inserter(of_parameters), version, &Held::value);
+  set_training(true);
+  if (!call_and_check(inputs).requires_grad()) {
+    refuse("what forward makes has no gradient to any parameter");
+  }
+  for (Held& held : candidates) {
+    const at::Tensor now = taken(held);
+    const bool moves = now.sizes() != held.value.sizes() || !now.equal(held.value);
+    if (moves && (!can_be_averaged(now.scalar_type()) || now.sizes() != held.value.sizes())) {
+      refuse(
+          fmt::format("forward changes {}, which is {}: only float32 and whole numbers of one "
+                      "shape can be carried from step to step",
+                      held.name, shape_text(held.value)));
+    }
+    put(held, held.value);
+    (moves ? moving_ : still_).push_back(std::move(held));
+  }
+  for (const Held& held : moving_) {
+    put(held, held.value.clone());
+  }
+  set_training(false);
+  {
+    const at::NoGradGuard no_grad;
+    (void)call_and_check(inputs);
+  }
+  set_training(true);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]._version() != of_inputs[i]) {
+      refuse("forward writes to its " + spec_.inputs[i].name + "; let it make a new tensor");
+    }
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Held& held = parameters_[i];
+    if (held.value._version() != of_parameters[i] || !taken(held).is_alias_of(held.value)) {
+      refuse(fmt::format("forward writes to the parameter {}", held.name));
+    }
+  }
+  for (const Held& held : still_) {
+    versions_.push_back(held.value._version());
+  }
+}
+
+void LoadedScript::require_deterministic(DeviceKind device) const {
+  if (const std::string why = refused_operator(module_, device); !why.empty()) {
+    refuse(why);
+  }
+}
+
+void LoadedScript::require_still() const {
+  for (std::size_t i = 0; i < still_.size(); ++i) {
+    const Held& held = still_[i];
+    if (held.value._version() != versions_[i] || !taken(held).is_alias_of(held.value)) {
+      refuse(
+          fmt::format("forward changes {}, which it did not on the first two examples: what is "
+                      "carried from step to step has to change in every training step",
+                      held.name));
+    }
+  }
+}
+
+at::Tensor LoadedScript::forward(const std::vector<at::Tensor>& inputs, std::uint64_t seed) {
+  for (std::size_t i = 0; i < still_.size(); ++i) {
+    Held& held = still_[i];
+    if (held.value.device() != inputs.front().device()) {  // once, where a GPU computes
+      held.value = held.value.to(inputs.front().device());
+      put(held, held.value);
+      versions_[i] = held.value._version();
+    }
+  }
+  const c10::IValue made = call(inputs, seed);
+  require_still();
+  return made.toTensor();
+}
+
+}  // namespace gangway::gan

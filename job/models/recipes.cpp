@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "job/models/recipes.hpp"
+
+#include <algorithm>
+
+#include "base/errors.hpp"
+
+namespace gangway {
+
+const std::vector<Recipe>& recipes() {
+  static const std::vector<Recipe> table = {
+      {.name = "adversarial",
+       .doc = "a generator against a discriminator (Goodfellow et al., 2014)",
+       .networks =
+           {{.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "discriminator", .role = "discriminator"}},
+       .shown = "generator",
+       .counts = "discriminator",
+       .is_adversarial = true,
+       .takes_penalties = true},
+      {.name = "vae",
+       .doc = "a variational autoencoder (Kingma and Welling, 2014)",
+       .networks =
+           {{.name = "encoder", .role = "encoder"},
+            {.name = "decoder", .role = "generator", .ema_kimg = 10.0, .is_averaged = true}},
+       .shown = "decoder",
+       .is_autoencoder = true,
+       .compares_values = true},
+      {.name = "infogan",
+       .doc = "a GAN whose generator's latent codes can be read off its examples (InfoGAN, Chen et "
+              "al., 2016)",
+       .networks =
+           {{.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "trunk", .role = "trunk"},
+            {.name = "discriminator", .role = "head"},
+            {.name = "posterior", .role = "posterior"}},
+       .shown = "generator",
+       .counts = "discriminator",
+       .is_adversarial = true,
+       .has_codes = true},
+      {.name = "vae-gan",
+       .doc = "an autoencoder beyond pixels, which compares a discriminator's features (Larsen et "
+              "al., 2016)",
+       .networks =
+           {{.name = "encoder", .role = "encoder"},
+            {.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "trunk", .role = "trunk"},
+            {.name = "discriminator", .role = "head"}},
+       .shown = "generator",
+       .counts = "discriminator",
+       .is_adversarial = true,
+       .is_autoencoder = true},
+  };
+  return table;
+}
+
+const Recipe* default_recipe() { return &recipes().front(); }
+
+const Recipe* recipe_named(std::string_view name) {
+  const auto found = std::ranges::find(recipes(), name, &Recipe::name);
+  if (found == recipes().end()) {
+    throw InvariantError("no recipe is named " + std::string(name));
+  }
+  return &*found;
+}
+
+std::string recipe_names(std::string_view separator,
+                         const std::function<bool(const Recipe&)>& is_meant) {
+  std::string names;
+  for (const Recipe& recipe : recipes()) {
+    if (is_meant(recipe)) {
+      names += names.empty() ? "" : separator;
+      names += recipe.name;
+    }
+  }
+  return names;
+}
+
+}  // namespace gangway

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The recipes that a job may name, as far as job files need them: which networks one trains. What a
+// step of each does, gan/recipes/ says. Pure; any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gangway {
+
+struct RecipeNetwork {
+  std::string_view name;     ///< as job files and tensors have it; no two of a recipe share it
+  std::string_view role;     ///< which of the family's architectures it has
+  double ema_kimg = 0.0;     ///< usual half-life of the average of its weights
+  bool is_averaged = false;  ///< whether there may be an average
+};
+
+/// A row of the table.
+struct Recipe {
+  std::string_view name;                ///< as job files have it
+  std::string_view doc;                 ///< half a line for the reference page
+  std::vector<RecipeNetwork> networks;  ///< in the order of their numbers
+  std::string_view shown;  ///< the network whose results are pictures, samples and scores
+  /// The network that may be updated several times a step, each time on new real examples; empty:
+  /// none is.
+  std::string_view counts = {};
+  bool is_adversarial = false;   ///< whether training.loss has a meaning
+  bool takes_penalties = false;  ///< on its discriminator; then the loss may couple examples too
+  /// Whether there is a code of an example, from which the example is made again.
+  bool is_autoencoder = false;
+  /// Whether that is told by how near its values are (training.reconstruction).
+  bool compares_values = false;
+  /// Whether by the features that a discriminator sees in them.
+  [[nodiscard]] bool compares_features() const { return is_autoencoder && !compares_values; }
+  bool has_codes = false;  ///< whether the generator takes latent codes (model.codes)
+};
+
+/// "vae, vae-gan": the names of those for which `is_meant` holds.
+[[nodiscard]] std::string recipe_names(std::string_view separator,
+                                       const std::function<bool(const Recipe&)>& is_meant);
+
+/// All, in the order in which people read them; they stay where they are.
+[[nodiscard]] const std::vector<Recipe>& recipes();
+
+/// The one that a job has that names none.
+[[nodiscard]] const Recipe* default_recipe();
+
+/// @throws InvariantError for a name that none has
+[[nodiscard]] const Recipe* recipe_named(std::string_view name);
+
+}  // namespace gangway

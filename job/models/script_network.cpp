@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "job/models/script_network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+enum class Takes { kNoise, kExample };
+enum class Makes { kExample, kLogit, kCode };
+
+struct ScriptRole {
+  std::string_view role;
+  Takes takes;
+  bool is_labelled;  ///< also takes the labels, where the job has any
+  Makes makes;
+};
+
+constexpr std::array kScriptRoles{
+    ScriptRole{"generator", Takes::kNoise, true, Makes::kExample},
+    ScriptRole{"discriminator", Takes::kExample, true, Makes::kLogit},
+    ScriptRole{"encoder", Takes::kExample, false, Makes::kCode},
+};
+
+std::string batch_text(const std::vector<std::int64_t>& shape) {
+  return shape.empty() ? "[N]" : fmt::format("[N, {}]", fmt::join(shape, ", "));
+}
+
+}  // namespace
+
+bool may_be_script(std::string_view role) {
+  return std::ranges::find(kScriptRoles, role, &ScriptRole::role) != kScriptRoles.end();
+}
+
+ScriptSpec script_network(std::string_view role, const ModelSpec& model,
+                          const std::vector<std::int64_t>& example) {
+  const auto* const row = std::ranges::find(kScriptRoles, role, &ScriptRole::role);
+  if (row == kScriptRoles.end()) {
+    throw InvariantError(fmt::format("the role {} is not to be had as TorchScript", role));
+  }
+  ScriptSpec spec;
+  if (row->takes == Takes::kNoise) {
+    spec.inputs.push_back({"noise", {model.inputs()}});
+  } else {
+    spec.inputs.push_back({"image", example});
+  }
+  if (row->is_labelled && model.classes > 0) {
+    spec.inputs.push_back({"labels", {}});
+  }
+  switch (row->makes) {
+    case Makes::kExample:
+      spec.output = example;
+      break;
+    case Makes::kLogit:
+      spec.output = {1};
+      break;
+    case Makes::kCode:
+      spec.output = {2 * std::int64_t{model.latent}};
+      break;
+  }
+  return spec;
+}
+
+std::string signature_text(const ScriptSpec& spec) {
+  std::string inputs;
+  for (const ScriptInput& input : spec.inputs) {
+    inputs += fmt::format("{}{} {} {}", inputs.empty() ? "" : ", ", input.name,
+                          batch_text(input.shape), input.name == "labels" ? "int64" : "float32");
+  }
+  return fmt::format("forward({}) -> {} float32", inputs, batch_text(spec.output));
+}
+
+}  // namespace gangway

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The files of a job whose networks are the user's (model.generator: g.pt): found and hashed when a
+// job is loaded, kept in the run directory when it begins, read where networks are made. Their
+// hashes belong to the job, their places do not. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "job/models/architecture.hpp"
+#include "job/spec.hpp"
+
+namespace gangway {
+
+/// Below a run directory, with a file for each network of the user's.
+inline constexpr const char* kModulesFolder = "networks";
+
+/// Fills in the hashes that the job does not give. A file that is not at its place, or is another
+/// one there, may be the one kept in the run directory `beside`, whose job.yaml this is.
+/// @throws ConfigError naming key and file: missing, a folder, or another one than the job's
+void settle_modules(JobSpec& job, const std::filesystem::path& beside);
+
+/// Copies the files into the run directory, where they are not yet. @throws ConfigError as
+/// read_module; EnvironmentError
+void keep_modules(const JobSpec& job, const std::filesystem::path& run);
+
+/// From now on the job's files are those that the run directory keeps, where it keeps any.
+void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
+
+/// The bytes of the file. @throws ConfigError: missing, not readable, or another one than the job's
+[[nodiscard]] std::string read_module(const ScriptSpec& spec);
+
+}  // namespace gangway

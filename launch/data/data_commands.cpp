@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include "launch/data/data_commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.hpp"
+#include "base/text/aligned_text.hpp"
+#include "gan/data/survey.hpp"
+#include "gan/pictures/png.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Survey;
+
+constexpr std::string_view kImages = "images:";
+/// Forms of data.source whose files are no pictures.
+constexpr std::array<std::string_view, 4> kOtherSources = {"fashion-mnist",
+                                                           "stacked:", "idx:", "toy:"};
+/// Lines of one kind that people are shown; --json has all.
+constexpr std::size_t kShown = 10;
+
+struct CheckOptions {
+  std::string source;
+  int resolution = 64;
+  std::optional<fs::path> sheet;
+  bool json = false;
+};
+
+std::string size_text(const std::pair<int, int>& size) {
+  return fmt::format("{} x {}", size.first, size.second);
+}
+
+/// "32 x 32: 4,000, 28 x 28: 12 and 3 other sizes", the most frequent first.
+std::string sizes_text(const Survey& survey) {
+  std::vector<std::pair<std::int64_t, std::pair<int, int>>> sizes;
+  for (const auto& [size, count] : survey.sizes) {
+    sizes.emplace_back(-count, size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sizes.size(), kShown); ++i) {
+    text +=
+        fmt::format("{}{}: {}", i == 0 ? "" : ", ", size_text(sizes[i].second), -sizes[i].first);
+  }
+  return sizes.size() <= kShown ? text
+                                : text + fmt::format(" and {} other sizes", sizes.size() - kShown);
+}
+
+std::string label_name(const data::ImageLabels& labels, std::size_t label) {
+  return labels.classes.empty() ? std::to_string(label)
+                                : fmt::format("{} ({})", label, labels.classes[label]);
+}
+
+std::string labels_text(const Survey& survey, const data::ImageLabels& labels) {
+  if (survey.by_label.empty()) {
+    return "none";
+  }
+  const auto [fewest, most] = std::minmax_element(survey.by_label.begin(), survey.by_label.end());
+  const auto index = [&](auto place) {
+    return static_cast<std::size_t>(place - survey.by_label.begin());
+  };
+  return fmt::format("{}: from {} images of {} to {} of {}", survey.by_label.size(), *fewest,
+                     label_name(labels, index(fewest)), *most, label_name(labels, index(most)));
+}
+
+std::string channels_text(const std::array<double, 3>& values) {
+  return fmt::format("{:.1f}, {:.1f}, {:.1f}", values[0], values[1], values[2]);
+}
+
+/// The first few, a line each.
+void print_some(const std::string& title, const std::vector<std::string>& lines) {
+  if (lines.empty()) {
+    return;
+  }
+  std::cout << title << '\n';
+  for (std::size_t i = 0; i < std::min(lines.size(), kShown); ++i) {
+    std::cout << "  " << lines[i] << '\n';
+  }
+  if (lines.size() > kShown) {
+    std::cout << fmt::format("  and {} more (--json lists all)\n", lines.size() - kShown);
+  }
+}
+
+/// A line each: "12 of 0 (ant)".
+std::vector<std::string> images_by_label(const Survey& survey, const data::ImageLabels& labels) {
+  std::vector<std::string> lines;
+  for (std::size_t label = 0; label < survey.by_label.size(); ++label) {
+    lines.push_back(fmt::format("{} of {}", survey.by_label[label], label_name(labels, label)));
+  }
+  return lines;
+}
+
+void print_for_people(const Survey& survey, const data::ImageLabels& labels,
+                      const CheckOptions& options, double seconds) {
+  std::vector<std::string> duplicates;
+  for (const std::vector<std::string>& group : survey.duplicates) {
+    duplicates.push_back(fmt::format("{}", fmt::join(group, " = ")));
+  }
+  std::cout << aligned_text(
+      {{"images", std::to_string(survey.images)},
+       {"sizes", sizes_text(survey)},
+       {"channels", fmt::format("gray: {}, colour: {}", survey.gray, survey.images - survey.gray)},
+       {"labels", labels_text(survey, labels)},
+       {"mean", fmt::format("{} (red, green, blue, of 255)", channels_text(survey.mean))},
+       {"deviation", channels_text(survey.deviation)},
+       {"duplicates", fmt::format("{} groups of equal images", duplicates.size())},
+       {"broken", std::to_string(survey.broken.size())},
+       {"time", fmt::format("{:.1f} s", seconds)}},
+      {});
+  print_some("labels:", images_by_label(survey, labels));
+  print_some("duplicates:", duplicates);
+  print_some("broken:", survey.broken);
+  if (options.sheet && !survey.samples.empty()) {
+    std::cout << options.sheet->string() << ": written\n";
+  }
+  std::cout << std::flush;
+}
+
+void print_json(const Survey& survey, const data::ImageLabels& labels, double seconds) {
+  nlohmann::ordered_json document{
+      {"images", survey.images}, {"gray", survey.gray}, {"seconds", seconds}};
+  document["sizes"] = nlohmann::ordered_json::array();
+  for (const auto& [size, count] : survey.sizes) {
+    document["sizes"].push_back(
+        {{"width", size.first}, {"height", size.second}, {"images", count}});
+  }
+  document["labels"] = nlohmann::ordered_json::array();
+  for (std::size_t label = 0; label < survey.by_label.size(); ++label) {
+    document["labels"].push_back({{"label", label},
+                                  {"name", labels.classes.empty() ? "" : labels.classes[label]},
+                                  {"images", survey.by_label[label]}});
+  }
+  document["mean"] = survey.mean;
+  document["deviation"] = survey.deviation;
+  document["duplicates"] = survey.duplicates;
+  document["broken"] = survey.broken;
+  std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+            << std::endl;
+}
+
+void write_sheet(const fs::path& path, const Survey& survey, int resolution) {
+  std::vector<float> pixels;
+  const std::size_t plane =
+      static_cast<std::size_t>(resolution) * static_cast<std::size_t>(resolution);
+  for (const data::Pixels& sample : survey.samples) {
+    pixels.resize(pixels.size() + 3 * plane);
+    data::to_floats(sample, 3, std::span(pixels).last(3 * plane));
+  }
+  constexpr int kColumns = 8;
+  pictures::write_png_grid(path,
+                           {.pixels = pixels,
+                            .count = static_cast<int>(survey.samples.size()),
+                            .channels = 3,
+                            .height = resolution,
+                            .width = resolution},
+                           kColumns);
+}
+
+/// The folder or ZIP. @throws ConfigError for sources of another kind.
+std::string location_of(const std::string& source) {
+  if (source.starts_with(kImages)) {
+    return source.substr(kImages.size());
+  }
+  std::error_code failure;
+  const bool is_other = std::ranges::any_of(
+      kOtherSources, [&](std::string_view form) { return source.starts_with(form); });
+  if (is_other && !fs::exists(source, failure)) {
+    throw ConfigError(fmt::format(
+        "{}: holds no picture files; those of IDX are checked whole when a training opens them, "
+        "and this command is for a folder or ZIP of pictures",
+        source));
+  }
+  return source;
+}
+
+/// 2 where an image is broken: a training would end at it.
+int check(const CheckOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string location = location_of(options.source);
+  const auto archive = data::open_image_archive(location);
+  if (archive->entries().empty()) {
+    throw ConfigError(
+        fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path", location));
+  }
+  const data::ImageLabels labels = data::labels_of(*archive, location);
+  const Survey survey = data::survey_images(
+      *archive, labels,
+      {.resolution = options.resolution,
+       .threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()))});
+  if (options.sheet && !survey.samples.empty()) {
+    write_sheet(*options.sheet, survey, options.resolution);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  options.json ? print_json(survey, labels, seconds)
+               : print_for_people(survey, labels, options, seconds);
+  return static_cast<int>(survey.broken.empty() ? ExitCode::kDone : ExitCode::kUsage);
+}
+
+}  // namespace
+
+void add_data_commands(CLI::App& app, CommandLine& line) {
+  CLI::App* group = app.add_subcommand("data", "Look at images before training on them");
+  group->require_subcommand(1);
+  CLI::App* command = group->add_subcommand(
+      "check", "Read every image: sizes, labels, duplicates, broken files, mean and deviation");
+  const auto options = std::make_shared<CheckOptions>();
+  command->add_option("source", options->source, "Folder or ZIP, as in data.source: images:SOURCE")
+      ->required();
+  command
+      ->add_option("--resolution", options->resolution,
+                   "Side of the squares that mean and sheet are made of")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--sheet", options->sheet, "PNG file for a contact sheet of 64 images");
+  command->add_flag("--json", options->json, "For programs");
+  command->footer(
+      "Exit code 2 where an image cannot be read: a training would end there.\n"
+      "Example: gangway data check photos.zip --sheet photos.png");
+  command->callback([options, &line] { line.action = [options] { return check(*options); }; });
+}
+
+}  // namespace gangway::launch

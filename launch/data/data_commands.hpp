@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// `gangway data`: looks at images before anybody trains on them. Main thread.
+#pragma once
+
+#include "launch/process/command_line.hpp"
+
+namespace gangway::launch {
+
+void add_data_commands(CLI::App& app, CommandLine& line);
+
+}  // namespace gangway::launch

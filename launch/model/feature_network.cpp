@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/feature_network.hpp"
+
+#include <exception>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "base/errors.hpp"
+#include "checkpoint/files/hash.hpp"
+#include "checkpoint/format/safetensors.hpp"
+#include "launch/model/load_tensor.hpp"
+#include "launch/model/sha256.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLenetBatch = 500;
+/// Images at a time: Inception's first layers hold some 10 MB of each.
+constexpr std::int64_t kScriptBatch = 50;
+constexpr const char* kFeatureSwitch = "return_features";
+constexpr const char* kWanted =
+    "wanted is forward(images) or forward(images, return_features=True), for uint8 images [N, 3, "
+    "S, S], that returns floats [N, d]";
+
+/// The interpreter tells the cause in the last line, below where it was.
+std::string cause_of(const std::exception& failure) {
+  const auto* error = dynamic_cast<const c10::Error*>(&failure);
+  std::string text = error != nullptr ? error->what_without_backtrace() : failure.what();
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+/// What networks see of images in [-1, 1]: [N, 3, S, S], uint8, the levels nearest to the values.
+at::Tensor levels_of(const at::Tensor& images) {
+  const at::Tensor levels = (images * 127.5 + 128.0).clamp(0.0, 255.0).to(at::kByte);
+  return levels.expand({-1, 3, -1, -1}).contiguous();
+}
+
+class ScriptFeatures {
+ public:
+  ScriptFeatures(torch::jit::Module module, fs::path file)
+      : module_(std::move(module)), file_(std::move(file)) {
+    module_.eval();
+    const auto method = module_.find_method("forward");
+    if (!method) {
+      throw ConfigError(fmt::format("{}: has no forward; {}", file_.string(), kWanted));
+    }
+    const std::vector<c10::Argument>& arguments = method->function().getSchema().arguments();
+    for (std::size_t i = 2; i < arguments.size(); ++i) {  // the first are self and the images
+      if (arguments[i].name() == kFeatureSwitch) {
+        switches_[kFeatureSwitch] = true;
+      } else if (!arguments[i].default_value()) {
+        throw ConfigError(fmt::format("{}: its forward wants '{}' as well; {}", file_.string(),
+                                      arguments[i].name(), kWanted));
+      }
+    }
+    if (arguments.size() < 2) {
+      throw ConfigError(fmt::format("{}: its forward takes nothing; {}", file_.string(), kWanted));
+    }
+  }
+
+  at::Tensor operator()(const at::Tensor& images) {
+    // Else the first calls have other bits than the later ones.
+    const torch::jit::GraphOptimizerEnabledGuard as_written(false);
+    c10::IValue result;
+    try {
+      result = module_.forward({levels_of(images)}, switches_);
+    } catch (const std::exception& failure) {
+      throw ConfigError(
+          fmt::format("{}: fails: {}; {}", file_.string(), cause_of(failure), kWanted));
+    }
+    if (!result.isTensor()) {
+      throw ConfigError(fmt::format("{}: returned {} instead of a tensor; {}", file_.string(),
+                                    result.tagKind(), kWanted));
+    }
+    const at::Tensor features = result.toTensor();
+    if (features.dim() < 2 || features.size(0) != images.size(0) || features.numel() == 0 ||
+        !features.is_floating_point()) {
+      throw ConfigError(fmt::format("{}: returned {} [{}] of {} images; {}", file_.string(),
+                                    c10::toString(features.scalar_type()),
+                                    fmt::join(features.sizes(), ", "), images.size(0), kWanted));
+    }
+    return features.reshape({features.size(0), -1}).to(at::kFloat);
+  }
+
+ private:
+  torch::jit::Module module_;
+  fs::path file_;
+  std::unordered_map<std::string, c10::IValue> switches_;
+};
+
+FeatureNetwork lenet_of(const fs::path& file) {
+  auto lenet = std::make_shared<gan::LeNet>();
+  load_feature_weights(*lenet, file);
+  return {
+      .distance = "FD-LeNet",
+      .kernel_distance = "KID-LeNet",
+      .hash = kFeatureWeightsHash,
+      .batch = kLenetBatch,
+      .features =
+          [lenet](const at::Tensor& images) { return lenet->features(gan::lenet_input(images)); },
+      .lenet = lenet};
+}
+
+torch::jit::Module load_script(const fs::path& file) {
+  std::error_code failure;
+  if (!fs::is_regular_file(file, failure)) {
+    throw ConfigError(
+        fmt::format("{}: no such file; give --features a TorchScript network", file.string()));
+  }
+  try {
+    return torch::jit::load(file.string(), at::kCPU);
+  } catch (const std::exception&) {  // of several lines, about the inside of LibTorch
+    throw ConfigError(fmt::format(
+        "{}: is no TorchScript; in Python, torch.jit.script(network).save(FILE) writes it",
+        file.string()));
+  }
+}
+
+}  // namespace
+
+void load_feature_weights(gan::LeNet& lenet, const std::filesystem::path& file) {
+  std::error_code failure;
+  if (!std::filesystem::exists(file, failure)) {
+    throw ConfigError(file.string() +
+                      ": the weights of FD-LeNet are not there; give their place with --features");
+  }
+  const checkpoint::SafetensorsFile weights(file);
+  const std::string hash = checkpoint::hash_of(weights.contents());
+  if (hash != kFeatureWeightsHash) {
+    throw ConfigError(file.string() +
+                      ": these are not the weights that define FD-LeNet (XXH3-128 " + hash +
+                      ", not " + kFeatureWeightsHash + "); fetch the file of the repository again");
+  }
+  for (const gan::Network::NamedParameter& named : lenet.parameters()) {
+    const checkpoint::TensorRecord* record = weights.find(named.name);
+    if (record == nullptr) {
+      throw CheckpointError(file.string() + ": has no tensor '" + named.name +
+                            "'; fetch the file of the repository again");
+    }
+    load_tensor(*record, named.parameter->tensor, file.string());
+  }
+}
+
+std::string save_feature_weights(gan::LeNet& lenet, const std::filesystem::path& file) {
+  std::vector<checkpoint::TensorRecord> records;
+  for (const gan::Network::NamedParameter& named : lenet.parameters()) {
+    const at::Tensor& tensor = named.parameter->tensor;
+    const auto elements = static_cast<std::size_t>(tensor.numel());
+    records.push_back(
+        {.name = named.name,
+         .type = checkpoint::ElementType::kF32,
+         .shape = tensor.sizes().vec(),
+         .bytes = std::as_bytes(std::span(tensor.const_data_ptr<float>(), elements))});
+  }
+  return checkpoint::write_safetensors(file, records, {{"format", "pt"}, {"network", "fd-lenet"}})
+      .xxh3_128;
+}
+
+FeatureNetwork open_feature_network(const fs::path& file) {
+  if (file.extension() == ".safetensors") {
+    return lenet_of(file);
+  }
+  ScriptFeatures features(load_script(file), file);
+  std::string hash = sha256_of_file(file);
+  const bool is_inception = hash == kInceptionHash;
+  const std::string name = file.filename().string();
+  return {.distance = is_inception ? "FID" : fmt::format("FD-{}", name),
+          .kernel_distance = is_inception ? "KID" : fmt::format("KID-{}", name),
+          .hash = std::move(hash),
+          .batch = kScriptBatch,
+          .features = std::move(features)};
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "gan/build_networks.hpp"
+#include "job/keys/parse.hpp"
+#include "launch/model/commands.hpp"
+
+namespace gangway::launch {
+
+void describe_networks(const NetworksOptions& options) {
+  const JobSpec job =
+      load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
+          .spec;
+  for (gan::Network& network : gan::build_networks(job)) {
+    std::int64_t count = 0;
+    for (const gan::Network::NamedParameter& named : network.parameters()) {
+      count += named.parameter->tensor.numel();
+    }
+    fmt::print("network {} {}\n", network.name(), count);
+  }
+}
+
+}  // namespace gangway::launch

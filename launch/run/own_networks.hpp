@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Networks of the user's are looked at before a run is made, and by --dry-run: by gangway-model,
+// which has LibTorch. The workers look again. Main thread.
+#pragma once
+
+#include "job/keys/parse.hpp"
+
+namespace gangway::launch {
+
+/// Fills in how many parameters the job's own networks have. Where gangway-model is not built yet
+/// they stay uncounted.
+/// @throws ConfigError of one line for a file that cannot be trained; nothing is started for a job
+/// without such files
+void inspect_own_networks(ResolvedJob& job);
+
+}  // namespace gangway::launch

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// A pass as data: a small graph of named tensors over one micro-batch. A recipe (gan/recipes/) says
+// it, schedules are made from it, and somebody who has tensors carries it out. No layout, no third
+// party.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "job/models/network_id.hpp"
+
+namespace gangway::pipeline {
+
+/// Tensors of a pass, each under the name by which a network takes it.
+struct Input {
+  std::string name;    ///< of the network: "image"
+  std::string tensor;  ///< of the pass: "fake"
+  bool operator==(const Input&) const = default;
+};
+
+/// Random numbers, keyed by job, step and place: the same whoever draws them.
+struct Draw {
+  enum class Kind {
+    kNoise,       ///< standard normal [N, latent]
+    kLabels,      ///< int64 [N], uniform over the job's classes
+    kMix,         ///< uniform in [0, 1), one an example: [N, 1, …]
+    kCodes,       ///< uniform in [-1, 1) [N, codes]
+    kCategories,  ///< one-hot rows [N, categories]
+  };
+  Kind kind = Kind::kNoise;
+  std::string output;
+  int stream = 0;  ///< draws of one kind in a pass differ by it
+  bool operator==(const Draw&) const = default;
+};
+
+/// The micro-batch's real examples.
+struct Reals {
+  std::string images = "real";
+  std::string labels = "real_labels";
+  bool operator==(const Reals&) const = default;
+};
+
+/// A function of tensors without weights.
+struct Join {
+  std::string function;  ///< gan/losses/joins.hpp
+  std::vector<std::string> inputs;
+  std::string output;
+  bool operator==(const Join&) const = default;
+};
+
+/// The join of one tensor that is data to whatever takes it: no gradient goes back through it.
+inline constexpr std::string_view kDetached = "detached";
+
+/// A network's forward; whether weights and inputs have gradients follows from the phase.
+struct Application {
+  NetworkId network{};
+  std::vector<Input> inputs;
+  std::string output;
+  int stream = 0;  ///< applications of a pass draw other random numbers inside where it differs
+  bool operator==(const Application&) const = default;
+};
+
+/// A scalar that the phase makes smaller.
+struct Loss {
+  std::string function;  ///< gan/losses/losses.hpp
+  std::vector<std::string> inputs;
+  double weight = 1.0;
+  std::optional<NetworkId> shown_with;  ///< the network whose loss it is part of where people read
+  bool operator==(const Loss&) const = default;
+};
+
+/// A loss on the gradient of a trained network's output with respect to one of its inputs.
+struct Penalty {
+  NetworkId network{};
+  std::string function;  ///< gan/losses/penalty.hpp
+  double weight = 1.0;
+  std::vector<Input> inputs;            ///< the first is the one looked at
+  double final_factor = 1.0;            ///< on the weight, when the job's burn-in is over
+  std::optional<NetworkId> shown_with;  ///< as a loss's
+  bool operator==(const Penalty&) const = default;
+};
+
+using Node = std::variant<Draw, Reals, Join, Application, Loss, Penalty>;
+
+/// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
+/// they made in that phase's last repeat is taken, not made again.
+struct Recall {
+  int phase = 0;
+  int pass = 0;
+  int nodes = 0;
+  bool operator==(const Recall&) const = default;
+};
+
+/// One forward and backward of a phase over one micro-batch: its nodes in an order in which each
+/// finds what it takes. Backward visits them in the opposite order, which is that of the sums where
+/// a tensor is taken by several.
+struct Pass {
+  std::string name;  ///< "real", "gradient_penalty"
+  std::vector<Node> nodes;
+  std::optional<Recall> recall = {};
+  /// By node: whether a gradient of its output is wanted (gradient_flow); filled in by `completed`.
+  std::vector<bool> has_gradient = {};
+  bool operator==(const Pass&) const = default;
+};
+
+/// By node, whether what it makes depends on the weights of a trained network, and a loss on it.
+/// @throws InvariantError naming a tensor that no earlier node makes, or that two make
+[[nodiscard]] std::vector<bool> gradient_flow(const Pass& pass,
+                                              const std::vector<NetworkId>& trained);
+
+/// Names of the tensors that a node takes, and of those that it makes.
+[[nodiscard]] std::vector<std::string> inputs_of(const Node& node);
+[[nodiscard]] std::vector<std::string> outputs_of(const Node& node);
+
+}  // namespace gangway::pipeline

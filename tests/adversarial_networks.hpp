@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The two networks of most tests' jobs, whose recipe is the default.
+#pragma once
+
+#include <string>
+
+#include "job/models/network_id.hpp"
+
+namespace gangway {
+
+inline constexpr NetworkId kGenerator{0};
+inline constexpr NetworkId kDiscriminator{1};
+inline const PerNetwork<std::string> kNetworkNames{"generator", "discriminator"};
+
+}  // namespace gangway

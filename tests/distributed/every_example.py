@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each of examples/*.yaml, made small, ends in one digest: on one, two and three workers, with and without overlap, and
+after all were killed and others went on, over messages.
+
+    GANGWAY_BIN=build/release/bin every_example.py [unittest arguments]
+"""
+import unittest
+
+from train_command import EXAMPLES, Trainings, snapshot_files
+
+STEPS = 24
+BATCH = 16
+SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={STEPS * BATCH / 1000}", "output.grid=2",
+         "output.pictures_kimg=0.192", f"output.tick_kimg={BATCH / 1000}", "checkpoint.every_kimg=0",
+         "checkpoint.every_steps=4"]
+# What makes a network small. One that is in neither list fails a test below. First one of each family and each recipe.
+FAMILIES = {
+    "fashion-mnist": ["model.width=8", "training.reuse_fakes=true"],
+    "gat": ["model.width=16", "model.patch=8"],
+    "infogan-codes": ["model.width=16"],
+    "r3gan": ["model.width=16"],
+    "ring8": ["model.width=16"],
+    "vae": ["model.width=32"],
+    "vae-gan": ["model.width=8"],
+}
+OTHERS = {
+    "conditional": ["model.width=8"],
+    "grid25": ["model.width=16"],
+    "infogan": ["model.width=4"],
+    "r1": ["model.width=8", "training.r1.interval=4"],
+    "relativistic": ["model.width=8"],
+    "stacked": ["model.width=8"],
+    "wgan-gp": ["model.width=8", "discriminator.steps=2"],
+}
+
+
+class EveryExample(Trainings):
+    def check(self, example, narrow):
+        job = [EXAMPLES / f"{example}.yaml", *SMALL, *narrow]
+        self.train(*job, run=f"{example}-one", workers=1)
+        self.train(*job, "layout.overlap=none", run=f"{example}-two", workers=2)
+        self.kill_and_go_on(job, f"{example}-killed", before=2, after=3)
+        digests = {run: self.digest(f"{example}-{run}") for run in ("one", "two", "killed")}
+        self.assertEqual(len(set(digests.values())), 1, digests)
+
+    def kill_and_go_on(self, job, run, before, after):
+        running = self.start("run", *job, "-n", before, "--run", run, name=run)
+        running.wait_for(r"^ckpt   step-")
+        running.kill_all()
+        for file in snapshot_files(self.folder):
+            file.unlink(missing_ok=True)
+        self.train(*job, "layout.transport=mpi", run=run, workers=after)
+
+
+class EveryFamily(EveryExample):
+    def test_is_in_the_list(self):
+        self.assertEqual(sorted([*FAMILIES, *OTHERS]), sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
+
+
+class OtherExamples(EveryExample):
+    pass
+
+
+def add_tests(case, examples):
+    for example, narrow in examples.items():
+        test = lambda self, example=example, narrow=narrow: self.check(example, narrow)  # noqa: E731
+        setattr(case, f"test_{example.replace('-', '_')}_has_one_digest", test)
+
+
+add_tests(EveryFamily, FAMILIES)
+add_tests(OtherExamples, OTHERS)
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Networks that a user has made in PyTorch, trained by real programs: docs/bring-your-own.md, tried. Needs PyTorch.
+
+    GANGWAY_BIN=build/release/bin own_networks.py [unittest arguments]
+"""
+import subprocess
+import sys
+import unittest
+
+import torch
+from torch import nn
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+OWN = EXAMPLES / "bring-your-own"
+SHORT = ["training.batch=16", "training.microbatches=4", "output.pictures_kimg=0", "generator.ema_kimg=0.05"]
+SIXTEEN = "training.kimg=0.256"  # steps
+EIGHT = "training.kimg=0.128"
+
+
+class Forks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.judge = nn.Linear(784, 1)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        flat = torch.jit.fork(torch.flatten, image, 1)
+        return self.judge(torch.jit.wait(flat))
+
+
+class OwnNetworks(Trainings):
+    def setUp(self):
+        super().setUp()
+        subprocess.run([sys.executable, OWN / "make_networks.py", self.folder], check=True)
+        (self.folder / "job.yaml").write_text((OWN / "job.yaml").read_text())
+
+    def refuse(self, *arguments, says):
+        """`gangway run` must end with 2 and one line with all words of `says`."""
+        code, out, err = self.call(GANGWAY, "run", "job.yaml", *SHORT, EIGHT, "-n", 1, *arguments)
+        self.assertEqual(code, 2, out + err)
+        lines = [line for line in err.splitlines() if line.startswith("gangway: ")]
+        self.assertEqual(len(lines), 1, err)
+        for word in says:
+            self.assertIn(word, lines[0])
+
+    def test_one_to_three_workers_have_one_digest_and_so_has_a_resume(self):
+        for workers in (1, 2, 3):
+            self.train("job.yaml", *SHORT, SIXTEEN, run=f"w{workers}", workers=workers)
+        self.train("job.yaml", *SHORT, EIGHT, run="resumed", workers=3)
+        self.train("job.yaml", *SHORT, SIXTEEN, run="resumed", workers=2)
+        digests = {self.digest(run) for run in ("w1", "w2", "w3", "resumed")}
+        self.assertEqual(len(digests), 1, digests)
+
+    def test_the_dry_run_counts_and_the_export_has_the_modules_names(self):
+        code, out, err = self.call(GANGWAY, "run", "job.yaml", "--dry-run")
+        self.assertEqual(code, 0, err)
+        self.assertIn("Parameters: generator 240321, discriminator 36577\n", out)
+        self.train("job.yaml", *SHORT, EIGHT, run="own", workers=2)
+        (self.folder / "generator.pt").rename(self.folder / "before.pt")  # the run keeps a copy
+        (self.folder / "discriminator.pt").unlink()
+        for file in ("trained.pt", "trained.safetensors"):
+            code, out, err = self.call(GANGWAY, "checkpoints", "export", "own", "--last", "-o", file)
+            self.assertEqual(code, 0, err)
+        before = torch.jit.load(self.folder / "before.pt").state_dict()
+        after = torch.jit.load(self.folder / "trained.pt").state_dict()
+        self.assertEqual(list(before), list(after))
+        self.assertEqual(after["grow.1.num_batches_tracked"].item(), 8)
+        self.assertFalse(torch.equal(before["grow.0.weight"], after["grow.0.weight"]))
+        code, out, err = self.call(GANGWAY, "sample", "own", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+
+    def test_the_runs_own_job_file_trains_to_the_same_numbers(self):
+        self.train("job.yaml", *SHORT, EIGHT, run="own", workers=2)
+        for name in ("generator.pt", "discriminator.pt"):
+            (self.folder / name).unlink()
+        self.train("runs/00000-own/job.yaml", run="again", workers=1)
+        self.assertEqual(self.digest("own"), self.digest("again"))
+
+    def test_what_cannot_be_trained_is_2_with_one_line(self):
+        self.refuse("model.generator=nowhere.pt", says=["model.generator", "nowhere.pt", "No such file"])
+        self.refuse("model.generator=job.yaml", says=["model.generator", "job.yaml", "no TorchScript file"])
+        self.refuse("model.latent=32", says=["model.generator", "forward(noise [N, 32] float32)", "[N, 1, 28, 28]"])
+        self.refuse("model.classes=10", says=["model.generator", "labels [N] int64"])
+        torch.jit.script(Forks()).save(self.folder / "forks.pt")
+        self.refuse("model.discriminator=forks.pt", says=["model.discriminator", "forks.pt", "prim::fork"])
+
+    def test_a_changed_file_is_2_when_a_run_goes_on(self):
+        self.train("job.yaml", *SHORT, EIGHT, run="own", workers=1)
+        torch.manual_seed(1)
+        network = torch.jit.load(self.folder / "generator.pt")
+        with torch.no_grad():
+            next(network.parameters()).add_(1.0)
+        network.save(self.folder / "generator.pt")
+        self.refuse("--run", "own", says=["model.generator", "generator.pt", "has changed"])
+
+    def test_a_bare_mpirun_refuses_them_too(self):
+        code, out, err = self.call("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, GANGWAY, "train", "job.yaml",
+                                   *SHORT, "model.latent=32", "--run", "bare")
+        self.assertNotEqual(code, 0)
+        status = (self.folder / "runs/00000-bare/status.json").read_text()
+        self.assertIn('"exit_code": 2', status)
+        self.assertIn("model.generator", status)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/adversarial.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/adversarial_networks.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Phase;
+using ::testing::ElementsAre;
+
+std::vector<std::string> names_of(const std::vector<pipeline::Pass>& passes) {
+  std::vector<std::string> names;
+  for (const pipeline::Pass& pass : passes) {
+    names.push_back(pass.name);
+  }
+  return names;
+}
+
+TEST(AdversarialRecipe, TrainsTheDiscriminatorOnRealsThenFakesThenTheGenerator) {
+  const std::vector<Phase> phases = adversarial_phases(JobSpec{});
+  ASSERT_EQ(phases.size(), 2U);
+  EXPECT_EQ(phases[0].name, "discriminator");
+  EXPECT_THAT(phases[0].networks, ElementsAre(kDiscriminator));
+  EXPECT_THAT(names_of(phases[0].passes), ElementsAre("real", "fake"));
+  EXPECT_TRUE(phases[0].takes_reals);
+  EXPECT_EQ(phases[1].name, "generator");
+  EXPECT_THAT(phases[1].networks, ElementsAre(kGenerator));
+  EXPECT_THAT(names_of(phases[1].passes), ElementsAre("generate"));
+  EXPECT_FALSE(phases[1].takes_reals);
+}
+
+TEST(AdversarialRecipe, CouplesRealsAndFakesForARelativisticLoss) {
+  JobSpec job;
+  job.training.loss = LossKind::kRelativistic;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  EXPECT_THAT(names_of(phases[0].passes), ElementsAre("pair"));
+  EXPECT_THAT(names_of(phases[1].passes), ElementsAre("generate_pair"));
+}
+
+TEST(AdversarialRecipe, RepeatsOnlyTheDiscriminatorForSeveralCriticSteps) {
+  JobSpec job;
+  job.network("discriminator").steps = 5;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  EXPECT_EQ(phases[0].repeats, 5);
+  EXPECT_EQ(phases[1].repeats, 1);
+}
+
+TEST(AdversarialRecipe, PutsAPenaltyOfEveryStepBehindTheDiscriminatorsPasses) {
+  JobSpec job;
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0};
+  EXPECT_THAT(names_of(adversarial_phases(job)[0].passes),
+              ElementsAre("real", "fake", "gradient_penalty", "r1"));
+}
+
+TEST(AdversarialRecipe, PutsALazyPenaltyIntoAPhaseOfItsOwnBehindTheGenerators) {
+  JobSpec job;
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r1_interval = 4};
+  job.network("discriminator").steps = 2;
+  job.network("discriminator").clip_norm = 0.5;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  ASSERT_EQ(phases.size(), 3U);
+  EXPECT_THAT(names_of(phases[0].passes), ElementsAre("real", "fake", "gradient_penalty"));
+  EXPECT_EQ(phases[1].name, "generator");
+  EXPECT_EQ(phases[2].name, "discriminator_regulariser");
+  EXPECT_THAT(phases[2].networks, ElementsAre(kDiscriminator));
+  EXPECT_THAT(names_of(phases[2].passes), ElementsAre("r1"));
+  EXPECT_EQ(phases[2].interval, 4);
+  EXPECT_EQ(phases[2].repeats, 1);
+  EXPECT_TRUE(phases[2].agrees);
+  EXPECT_FALSE(phases[2].takes_reals);
+  // It stands for the three steps without it, and is no part of the loss that is shown.
+  const auto& penalty = std::get<pipeline::Penalty>(phases[2].passes[0].nodes.back());
+  EXPECT_EQ(penalty.weight, 4.0);
+  EXPECT_FALSE(penalty.shown_with.has_value());
+}
+
+TEST(AdversarialRecipe, RegularisesGeneratedImagesBesideRealOnes) {
+  JobSpec job;
+  job.training.penalty = {.r1_gamma = 1.0, .r2_gamma = 2.0};
+  EXPECT_THAT(names_of(adversarial_phases(job)[0].passes), ElementsAre("real", "fake", "r1", "r2"));
+  job.training.penalty = {.r1_interval = 16, .r2_gamma = 2.0};
+  const std::vector<Phase> phases = adversarial_phases(job);
+  EXPECT_THAT(names_of(phases[0].passes), ElementsAre("real", "fake"));
+  EXPECT_THAT(names_of(phases[2].passes), ElementsAre("r2"));
+  const auto& penalty = std::get<pipeline::Penalty>(phases[2].passes[0].nodes.back());
+  EXPECT_EQ(penalty.weight, 32.0);
+  EXPECT_EQ(penalty.inputs.front().tensor, "fake");
+}
+
+TEST(AdversarialRecipe, AgreesOnTheNormWhereTheNetworkIsClipped) {
+  JobSpec job;
+  job.network("generator").clip_norm = 2.0;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  EXPECT_FALSE(phases[0].agrees);
+  EXPECT_TRUE(phases[1].agrees);
+}
+
+TEST(AdversarialRecipe, GivesLabelsToBothNetworksOfAConditionalJobAndToNoOthers) {
+  for (const int classes : {0, 10}) {
+    JobSpec job;
+    job.model.classes = classes;
+    job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0};
+    for (const Phase& phase : adversarial_phases(job)) {
+      for (const pipeline::Pass& pass : phase.passes) {
+        for (const pipeline::Node& node : pass.nodes) {
+          if (const auto* application = std::get_if<pipeline::Application>(&node)) {
+            EXPECT_EQ(application->inputs.size(), classes > 0 ? 2U : 1U) << pass.name;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gangway::gan

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "job/modules/module_files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/estimate/dry_run.hpp"
+#include "job/keys/fingerprint.hpp"
+#include "job/models/families.hpp"
+#include "job/models/script_network.hpp"
+#include "tests/job/job_problems.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::problems_of;
+using testing::spec_of;
+
+class ModuleFiles : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder.path() / name).string();
+  }
+  /// A job whose networks are g.pt and d.pt of the folder.
+  [[nodiscard]] std::string job(const std::string& more = "") const {
+    return "model: {generator: '" + path("g.pt") + "', discriminator: '" + path("d.pt") + "'" +
+           more + "}\n";
+  }
+  const testing::ScratchFolder folder;
+};
+
+TEST_F(ModuleFiles, AreOfNoFamilyAndAnySize) {
+  folder.write("g.pt", "one");
+  folder.write("d.pt", "two");
+  const JobSpec spec = spec_of(job(", resolution: 48, latent: 5, classes: 10"));
+  EXPECT_EQ(spec.model.family, own_family());
+  const PerNetwork<Architecture> networks = spec.architectures();
+  EXPECT_EQ(signature_text(*script_in(networks[NetworkId{0}])),
+            "forward(noise [N, 5] float32, labels [N] int64) -> [N, 1, 48, 48] float32");
+  EXPECT_EQ(signature_text(*script_in(networks[NetworkId{1}])),
+            "forward(image [N, 1, 48, 48] float32, labels [N] int64) -> [N, 1] float32");
+  EXPECT_EQ(script_in(networks[NetworkId{1}])->key, "model.discriminator");
+  EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+}
+
+TEST_F(ModuleFiles, StandBesideAFamilysNetworks) {
+  folder.write("d.pt", "two");
+  const JobSpec spec =
+      spec_of("model: {family: r3gan, discriminator: '" + path("d.pt") + "', width: 16}\n");
+  EXPECT_EQ(spec.model.family->name, "r3gan");
+  EXPECT_EQ(script_in(spec.architectures()[NetworkId{0}]), nullptr);
+  EXPECT_NE(script_in(spec.architectures()[NetworkId{1}]), nullptr);
+}
+
+TEST_F(ModuleFiles, BelongToTheJobByTheirContentAlone) {
+  folder.write("g.pt", "one");
+  folder.write("d.pt", "two");
+  const JobSpec before = spec_of(job());
+  folder.write("elsewhere/g.pt", "one");
+  const JobSpec moved = spec_of(job(), {"model.generator=" + path("elsewhere/g.pt")});
+  EXPECT_EQ(job_fingerprint(moved), job_fingerprint(before));
+  EXPECT_EQ(model_fingerprint(moved), model_fingerprint(before));
+  folder.write("g.pt", "another");
+  const JobSpec changed = spec_of(job());
+  EXPECT_NE(job_fingerprint(changed), job_fingerprint(before));
+  EXPECT_NE(model_fingerprint(changed), model_fingerprint(before));
+}
+
+TEST_F(ModuleFiles, AreKeptInTheRunDirectory) {
+  folder.write("g.pt", "one");
+  folder.write("d.pt", "two");
+  JobSpec spec = spec_of(job());
+  keep_modules(spec, folder.path() / "run");
+  folder.write("g.pt", "another");
+  folder.write("run/job.yaml", to_yaml(spec));
+  const JobSpec again = load_job({.file = folder.path() / "run/job.yaml",
+                                  .text = std::nullopt,
+                                  .overrides = {},
+                                  .environment = {}})
+                            .spec;
+  EXPECT_EQ(job_fingerprint(again), job_fingerprint(spec));
+  use_kept_modules(spec, folder.path() / "run");
+  EXPECT_EQ(read_module(*script_in(spec.architectures()[NetworkId{0}])), "one");
+}
+
+TEST_F(ModuleFiles, AreRefusedWhereTheyAreMissingOrHaveChanged) {
+  folder.write("g.pt", "one");
+  const auto said = [this](const std::string& more) {
+    try {
+      (void)spec_of(job(more));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(said(""), AllOf(HasSubstr("model.discriminator: "), HasSubstr("No such file")));
+  folder.write("d.pt", "two");
+  EXPECT_THAT(said(", generator_hash: " + std::string(32, 'a')),
+              AllOf(HasSubstr("model.generator: "), HasSubstr("has changed")));
+  EXPECT_THAT(said(", generator_hash: abc"), HasSubstr("32 hexadecimal digits"));
+}
+
+TEST_F(ModuleFiles, LeaveNoKeyOfAFamilyAMeaning) {
+  EXPECT_THAT(problems_of(job(", width: 8")),
+              ElementsAre(AllOf(HasSubstr("model.width"), HasSubstr("whose networks are files"))));
+  EXPECT_THAT(problems_of("model: {family: torchscript}\n"),
+              ElementsAre(HasSubstr("recipe adversarial needs model.generator")));
+  EXPECT_THAT(problems_of("model: {generator_hash: " + std::string(32, 'a') + "}\n"),
+              ElementsAre(HasSubstr("has a meaning beside model.generator alone")));
+}
+
+TEST_F(ModuleFiles, AreCountedInTheDryRunWhereSomebodyHasLooked) {
+  folder.write("g.pt", "one");
+  folder.write("d.pt", "two");
+  JobSpec spec = spec_of(job());
+  spec.network("generator").module.num_parameters = 1234;
+  EXPECT_THAT(describe_dry_run(spec, 1),
+              AllOf(HasSubstr("Parameters: generator 1234, discriminator of " + path("d.pt") +
+                              ", counted when the run starts\n"),
+                    HasSubstr("without the activations of model.generator")));
+}
+
+}  // namespace
+}  // namespace gangway

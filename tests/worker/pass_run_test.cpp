@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// Passes that no recipe has: gradients of the graph, cut at every tensor, against those of plain
+// autograd through the whole of it.
+#include "worker/step/pass_run.hpp"
+
+#include <functional>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+#include "gan/build_networks.hpp"
+#include "gan/data/dataset.hpp"
+#include "gan/data/open_dataset.hpp"
+#include "gan/losses/losses.hpp"
+#include "gan/random_tensors.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "job/models/families.hpp"
+#include "tests/adversarial_networks.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/gan/statistic_sums.hpp"
+#include "tests/worker/gradients.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using pipeline::Application;
+using pipeline::completed;
+using pipeline::Draw;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Operation;
+using pipeline::Reals;
+
+constexpr NetworkId kG = kGenerator;
+constexpr NetworkId kD = kDiscriminator;
+/// A job's two networks and real points, without an exchange.
+class Bench {
+ public:
+  explicit Bench(JobSpec job = fidelity::small_mlp()) : job_(std::move(job)) {
+    for (gan::Network& network : networks_) {
+      network.initialise(job_.training.seed);
+    }
+  }
+
+  [[nodiscard]] PassRun run_of(const std::vector<pipeline::Phase>& phases) {
+    return PassRun({.job = job_,
+                    .phases = phases,
+                    .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
+                    .sinks = {&sums_, &sums_},
+                    .reals = reals_,
+                    .device = at::kCPU});
+  }
+
+  /// What the graph leaves in the parameters, micro-batch 0, and the losses that it shows.
+  Gradients gradients_of(const std::vector<pipeline::Phase>& phases) {
+    forget_gradients();
+    PassRun run = run_of(phases);
+    run.begin_step(0);
+    losses_ = StepLosses({0, 1}, 2);
+    for (const pipeline::Instruction& at :
+         pipeline::one_stage_schedule(phases, {0, 1}, 0, Overlap::kNone)) {
+      if (at.operation == Operation::kForward) {
+        run.forward(at);
+      } else if (at.operation == Operation::kBackward) {
+        run.backward(at, losses_);
+      }
+    }
+    losses_.close();
+    return gradients();
+  }
+
+  /// The same of `loss`, a function of the drawn fakes' noise, the real points and the shares.
+  Gradients plain_gradients(
+      const std::function<at::Tensor(const at::Tensor& noise, const at::Tensor& real,
+                                     const at::Tensor& share)>& loss) {
+    forget_gradients();
+    const auto key = [&](RandomDraw draw) {
+      return RandomKey{
+          .seed = job_.training.seed, .phase = 0, .draw = static_cast<std::int32_t>(draw)};
+    };
+    const int count = job_.images_per_microbatch();
+    const at::Tensor value =
+        loss(gan::keyed_normal(key(RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU),
+             reals_.take(0, 0, 0).images,
+             gan::keyed_uniform(key(RandomDraw::kMix), {count, 1}, at::kCPU));
+    torch::autograd::backward({value}, {});
+    return gradients();
+  }
+
+  [[nodiscard]] at::Tensor apply(NetworkId network, const at::Tensor& in) {
+    gan::Network& applied = networks_[network];
+    return applied.forward({{applied.block(0).ports().inputs.front(), in}}, {});
+  }
+  [[nodiscard]] const JobSpec& job() const { return job_; }
+  [[nodiscard]] messages::MicrobatchLoss shown() const { return losses_.read().front(); }
+
+ private:
+  void for_each_parameter(const std::function<void(const std::string&, at::Tensor&)>& body) {
+    for (gan::Network& network : networks_) {
+      for (const auto& named : network.parameters()) {
+        body(named.name, named.parameter->tensor);
+      }
+    }
+  }
+  void forget_gradients() {
+    for_each_parameter(
+        [](const std::string&, at::Tensor& tensor) { tensor.mutable_grad().reset(); });
+  }
+  [[nodiscard]] Gradients gradients() {
+    Gradients found;
+    for_each_parameter([&](const std::string& name, at::Tensor& tensor) {
+      if (tensor.grad().defined()) {
+        found[name] = tensor.grad().clone();
+      }
+    });
+    return found;
+  }
+
+  JobSpec job_;
+  PerNetwork<gan::Network> networks_ = gan::build_networks(job_);
+  std::unique_ptr<data::Dataset> dataset_ =
+      data::open_dataset(job_.data, job_.model, job_.training.seed);
+  RealBatches reals_{job_, *dataset_, {0, 1}, 0};
+  StepLosses losses_;
+  gan::StatisticSums sums_;
+};
+
+/// Fakes that two networks' applications and a join take, three losses of which one couples two
+/// branches.
+std::vector<pipeline::Phase> branching(const std::vector<NetworkId>& trained) {
+  return completed(
+      {{.name = "branching",
+        .networks = trained,
+        .takes_reals = true,
+        .passes = {{"branching",
+                    {Draw{.output = "noise"}, Application{kG, {{"noise", "noise"}}, "fake"},
+                     Reals{}, Draw{.kind = Draw::Kind::kMix, .output = "share"},
+                     Join{"interpolation", {"real", "fake", "share"}, "between"},
+                     Application{kD, {{"image", "between"}}, "of_between"},
+                     Application{kD, {{"image", "fake"}}, "of_fake", 1},
+                     Loss{"hinge-real", {"of_between"}, 0.5, kD},
+                     Loss{"nonsaturating-fake", {"of_fake"}, 1.0, kG},
+                     Loss{"relativistic", {"of_between", "of_fake"}, 2.0, kD}}}}}});
+}
+
+at::Tensor branching_loss(Bench& bench, const at::Tensor& noise, const at::Tensor& real,
+                          const at::Tensor& share) {
+  const at::Tensor fake = bench.apply(kG, noise);
+  const std::vector<at::Tensor> logits{bench.apply(kD, share * real + (1.0 - share) * fake),
+                                       bench.apply(kD, fake)};
+  return 0.5 * gan::loss_named("hinge-real")({&logits[0], 1}) +
+         gan::loss_named("nonsaturating-fake")({&logits[1], 1}) +
+         2.0 * gan::loss_named("relativistic")(logits);
+}
+
+TEST(PassRun, AddsUpGradientsOfATensorThatSeveralTake) {
+  Bench bench;
+  const Gradients expected = bench.plain_gradients(
+      [&](const auto&... inputs) { return branching_loss(bench, inputs...); });
+  const Gradients found = bench.gradients_of(branching({kG, kD}));
+  expect_close(found, expected, 1e-6);
+  EXPECT_EQ(bench.gradients_of(branching({kG, kD})).size(), found.size());
+}
+
+TEST(PassRun, TrainsAnAutoencoderThroughTheSampleOfItsCode) {
+  JobSpec job = fidelity::small_autoencoder(family_named("mlp"));
+  job.training.autoencoder.kl_weight = 0.3;
+  Bench bench(job);
+  const NetworkId encoder = job.id_of("encoder");
+  const NetworkId decoder = job.id_of("decoder");
+  const Gradients expected = bench.plain_gradients([&](const at::Tensor& noise,
+                                                       const at::Tensor& real, const at::Tensor&) {
+    const at::Tensor code = bench.apply(encoder, real);
+    const at::Tensor mean = code.slice(1, 0, job.model.latent);
+    const at::Tensor log_variance = code.slice(1, job.model.latent);
+    const at::Tensor made = bench.apply(decoder, mean + (0.5 * log_variance).exp() * noise);
+    const at::Tensor likeness = 0.5 * (made - real).square().sum();
+    const at::Tensor kl = -0.5 * (1.0 + log_variance - mean.square() - log_variance.exp()).sum();
+    return (likeness + 0.3 * kl) / static_cast<double>(real.size(0));
+  });
+  expect_close(bench.gradients_of(gan::phases_of(job)), expected, 1e-6);
+  EXPECT_GT(bench.shown().by_network[0], 0.0);
+  EXPECT_GT(bench.shown().by_network[1], 0.0);
+}
+
+TEST(PassRun, LeavesNothingInTheWeightsOfANetworkThatIsNotTrained) {
+  Bench bench;
+  const Gradients all = bench.plain_gradients(
+      [&](const auto&... inputs) { return branching_loss(bench, inputs...); });
+  for (const auto& [trained, name] : {std::pair(kG, "generator"), std::pair(kD, "discriminator")}) {
+    Gradients expected = all;
+    std::erase_if(expected, [&](const auto& entry) { return !entry.first.starts_with(name); });
+    expect_close(bench.gradients_of(branching({trained})), expected, 1e-6);
+  }
+}
+
+TEST(PassRun, GivesTheSameBitsEachTime) {
+  Bench bench;
+  const Gradients first = bench.gradients_of(branching({kG, kD}));
+  const Gradients second = bench.gradients_of(branching({kG, kD}));
+  for (const auto& [name, gradient] : first) {
+    EXPECT_TRUE(at::equal(gradient, second.at(name))) << name;
+  }
+}
+
+TEST(PassRun, ShowsEachLossWithItsNetworkAndItsWeight) {
+  Bench bench;
+  std::vector<pipeline::Phase> phases = branching({kG, kD});
+  bench.gradients_of(phases);
+  const messages::MicrobatchLoss shown = bench.shown();
+  auto& coupled = std::get<Loss>(phases[0].passes[0].nodes.back());
+  coupled.shown_with = std::nullopt;
+  bench.gradients_of(phases);
+  const double hinge = bench.shown().by_network[1];
+  EXPECT_GT(hinge, 0.0);
+  EXPECT_GT(shown.by_network[1], hinge);
+  EXPECT_EQ(shown.by_network[0], bench.shown().by_network[0]);
+  coupled = {"relativistic", {"of_between", "of_fake"}, 4.0, kD};
+  bench.gradients_of(phases);
+  EXPECT_NEAR(bench.shown().by_network[1] - hinge, 2.0 * (shown.by_network[1] - hinge), 1e-6);
+}
+
+TEST(PassRun, DrawsOtherNumbersFromEachStream) {
+  Bench bench;
+  const auto gradients_with = [&](int stream) {
+    return bench.gradients_of(
+        completed({{.name = "one",
+                    .networks = {kG},
+                    .passes = {{"one",
+                                {Draw{.output = "noise", .stream = stream},
+                                 Application{kG, {{"noise", "noise"}}, "fake"},
+                                 Application{kD, {{"image", "fake"}}, "logits"},
+                                 Loss{"nonsaturating-generator", {"logits"}}}}}}}));
+  };
+  const Gradients first = gradients_with(0);
+  const Gradients other = gradients_with(1);
+  EXPECT_FALSE(at::equal(first.begin()->second, other.begin()->second));
+}
+
+TEST(PassRun, RefusesLossesAndPenaltiesThatNobodyKnows) {
+  Bench bench;
+  std::vector<pipeline::Phase> phases = branching({kG, kD});
+  std::get<Loss>(phases[0].passes[0].nodes.back()).function = "no such loss";
+  EXPECT_THROW(static_cast<void>(bench.run_of(phases)), InvariantError);
+  phases[0].passes[0].nodes = {Reals{}, pipeline::Penalty{.function = "none"}};
+  EXPECT_THROW(static_cast<void>(bench.run_of(phases)), InvariantError);
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Keeps a copy of this worker's snapshots on another host, and holds those of others: what is left
+// of a host's state when the host is lost. The copies go behind the exchanges of training, a
+// message at a time (worker/buddies/buddy_protocol.hpp). The calls say which thread they are for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "checkpoint/format/stored_tensor.hpp"
+#include "checkpoint/snapshots/snapshot_memory.hpp"
+#include "comm/lane.hpp"
+#include "comm/transport/transport.hpp"
+#include "worker/buddies/atomic_step.hpp"
+#include "worker/buddies/buddy_protocol.hpp"
+
+namespace gangway::worker {
+
+class BuddyCopies final : public comm::Background {
+ public:
+  /// Slots of a copy: one that all have, one to fill.
+  static constexpr int kNumSlots = 2;
+
+  /// What this worker holds for another.
+  struct Ward {
+    int worker = 0;
+    std::vector<checkpoint::TensorStretch> pieces;
+  };
+  struct Setup {
+    comm::Transport& transport;
+    comm::Lane& lane;
+    checkpoint::SnapshotMemory& memory;  ///< of the own snapshots
+    checkpoint::SnapshotPlace place;     ///< of these
+    int buddy = 0;                       ///< who holds copies of them
+    std::vector<Ward> wards;
+    std::function<void(const std::string&)> say;  ///< one line; the lane's thread
+    std::chrono::milliseconds timeout{60'000};
+  };
+  /// Compute thread. @throws EnvironmentError where there is no room for the wards' copies
+  explicit BuddyCopies(Setup setup);
+  ~BuddyCopies() override;
+  BuddyCopies(const BuddyCopies&) = delete;
+  BuddyCopies& operator=(const BuddyCopies&) = delete;
+
+  /// The snapshot of `step`, which is still to be taken, is to be copied. Compute thread.
+  void want(std::int64_t step);
+  /// It was taken, or there was no room. Lane thread.
+  void snapshot_ended(std::int64_t step, bool taken);
+  /// All workers have that of `step`, and all buddies a copy. Any thread.
+  void protect(std::int64_t step);
+  /// Ends all copies; all workers call it. Compute thread. @throws CommError naming who is silent
+  void finish();
+
+  /// The newest that the buddy holds, and the newest that was tried. Any thread.
+  [[nodiscard]] std::optional<std::int64_t> copied() const { return copied_.get(); }
+  [[nodiscard]] std::optional<std::int64_t> tried() const { return tried_.get(); }
+
+  bool advance(bool is_quiet) override;
+
+ private:
+  struct Held {
+    Held(const Setup& setup, const Ward& ward);
+    int worker;
+    checkpoint::SnapshotMemory memory;
+    CopyReceiver receiver;
+  };
+  [[nodiscard]] bool has_ended() const;
+
+  Setup setup_;
+  CopySender sender_;
+  std::vector<std::unique_ptr<Held>> held_;
+  Mutex mutex_;
+  std::set<std::int64_t> wanted_ GANGWAY_GUARDED_BY(mutex_);
+  AtomicStep protected_;
+  AtomicStep copied_;
+  AtomicStep tried_;
+};
+
+}  // namespace gangway::worker

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "worker/state/statistic_sinks.hpp"
+
+#include <algorithm>
+
+#include "base/errors.hpp"
+
+namespace gangway::worker {
+
+void LeafStatistics::take(const gan::Statistic& statistic, const at::Tensor& value) {
+  const at::NoGradGuard no_grad;
+  const auto found = std::ranges::find(sums_, &statistic, &Sum::statistic);
+  if (found == sums_.end()) {
+    throw InvariantError("a pass harvests " + statistic.name + ", which its network does not have");
+  }
+  ++found->count;
+  if (statistic.momentum == kStatisticMomentum) {
+    found->sum.add_(value);
+    return;
+  }
+  // The update gives all statistics one momentum: what it will move the running value by is scaled
+  // here, to one rounding.
+  const double factor = statistic.momentum / kStatisticMomentum;
+  found->sum.add_(statistic.running + (value - statistic.running) * factor);
+}
+
+void LeafStatistics::settle(int harvests) {
+  const at::NoGradGuard no_grad;
+  for (Sum& each : sums_) {
+    if (harvests == 0 || each.count == harvests) {
+      continue;
+    }
+    if (each.count == 0) {
+      each.sum.copy_(each.statistic->running * harvests);
+    } else {
+      each.sum.mul_(static_cast<double>(harvests) / each.count);
+    }
+    each.count = harvests;
+  }
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step/pass_run.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "gan/losses/joins.hpp"
+#include "gan/losses/losses.hpp"
+#include "gan/optimizer.hpp"
+#include "gan/random_tensors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using pipeline::Application;
+using pipeline::Draw;
+using pipeline::Instruction;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Node;
+using pipeline::Pass;
+using pipeline::Penalty;
+using pipeline::Phase;
+using pipeline::Reals;
+
+void require_known(const Node& node) {
+  if (const auto* loss = std::get_if<Loss>(&node)) {
+    (void)gan::loss_named(loss->function);
+  } else if (const auto* penalty = std::get_if<Penalty>(&node)) {
+    (void)gan::penalty_named(penalty->function);
+  } else if (const auto* join = std::get_if<Join>(&node)) {
+    (void)gan::join_named(join->function);
+  }
+}
+
+}  // namespace
+
+PassRun::PassRun(const Setup& setup) : setup_(setup) {
+  for (const Phase& phase : setup_.phases) {
+    for (const Pass& pass : phase.passes) {
+      std::ranges::for_each(pass.nodes, require_known);
+    }
+  }
+}
+
+void PassRun::forward(const Instruction& at) {
+  begin_unless_begun(at);
+  come_to(at.node);
+  const auto& application = std::get<Application>(node());
+  const bool trains = pipeline::trains(phase(), application.network);
+  Kept result = is_recalled() ? take_kept() : apply(application, trains);
+  if (trains) {
+    result.seen.give_to(*setup_.sinks[application.network]);
+  }
+  put(application.output, std::move(result));
+  ++node_;
+}
+
+PassRun::Kept PassRun::apply(const Application& application, bool trains) {
+  const bool is_kept = node_ < num_kept_;
+  const at::AutoGradMode with_graph(has_gradient() || is_kept);
+  Kept result;
+  result.made = setup_.networks[application.network]->forward(
+      taken(application.inputs),
+      context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream));
+  return result;
+}
+
+void PassRun::backward(const Instruction& at, StepLosses& losses) {
+  come_back_to(at.node, losses);
+  pull(pipeline::trains(phase(), std::get<Application>(node()).network));
+  end_if_over();
+}
+
+void PassRun::penalty_forward(const Instruction& at) {
+  begin_unless_begun(at);
+  come_to(at.node);
+  const auto& penalty = std::get<Penalty>(node());
+  penalty_ = std::make_unique<gan::BlockwisePenalty>(
+      *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
+      penalty.final_factor == 1.0 ? penalty.weight : penalty.weight * factor(penalty.final_factor));
+  penalty_->forward(taken(penalty.inputs), context(penalty.network, /*sink=*/nullptr, 0));
+  ++node_;
+}
+
+void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
+                               const std::function<void(std::size_t)>& on_block) {
+  come_back_to(at.node, losses);
+  const at::Tensor value = penalty_->backward(on_block);
+  if (const auto& shown_with = std::get<Penalty>(node()).shown_with) {
+    losses.add(*shown_with, at.microbatch, value, phase().repeats);
+  }
+  penalty_.reset();
+  end_if_over();
+}
+
+void PassRun::end_if_over() {
+  for (std::size_t before = 0; before < static_cast<std::size_t>(node_); ++before) {
+    if (pass().has_gradient[before] || std::holds_alternative<Penalty>(pass().nodes[before])) {
+      return;
+    }
+  }
+  values_.clear();
+}
+
+void PassRun::begin_unless_begun(const Instruction& at) {
+  const auto place = [](const Instruction& one) {
+    return std::tuple(one.phase, one.repeat, one.pass, one.microbatch);
+  };
+  if (!has_turned_ && place(at) == place(at_)) {
+    return;
+  }
+  at_ = at;
+  has_turned_ = false;
+  node_ = 0;
+  values_.clear();
+  made_.assign(pass().nodes.size(), at::Tensor());
+  num_kept_ = nodes_to_keep();
+  kept_.erase(place_of(at_));
+}
+
+PassRun::Place PassRun::place_of(const Instruction& at) {
+  return {at.phase, at.pass, at.microbatch};
+}
+
+int PassRun::nodes_to_keep() const {
+  int count = 0;
+  for (const Phase& later : setup_.phases) {
+    for (const Pass& other : later.passes) {
+      if (other.recall && other.recall->phase == at_.phase && other.recall->pass == at_.pass &&
+          at_.repeat == phase().repeats - 1) {
+        count = std::max(count, other.recall->nodes);
+      }
+    }
+  }
+  return count;
+}
+
+bool PassRun::is_recalled() const { return pass().recall && node_ < pass().recall->nodes; }
+
+PassRun::Kept PassRun::take_kept() {
+  const pipeline::Recall& recall = *pass().recall;
+  auto& kept = kept_.at({recall.phase, recall.pass, at_.microbatch});
+  return std::move(kept.at(static_cast<std::size_t>(node_)));
+}
+
+void PassRun::come_to(int end) {
+  for (; node_ < end; ++node_) {
+    if (is_recalled()) {
+      put(pipeline::outputs_of(node()).front(), take_kept());
+    } else {
+      std::visit([this](const auto& at_hand) { make(at_hand); }, node());
+    }
+  }
+}
+
+void PassRun::come_back_to(int end, StepLosses& losses) {
+  if (!has_turned_) {
+    has_turned_ = true;
+    come_to(static_cast<int>(pass().nodes.size()));
+  }
+  while (--node_ > end) {
+    if (const auto* loss = std::get_if<Loss>(&node())) {
+      pull(*loss, losses);
+    } else if (std::holds_alternative<Join>(node())) {
+      pull(/*trains=*/false);
+    }
+  }
+}
+
+void PassRun::make(const Draw& draw) {
+  const int count = setup_.job.images_per_microbatch();
+  switch (draw.kind) {
+    case Draw::Kind::kNoise:
+      return put(draw.output, gan::keyed_normal(key(RandomDraw::kNoise, draw.stream),
+                                                {count, setup_.job.model.latent}, setup_.device));
+    case Draw::Kind::kLabels:
+      return put(draw.output, gan::keyed_labels(key(RandomDraw::kLabel, draw.stream), count,
+                                                setup_.job.model.classes, setup_.device));
+    case Draw::Kind::kCodes:
+      return put(draw.output, gan::keyed_codes(key(RandomDraw::kCode, draw.stream), count,
+                                               setup_.job.model.codes, setup_.device));
+    case Draw::Kind::kCategories:
+      return put(draw.output, gan::keyed_categories(key(RandomDraw::kCategory, draw.stream), count,
+                                                    setup_.job.model.categories, setup_.device));
+    case Draw::Kind::kMix: {
+      std::vector<std::int64_t> shape(setup_.reals.num_dimensions(), 1);
+      shape.front() = count;
+      return put(draw.output,
+                 gan::keyed_uniform(key(RandomDraw::kMix, draw.stream), shape, setup_.device));
+    }
+  }
+}
+
+void PassRun::make(const Reals& reals) {
+  const RealBatch& batch = phase().takes_reals
+                               ? setup_.reals.take(step_, at_.repeat, at_.microbatch)
+                               : setup_.reals.latest(at_.microbatch);
+  put(reals.images, batch.images);
+  put(reals.labels, batch.labels);
+}
+
+void PassRun::make(const Join& join) {
+  const at::AutoGradMode with_graph(has_gradient());
+  put(join.output, gan::join_named(join.function)(values_of(join.inputs)));
+}
+
+void PassRun::make(const Loss& loss) {
+  const at::AutoGradMode with_graph(has_gradient());
+  const at::Tensor mean = gan::loss_named(loss.function)(values_of(loss.inputs));
+  made_[static_cast<std::size_t>(node_)] = loss.weight == 1.0 ? mean : mean * loss.weight;
+}
+
+void PassRun::pull(const Loss& loss, StepLosses& losses) {
+  const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {});
+  if (has_gradient()) {
+    torch::autograd::backward({made}, {});
+  }
+  if (loss.shown_with) {
+    losses.add(*loss.shown_with, at_.microbatch, made, phase().repeats);
+  }
+}
+
+void PassRun::pull(bool trains) {
+  if (!has_gradient()) {
+    return;
+  }
+  const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {});
+  at::Tensor& taken = value(pipeline::outputs_of(node()).front());
+  // Towards the inputs only, where its weights are not trained: their gradients are neither
+  // computed nor touched.
+  std::vector<at::Tensor> wanted;
+  for (const std::string& input : pipeline::inputs_of(node())) {
+    if (!trains && value(input).requires_grad()) {
+      wanted.push_back(value(input));
+    }
+  }
+  torch::autograd::backward({made}, {taken.grad()}, std::nullopt, /*create_graph=*/false, wanted);
+  taken.reset();
+}
+
+void PassRun::put(const std::string& name, Kept result) {
+  at::Tensor value = result.made;
+  if (has_gradient() || value.requires_grad()) {
+    value = value.detach().requires_grad_(has_gradient());
+  }
+  values_.push_back({name, value});
+  if (has_gradient()) {
+    made_[static_cast<std::size_t>(node_)] = result.made;
+  }
+  if (node_ < num_kept_) {
+    kept_[place_of(at_)].push_back(std::move(result));
+  }
+}
+
+bool PassRun::has_gradient() const { return pass().has_gradient[static_cast<std::size_t>(node_)]; }
+
+const Phase& PassRun::phase() const { return setup_.phases[static_cast<std::size_t>(at_.phase)]; }
+
+const Node& PassRun::node() const { return pass().nodes[static_cast<std::size_t>(node_)]; }
+
+const Pass& PassRun::pass() const { return phase().passes[static_cast<std::size_t>(at_.pass)]; }
+
+at::Tensor& PassRun::value(const std::string& name) {
+  const auto found = std::ranges::find(values_, name, &Value::name);
+  if (found == values_.end()) {
+    throw InvariantError("pass " + pass().name + " takes " + name + " before it is made");
+  }
+  return found->tensor;
+}
+
+std::vector<at::Tensor> PassRun::values_of(const std::vector<std::string>& names) {
+  std::vector<at::Tensor> tensors;
+  for (const std::string& name : names) {
+    tensors.push_back(value(name));
+  }
+  return tensors;
+}
+
+gan::NamedTensors PassRun::taken(const std::vector<pipeline::Input>& inputs) {
+  gan::NamedTensors tensors;
+  for (const pipeline::Input& input : inputs) {
+    tensors = tensors.with(input.name, value(input.tensor));
+  }
+  return tensors;
+}
+
+double PassRun::factor(double last) const {
+  // Counted up to the end of the step, as updates count.
+  const double images =
+      static_cast<double>(step_ + 1) * static_cast<double>(setup_.job.images_per_step());
+  return gan::burnt_in(1.0, last, images, setup_.job.burn_in_images());
+}
+
+RandomKey PassRun::key(RandomDraw draw, int stream) const {
+  return {.seed = setup_.job.training.seed,
+          .step = step_,
+          .phase = at_.phase,
+          .repeat = at_.repeat,
+          .pass = at_.pass + (stream << 16),
+          .microbatch = at_.microbatch,
+          .draw = static_cast<std::int32_t>(draw)};
+}
+
+gan::ForwardContext PassRun::context(NetworkId network, gan::StatisticSink* sink,
+                                     int stream) const {
+  const bool is_frozen = setup_.job.networks[network].is_frozen;
+  gan::ForwardContext result{.mode = is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining,
+                             .sink = sink,
+                             .key = key(RandomDraw::kDropout, 0)};
+  // The first two streams have keys of their own for every pass, as ever; more follow behind them.
+  result.key.pass = 2 * at_.pass + stream % 2 + ((stream / 2) << 16);
+  return result;
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Carries out the graph of a pass over one micro-batch, forward and backward, application by
+// application. Each tensor that has a gradient is cut where it is made: what takes it sees a leaf,
+// in which the gradients of all that take it add up, in the opposite order of the nodes. Compute
+// thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gan/losses/penalty.hpp"
+#include "gan/network.hpp"
+#include "job/models/network_id.hpp"
+#include "job/spec.hpp"
+#include "pipeline/phases.hpp"
+#include "pipeline/schedule.hpp"
+#include "worker/state/statistic_sinks.hpp"
+#include "worker/step/real_batches.hpp"
+#include "worker/step/step_losses.hpp"
+
+namespace gangway::worker {
+
+class PassRun {
+ public:
+  struct Setup {
+    const JobSpec& job;
+    const std::vector<pipeline::Phase>& phases;
+    PerNetwork<gan::Network*> networks;
+    PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch whose leaf is open
+    RealBatches& reals;
+    at::Device device;
+  };
+  /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
+  explicit PassRun(const Setup& setup);
+
+  void begin_step(std::int64_t step) { step_ = step; }
+  /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
+  void forward(const pipeline::Instruction& at);
+  void backward(const pipeline::Instruction& at, StepLosses& losses);
+  void penalty_forward(const pipeline::Instruction& at);
+  /// @param on_block  as BlockwisePenalty::backward
+  void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
+                        const std::function<void(std::size_t)>& on_block);
+
+ private:
+  /// A tensor of the pass.
+  struct Value {
+    std::string name;
+    at::Tensor tensor;  // what other nodes take: a leaf where it has a gradient
+  };
+
+  /// A pass in the step.
+  struct Place {
+    int phase = 0;
+    int pass = 0;
+    int microbatch = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  /// What a node has made for a pass of a later phase.
+  struct Kept {
+    at::Tensor made;  // with its graph
+    SeenStatistics seen;
+  };
+
+  [[nodiscard]] static Place place_of(const pipeline::Instruction& at);
+  void begin_unless_begun(const pipeline::Instruction& at);
+  /// How many of the pass's first nodes a later phase recalls.
+  [[nodiscard]] int nodes_to_keep() const;
+  /// Whether the node at hand is one that an earlier phase has carried out.
+  [[nodiscard]] bool is_recalled() const;
+  /// What that made. @pre it is
+  [[nodiscard]] Kept take_kept();
+  [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
+  /// Carries out the nodes before `end` that are no instruction's.
+  void come_to(int end);
+  /// The same of their backward, for those behind `end`.
+  void come_back_to(int end, StepLosses& losses);
+  /// Lets go of the pass's tensors, if no backward is left.
+  void end_if_over();
+  void make(const pipeline::Draw& draw);
+  void make(const pipeline::Reals& reals);
+  void make(const pipeline::Join& join);
+  void make(const pipeline::Application&) {}  // by instruction, as penalties are
+  void make(const pipeline::Penalty&) {}
+  void make(const pipeline::Loss& loss);
+  /// The gradient of what the node at hand made goes to what it took; to its weights where it
+  /// trains some.
+  void pull(const pipeline::Loss& loss, StepLosses& losses);
+  void pull(bool trains);
+  /// Of the node at hand: keeps `made` for its backward, and gives `name` to the nodes behind it.
+  void put(const std::string& name, const at::Tensor& made) { put(name, Kept{made, {}}); }
+  void put(const std::string& name, Kept result);
+
+  [[nodiscard]] bool has_gradient() const;
+  [[nodiscard]] const pipeline::Phase& phase() const;
+  [[nodiscard]] const pipeline::Pass& pass() const;
+  [[nodiscard]] const pipeline::Node& node() const;
+  [[nodiscard]] at::Tensor& value(const std::string& name);
+  [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
+  [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
+  /// What goes from 1 to `last` over the job's burn-in, in this step.
+  [[nodiscard]] double factor(double last) const;
+  [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
+  /// Of an application of `network` that draws from `stream`. @param sink  null: what it sees is
+  /// not wanted
+  [[nodiscard]] gan::ForwardContext context(NetworkId network, gan::StatisticSink* sink,
+                                            int stream) const;
+
+  Setup setup_;
+  std::int64_t step_ = 0;
+  pipeline::Instruction at_;   // its phase, repeat, pass and micro-batch are those in work
+  bool has_turned_ = true;     // backward has begun, or no pass has
+  int node_ = 0;               // at hand; before it all is carried out, or after it all backward
+  std::vector<Value> values_;  // in the order of their making
+  int num_kept_ = 0;           // of the pass's first nodes
+  std::map<Place, std::vector<Kept>> kept_;
+  std::vector<at::Tensor> made_;  // by node: its output with its graph, until its backward
+  std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
+};
+
+}  // namespace gangway::worker

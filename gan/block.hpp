@@ -12,7 +12,7 @@
 
 #include "gan/named_tensors.hpp"
 #include "gan/random.hpp"
-#include "job/models/architecture.hpp"
+#include "job/blocks/block_tensors.hpp"
 
 namespace gangway::gan {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The networks of a job, made from their architecture (job/models/families.hpp). Called once where
-// a process begins to train or to generate.
+// The networks of a job, made from their architecture (job/families/families.hpp). Called once
+// where a process begins to train or to generate.
 #pragma once
 
 #include "gan/network.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "job/models/recipes.hpp"
 #include "job/spec.hpp"
 #include "job/transports.hpp"

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "job/models/script_network.hpp"
 
 namespace gangway {

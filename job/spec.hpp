@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is to be trained and by whom: the resolved job file as plain values. No parsing here
-// (job/keys/parse.hpp), no LibTorch.
+// (job/file/parse.hpp), no LibTorch.
 //
 // Everything outside `layout`, `checkpoint` and `output` can change a weight; those three never do.
 #pragma once

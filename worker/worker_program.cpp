@@ -24,7 +24,7 @@
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The networks of job/models/dcgan.cpp (32 pixels, width 64) and infogan.cpp (28 pixels), and their data, in PyTorch."""
+"""The networks of job/families/dcgan.cpp (32 pixels, width 64) and infogan.cpp (28 pixels), and their data, in PyTorch."""
 import gzip
 from pathlib import Path
 

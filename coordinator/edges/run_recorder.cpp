@@ -13,7 +13,7 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/store/retention.hpp"
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"

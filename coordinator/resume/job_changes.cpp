@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/keys/key.hpp"
 
 namespace gangway::coordinator {

@@ -13,7 +13,7 @@
 #include "gan/data/images/image_archive.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway::data {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/errors.hpp"
-#include "gan/layer_block.hpp"
+#include "gan/blocks/layer_block.hpp"
 
 namespace gangway::gan {
 namespace {

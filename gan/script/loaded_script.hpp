@@ -14,7 +14,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 
-#include "job/models/architecture.hpp"
+#include "job/blocks/script_spec.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::gan {

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/keys/fingerprint.hpp"
-#include "job/keys/parse.hpp"
+#include "job/families/families.hpp"
+#include "job/file/fingerprint.hpp"
+#include "job/file/parse.hpp"
 #include "job/microbatch_ranges.hpp"
-#include "job/models/families.hpp"
 
 namespace gangway {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway {
 

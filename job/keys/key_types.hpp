@@ -130,7 +130,7 @@ template <typename Field>
   return key;
 }
 
-/// A key that takes any line of text; what it may say is a matter of rules (job/keys/rules.hpp).
+/// A key that takes any line of text; what it may say is a matter of rules (job/rules/rules.hpp).
 template <typename Field>
 [[nodiscard]] Key text_key(KeyText text, Field field, std::string allowed) {
   Key key = make_key(std::move(text), "text", std::move(allowed));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From texts to settings: which key is given which value, by whom, and what is wrong before any
-// value is looked at. Used by job/keys/parse.cpp. Pure.
+// value is looked at. Used by job/file/parse.cpp. Pure.
 #pragma once
 
 #include <cstddef>

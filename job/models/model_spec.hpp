@@ -6,7 +6,7 @@
 
 namespace gangway {
 
-struct ModelFamily;  // job/models/families.hpp
+struct ModelFamily;  // job/families/families.hpp
 /// The one that a job has that names none.
 [[nodiscard]] const ModelFamily* default_family();
 

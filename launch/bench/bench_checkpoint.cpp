@@ -15,7 +15,7 @@
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/store/scan.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "launch/bench/checkpoint_figures.hpp"
 #include "launch/bench/measured_run.hpp"
 #include "launch/bench/quiet_machine.hpp"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "launch/bench/measured_run.hpp"
 #include "launch/bench/overlap_figures.hpp"
 #include "launch/bench/quiet_machine.hpp"

@@ -27,7 +27,7 @@
 #include "checkpoint/tools/compare.hpp"
 #include "checkpoint/tools/repair.hpp"
 #include "checkpoint/tools/report.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/process/environment.hpp"
 #include "run/run_start.hpp"

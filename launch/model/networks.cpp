@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "gan/build_networks.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
 
 namespace gangway::launch {

@@ -6,7 +6,7 @@
 
 #include "gan/evaluation/generate.hpp"
 #include "gan/pictures/png.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
 
 namespace gangway::launch {

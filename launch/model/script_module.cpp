@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
-#include "gan/label_blocks.hpp"
-#include "gan/layer_block.hpp"
-#include "gan/residual_blocks.hpp"
-#include "gan/script_block.hpp"
+#include "gan/blocks/label_blocks.hpp"
+#include "gan/blocks/layer_block.hpp"
+#include "gan/blocks/residual_blocks.hpp"
+#include "gan/blocks/script_block.hpp"
 #include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {

@@ -9,7 +9,7 @@
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/store/checkpoint_reader.hpp"
 #include "checkpoint/store/scan.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "launch/model/load_tensor.hpp"
 #include "run/run_directory.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "gan/transformer_blocks.hpp"
+#include "gan/blocks/transformer_blocks.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -3,7 +3,7 @@
 // which has LibTorch. The workers look again. Main thread.
 #pragma once
 
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 
 namespace gangway::launch {
 

@@ -12,7 +12,7 @@
 #include "base/errors.hpp"
 #include "base/this_host.hpp"
 #include "job/choices.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "run/tether.hpp"
 #include "run/tether_connection.hpp"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/keys/key.hpp"
 #include "tests/job/job_problems.hpp"
 #include "tests/scratch_folder.hpp"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/recipes/adversarial.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/plain_reference.hpp"
 #include "tests/fidelity/small_jobs.hpp"

@@ -6,7 +6,7 @@
 #include "gan/build_networks.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/plain_reference.hpp"
 #include "tests/fidelity/small_jobs.hpp"

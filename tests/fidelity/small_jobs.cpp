@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "gan/random.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/own_networks.hpp"
 
 namespace gangway::fidelity {

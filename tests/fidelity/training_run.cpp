@@ -19,7 +19,7 @@
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/tools/digest.hpp"
 #include "comm/lane.hpp"
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "worker/training.hpp"

@@ -2,7 +2,7 @@
 // A job file.
 #include <string_view>
 
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "tests/fuzz/target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/random_tensors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::gan {

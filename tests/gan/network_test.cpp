@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "gan/blocks/layer_block.hpp"
 #include "gan/build_networks.hpp"
-#include "gan/layer_block.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::gan {

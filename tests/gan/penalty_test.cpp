@@ -12,10 +12,10 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/blocks/layer_block.hpp"
 #include "gan/build_networks.hpp"
-#include "gan/layer_block.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 

@@ -20,8 +20,8 @@
 #include "gan/losses/losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/keys/parse.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
+#include "job/file/parse.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace {

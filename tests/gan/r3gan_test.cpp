@@ -11,7 +11,7 @@
 #include "gan/build_networks.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 

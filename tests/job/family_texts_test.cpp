@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway {
 namespace {

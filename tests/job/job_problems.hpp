@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 
 namespace gangway::testing {
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "job/estimate/dry_run.hpp"
-#include "job/keys/fingerprint.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/models/script_network.hpp"
 #include "tests/job/job_problems.hpp"
 #include "tests/scratch_folder.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What must hold between keys: one test a rule, with the line that a person reads.
-#include "job/keys/rules.hpp"
+#include "job/rules/rules.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

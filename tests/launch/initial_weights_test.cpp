@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"

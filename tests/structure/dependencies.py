@@ -53,7 +53,9 @@ RULES = (
     Rule("base/", (), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("job/", ("base/",), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("job/spec.hpp", ("job/",), standard_only=True),
-    Rule("job/models/", ("base/",), COMPUTES_NOT + ("MPI", "Protobuf")),
+    Rule("job/blocks/", (), COMPUTES_NOT + ("MPI", "Protobuf"), standard_only=True),
+    Rule("job/models/", ("base/", "job/blocks/"), COMPUTES_NOT + ("MPI", "Protobuf")),
+    Rule("job/families/", ("base/", "job/blocks/", "job/models/"), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("run/", JOB, COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("run/messages/codec.cpp", RUN, COMPUTES_NOT + ("MPI",)),
     Rule("checkpoint/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
@@ -76,7 +78,7 @@ RULES = (
 # Libraries that must not meet in one translation unit.
 APART = ("LibTorch", "Protobuf")
 # Words that must not be part of an identifier: a model does not know that it is trained by many.
-FORBIDDEN_WORDS = {"gan/": "rank", "job/models/": "rank"}
+FORBIDDEN_WORDS = {"gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
 # Programs that start in milliseconds because they do not load these libraries.
 LOADS_NOT = {"gangway": r"libtorch|libc10", "gangway-coordinator": r"libtorch|libc10"}
 MAX_FILE_LINES = 400

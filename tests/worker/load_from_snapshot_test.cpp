@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/snapshot_service_fixture.hpp"
 

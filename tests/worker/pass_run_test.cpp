@@ -15,7 +15,7 @@
 #include "gan/losses/losses.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/gan/statistic_sums.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "gan/layer_block.hpp"
+#include "gan/blocks/layer_block.hpp"
 
 namespace gangway::worker {
 

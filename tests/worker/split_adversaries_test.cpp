@@ -9,7 +9,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/worker/gradients.hpp"
 #include "worker/step/pass_run.hpp"

@@ -5,7 +5,7 @@
 
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/state/load_from_checkpoint.hpp"
 

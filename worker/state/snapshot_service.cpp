@@ -9,7 +9,7 @@
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "job/keys/fingerprint.hpp"
+#include "job/file/fingerprint.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/buddies/buddies.hpp"
 

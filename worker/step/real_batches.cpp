@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -10,7 +10,7 @@
 #include "gan/data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/pictures/png.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway::worker {
 namespace {

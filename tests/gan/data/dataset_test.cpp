@@ -13,7 +13,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 
 namespace gangway::data {

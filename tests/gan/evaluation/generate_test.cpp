@@ -7,7 +7,7 @@
 
 #include "base/errors.hpp"
 #include "gan/build_networks.hpp"
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::gan {

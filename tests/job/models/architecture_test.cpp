@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/models/families.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/random_tensors.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/launch/model/script_network.hpp"
 #include "tests/scratch_folder.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/errors.hpp"
 #include "gan/build_networks.hpp"
-#include "job/keys/parse.hpp"
+#include "job/file/parse.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/scratch_folder.hpp"
 

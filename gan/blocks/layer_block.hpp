@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The block that most networks are made of: a linear map (dense, convolution, transposed
+// convolution), an optional BatchNorm, an activation, an optional keyed dropout.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "gan/block.hpp"
+#include "job/blocks/layer_spec.hpp"
+
+namespace gangway::gan {
+
+class LayerBlock final : public Block {
+ public:
+  explicit LayerBlock(LayerSpec spec);
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+  [[nodiscard]] const LayerSpec& spec() const { return spec_; }
+
+ private:
+  [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x) const;
+  [[nodiscard]] at::Tensor apply_norm(const at::Tensor& x, const ForwardContext& context) const;
+  [[nodiscard]] at::Tensor apply_activation(at::Tensor x) const;
+
+  LayerSpec spec_;
+  Parameter* weight_;       // never null
+  Parameter* bias_;         // null without bias
+  Parameter* norm_weight_;  // these four: null without BatchNorm
+  Parameter* norm_bias_;
+  Statistic* mean_;
+  Statistic* variance_;
+};
+
+/// Added to variances (PyTorch's default).
+inline constexpr double kNormEpsilon = 1e-5;
+/// Of leaky ReLU below zero (DCGAN, section 3).
+inline constexpr double kLeakySlope = 0.2;
+
+[[nodiscard]] std::unique_ptr<Block> make_block(const LayerSpec& spec);
+
+}  // namespace gangway::gan

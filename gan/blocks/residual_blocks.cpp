@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/residual_blocks.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "gan/blocks/layer_block.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Each is the other's adjoint, but for a factor. That is all that autograd has to know, for
+// derivatives of any order; its own second derivative of a convolution goes channel by channel, to
+// find the gradient of a filter that nobody trains.
+struct Upsampling final : torch::autograd::Function<Upsampling> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x);
+  static variable_list backward(AutogradContext* context, const variable_list& gradients);
+};
+struct Downsampling final : torch::autograd::Function<Downsampling> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x);
+  static variable_list backward(AutogradContext* context, const variable_list& gradients);
+};
+
+/// Pixels of the larger maps for one of the smaller.
+constexpr double kPixels = 4.0;
+
+/// The outer product of [1, 3, 3, 1] / 8 with itself for each channel of `x`, times `factor`.
+/// Computed where `x` lies, so that nothing is copied to a device; exact.
+at::Tensor interpolation(const at::Tensor& x, double factor) {
+  const at::Tensor distance = (at::arange(4, x.options()) - 1.5).abs();
+  const at::Tensor line = 2.0 - distance;  // [1, 3, 3, 1] / 2
+  return (at::outer(line, line) * (factor / 16.0)).repeat({x.size(1), 1, 1, 1});
+}
+
+at::Tensor Upsampling::forward(AutogradContext* /*context*/, const at::Tensor& x) {
+  return at::conv_transpose2d(x, interpolation(x, kPixels), {}, /*stride=*/2, /*padding=*/1,
+                              /*output_padding=*/at::IntArrayRef{0}, /*groups=*/x.size(1));
+}
+
+at::Tensor Downsampling::forward(AutogradContext* /*context*/, const at::Tensor& x) {
+  return at::conv2d(x, interpolation(x, 1.0), {}, /*stride=*/2, /*padding=*/1, /*dilation=*/1,
+                    /*groups=*/x.size(1));
+}
+
+variable_list Upsampling::backward(AutogradContext* /*context*/, const variable_list& gradients) {
+  return {Downsampling::apply(gradients.front()) * kPixels};
+}
+
+variable_list Downsampling::backward(AutogradContext* /*context*/, const variable_list& gradients) {
+  return {Upsampling::apply(gradients.front()) / kPixels};
+}
+
+}  // namespace
+
+ResidualBlock::ResidualBlock(const ResidualSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      expand_weight_(parameter("expand.weight")),
+      expand_bias_(parameter("expand.bias")),
+      grouped_weight_(parameter("grouped.weight")),
+      grouped_bias_(parameter("grouped.bias")),
+      contract_weight_(parameter("contract.weight")) {}
+
+NamedTensors ResidualBlock::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor& x = in.at("features");
+  at::Tensor y = at::conv2d(x, expand_weight_->tensor, expand_bias_->tensor);
+  y = at::leaky_relu_(y, kLeakySlope);
+  y = at::conv2d(y, grouped_weight_->tensor, grouped_bias_->tensor, /*stride=*/1, /*padding=*/1,
+                 /*dilation=*/1, spec_.groups);
+  y = at::leaky_relu_(y, kLeakySlope);
+  // The first summand decides about the order in memory: that of the weights, where the noise has
+  // given x another.
+  return in.with("features", at::conv2d(y, contract_weight_->tensor) + x);
+}
+
+ResamplingBlock::ResamplingBlock(const ResamplingSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)), spec_(spec), weight_(parameter("weight")) {}
+
+NamedTensors ResamplingBlock::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor& x = in.at("features");
+  return in.with("features", spec_.direction == Resampling::kUp
+                                 ? Upsampling::apply(with_channels(x))
+                                 : with_channels(Downsampling::apply(x)));
+}
+
+at::Tensor ResamplingBlock::with_channels(const at::Tensor& x) const {
+  return weight_ == nullptr ? x : at::conv2d(x, weight_->tensor);
+}
+
+GenerativeBasis::GenerativeBasis(const GenerativeBasisSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      basis_(parameter("basis")),
+      weight_(parameter("weight")) {}
+
+NamedTensors GenerativeBasis::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor strengths = at::linear(in.at("noise"), weight_->tensor);
+  return in.with("features", basis_->tensor * strengths.unsqueeze(2).unsqueeze(3));
+}
+
+DiscriminativeBasis::DiscriminativeBasis(const DiscriminativeBasisSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      basis_(parameter("basis")),
+      weight_(parameter("weight")) {}
+
+NamedTensors DiscriminativeBasis::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor strengths = (in.at("features") * basis_->tensor).sum({2, 3});
+  return in.with("features", at::linear(strengths, weight_->tensor));
+}
+
+std::unique_ptr<Block> make_block(const ResidualSpec& spec) {
+  return std::make_unique<ResidualBlock>(spec);
+}
+
+std::unique_ptr<Block> make_block(const ResamplingSpec& spec) {
+  return std::make_unique<ResamplingBlock>(spec);
+}
+
+std::unique_ptr<Block> make_block(const GenerativeBasisSpec& spec) {
+  return std::make_unique<GenerativeBasis>(spec);
+}
+
+std::unique_ptr<Block> make_block(const DiscriminativeBasisSpec& spec) {
+  return std::make_unique<DiscriminativeBasis>(spec);
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/script_block.hpp"
+
+#include <utility>
+
+#include "gan/random_tensors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+/// Examples that a new network is tried on: BatchNorm takes no single one.
+constexpr std::int64_t kTriedExamples = 2;
+
+std::vector<at::Tensor> tried_examples(const ScriptSpec& spec) {
+  std::vector<at::Tensor> inputs;
+  for (const ScriptInput& input : spec.inputs) {
+    std::vector<std::int64_t> shape = input.shape;
+    shape.insert(shape.begin(), kTriedExamples);
+    inputs.push_back(input.name == "labels" ? at::zeros(shape, at::kLong)
+                                            : keyed_normal({}, shape, at::kCPU));
+  }
+  return inputs;
+}
+
+/// LibTorch's generator on a CPU looks at 32 bits: two micro-batches in billions draw alike.
+std::uint64_t seed_of(const RandomKey& key) { return KeyedRandom(key).bits(0); }
+
+}  // namespace
+
+ScriptBlock::ScriptBlock(const ScriptSpec& spec) : Block(ports_of(spec)), script_(spec) {
+  script_.try_out(tried_examples(spec));
+  for (const LoadedScript::Held& held : script_.parameters()) {
+    add(Parameter{.name = held.name, .tensor = held.value, .given = held.value.detach()});
+  }
+  for (const LoadedScript::Held& held : script_.moving()) {
+    const at::Tensor values = held.value.to(at::kFloat);
+    add(Statistic{.name = held.name, .running = values.clone(), .momentum = 1.0, .given = values});
+    types_.push_back(held.value.scalar_type());
+  }
+  for (Statistic& one : statistics()) {
+    statistics_of_moving_.push_back(&one);
+  }
+}
+
+at::Tensor ScriptBlock::as_held(std::size_t moving) const {
+  const at::Tensor& running = statistics_of_moving_[moving]->running;
+  return types_[moving] == at::kFloat ? running.clone(at::MemoryFormat::Contiguous)
+                                      : running.round().to(types_[moving]);
+}
+
+NamedTensors ScriptBlock::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor& first = in.at(ports().inputs.front());
+  script_.set_training(context.mode == Mode::kTraining);
+  std::vector<LoadedScript::Held>& moving = script_.moving();
+  for (std::size_t i = 0; i < moving.size(); ++i) {
+    LoadedScript::put(moving[i], as_held(i));  // a copy: the module writes to it
+  }
+  std::vector<at::Tensor> inputs{first};
+  for (std::size_t i = 1; i < ports().inputs.size(); ++i) {
+    inputs.push_back(in.at(ports().inputs[i]));
+  }
+  RandomKey key = context.key;
+  key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
+  at::Tensor made = script_.forward(inputs, seed_of(key));
+  if (context.sink != nullptr && context.mode == Mode::kTraining) {
+    for (std::size_t i = 0; i < moving.size(); ++i) {
+      context.sink->take(*statistics_of_moving_[i], LoadedScript::taken(moving[i]).to(at::kFloat));
+    }
+  }
+  return in.with("features", std::move(made));
+}
+
+torch::jit::Module ScriptBlock::filled_module() {
+  const at::NoGradGuard no_grad;
+  std::size_t next = 0;
+  for (const Parameter& parameter : parameters()) {
+    const at::Tensor values =
+        parameter.tensor.detach().to(at::kCPU).clone(at::MemoryFormat::Contiguous);
+    LoadedScript::put(script_.parameters()[next++], values.set_requires_grad(true));
+  }
+  for (std::size_t i = 0; i < script_.moving().size(); ++i) {
+    LoadedScript::put(script_.moving()[i], as_held(i).to(at::kCPU));
+  }
+  script_.set_training(false);
+  return script_.module();
+}
+
+std::unique_ptr<Block> make_block(const ScriptSpec& spec) {
+  return std::make_unique<ScriptBlock>(spec);
+}
+
+}  // namespace gangway::gan

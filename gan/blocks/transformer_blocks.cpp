@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/transformer_blocks.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "gan/blocks/label_blocks.hpp"
+#include "gan/random_tensors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+/// Divided by the root of the mean square over the last axis (Zhang and Sennrich, 2019).
+at::Tensor rms_normalized(const at::Tensor& x, double epsilon) {
+  return x * (x.square().mean({-1}, /*keepdim=*/true) + epsilon).rsqrt();
+}
+
+/// [N, channels, H, W] → [N, patches, channels * patch * patch], row by row.
+at::Tensor in_patches(const at::Tensor& pictures, std::int64_t side, std::int64_t patch) {
+  const std::int64_t channels = pictures.size(1);
+  return pictures.reshape({-1, channels, side, patch, side, patch})
+      .permute({0, 2, 4, 1, 3, 5})
+      .reshape({-1, side * side, channels * patch * patch});
+}
+
+/// The way back.
+at::Tensor of_patches(const at::Tensor& patches, std::int64_t side, std::int64_t patch,
+                      std::int64_t channels) {
+  return patches.reshape({-1, side, side, channels, patch, patch})
+      .permute({0, 3, 1, 4, 2, 5})
+      .reshape({-1, channels, side * patch, side * patch});
+}
+
+/// Share of noise in the picture of a depth, `behind` pictures before the last one: 0.01, 0.51,
+/// 0.76 and 0.885. What is left of the picture, but for the hundredth, halves from each to the one
+/// before it (GAT's authors' code).
+double noise_share(int behind) { return 1.01 - std::ldexp(1.0, -behind); }
+
+}  // namespace
+
+at::Tensor TokenBlock::LinearMap::of(const at::Tensor& x, double rate) const {
+  return rate == 1.0 ? at::linear(x, weight->tensor, bias->tensor)
+                     : at::linear(x, weight->tensor * rate, bias->tensor * rate);
+}
+
+TokenBlock::LinearMap TokenBlock::linear(const std::string& name) {
+  return {parameter(name + ".weight"), parameter(name + ".bias")};
+}
+
+TokenStyle::TokenStyle(const TokenStyleSpec& spec)
+    : TokenBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      embedding_(parameter("embedding")),
+      first_(linear("first")),
+      second_(linear("second")) {}
+
+NamedTensors TokenStyle::forward(const NamedTensors& in, const ForwardContext&) {
+  at::Tensor x = rms_normalized(in.at("noise"), kStyleEpsilon);
+  if (embedding_ != nullptr) {
+    const at::Tensor label = embedded(in.at("labels"), embedding_->tensor);
+    x = at::cat({rms_normalized(label, kStyleEpsilon), x}, 1);
+  }
+  return in.with("style", second_.of(at::silu(first_.of(x, kStyleRate)), kStyleRate));
+}
+
+TokenGrid::TokenGrid(const TokenGridSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)), positions_(parameter("positions")) {}
+
+NamedTensors TokenGrid::forward(const NamedTensors& in, const ForwardContext&) {
+  return in.with("features", positions_->tensor.repeat({in.at("style").size(0), 1, 1}));
+}
+
+TransformerBlock::TransformerBlock(const TransformerSpec& spec)
+    : TokenBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      style_(linear("style")),
+      before_attention_(parameter("attention.before")),
+      behind_attention_(parameter("attention.behind")),
+      before_mlp_(parameter("mlp.before")),
+      behind_mlp_(parameter("mlp.behind")),
+      taken_(linear("taken")),
+      query_gain_(parameter("query.gain")),
+      key_gain_(parameter("key.gain")),
+      joined_(linear("joined")),
+      expand_(linear("expand")),
+      contract_(linear("contract")) {}
+
+NamedTensors TransformerBlock::forward(const NamedTensors& in, const ForwardContext&) {
+  const Gains gain = gains(in);
+  at::Tensor x = in.at("features");
+  x = x +
+      gain.behind_attention * attention(rms_normalized(x, kTokenEpsilon) * gain.before_attention);
+  x = x + gain.behind_mlp * mlp(rms_normalized(x, kTokenEpsilon) * gain.before_mlp);
+  return in.with("features", std::move(x));
+}
+
+TransformerBlock::Gains TransformerBlock::gains(const NamedTensors& in) const {
+  if (spec_.style == 0) {
+    return {before_attention_->tensor, behind_attention_->tensor, before_mlp_->tensor,
+            behind_mlp_->tensor};
+  }
+  const std::vector<at::Tensor> of_style =
+      style_.of(at::silu(in.at("style"))).unsqueeze(1).chunk(4, 2);
+  return {of_style[0] + 1.0, of_style[1], of_style[2] + 1.0, of_style[3]};
+}
+
+at::Tensor TransformerBlock::attention(const at::Tensor& x) const {
+  const std::int64_t features = spec_.width / spec_.heads;
+  const std::vector<at::Tensor> parts =
+      taken_.of(x)
+          .reshape({x.size(0), x.size(1), 3, spec_.heads, features})
+          .permute({2, 0, 3, 1, 4})
+          .unbind(0);
+  const at::Tensor query = rms_normalized(parts[0], kTokenEpsilon) * query_gain_->tensor;
+  const at::Tensor key = rms_normalized(parts[1], kTokenEpsilon) * key_gain_->tensor;
+  const double scale = 1.0 / std::sqrt(static_cast<double>(features));
+  const at::Tensor shares = at::softmax(at::matmul(query * scale, key.transpose(2, 3)), -1);
+  return joined_.of(at::matmul(shares, parts[2]).transpose(1, 2).reshape(x.sizes()));
+}
+
+at::Tensor TransformerBlock::mlp(const at::Tensor& x) const {
+  const std::vector<at::Tensor> halves = expand_.of(x).chunk(2, 2);
+  return contract_.of(at::silu(halves[0]) * halves[1]);
+}
+
+PatchPicture::PatchPicture(const PatchPictureSpec& spec)
+    : TokenBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      style_(linear("style")),
+      picture_(linear("picture")) {}
+
+NamedTensors PatchPicture::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor gain = style_.of(at::silu(in.at("style"))) + 1.0;
+  const at::Tensor x = rms_normalized(in.at("features"), kTokenEpsilon) * gain.unsqueeze(1);
+  at::Tensor pictures = of_patches(picture_.of(x), spec_.side, spec_.patch, spec_.channels);
+  if (spec_.depth > 0) {
+    const at::Tensor& before = in.at("pictures");
+    const at::Tensor sum = before.slice(1, -spec_.channels) + pictures;
+    pictures = spec_.is_last && context.mode == Mode::kEvaluation ? sum : at::cat({before, sum}, 1);
+  }
+  return in.with(spec_.is_last ? "features" : "pictures", std::move(pictures));
+}
+
+PatchEmbedding::PatchEmbedding(const PatchEmbeddingSpec& spec)
+    : TokenBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      patch_(linear("patch")),
+      positions_(parameter("positions")),
+      token_(parameter("token")) {}
+
+NamedTensors PatchEmbedding::forward(const NamedTensors& in, const ForwardContext& context) {
+  at::Tensor pictures = in.at("image");
+  if (pictures.size(1) == spec_.channels) {
+    pictures = pictures.repeat({1, spec_.depths, 1, 1});
+  }
+  if (context.mode == Mode::kTraining) {
+    pictures = noised(pictures, context.key);
+  }
+  const at::Tensor patches = in_patches(pictures, spec_.side, spec_.patch);
+  const at::Tensor tokens = patch_.of(patches) + positions_->tensor;
+  const at::Tensor token = token_->tensor.repeat({tokens.size(0), 1, 1});
+  return in.with("features", at::cat({token, tokens}, 1));
+}
+
+at::Tensor PatchEmbedding::noised(const at::Tensor& pictures, RandomKey key) const {
+  key.draw = static_cast<std::int32_t>(RandomDraw::kDepthNoise);
+  const at::Tensor steps =
+      keyed_normal(key, pictures.sizes(), pictures.device()).to(pictures.scalar_type());
+  std::vector<at::Tensor> results(static_cast<std::size_t>(spec_.depths));
+  at::Tensor walk;
+  double before = 0.0;  // the share of the depth behind
+  for (int behind = 0; behind < spec_.depths; ++behind) {
+    const int depth = spec_.depths - 1 - behind;
+    const double share = noise_share(behind);
+    const double kept = (1.0 - share) / (1.0 - before);
+    // So that the walk's deviation is `share`.
+    const double stride = std::sqrt(share * share - before * before * kept * kept);
+    const auto of_depth = [&](const at::Tensor& all) {
+      return all.narrow(1, depth * spec_.channels, spec_.channels);
+    };
+    const at::Tensor step = of_depth(steps) * stride;
+    walk = walk.defined() ? walk * kept + step : step;
+    results[static_cast<std::size_t>(depth)] = of_depth(pictures) * (1.0 - share) + walk;
+    before = share;
+  }
+  return at::cat(results, 1);
+}
+
+TokenHead::TokenHead(const TokenHeadSpec& spec)
+    : TokenBlock(ports_of(spec), parameters_of(spec)),
+      before_(parameter("before")),
+      head_(linear("head")) {}
+
+NamedTensors TokenHead::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor x =
+      rms_normalized(in.at("features").select(1, 0), kTokenEpsilon) * before_->tensor;
+  return in.with("features", head_.of(x));
+}
+
+std::unique_ptr<Block> make_block(const TokenStyleSpec& spec) {
+  return std::make_unique<TokenStyle>(spec);
+}
+
+std::unique_ptr<Block> make_block(const TokenGridSpec& spec) {
+  return std::make_unique<TokenGrid>(spec);
+}
+
+std::unique_ptr<Block> make_block(const TransformerSpec& spec) {
+  return std::make_unique<TransformerBlock>(spec);
+}
+
+std::unique_ptr<Block> make_block(const PatchPictureSpec& spec) {
+  return std::make_unique<PatchPicture>(spec);
+}
+
+std::unique_ptr<Block> make_block(const PatchEmbeddingSpec& spec) {
+  return std::make_unique<PatchEmbedding>(spec);
+}
+
+std::unique_ptr<Block> make_block(const TokenHeadSpec& spec) {
+  return std::make_unique<TokenHead>(spec);
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A network of the user's, as a value. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/blocks/block_tensors.hpp"
+
+namespace gangway {
+
+/// What a user's network takes: float32 [N, shape…], or int64 [N] under the name "labels".
+struct ScriptInput {
+  std::string name;
+  std::vector<std::int64_t> shape;  ///< per example
+};
+
+/// A whole network that a user has made: a TorchScript file. What it computes, and which tensors it
+/// has, only LibTorch can tell (gan/script/).
+struct ScriptSpec {
+  std::string key;  ///< of the job, for messages: "model.generator"
+  std::string file;
+  std::string hash;  ///< of its bytes; empty: whatever they are
+  std::vector<ScriptInput> inputs;
+  std::vector<std::int64_t> output;            ///< shape of an example: float32 "features"
+  std::optional<std::int64_t> num_parameters;  ///< where somebody has looked
+};
+[[nodiscard]] BlockPorts ports_of(const ScriptSpec& spec);
+/// None: they are in its file.
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ScriptSpec& spec);
+
+}  // namespace gangway

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "job/families/families.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "job/families/dcgan.hpp"
+#include "job/families/dense.hpp"
+#include "job/families/gat.hpp"
+#include "job/families/infogan.hpp"
+#include "job/families/mlp.hpp"
+#include "job/families/r3gan.hpp"
+
+namespace gangway {
+
+namespace {
+
+const FamilyNetwork* find_role(const ModelFamily& family, std::string_view role) {
+  const auto found = std::ranges::find(family.networks, role, &FamilyNetwork::role);
+  return found == family.networks.end() ? nullptr : &*found;
+}
+
+using MakeArchitecture = Architecture (*)(const ModelSpec& model);
+
+constexpr std::int64_t kPosteriorHidden = 128;
+
+/// The features of a discriminator: all but its last block, "image" → "features".
+Architecture trunk_of(MakeArchitecture discriminator, const ModelSpec& model) {
+  Architecture network = discriminator(model);
+  network.blocks.pop_back();
+  return network;
+}
+
+/// The last block of a discriminator: "features" (and "labels") → logits [N, 1].
+Architecture head_of(MakeArchitecture discriminator, const ModelSpec& model) {
+  Architecture network = discriminator(model);
+  network.blocks = {std::move(network.blocks.back())};
+  return network;
+}
+
+/// Beside that head: what the features say of the latent codes, [N, categories + 2 codes]: logits
+/// of the category, means of the codes, logarithms of their variances; a hidden layer of 128 before
+/// (Chen et al., 2016, section 4 and appendix C.1).
+Architecture posterior_of(MakeArchitecture discriminator, const ModelSpec& model) {
+  ModelSpec unlabelled = model;
+  unlabelled.classes = 0;  // the head is then a layer, which says what features there are
+  LayerSpec hidden = std::get<LayerSpec>(discriminator(unlabelled).blocks.back());
+  hidden.out = kPosteriorHidden;
+  hidden.bias = !model.normalizes_discriminator();
+  hidden.batch_norm = model.normalizes_discriminator();
+  hidden.activation = model.activation;
+  const LayerSpec last{.in = kPosteriorHidden,
+                       .out = std::int64_t{model.categories} + 2 * std::int64_t{model.codes},
+                       .bias = true,
+                       .initial_scale = 1.0 / std::sqrt(static_cast<double>(kPosteriorHidden))};
+  return {"posterior", {hidden, last}};
+}
+
+/// The generator and the discriminator of a family, whole and in parts, and then `others`.
+template <Architecture (*kGenerator)(const ModelSpec&),
+          Architecture (*kDiscriminator)(const ModelSpec&)>
+std::vector<FamilyNetwork> adversaries(const std::vector<FamilyNetwork>& others = {}) {
+  std::vector<FamilyNetwork> networks = {
+      {"generator", kGenerator},
+      {"discriminator", kDiscriminator},
+      {"trunk", [](const ModelSpec& model) { return trunk_of(kDiscriminator, model); }},
+      {"head", [](const ModelSpec& model) { return head_of(kDiscriminator, model); }},
+      {"posterior", [](const ModelSpec& model) { return posterior_of(kDiscriminator, model); }}};
+  networks.insert(networks.end(), others.begin(), others.end());
+  return networks;
+}
+
+}  // namespace
+
+const std::vector<ModelFamily>& families() {
+  static const std::vector<ModelFamily> table = {
+      {.name = "dcgan",
+       .doc = "convolutions (Radford et al., 2015)",
+       .resolutions = {32, 64},
+       .networks = adversaries<dcgan_generator, dcgan_discriminator>({{"encoder", dcgan_encoder}})},
+      {.name = "infogan",
+       .doc = "the networks of Lucic et al. (2018) after InfoGAN's",
+       .resolutions = {28},
+       .networks = adversaries<infogan_generator, infogan_discriminator>()},
+      {.name = "dense",
+       .doc = "one hidden dense layer a network, for images (Kingma and Welling, 2014)",
+       .is_dense = true,
+       .resolutions = {28, 32, 64},
+       .normalizes_by_default = false,
+       .networks = adversaries<dense_generator, dense_discriminator>({{"encoder", dense_encoder}})},
+      {.name = "mlp",
+       .doc = "dense layers, which make points for toy data",
+       .makes_points = true,
+       .is_dense = true,
+       .takes_labels = false,
+       .normalizes_by_default = false,
+       .networks = adversaries<mlp_generator, mlp_discriminator>({{"encoder", mlp_encoder}})},
+      {.name = "r3gan",
+       .doc = "residual blocks without normalization (R3GAN, Huang et al., 2024; its CIFAR-10 "
+              "networks have width 768 and latent 64)",
+       .resolutions = {32, 64, 128, 256},
+       .normalizes_by_default = false,
+       .is_residual = true,
+       .networks = {{"generator", r3gan_generator}, {"discriminator", r3gan_discriminator}}},
+      {.name = "gat",
+       .doc = "transformers over patches (GAT, Hyun et al., 2025; its size B has width 768 and "
+              "12 blocks)",
+       .resolutions = {32, 64},
+       .normalizes_by_default = false,
+       .is_residual = true,
+       .is_transformer = true,
+       .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
+  };
+  return table;
+}
+
+const ModelFamily* default_family() { return &families().front(); }
+
+const ModelFamily* own_family() {
+  static const ModelFamily family{.name = "torchscript",
+                                  .doc = "no networks but those of model.NETWORK",
+                                  .normalizes_by_default = false};
+  return &family;
+}
+
+const ModelFamily* family_named(std::string_view name) {
+  if (name == own_family()->name) {
+    return own_family();
+  }
+  for (const ModelFamily& family : families()) {
+    if (family.name == name) {
+      return &family;
+    }
+  }
+  throw ConfigError(fmt::format("model.family: there is no '{}'; use one of {}", name,
+                                family_names(", ", [](const ModelFamily&) { return true; })));
+}
+
+std::string family_names(std::string_view separator,
+                         const std::function<bool(const ModelFamily&)>& is_meant) {
+  std::string names;
+  for (const ModelFamily& family : families()) {
+    if (is_meant(family)) {
+      names += names.empty() ? "" : separator;
+      names += family.name;
+    }
+  }
+  return names;
+}
+
+bool has_role(const ModelFamily& family, std::string_view role) {
+  return find_role(family, role) != nullptr;
+}
+
+std::string_view missing_role(const ModelFamily& family, const Recipe& recipe) {
+  const auto missing = std::ranges::find_if(recipe.networks, [&](const RecipeNetwork& network) {
+    return find_role(family, network.role) == nullptr;
+  });
+  return missing == recipe.networks.end() ? std::string_view() : missing->role;
+}
+
+Architecture architecture_of(const ModelSpec& model, std::string_view role) {
+  const FamilyNetwork* network = find_role(*model.family, role);
+  if (network == nullptr) {
+    throw InvariantError(fmt::format("family {} has no {}", model.family->name, role));
+  }
+  return network->make(model);
+}
+
+PerNetwork<Architecture> architectures_of(const ModelSpec& model, const Recipe& recipe) {
+  if (model.normalization == Normalization::kAuto) {
+    throw InvariantError("a model whose normalization is not settled has no architecture");
+  }
+  PerNetwork<Architecture> architectures;
+  for (const RecipeNetwork& network : recipe.networks) {
+    Architecture architecture = architecture_of(model, network.role);
+    architecture.name = network.name;
+    architectures.add(std::move(architecture));
+  }
+  return architectures;
+}
+
+std::vector<std::int64_t> example_shape(const ModelSpec& model) {
+  if (model.family->makes_points) {
+    return {2};
+  }
+  return {model.channels, model.resolution, model.resolution};
+}
+
+}  // namespace gangway

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Structure and constants are those of the authors' code (github.com/hse1032/GAT, models/).
+#include "job/families/gat.hpp"
+
+#include <algorithm>
+
+namespace gangway {
+namespace {
+
+constexpr int kMostDepths = 4;  // at which the generator makes pictures
+
+std::int64_t patches_a_side(const ModelSpec& model) { return model.resolution / model.patch; }
+
+int num_depths(const ModelSpec& model) { return std::min(model.blocks, kMostDepths); }
+
+/// So many as have 64 channels each, or 32 where the width is below 256; at any other width the
+/// most below that which divide it.
+std::int64_t num_heads(std::int64_t width) {
+  std::int64_t heads = std::max(std::int64_t{1}, width / (width < 256 ? 32 : 64));
+  while (width % heads != 0) {
+    --heads;
+  }
+  return heads;
+}
+
+/// A gated MLP has three matrices, so it is two thirds as wide as one of two (Shazeer, 2020).
+TransformerSpec transformer_of(const ModelSpec& model, std::int64_t style) {
+  const std::int64_t width = model.width;
+  return {.width = width, .heads = num_heads(width), .hidden = 8 * width / 3, .style = style};
+}
+
+}  // namespace
+
+Architecture gat_generator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  blocks.emplace_back(
+      TokenStyleSpec{.latent = model.latent, .classes = model.classes, .features = model.width});
+  blocks.emplace_back(TokenGridSpec{.side = patches_a_side(model), .width = model.width});
+  const int depths = num_depths(model);
+  int depth = 0;
+  for (int block = 0; block < model.blocks; ++block) {
+    blocks.emplace_back(transformer_of(model, model.width));
+    if ((block + 1) * depths / model.blocks > depth) {  // the end of one of as many equal parts
+      blocks.emplace_back(PatchPictureSpec{.width = model.width,
+                                           .style = model.width,
+                                           .channels = model.channels,
+                                           .patch = model.patch,
+                                           .side = patches_a_side(model),
+                                           .depth = depth,
+                                           .is_last = depth + 1 == depths});
+      ++depth;
+    }
+  }
+  return {"generator", std::move(blocks)};
+}
+
+Architecture gat_discriminator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  blocks.emplace_back(PatchEmbeddingSpec{.channels = model.channels,
+                                         .depths = num_depths(model),
+                                         .patch = model.patch,
+                                         .side = patches_a_side(model),
+                                         .width = model.width});
+  for (int block = 0; block < model.blocks; ++block) {
+    blocks.emplace_back(transformer_of(model, 0));
+  }
+  const std::int64_t out = model.classes > 0 ? model.width : 1;
+  blocks.emplace_back(TokenHeadSpec{.width = model.width, .out = out});
+  if (model.classes > 0) {
+    blocks.emplace_back(LabelProductSpec{.classes = model.classes, .features = out});
+  }
+  return {"discriminator", std::move(blocks)};
+}
+
+}  // namespace gangway

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Structure and constants are those of the authors' code (github.com/brownvc/R3GAN,
+// R3GAN/Networks.py and the presets of train.py).
+#include "job/families/r3gan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gangway {
+namespace {
+
+/// Maps of so many pixels a side and fewer have the same channels; above, half for each doubling.
+constexpr std::int64_t kSideOfWidest = 32;
+constexpr std::int64_t kExpansion = 2;       // of channels inside a residual block
+constexpr std::int64_t kGroupChannels = 16;  // of a grouped convolution …
+constexpr std::int64_t kMostGroups = 96;     // … until there are so many groups
+constexpr double kSlope = 0.2;               // of leaky ReLU below zero: gan/blocks/layer_block.hpp
+
+std::int64_t channels_at(const ModelSpec& model, std::int64_t side) {
+  return std::int64_t{model.width} * model.resolution / std::max(side, kSideOfWidest);
+}
+
+/// Sizes of maps, from 4 pixels to the picture's.
+int num_stages(const ModelSpec& model) {
+  return std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide));
+}
+
+/// As many as published, and at any other width the most below that which divide the channels.
+std::int64_t num_groups(std::int64_t expanded) {
+  std::int64_t groups = std::clamp(expanded / kGroupChannels, std::int64_t{1}, kMostGroups);
+  while (expanded % groups != 0) {
+    --groups;
+  }
+  return groups;
+}
+
+/// Leaky ReLU's (He et al., 2015), made smaller by the number of residual blocks L: L^(-1/(2m-2))
+/// for m = 3 linear maps a block (Fixup, Zhang et al., 2019, section 3). By roots alone, which
+/// every machine rounds alike.
+double initial_gain(const ModelSpec& model) {
+  const double num_blocks = model.blocks * num_stages(model);
+  return std::sqrt(2.0 / (1.0 + kSlope * kSlope)) / std::sqrt(std::sqrt(num_blocks));
+}
+
+void add_residuals(const ModelSpec& model, std::int64_t side, std::vector<BlockSpec>& blocks) {
+  const std::int64_t channels = channels_at(model, side);
+  const std::int64_t expanded = kExpansion * channels;
+  for (int block = 0; block < model.blocks; ++block) {
+    blocks.emplace_back(ResidualSpec{.channels = channels,
+                                     .expanded = expanded,
+                                     .groups = num_groups(expanded),
+                                     .gain = initial_gain(model)});
+  }
+}
+
+/// A 1x1 convolution between pictures and features.
+LayerSpec pointwise(std::int64_t in, std::int64_t out, const std::string& input) {
+  return {.kind = LayerKind::kConvolution,
+          .in = in,
+          .out = out,
+          .kernel = 1,
+          .stride = 1,
+          .padding = 0,
+          .input = input,
+          .initial_scale = 1.0 / std::sqrt(static_cast<double>(in))};
+}
+
+}  // namespace
+
+Architecture r3gan_generator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  std::int64_t in = model.latent;
+  if (model.classes > 0) {
+    blocks.emplace_back(LabelEmbeddingSpec{.classes = model.classes, .features = model.latent});
+    in += model.latent;
+  }
+  std::int64_t side = kBasisSide;
+  blocks.emplace_back(GenerativeBasisSpec{.in = in, .channels = channels_at(model, side)});
+  add_residuals(model, side, blocks);
+  for (; side < model.resolution; side *= 2) {
+    blocks.emplace_back(ResamplingSpec{.direction = Resampling::kUp,
+                                       .in = channels_at(model, side),
+                                       .out = channels_at(model, 2 * side)});
+    add_residuals(model, 2 * side, blocks);
+  }
+  blocks.emplace_back(pointwise(channels_at(model, side), model.channels, "features"));
+  return {"generator", std::move(blocks)};
+}
+
+Architecture r3gan_discriminator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  std::int64_t side = model.resolution;
+  blocks.emplace_back(pointwise(model.channels, channels_at(model, side), "image"));
+  for (; side > kBasisSide; side /= 2) {
+    add_residuals(model, side, blocks);
+    blocks.emplace_back(ResamplingSpec{.direction = Resampling::kDown,
+                                       .in = channels_at(model, side),
+                                       .out = channels_at(model, side / 2)});
+  }
+  add_residuals(model, side, blocks);
+  const std::int64_t channels = channels_at(model, side);
+  blocks.emplace_back(
+      DiscriminativeBasisSpec{.channels = channels, .out = model.classes > 0 ? channels : 1});
+  if (model.classes > 0) {
+    blocks.emplace_back(LabelProductSpec{.classes = model.classes, .features = channels});
+  }
+  return {"discriminator", std::move(blocks)};
+}
+
+}  // namespace gangway

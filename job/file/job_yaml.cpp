@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// to_yaml of job/file/parse.hpp.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "job/file/parse.hpp"
+#include "job/keys/key.hpp"
+
+namespace gangway {
+namespace {
+
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= path.size()) {
+    const std::size_t dot = std::min(path.find('.', begin), path.size());
+    parts.push_back(path.substr(begin, dot - begin));
+    begin = dot + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string to_yaml(const JobSpec& spec) {
+  std::string yaml = "# The resolved job: every key that applies. It runs again as it is.\n";
+  std::vector<std::string> open;  // the maps that the last line stands in
+  for (const Key& key : key_table(*spec.training.recipe)) {
+    if (key.is_variant || !key.applies(spec)) {
+      continue;
+    }
+    const std::vector<std::string> parts = parts_of(key.path);
+    std::size_t depth = 0;
+    while (depth < open.size() && depth + 1 < parts.size() && open[depth] == parts[depth]) {
+      ++depth;
+    }
+    open.resize(depth);
+    for (; depth + 1 < parts.size(); ++depth) {
+      yaml += std::string(2 * depth, ' ') + parts[depth] + ":\n";
+      open.push_back(parts[depth]);
+    }
+    yaml += std::string(2 * depth, ' ') + parts.back() + ": " + key.get(spec) + "\n";
+  }
+  return yaml;
+}
+
+}  // namespace gangway

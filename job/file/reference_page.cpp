@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "job/file/reference_page.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "job/keys/key.hpp"
+#include "job/keys/yaml_tree.hpp"
+#include "job/rules/rules.hpp"
+
+namespace gangway {
+namespace {
+
+constexpr const char* kIntroduction = R"(# The job file
+
+<!-- Made by `gangway-job-reference --write docs/job-file.md` from job/keys/key_table.cpp and job/rules/rules.cpp: edit those. -->
+
+A job file says what is to be trained. It is YAML; every key has a default, so a file holds what differs:
+
+```yaml
+model:      {family: dcgan, resolution: 32, width: 64, latent: 100}
+data:       {source: fashion-mnist}
+training:   {kimg: 40, batch: 64, microbatches: 2, seed: 0, loss: nonsaturating}
+generator:     {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, ema_kimg: 10}
+discriminator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, steps: 1}
+checkpoint: {every_kimg: 10, keep: 3}
+```
+
+**Who wins.** Defaults < file < environment < command line. A key on the command line is `training.kimg=80`, in the
+environment `GANGWAY_TRAINING_KIMG=80`: capitals, and `_` for the dot. Values are read as YAML, so
+`'generator.optimizer.adam.betas=[0, 0.9]'` works. Naming another optimiser replaces the map below it as a whole.
+
+**What changes the numbers.** Keys marked * never change a weight: two jobs that differ in those alone train to the
+same bits. All others belong to the job's fingerprint, which a checkpoint carries. `training.kimg` is marked too; only
+where a cosine schedule ends at it does it count.
+
+**What is checked.** Everything, before anything starts, and all problems are listed at once with line and column.
+)";
+
+constexpr const char* kSchemaLimits =
+    "A file has at most {} KiB, {} levels and {} words, is UTF-8 without NUL bytes and one "
+    "document, and has no\n"
+    "anchors, aliases, tags or keys given twice.\n";
+
+std::string table_row(const Key& key) {
+  const std::string mark = key.changes_weights ? "" : " *";
+  const std::string unit = key.unit.empty() ? "" : ", " + key.unit;
+  if (key.is_variant) {
+    return fmt::format("| `{}` | {} | | {} | {} |\n", key.path, key.type, key.allowed,
+                       key.description);
+  }
+  return fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", key.path, mark, key.type, unit,
+                     default_of(key), key.allowed, key.description);
+}
+
+}  // namespace
+
+std::string reference_page() {
+  std::string page = kIntroduction;
+  page += fmt::format(fmt::runtime(kSchemaLimits), kYamlLimitBytes / 1024, kYamlLimitDepth,
+                      kYamlLimitValues);
+  std::string section;
+  for (const Key& key : key_table()) {
+    const std::string own = key.path.substr(0, key.path.find('.'));
+    if (own != section) {
+      section = own;
+      page += fmt::format(
+          "\n## {}\n\n| key | type | default | allowed | what it is |\n|---|---|---|---|---|\n",
+          section);
+    }
+    page += table_row(key);
+  }
+  page += "\n## Rules between keys\n\n";
+  for (const Rule& rule : job_rules()) {
+    page += fmt::format("- {}\n", rule.statement);
+  }
+  page += "- Keys that have no meaning for the chosen family or optimiser are refused.\n";
+  return page;
+}
+
+}  // namespace gangway

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "job/keys/key_uses.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/keys/family_texts.hpp"
+
+namespace gangway {
+
+Key for_images(Key key) {
+  key.why_refused = refuse_unless_images;
+  return key;
+}
+
+Key for_labels(Key key) {
+  key.why_refused = refuse_unless_labels;
+  return key;
+}
+
+Key for_residual(Key key) {
+  key.why_refused = refuse_unless_residual;
+  return key;
+}
+
+Key for_transformers(Key key) {
+  key.why_refused = refuse_unless_transformer;
+  return key;
+}
+
+Key unless_residual(Key key) {
+  key.why_refused = refuse_if_residual;
+  return key;
+}
+
+Key unless_own(Key key) {
+  key.why_refused = refuse_if_own;
+  return key;
+}
+
+Key for_gpus(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    return job.numerics.device == DeviceKind::kCuda
+               ? ""
+               : "has a meaning for numerics.device cuda alone; leave it out";
+  };
+  return key;
+}
+
+Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key) {
+  key.why_refused = [is_meant](const JobSpec& job) -> std::string {
+    const Recipe& recipe = *job.training.recipe;
+    return is_meant(recipe)
+               ? ""
+               : fmt::format("has no meaning for training.recipe {} (it has for {}); leave it out",
+                             recipe.name, recipe_names(", ", is_meant));
+  };
+  return key;
+}
+
+Key for_adversaries(Key key) { return for_recipes(&Recipe::is_adversarial, std::move(key)); }
+
+Key for_penalties(Key key) { return for_recipes(&Recipe::takes_penalties, std::move(key)); }
+
+Key for_fakes(Key key) {
+  return for_recipes(
+      [](const Recipe& recipe) { return recipe.is_adversarial && !recipe.is_autoencoder; },
+      std::move(key));
+}
+
+Key for_autoencoders(Key key) { return for_recipes(&Recipe::is_autoencoder, std::move(key)); }
+
+Key for_codes(Key key) { return for_recipes(&Recipe::has_codes, std::move(key)); }
+
+Key with_default(Key key, std::string note) {
+  key.default_note = std::move(note);
+  return key;
+}
+
+Key for_speed(Key key) {
+  key.changes_weights = false;
+  return key;
+}
+
+Key later(Key key) {
+  key.is_fingerprinted_at_default = false;
+  return key;
+}
+
+}  // namespace gangway

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Marks on keys of the job file: which jobs a key has a meaning for, and what its value decides.
+// Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "job/keys/key.hpp"
+
+namespace gangway {
+
+/// Has a meaning where images are made, not points.
+[[nodiscard]] Key for_images(Key key);
+/// Where the family takes labels.
+[[nodiscard]] Key for_labels(Key key);
+/// For families of residual blocks.
+[[nodiscard]] Key for_residual(Key key);
+/// For families of transformers.
+[[nodiscard]] Key for_transformers(Key key);
+/// For the families that leave the choice.
+[[nodiscard]] Key unless_residual(Key key);
+/// Where not all networks are the user's.
+[[nodiscard]] Key unless_own(Key key);
+/// Where GPUs compute.
+[[nodiscard]] Key for_gpus(Key key);
+/// Has a meaning for the recipes for which `is_meant` holds.
+[[nodiscard]] Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key);
+/// For recipes in which networks work against one another.
+[[nodiscard]] Key for_adversaries(Key key);
+/// For recipes that take penalties.
+[[nodiscard]] Key for_penalties(Key key);
+/// Where what the discriminator learns from are samples of the generator alone.
+[[nodiscard]] Key for_fakes(Key key);
+/// For recipes that make examples again from a code.
+[[nodiscard]] Key for_autoencoders(Key key);
+/// For recipes with latent codes.
+[[nodiscard]] Key for_codes(Key key);
+/// Says in words what the default is.
+[[nodiscard]] Key with_default(Key key, std::string note);
+/// Decides the speed, not the weights.
+[[nodiscard]] Key for_speed(Key key);
+/// Came after jobs had fingerprints: those that do not name it keep theirs.
+[[nodiscard]] Key later(Key key);
+
+}  // namespace gangway

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "job/keys/model_keys.hpp"
+
+#include <fmt/format.h>
+
+#include "job/families/families.hpp"
+#include "job/keys/family_texts.hpp"
+#include "job/keys/key_types.hpp"
+#include "job/keys/key_uses.hpp"
+#include "job/keys/network_keys.hpp"
+
+namespace gangway {
+
+void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
+  keys.push_back(choice_key(
+      {"model.family", "", "Architecture of the networks: " + family_docs()},
+      [](auto& job) -> auto& { return job.model.family; }));
+  keys.push_back(for_images(with_default(
+      whole_key(
+          {"model.resolution", "pixels", "Side of the square images: " + allowed_resolutions()},
+          [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
+      default_resolutions())));
+  keys.push_back(unless_own(
+      whole_key({"model.width", "channels",
+                 fmt::format("Channels next to the image ({}); hidden units of a layer ({})",
+                             family_names(", ", [](const auto& one) { return !one.is_dense; }),
+                             family_names(", ", [](const auto& one) { return one.is_dense; }))},
+                [](auto& job) -> auto& { return job.model.width; }, {1, 4096})));
+  keys.push_back(for_residual(
+      later(whole_key({"model.blocks", "",
+                       fmt::format("Residual blocks of each network at each size of its maps ({})",
+                                   family_names(", ", &ModelFamily::is_residual))},
+                      [](auto& job) -> auto& { return job.model.blocks; }, {1, 64}))));
+  keys.push_back(for_transformers(
+      later(whole_key({"model.patch", "pixels",
+                       fmt::format("Side of the square patches that become tokens ({})",
+                                   family_names(", ", &ModelFamily::is_transformer))},
+                      [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
+  keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
+                           [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
+  keys.push_back(for_codes(
+      later(whole_key({"model.codes", "", "Continuous latent codes behind the noise (infogan)"},
+                      [](auto& job) -> auto& { return job.model.codes; }, {0, 4096}))));
+  keys.push_back(for_codes(later(whole_key(
+      {"model.categories", "", "Values of the categorical latent code (infogan); 0: there is none"},
+      [](auto& job) -> auto& { return job.model.categories; }, {0, 4096}))));
+  keys.push_back(for_images(
+      whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
+                [](auto& job) -> auto& { return job.model.channels; }, {1, 3})));
+  keys.push_back(for_labels(whole_key(
+      {"model.classes", "", "Labels that the networks are conditioned on; 0 trains without labels"},
+      [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000})));
+  keys.push_back(unless_residual(
+      with_default(choice_key(
+                       {"model.normalization", "", "Normalization in discriminators and encoders"},
+                       [](auto& job) -> auto& { return job.model.normalization; }),
+                   fmt::format("auto: none with a penalty or {}, else batch",
+                               family_names(" or ", [](const ModelFamily& family) {
+                                 return !family.normalizes_by_default;
+                               })))));
+  keys.push_back(unless_residual(choice_key(
+      {"model.activation", "", "Activation in discriminators and encoders; softplus is smooth"},
+      [](auto& job) -> auto& { return job.model.activation; })));
+  keys.push_back(unless_residual(real_key(
+      {"model.dropout", "", "Share of the discriminator's features that is dropped"},
+      [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne)));
+  add_module_keys(recipe, keys);
+}
+
+void add_data_keys(std::vector<Key>& keys) {
+  keys.push_back(text_key(
+      {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
+      [](auto& job) -> auto& { return job.data.source; },
+      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25"));
+  keys.push_back(for_images(choice_key(
+      {"data.mirror", "", "Whether half of the real images are flipped left to right"},
+      [](auto& job) -> auto& { return job.data.mirror; })));
+  keys.push_back(for_speed(
+      whole_key({"data.prefetch", "micro-batches", "Micro-batches prepared ahead by the loader"},
+                [](auto& job) -> auto& { return job.data.prefetch; }, {1, 1024})));
+}
+
+}  // namespace gangway

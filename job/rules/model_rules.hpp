@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Rules about what is trained on what: family, recipe, data, batch. Pure.
+#pragma once
+
+#include <vector>
+
+#include "job/rules/rules.hpp"
+
+namespace gangway {
+
+[[nodiscard]] std::vector<Rule> model_rules();
+
+}  // namespace gangway

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "job/rules/rules.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/choices.hpp"
+#include "job/keys/per_recipe.hpp"
+#include "job/rules/model_rules.hpp"
+#include "job/transports.hpp"
+
+namespace gangway {
+namespace {
+
+std::string check_workers(const JobSpec& job) {
+  if (job.layout.data <= job.training.microbatches) {
+    return {};
+  }
+  return fmt::format(
+      "layout.data {} workers cannot share training.microbatches {}: some would have none; use at "
+      "most {} "
+      "workers or more micro-batches",
+      job.layout.data, job.training.microbatches, job.training.microbatches);
+}
+
+std::string check_audit(const JobSpec& job) {
+  return job.layout.audit && job.layout.check_steps == 0
+             ? "layout.audit is as frequent as layout.check_steps says, which is 0; use 1 or more"
+             : "";
+}
+
+std::string check_device(const JobSpec& job) {
+  const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
+  const TransportTraits& transport = traits_of(job.layout.transport);
+  if (on_gpus && transport.device == TransportDevice::kCpu) {
+    return fmt::format("GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
+                       transport.name);
+  }
+  if (!on_gpus && transport.device == TransportDevice::kGpu) {
+    return fmt::format(
+        "layout.transport {} is for GPUs; use numerics.device cuda, or another transport",
+        transport.name);
+  }
+  if (on_gpus && job.layout.audit) {
+    return "layout.audit recomputes updates on the CPU, and these are made on GPUs; leave it out";
+  }
+  return {};
+}
+
+std::string check_order(const JobSpec& job) {
+  const bool clips = std::ranges::any_of(
+      job.networks, [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
+  if (job.numerics.order == SumOrder::kTree || (!job.rounds_wire() && !clips)) {
+    return {};
+  }
+  return "numerics.order nccl goes neither with clip_norm nor with another wire than fp32; use "
+         "tree";
+}
+
+std::string check_axis(const char* what, int size) {
+  return size == 1 ? "" : fmt::format("{} above 1 are not available yet; use 1", what);
+}
+
+Rule step_decay_rule(const std::string& network) {
+  return {{network + ".schedule.decay", network + ".schedule.step_kimg"},
+          fmt::format("`{}.schedule.decay` step needs `step_kimg` above 0.", network),
+          [network](const JobSpec& job) {
+            const ScheduleSpec& schedule = job.network(network).schedule;
+            const bool is_missing = schedule.decay == DecayKind::kStep && schedule.step_kimg <= 0.0;
+            return is_missing
+                       ? fmt::format("decay step needs {}.schedule.step_kimg above 0", network)
+                       : "";
+          }};
+}
+
+Rule frozen_rule(const std::string& network) {
+  return {{network + ".frozen", network + ".weights"},
+          fmt::format("`{}.frozen` needs `{}.weights`, or a file of yours.", network, network),
+          [network](const JobSpec& job) {
+            const NetworkSpec& spec = job.network(network);
+            return spec.is_frozen && spec.weights.empty() && spec.module.file.empty()
+                       ? fmt::format("a frozen network needs {}.weights, a file to stay with",
+                                     network)
+                       : "";
+          }};
+}
+
+/// Of all networks of a recipe.
+std::vector<Rule> network_rules(const Recipe& recipe) {
+  Rule order{{"numerics.order", "numerics.wire"},
+             "`numerics.order` nccl goes with `numerics.wire` fp32 and without clipping.",
+             check_order};
+  std::vector<Rule> rules;
+  for (const RecipeNetwork& network : recipe.networks) {
+    order.keys.push_back(fmt::format("{}.clip_norm", network.name));
+    rules.push_back(step_decay_rule(std::string(network.name)));
+    rules.push_back(frozen_rule(std::string(network.name)));
+  }
+  rules.push_back({{fmt::format("{}.frozen", recipe.networks.back().name)},
+                   "One network at least is trained.",
+                   [](const JobSpec& job) {
+                     return std::ranges::all_of(job.networks, &NetworkSpec::is_frozen)
+                                ? "all networks are frozen; leave one to be trained"
+                                : "";
+                   }});
+  rules.insert(rules.begin(), std::move(order));
+  return rules;
+}
+
+std::vector<Rule> layout_rules() {
+  return {
+      {{"layout.data", "training.microbatches"},
+       "`layout.data` is at most `training.microbatches`.",
+       check_workers},
+      {{"layout.stages"},
+       "`layout.stages` is 1 for now.",
+       [](const JobSpec& job) { return check_axis("stages", job.layout.stages); }},
+      {{"layout.tensor"},
+       "`layout.tensor` is 1 for now.",
+       [](const JobSpec& job) { return check_axis("tensor shards", job.layout.tensor); }},
+      {{"layout.audit", "layout.check_steps"},
+       "`layout.audit` needs `layout.check_steps` above 0.",
+       check_audit},
+      {{"layout.transport", "numerics.device", "layout.audit"},
+       "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
+       "`layout.audit`, and nccl with cuda.",
+       check_device},
+  };
+}
+
+std::vector<Rule> make_rules(const Recipe& recipe) {
+  std::vector<Rule> rules = model_rules();
+  std::ranges::move(layout_rules(), std::back_inserter(rules));
+  std::ranges::move(network_rules(recipe), std::back_inserter(rules));
+  return rules;
+}
+
+}  // namespace
+
+const std::vector<Rule>& job_rules(const Recipe& recipe) {
+  static PerRecipe<std::vector<Rule>> rules(make_rules);
+  return rules.of(recipe);
+}
+
+}  // namespace gangway

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "job/families/families.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::StartsWith;
+
+TEST(Families, AreWhole) {
+  for (const ModelFamily& family : families()) {
+    SCOPED_TRACE(family.name);
+    EXPECT_EQ(family_named(family.name), &family);
+    EXPECT_FALSE(family.doc.empty());
+    EXPECT_EQ(family.resolutions.empty(), family.makes_points);
+    EXPECT_EQ(missing_role(family, *default_recipe()), "");
+  }
+  EXPECT_EQ(ModelSpec{}.family->name, "dcgan");
+}
+
+TEST(Families, AreNamedInMessages) {
+  EXPECT_THAT(family_names(", ", &ModelFamily::makes_images), StartsWith("dcgan, infogan"));
+  EXPECT_THAT(family_names(" or ", &ModelFamily::makes_points), StartsWith("mlp"));
+  try {
+    (void)family_named("dc-gan");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(
+        error.what(),
+        StartsWith("model.family: there is no 'dc-gan'; use one of dcgan, infogan, dense, mlp"));
+  }
+}
+
+TEST(Architectures, NeedASettledNormalization) {
+  EXPECT_THROW((void)architectures_of({}), InvariantError);
+}
+
+}  // namespace
+}  // namespace gangway

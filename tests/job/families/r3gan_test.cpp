@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The lists of blocks of R3GAN's networks. Published sizes were counted in the authors' own modules
+// (github.com/brownvc/R3GAN, presets of train.py).
+#include "job/families/r3gan.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "job/families/families.hpp"
+
+namespace gangway {
+namespace {
+
+using Sizes = std::pair<std::int64_t, std::int64_t>;
+
+ModelSpec r3gan_model(int resolution, int width, int classes = 0) {
+  return {.family = family_named("r3gan"),
+          .resolution = resolution,
+          .width = width,
+          .latent = 64,
+          .channels = 3,
+          .classes = classes,
+          .normalization = Normalization::kNone};
+}
+
+Sizes sizes_of(const ModelSpec& model) {
+  return {num_parameters(r3gan_generator(model)), num_parameters(r3gan_discriminator(model))};
+}
+
+template <typename Spec>
+std::vector<Spec> all_of(const Architecture& network) {
+  std::vector<Spec> found;
+  for (const BlockSpec& block : network.blocks) {
+    if (const auto* spec = std::get_if<Spec>(&block)) {
+      found.push_back(*spec);
+    }
+  }
+  return found;
+}
+
+TEST(R3ganSizes, AreThePublishedOnes) {
+  EXPECT_EQ(sizes_of(r3gan_model(32, 768)), Sizes(20'732'160, 20'683'776));         // CIFAR-10
+  EXPECT_EQ(sizes_of(r3gan_model(32, 768, 10)), Sizes(20'781'952, 21'280'512));     // with labels
+  EXPECT_EQ(sizes_of(r3gan_model(64, 384)), Sizes(22'429'824, 22'381'440));         // FFHQ-64
+  EXPECT_EQ(sizes_of(r3gan_model(256, 96)), Sizes(23'057'952, 23'009'568));         // FFHQ-256
+  EXPECT_EQ(sizes_of(r3gan_model(32, 1536, 1000)), Sizes(82'914'304, 86'548'992));  // ImageNet-32
+}
+
+TEST(R3ganSizes, AddUpByHand) {
+  ModelSpec model = r3gan_model(32, 16);
+  model.blocks = 3;
+  model.channels = 1;
+  // 1x1 and back, biases, and 2 groups of 16 channels with 3x3 weights.
+  const std::int64_t block = 16 * 32 + 32 + 32 * 16 * 9 + 32 + 32 * 16;
+  EXPECT_EQ(sizes_of(model),
+            Sizes(16 * 16 + 64 * 16 + 4 * 3 * block + 16, 16 + 4 * 3 * block + 16 * 16 + 16));
+}
+
+TEST(R3ganBlocks, CanBeCutApartAtEachStage) {
+  for (const auto& [resolution, num_stages] :
+       {std::pair(32, 4), std::pair(64, 5), std::pair(128, 6), std::pair(256, 7)}) {
+    const ModelSpec model = r3gan_model(resolution, 8);
+    for (const Architecture& network : {r3gan_generator(model), r3gan_discriminator(model)}) {
+      EXPECT_EQ(all_of<ResidualSpec>(network).size(), 2U * num_stages);
+      EXPECT_EQ(all_of<ResamplingSpec>(network).size(), num_stages - 1U);
+      EXPECT_EQ(network.blocks.size(), 3U * num_stages + 1U);  // and a basis, and the picture's end
+    }
+  }
+}
+
+TEST(R3ganBlocks, AreTheWidestAt32PixelsAndBelow) {
+  const Architecture generator = r3gan_generator(r3gan_model(256, 96));
+  std::vector<std::int64_t> widths;
+  std::vector<std::int64_t> groups;
+  for (const ResidualSpec& residual : all_of<ResidualSpec>(generator)) {
+    widths.push_back(residual.channels);
+    groups.push_back(residual.groups);
+    EXPECT_EQ(residual.expanded, 2 * residual.channels);
+  }
+  EXPECT_EQ(widths, (std::vector<std::int64_t>{768, 768, 768, 768, 768, 768, 768, 768, 384, 384,
+                                               192, 192, 96, 96}));
+  EXPECT_EQ(groups,
+            (std::vector<std::int64_t>{96, 96, 96, 96, 96, 96, 96, 96, 48, 48, 24, 24, 12, 12}));
+  std::vector<std::int64_t> backwards;
+  for (const ResidualSpec& residual :
+       all_of<ResidualSpec>(r3gan_discriminator(r3gan_model(256, 96)))) {
+    backwards.push_back(residual.channels);
+  }
+  EXPECT_EQ(backwards, std::vector<std::int64_t>(widths.rbegin(), widths.rend()));
+}
+
+TEST(R3ganBlocks, HaveGroupsAtAnyWidth) {
+  for (const auto& [width, groups] : {std::pair(1, 1), std::pair(8, 1), std::pair(12, 1),
+                                      std::pair(16, 2), std::pair(28, 2), std::pair(31, 2)}) {
+    const Architecture generator = r3gan_generator(r3gan_model(32, width));
+    EXPECT_EQ(all_of<ResidualSpec>(generator).front().groups, groups) << width;
+  }
+}
+
+TEST(R3ganBlocks, BeginWithLessGainTheMoreTheyAre) {
+  const double leaky = std::sqrt(2.0 / 1.04);
+  ModelSpec model = r3gan_model(32, 16);
+  EXPECT_NEAR(all_of<ResidualSpec>(r3gan_generator(model)).front().gain,
+              leaky * std::pow(8.0, -0.25), 1e-15);
+  model.blocks = 4;
+  EXPECT_NEAR(all_of<ResidualSpec>(r3gan_discriminator(model)).front().gain, leaky / 2.0, 1e-15);
+}
+
+TEST(R3ganBlocks, TakeLabelsBesideTheNoiseAndBesideTheLogits) {
+  const ModelSpec model = r3gan_model(32, 16, 10);
+  const Architecture generator = r3gan_generator(model);
+  const Architecture discriminator = r3gan_discriminator(model);
+  EXPECT_TRUE(std::holds_alternative<LabelEmbeddingSpec>(generator.blocks.front()));
+  EXPECT_EQ(std::get<GenerativeBasisSpec>(generator.blocks.at(1)).in, 128);
+  EXPECT_EQ(all_of<DiscriminativeBasisSpec>(discriminator).front().out, 16);
+  EXPECT_TRUE(std::holds_alternative<LabelProductSpec>(discriminator.blocks.back()));
+  EXPECT_EQ(all_of<DiscriminativeBasisSpec>(r3gan_discriminator(r3gan_model(32, 16))).front().out,
+            1);
+}
+
+TEST(R3ganBlocks, PassNothingButFeaturesAndWhatLabelsAreStillWanted) {
+  const Architecture discriminator = r3gan_discriminator(r3gan_model(32, 16, 10));
+  std::vector<BlockPorts> ports;
+  for (const BlockSpec& block : discriminator.blocks) {
+    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
+  }
+  const auto live = live_behind(ports, "features");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(live.front(), (Names{"features", "labels"}));
+  EXPECT_EQ(live.back(), (Names{"features"}));
+  EXPECT_EQ(ports.front().inputs, (Names{"image"}));
+}
+
+}  // namespace
+}  // namespace gangway

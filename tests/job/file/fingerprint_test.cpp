@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "job/file/fingerprint.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/job/job_problems.hpp"
+
+namespace gangway {
+namespace {
+
+using testing::spec_of;
+
+std::string fingerprint_with(const std::string& override_text) {
+  return job_fingerprint(spec_of("", {override_text}));
+}
+
+TEST(Fingerprint, IsThirtyTwoHexadecimalDigits) {
+  const std::string fingerprint = job_fingerprint(spec_of(""));
+  EXPECT_EQ(fingerprint.size(), 32U);
+  EXPECT_EQ(fingerprint.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(fingerprint, job_fingerprint(spec_of("# another text\ntraining: {seed: 0}")));
+}
+
+/// Checkpoints of earlier releases carry it; keys that came since do not count while they say
+/// nothing.
+TEST(Fingerprint, OfTheDefaultJobIsThatOfEarlierReleases) {
+  EXPECT_EQ(job_fingerprint(spec_of("")), "93cb34099da8639faed20fba9e41c367");
+  EXPECT_EQ(fingerprint_with("generator.weights=none"), job_fingerprint(spec_of("")));
+}
+
+TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
+  const std::string fingerprint = job_fingerprint(spec_of(""));
+  for (const char* same :
+       {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
+        "checkpoint.every_kimg=1", "checkpoint.keep=9", "checkpoint.every_steps=5",
+        "checkpoint.every_seconds=5", "checkpoint.keep_every=5", "checkpoint.keep_best=5",
+        "checkpoint.score_samples=500", "checkpoint.snapshot_steps=5", "output.tick_kimg=3",
+        "output.grid=2", "training.kimg=99", "data.prefetch=9"}) {
+    EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
+  }
+}
+
+TEST(Fingerprint, ChangesWithEverythingElse) {
+  const std::string fingerprint = job_fingerprint(spec_of(""));
+  for (const char* other :
+       {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
+        "training.microbatches=4", "training.r2.gamma=1", "training.batch=64",
+        "training.loss=hinge", "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1",
+        "discriminator.steps=2", "generator.clip_norm=1", "generator.weights=old.safetensors",
+        "discriminator.weights=old.safetensors", "numerics.threads=2",
+        "numerics.memory_format=contiguous", "numerics.wire=bf16",
+        "numerics.wire={generator: fp16}"}) {
+    EXPECT_NE(fingerprint_with(other), fingerprint) << other;
+  }
+}
+
+TEST(Fingerprint, CountsResidualBlocksWhereTheyAreNotTheUsualOnes) {
+  const auto with = [](const std::string& more) {
+    return job_fingerprint(spec_of("model: {family: r3gan" + more + "}"));
+  };
+  EXPECT_EQ(with(", blocks: 2"), with(""));
+  EXPECT_NE(with(", blocks: 3"), with(""));
+}
+
+TEST(Fingerprint, CountsPatchesWhereTheyAreNotTheUsualOnes) {
+  const auto with = [](const std::string& more) {
+    return job_fingerprint(spec_of("model: {family: gat" + more + "}"));
+  };
+  EXPECT_EQ(with(", patch: 4"), with(""));
+  EXPECT_NE(with(", patch: 2"), with(""));
+}
+
+TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
+  for (const std::string section : {"generator", "discriminator"}) {
+    const std::string cosine = section + ".schedule.decay=cosine";
+    EXPECT_NE(job_fingerprint(spec_of("", {cosine})),
+              job_fingerprint(spec_of("", {cosine, "training.kimg=99"})));
+  }
+}
+
+TEST(Fingerprint, CountsTheLengthWhereSomethingComesToItsFinalValueThere) {
+  for (const std::string key :
+       {"training.r1.final_factor=0.1", "generator.schedule.final_beta2=0.9"}) {
+    EXPECT_NE(job_fingerprint(spec_of("", {key})),
+              job_fingerprint(spec_of("", {key, "training.kimg=99"})));
+    EXPECT_EQ(job_fingerprint(spec_of("", {key, "training.burn_in_kimg=7"})),
+              job_fingerprint(spec_of("", {key, "training.burn_in_kimg=7", "training.kimg=99"})));
+  }
+}
+
+TEST(Fingerprint, OfTheModelKnowsTheModelAlone) {
+  const std::string model = model_fingerprint(spec_of(""));
+  EXPECT_EQ(model_fingerprint(spec_of("", {"training.seed=5", "numerics.threads=2"})), model);
+  EXPECT_NE(model_fingerprint(spec_of("", {"model.latent=64"})), model);
+}
+
+TEST(Fingerprint, WritesTheNumericsInOneLine) {
+  EXPECT_EQ(numerics_text(spec_of("")),
+            "threads=1 memory_format=channels-last wire=fp32 device=cpu");
+  EXPECT_EQ(numerics_text(spec_of("", {"numerics.wire={generator: bf16}"})),
+            "threads=1 memory_format=channels-last wire={generator: bf16, discriminator: fp32} "
+            "device=cpu inexact=wire");
+  EXPECT_EQ(numerics_text(spec_of("", {"numerics.device=cuda"})),
+            "threads=1 memory_format=channels-last wire=fp32 device=cuda order=tree "
+            "kernels=deterministic");
+}
+
+TEST(Fingerprint, SaysWhatMakesAJobInexact) {
+  EXPECT_EQ(declared_inexactness(spec_of("")), "");
+  EXPECT_EQ(declared_inexactness(spec_of("", {"numerics.wire=fp16"})),
+            "inexact, as declared by numerics.wire=fp16: what travels between hosts is rounded, so "
+            "the digest depends on the layout");
+  EXPECT_THAT(declared_inexactness(spec_of("", {"numerics.device=cuda", "numerics.order=nccl"})),
+              ::testing::StartsWith("inexact, as declared by numerics.order=nccl: "));
+  EXPECT_THAT(
+      declared_inexactness(spec_of("", {"numerics.device=cuda", "numerics.kernels=fastest"})),
+      ::testing::StartsWith("inexact, as declared by numerics.kernels=fastest: "));
+}
+
+}  // namespace
+}  // namespace gangway

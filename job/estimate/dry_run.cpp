@@ -26,42 +26,11 @@ constexpr std::int64_t kProcessBytes = 300LL << 20U;
 /// an image for DCGAN-32, where 1.06 were measured between micro-batches of 2 and of 128.
 constexpr std::int64_t kKeptPerElement = 4;
 
-/// Of the maps that residual blocks take and have inside, from the picture down.
-std::int64_t residual_elements(const ModelSpec& model) {
-  std::int64_t side = model.resolution;
-  std::int64_t elements = side * side * model.channels;
-  for (const BlockSpec& block : architecture_of(model, "discriminator").blocks) {
-    if (const auto* residual = std::get_if<ResidualSpec>(&block)) {
-      elements += side * side * (residual->channels + 2 * residual->expanded);
-    } else if (std::holds_alternative<ResamplingSpec>(block)) {
-      side /= 2;
-    }
-  }
-  return elements;
-}
-
-/// Of the tokens that a transformer's layers take and have inside, and the attention between them.
-std::int64_t token_elements(const ModelSpec& model) {
-  std::int64_t elements = std::int64_t{model.resolution} * model.resolution * model.channels;
-  const std::int64_t side = model.resolution / model.patch;
-  const std::int64_t tokens = 1 + side * side;
-  for (const BlockSpec& block : architecture_of(model, "discriminator").blocks) {
-    if (const auto* layer = std::get_if<TransformerSpec>(&block)) {
-      const std::int64_t inside = 6 * layer->width + 3 * layer->hidden;
-      elements += tokens * (inside + layer->heads * tokens);
-    }
-  }
-  return elements;
-}
-
 /// Elements of all feature maps of one image in one network: the maps shrink fourfold and the
 /// channels double at each level, so the sum is below twice the first level.
 std::int64_t feature_elements(const ModelSpec& model) {
-  if (model.family->is_transformer) {
-    return token_elements(model);
-  }
-  if (model.family->is_residual) {
-    return residual_elements(model);
+  if (model.family->feature_elements != nullptr) {
+    return model.family->feature_elements(model);
   }
   if (model.family->makes_points) {
     return std::int64_t{3} * model.width + 2;

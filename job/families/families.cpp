@@ -104,15 +104,17 @@ const std::vector<ModelFamily>& families() {
               "networks have width 768 and latent 64)",
        .resolutions = {32, 64, 128, 256},
        .normalizes_by_default = false,
-       .is_residual = true,
+       .keys = {"model.blocks"},
+       .feature_elements = r3gan_feature_elements,
        .networks = {{"generator", r3gan_generator}, {"discriminator", r3gan_discriminator}}},
       {.name = "gat",
        .doc = "transformers over patches (GAT, Hyun et al., 2025; its size B has width 768 and "
               "12 blocks)",
        .resolutions = {32, 64},
        .normalizes_by_default = false,
-       .is_residual = true,
-       .is_transformer = true,
+       .keys = {"model.blocks", "model.patch"},
+       .judges_depths = true,
+       .feature_elements = gat_feature_elements,
        .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
   };
   return table;
@@ -123,7 +125,8 @@ const ModelFamily* default_family() { return &families().front(); }
 const ModelFamily* own_family() {
   static const ModelFamily family{.name = "torchscript",
                                   .doc = "no networks but those of model.NETWORK",
-                                  .normalizes_by_default = false};
+                                  .normalizes_by_default = false,
+                                  .keys = {}};
   return &family;
 }
 

@@ -3,6 +3,8 @@
 // CONTRIBUTING.md says how one is added. Pure; any thread.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -30,14 +32,19 @@ struct ModelFamily {
   std::vector<int> resolutions;       ///< pixels a side; the first is the default; none of points
   bool takes_labels = true;           ///< whether model.classes may be above 0
   bool normalizes_by_default = true;  ///< whether `auto` is batch in the discriminator (no penalty)
-  /// Made of residual blocks, so many as model.blocks says, which are always the same inside:
-  /// model.normalization, activation and dropout have no meaning.
-  bool is_residual = false;
-  /// Made of transformers over patches of model.patch pixels; in training its generator makes
-  /// pictures at several depths, and the discriminator judges them together.
-  bool is_transformer = false;
+  /// Keys of the model section that have a meaning for it and not for all.
+  std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout"};
+  /// In training its generator makes pictures at several depths, which its discriminator judges
+  /// together.
+  bool judges_depths = false;
+  /// Elements of all feature maps of one example in one network; null: the maps shrink fourfold
+  /// and the channels double at each level, from `width` channels at half the picture's side.
+  std::int64_t (*feature_elements)(const ModelSpec& model) = nullptr;
   std::vector<FamilyNetwork> networks;
   [[nodiscard]] bool makes_images() const { return !makes_points; }
+  [[nodiscard]] bool takes(std::string_view key) const {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  }
 };
 
 /// All, in the order in which people read them; they stay where they are.

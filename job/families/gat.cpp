@@ -72,4 +72,17 @@ Architecture gat_discriminator(const ModelSpec& model) {
   return {"discriminator", std::move(blocks)};
 }
 
+std::int64_t gat_feature_elements(const ModelSpec& model) {
+  std::int64_t elements = std::int64_t{model.resolution} * model.resolution * model.channels;
+  const std::int64_t side = model.resolution / model.patch;
+  const std::int64_t tokens = 1 + side * side;
+  for (const BlockSpec& block : gat_discriminator(model).blocks) {
+    if (const auto* layer = std::get_if<TransformerSpec>(&block)) {
+      const std::int64_t inside = 6 * layer->width + 3 * layer->hidden;
+      elements += tokens * (inside + layer->heads * tokens);
+    }
+  }
+  return elements;
+}
+
 }  // namespace gangway

@@ -12,6 +12,8 @@
 // are exact); styles drawn to their mean when it samples.
 #pragma once
 
+#include <cstdint>
+
 #include "job/models/architecture.hpp"
 #include "job/models/model_spec.hpp"
 
@@ -19,5 +21,9 @@ namespace gangway {
 
 [[nodiscard]] Architecture gat_generator(const ModelSpec& model);
 [[nodiscard]] Architecture gat_discriminator(const ModelSpec& model);
+
+/// Elements of the tokens that a transformer's layers take and have inside, and the attention
+/// between them.
+[[nodiscard]] std::int64_t gat_feature_elements(const ModelSpec& model);
 
 }  // namespace gangway

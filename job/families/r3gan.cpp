@@ -108,4 +108,17 @@ Architecture r3gan_discriminator(const ModelSpec& model) {
   return {"discriminator", std::move(blocks)};
 }
 
+std::int64_t r3gan_feature_elements(const ModelSpec& model) {
+  std::int64_t side = model.resolution;
+  std::int64_t elements = side * side * model.channels;
+  for (const BlockSpec& block : r3gan_discriminator(model).blocks) {
+    if (const auto* residual = std::get_if<ResidualSpec>(&block)) {
+      elements += side * side * (residual->channels + 2 * residual->expanded);
+    } else if (std::holds_alternative<ResamplingSpec>(block)) {
+      side /= 2;
+    }
+  }
+  return elements;
+}
+
 }  // namespace gangway

@@ -6,6 +6,8 @@
 // 96 at 256 (FFHQ), each with model.latent 64 and 2 model.blocks.
 #pragma once
 
+#include <cstdint>
+
 #include "job/models/architecture.hpp"
 #include "job/models/model_spec.hpp"
 
@@ -13,5 +15,8 @@ namespace gangway {
 
 [[nodiscard]] Architecture r3gan_generator(const ModelSpec& model);
 [[nodiscard]] Architecture r3gan_discriminator(const ModelSpec& model);
+
+/// Elements of the maps that residual blocks take and have inside, from the picture down.
+[[nodiscard]] std::int64_t r3gan_feature_elements(const ModelSpec& model);
 
 }  // namespace gangway

@@ -74,15 +74,6 @@ std::string refuse_unless_labels(const JobSpec& job) {
                            family.name);
 }
 
-std::string refuse_unless_residual(const JobSpec& job) {
-  const ModelFamily& family = *job.model.family;
-  return family.is_residual
-             ? ""
-             : fmt::format(
-                   "has no meaning for family {}, which has no residual blocks; leave it out",
-                   family.name);
-}
-
 std::string refuse_if_own(const JobSpec& job) {
   return job.model.family == own_family()
              ? fmt::format("has no meaning for family {}, whose networks are files; leave it out",
@@ -90,24 +81,19 @@ std::string refuse_if_own(const JobSpec& job) {
              : "";
 }
 
-std::string refuse_unless_transformer(const JobSpec& job) {
-  const ModelFamily& family = *job.model.family;
-  return family.is_transformer
-             ? ""
-             : fmt::format("has no meaning for family {}, which has no tokens; leave it out",
-                           family.name);
-}
-
-std::string refuse_if_residual(const JobSpec& job) {
+std::string refuse_unless_taken(const std::string& key, const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   if (job.model.family == own_family()) {
     return refuse_if_own(job);
   }
-  return family.is_residual
-             ? fmt::format(
-                   "has no meaning for family {}, whose blocks leave no choice; leave it out",
-                   family.name)
-             : "";
+  return family.takes(key)
+             ? ""
+             : fmt::format("has no meaning for family {} (it has for {}); leave it out",
+                           family.name, families_that_take(key));
+}
+
+std::string families_that_take(std::string_view key) {
+  return family_names(", ", [key](const ModelFamily& family) { return family.takes(key); });
 }
 
 }  // namespace gangway

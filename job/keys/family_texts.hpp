@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "job/spec.hpp"
 
@@ -23,10 +24,10 @@ namespace gangway {
 /// Why a key about images, or about labels, has no place in this job; empty if it has.
 [[nodiscard]] std::string refuse_unless_images(const JobSpec& job);
 [[nodiscard]] std::string refuse_unless_labels(const JobSpec& job);
-/// The same of a key about residual blocks, and of one about layers that families choose otherwise.
-[[nodiscard]] std::string refuse_unless_residual(const JobSpec& job);
-[[nodiscard]] std::string refuse_unless_transformer(const JobSpec& job);
-[[nodiscard]] std::string refuse_if_residual(const JobSpec& job);
+/// The same of a key of the model section that only some families take.
+[[nodiscard]] std::string refuse_unless_taken(const std::string& key, const JobSpec& job);
+/// "r3gan, gat".
+[[nodiscard]] std::string families_that_take(std::string_view key);
 /// Why a key about a family's networks has no place where all networks are the user's.
 [[nodiscard]] std::string refuse_if_own(const JobSpec& job);
 

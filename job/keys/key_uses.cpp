@@ -19,18 +19,10 @@ Key for_labels(Key key) {
   return key;
 }
 
-Key for_residual(Key key) {
-  key.why_refused = refuse_unless_residual;
-  return key;
-}
-
-Key for_transformers(Key key) {
-  key.why_refused = refuse_unless_transformer;
-  return key;
-}
-
-Key unless_residual(Key key) {
-  key.why_refused = refuse_if_residual;
+Key for_families_that_take_it(Key key) {
+  key.why_refused = [path = key.path](const JobSpec& job) {
+    return refuse_unless_taken(path, job);
+  };
   return key;
 }
 

@@ -14,12 +14,8 @@ namespace gangway {
 [[nodiscard]] Key for_images(Key key);
 /// Where the family takes labels.
 [[nodiscard]] Key for_labels(Key key);
-/// For families of residual blocks.
-[[nodiscard]] Key for_residual(Key key);
-/// For families of transformers.
-[[nodiscard]] Key for_transformers(Key key);
-/// For the families that leave the choice.
-[[nodiscard]] Key unless_residual(Key key);
+/// For those whose row names it (ModelFamily::keys).
+[[nodiscard]] Key for_families_that_take_it(Key key);
 /// Where not all networks are the user's.
 [[nodiscard]] Key unless_own(Key key);
 /// Where GPUs compute.

@@ -26,15 +26,15 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                              family_names(", ", [](const auto& one) { return !one.is_dense; }),
                              family_names(", ", [](const auto& one) { return one.is_dense; }))},
                 [](auto& job) -> auto& { return job.model.width; }, {1, 4096})));
-  keys.push_back(for_residual(
+  keys.push_back(for_families_that_take_it(
       later(whole_key({"model.blocks", "",
                        fmt::format("Residual blocks of each network at each size of its maps ({})",
-                                   family_names(", ", &ModelFamily::is_residual))},
+                                   families_that_take("model.blocks"))},
                       [](auto& job) -> auto& { return job.model.blocks; }, {1, 64}))));
-  keys.push_back(for_transformers(
+  keys.push_back(for_families_that_take_it(
       later(whole_key({"model.patch", "pixels",
                        fmt::format("Side of the square patches that become tokens ({})",
-                                   family_names(", ", &ModelFamily::is_transformer))},
+                                   families_that_take("model.patch"))},
                       [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
@@ -50,7 +50,7 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   keys.push_back(for_labels(whole_key(
       {"model.classes", "", "Labels that the networks are conditioned on; 0 trains without labels"},
       [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000})));
-  keys.push_back(unless_residual(
+  keys.push_back(for_families_that_take_it(
       with_default(choice_key(
                        {"model.normalization", "", "Normalization in discriminators and encoders"},
                        [](auto& job) -> auto& { return job.model.normalization; }),
@@ -58,10 +58,10 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                                family_names(" or ", [](const ModelFamily& family) {
                                  return !family.normalizes_by_default;
                                })))));
-  keys.push_back(unless_residual(choice_key(
+  keys.push_back(for_families_that_take_it(choice_key(
       {"model.activation", "", "Activation in discriminators and encoders; softplus is smooth"},
       [](auto& job) -> auto& { return job.model.activation; })));
-  keys.push_back(unless_residual(real_key(
+  keys.push_back(for_families_that_take_it(real_key(
       {"model.dropout", "", "Share of the discriminator's features that is dropped"},
       [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne)));
   add_module_keys(recipe, keys);

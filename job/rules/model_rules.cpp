@@ -130,7 +130,7 @@ std::string check_resolution(const JobSpec& job) {
 
 std::string check_patch(const JobSpec& job) {
   const ModelSpec& model = job.model;
-  return model.family->is_transformer && model.resolution % model.patch != 0
+  return model.family->takes("model.patch") && model.resolution % model.patch != 0
              ? fmt::format("{} pixels are no whole number of patches of {}; use 2, 4 or 8",
                            model.resolution, model.patch)
              : "";
@@ -138,7 +138,7 @@ std::string check_patch(const JobSpec& job) {
 
 std::string check_interpolates(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
-  return family.is_transformer && job.training.penalty.gradient_penalty > 0.0
+  return family.judges_depths && job.training.penalty.gradient_penalty > 0.0
              ? fmt::format(
                    "family {} judges pictures of several depths, and there is none of a real one "
                    "to "
@@ -230,7 +230,7 @@ std::vector<Rule> model_rules() {
        check_patch},
       {{"training.gradient_penalty", "training.loss", "model.family"},
        fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
-                   family_names(" or ", &ModelFamily::is_transformer)),
+                   family_names(" or ", &ModelFamily::judges_depths)),
        check_interpolates},
       {{"model.channels"}, "`model.channels` is 1 or 3.", check_channels},
       {{"model.channels", "data.source"},

@@ -165,7 +165,7 @@ std::vector<JobSpec> every_kind_of_model() {
           for (const int classes : {0, 10}) {
             for (const Normalization normalization :
                  {Normalization::kBatch, Normalization::kNone}) {
-              if (family.is_residual && normalization == Normalization::kBatch) {
+              if (!family.takes("model.normalization") && normalization == Normalization::kBatch) {
                 continue;
               }
               JobSpec job;

@@ -133,7 +133,7 @@ void write_sample(const std::filesystem::path& file, const std::string& text) {
   sample.add("discriminator_loss", discriminator_loss(networks[kDiscriminator], job,
                                                       {real, fake.with("image", images.detach())}));
   sample.add_gradients(networks[kDiscriminator]);
-  if (job.model.family->is_transformer) {  // what its discriminator has added to pictures
+  if (job.model.family->judges_depths) {  // what its discriminator has added to pictures
     constexpr auto kDraw = static_cast<std::int32_t>(gangway::RandomDraw::kDepthNoise);
     sample.add("depth_noise", gan::keyed_normal({.draw = kDraw}, images.sizes(), at::kCPU));
   }

@@ -30,19 +30,17 @@ TEST(FamilyTexts, RefuseLabelsWhereAFamilyTakesNone) {
             "has no meaning for family blind, which takes no labels; leave it out");
 }
 
-TEST(FamilyTexts, RefuseLayersWhereBlocksLeaveNoChoice) {
+TEST(FamilyTexts, RefuseWhatTheRowDoesNotName) {
   JobSpec job;
-  EXPECT_EQ(refuse_if_residual(job), "");
-  EXPECT_EQ(refuse_unless_residual(job),
-            "has no meaning for family dcgan, which has no residual blocks; leave it out");
-  job.model.family = family_named("r3gan");
-  EXPECT_EQ(refuse_if_residual(job),
-            "has no meaning for family r3gan, whose blocks leave no choice; leave it out");
-  EXPECT_EQ(refuse_unless_residual(job), "");
-  EXPECT_EQ(refuse_unless_transformer(job),
-            "has no meaning for family r3gan, which has no tokens; leave it out");
+  EXPECT_EQ(refuse_unless_taken("model.dropout", job), "");
+  EXPECT_EQ(refuse_unless_taken("model.patch", job),
+            "has no meaning for family dcgan (it has for gat); leave it out");
   job.model.family = family_named("gat");
-  EXPECT_EQ(refuse_unless_transformer(job), "");
+  EXPECT_EQ(refuse_unless_taken("model.patch", job), "");
+  EXPECT_EQ(refuse_unless_taken("model.dropout", job),
+            "has no meaning for family gat (it has for dcgan, infogan, dense, mlp); leave it out");
+  job.model.family = own_family();
+  EXPECT_THAT(refuse_unless_taken("model.dropout", job), testing::HasSubstr("networks are files"));
 }
 
 }  // namespace

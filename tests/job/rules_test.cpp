@@ -104,7 +104,7 @@ TEST(Rules, ResolutionFitsTheFamily) {
 
 TEST(Rules, KeysOfLayersAndOfResidualBlocksExcludeEachOther) {
   const std::string fixed =
-      "has no meaning for family r3gan, whose blocks leave no choice; leave it out";
+      "has no meaning for family r3gan (it has for dcgan, infogan, dense, mlp); leave it out";
   EXPECT_THAT(
       problems_of(
           "model: {family: r3gan, normalization: batch, activation: softplus, dropout: 0.1}"),
@@ -112,8 +112,8 @@ TEST(Rules, KeysOfLayersAndOfResidualBlocksExcludeEachOther) {
                   "job.yaml:1:46: model.activation: " + fixed,
                   "job.yaml:1:68: model.dropout: " + fixed));
   EXPECT_THAT(problems_of("model: {blocks: 1}"),
-              ElementsAre("job.yaml:1:9: model.blocks: has no meaning for family dcgan, which has "
-                          "no residual blocks; leave it out"));
+              ElementsAre("job.yaml:1:9: model.blocks: has no meaning for family dcgan (it has "
+                          "for r3gan, gat); leave it out"));
   EXPECT_THAT(problems_of("model: {family: r3gan, blocks: 1, resolution: 128}"), ElementsAre());
 }
 

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "job/blocks/initial_deviation.hpp"
+
 namespace gangway {
 namespace {
 
@@ -63,7 +65,7 @@ LayerSpec pointwise(std::int64_t in, std::int64_t out, const std::string& input)
           .stride = 1,
           .padding = 0,
           .input = input,
-          .initial_scale = 1.0 / std::sqrt(static_cast<double>(in))};
+          .initial_scale = deviation(1.0, in)};
 }
 
 }  // namespace

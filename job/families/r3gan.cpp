@@ -25,7 +25,7 @@ std::int64_t channels_at(const ModelSpec& model, std::int64_t side) {
 
 /// Sizes of maps, from 4 pixels to the picture's.
 int num_stages(const ModelSpec& model) {
-  return std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide));
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide)));
 }
 
 /// As many as published, and at any other width the most below that which divide the channels.

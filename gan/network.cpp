@@ -13,7 +13,7 @@ namespace {
 /// et al., 2017, section 3.5; in two directions, MAE, He et al., 2022).
 at::Tensor square_positions(at::IntArrayRef shape) {
   at::Tensor positions = at::empty(shape, at::kFloat);
-  float* out = positions.mutable_data_ptr<float>();
+  auto* out = positions.mutable_data_ptr<float>();
   const auto side =
       static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(shape[0]))));
   const std::int64_t quarter = (shape[1] + 3) / 4;

@@ -21,7 +21,7 @@ FeatureStatistics feature_statistics(const at::Tensor& features) {
 }
 
 double frechet_distance(const FeatureStatistics& a, const FeatureStatistics& b) {
-  const double means = (a.mean - b.mean).square().sum().item<double>();
+  const auto means = (a.mean - b.mean).square().sum().item<double>();
   const double traces = a.covariance.trace().item<double>() + b.covariance.trace().item<double>();
   const at::Tensor product = symmetric_root(a.covariance).matmul(symmetric_root(b.covariance));
   return means + traces - 2.0 * at::linalg_svdvals(product).sum().item<double>();

@@ -37,7 +37,7 @@ void require_known(const Node& node) {
 
 }  // namespace
 
-PassRun::PassRun(const Setup& setup) : setup_(setup) {
+PassRun::PassRun(Setup setup) : setup_(std::move(setup)) {
   for (const Phase& phase : setup_.phases) {
     for (const Pass& pass : phase.passes) {
       std::ranges::for_each(pass.nodes, require_known);

@@ -34,7 +34,7 @@ class PassRun {
     at::Device device;
   };
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
-  explicit PassRun(const Setup& setup);
+  explicit PassRun(Setup setup);
 
   void begin_step(std::int64_t step) { step_ = step; }
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.

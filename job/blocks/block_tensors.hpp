@@ -14,6 +14,7 @@ enum class Initial {
   kNormal,
   kOnePlusNormal,
   kConstant,   ///< `initial_scale` itself
+  kOrthogonal,  ///< rows or columns of length `initial_scale`, at right angles
   kPositions,  ///< of [side * side, width]: sines and cosines of the places in a square
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/spectral_script.hpp"
+#include "launch/model/script/spectral_script.hpp"
 
 #include <fmt/format.h>
 

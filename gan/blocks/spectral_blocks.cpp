@@ -115,8 +115,9 @@ SpectralStem::SpectralStem(const SpectralStemSpec& spec)
 
 NamedTensors SpectralStem::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor taken = in.at("noise").narrow(1, 0, spec_.taken);
-  return in.with("features", linear_.linear(taken, context)
-                                 .reshape({-1, spec_.channels, kStemSide, kStemSide}));
+  return in.with(
+      "features",
+      linear_.linear(taken, context).reshape({-1, spec_.channels, kStemSide, kStemSide}));
 }
 
 SharedEmbedding::SharedEmbedding(const SharedEmbeddingSpec& spec)
@@ -138,8 +139,7 @@ SpectralUp::SpectralUp(const SpectralUpSpec& spec)
 NamedTensors SpectralUp::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor condition;
   if (spec_.style > 0) {
-    condition =
-        at::cat({in.at("style"), in.at("noise").narrow(1, spec_.first, spec_.taken)}, 1);
+    condition = at::cat({in.at("style"), in.at("noise").narrow(1, spec_.first, spec_.taken)}, 1);
   }
   const at::Tensor& x = in.at("features");
   at::Tensor y = doubled(first_norm_.of(x, condition, context).relu_());

@@ -12,8 +12,8 @@ bool is_map(const Parameter& parameter) {
 at::Tensor overlaps(const at::Tensor& weight) {
   const at::Tensor rows = weight.flatten(1);
   // Whichever product in between is smaller.
-  const at::Tensor all = rows.size(0) <= rows.size(1) ? rows.mm(rows.t()).mm(rows)
-                                                      : rows.mm(rows.t().mm(rows));
+  const at::Tensor all =
+      rows.size(0) <= rows.size(1) ? rows.mm(rows.t()).mm(rows) : rows.mm(rows.t().mm(rows));
   return (all - rows * rows.square().sum(1, /*keepdim=*/true)).reshape(weight.sizes());
 }
 

@@ -55,8 +55,7 @@ Architecture biggan_generator(const ModelSpec& model) {
   std::vector<BlockSpec> blocks;
   blocks.emplace_back(SpectralStemSpec{.taken = begin, .channels = factors[0] * model.width});
   if (is_labelled) {
-    blocks.emplace_back(
-        SharedEmbeddingSpec{.classes = model.classes, .features = kSharedFeatures});
+    blocks.emplace_back(SharedEmbeddingSpec{.classes = model.classes, .features = kSharedFeatures});
   }
   std::int64_t side = kStemSide;
   for (std::size_t block = 1; block < factors.size(); ++block) {

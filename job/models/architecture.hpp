@@ -22,9 +22,9 @@ using BlockSpec =
     std::variant<LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec,
                  LabelProductSpec, ResidualSpec, ResamplingSpec, GenerativeBasisSpec,
                  DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
-                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec, SpectralStemSpec,
-                 SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec, SpectralDownSpec,
-                 SpectralAttentionSpec, SpectralHeadSpec>;
+                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec,
+                 SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
+                 SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

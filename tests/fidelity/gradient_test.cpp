@@ -196,11 +196,8 @@ TEST_F(Gradient, OfGatsNetworks) {
 
 TEST_F(Gradient, OfBigganUnderOrthogonalRegularisation) {
   JobSpec job = dcgan();
-  job.model = {.family = family_named("biggan"),
-               .width = 4,
-               .attention = 16,
-               .latent = 9,
-               .classes = 10};
+  job.model = {
+      .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
   job.training.loss = LossKind::kHinge;
   job.training.orthogonal_weight = 0.01;
   expect_equal_to_reference(job);

@@ -102,8 +102,7 @@ TEST(DryRun, EstimatesMapsAndTheAttentionOfPixels) {
         .activations_bytes;
   };
   const std::int64_t per_element = 4 * 4 * 2 * 64;  // bytes, copies, networks, images
-  EXPECT_EQ(activations(""),
-            per_element * (32 * 32 * (1 + 16) + 16 * 16 * 24 + 2 * 8 * 8 * 24));
+  EXPECT_EQ(activations(""), per_element * (32 * 32 * (1 + 16) + 16 * 16 * 24 + 2 * 8 * 8 * 24));
   EXPECT_EQ(activations(", attention: 16") - activations(""), per_element * 256 * 64);
 }
 

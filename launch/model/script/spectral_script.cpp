@@ -149,8 +149,7 @@ std::string lines_of_spectral(const gan::Block& block, const std::string& self) 
   }
   if (dynamic_cast<const gan::SpectralPicture*>(&block) != nullptr) {
     return norm_lines(self, "norm", "x", /*has_style=*/false) +
-           convolution_lines(self, "picture", "y", "x", 3, Bias::kYes) +
-           "    x = torch.tanh(x)\n";
+           convolution_lines(self, "picture", "y", "x", 3, Bias::kYes) + "    x = torch.tanh(x)\n";
   }
   if (const auto* down = dynamic_cast<const gan::SpectralDown*>(&block)) {
     return down_lines(down->spec(), self);

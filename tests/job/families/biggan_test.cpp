@@ -17,7 +17,7 @@
 namespace gangway {
 namespace {
 
-using Sizes = std::pair<std::int64_t, std::int64_t>;
+using TrainedNumbers = std::pair<std::int64_t, std::int64_t>;
 
 ModelSpec biggan_model(int resolution, int width, int classes = 0) {
   return {.family = family_named("biggan"),
@@ -29,12 +29,12 @@ ModelSpec biggan_model(int resolution, int width, int classes = 0) {
           .normalization = Normalization::kNone};
 }
 
-Sizes sizes_of(const ModelSpec& model) {
+TrainedNumbers trained_by(const ModelSpec& model) {
   return {num_parameters(biggan_generator(model)), num_parameters(biggan_discriminator(model))};
 }
 
 template <typename Spec>
-std::vector<Spec> all_of(const Architecture& network) {
+std::vector<Spec> blocks_of(const Architecture& network) {
   std::vector<Spec> found;
   for (const BlockSpec& block : network.blocks) {
     if (const auto* spec = std::get_if<Spec>(&block)) {
@@ -47,7 +47,7 @@ std::vector<Spec> all_of(const Architecture& network) {
 TEST(BigganSizes, AreThePublishedOnes) {
   ModelSpec model = biggan_model(128, 96, 1000);
   model.attention = 64;
-  EXPECT_EQ(sizes_of(model), Sizes(70'433'988, 87'982'370));
+  EXPECT_EQ(trained_by(model), TrainedNumbers(70'433'988, 87'982'370));
 }
 
 TEST(BigganSizes, AddUpByHand) {
@@ -59,18 +59,18 @@ TEST(BigganSizes, AddUpByHand) {
   const std::int64_t wide = 8 * 8 * 9 + 8;
   const std::int64_t point = 8 * 8 + 8;
   const std::int64_t attention = 8 + 8 + 4 * 8 + 8 * 4 + 1;
-  const std::int64_t generator = 2 * 128 + 128 + 10 * 128 + 3 * (2 * norm + 2 * wide + point) +
-                                 attention + 2 * 8 + 8 * 9 + 1;
-  const std::int64_t discriminator = (8 * 9 + 8 + wide + 8 + 8) + (2 * wide + point) + 4 * wide +
-                                     attention + 8 + 1 + 10 * 8;
-  EXPECT_EQ(sizes_of(model), Sizes(generator, discriminator));
+  const std::int64_t generator =
+      2 * 128 + 128 + 10 * 128 + 3 * (2 * norm + 2 * wide + point) + attention + 2 * 8 + 8 * 9 + 1;
+  const std::int64_t discriminator =
+      (8 * 9 + 8 + wide + 8 + 8) + (2 * wide + point) + 4 * wide + attention + 8 + 1 + 10 * 8;
+  EXPECT_EQ(trained_by(model), TrainedNumbers(generator, discriminator));
 }
 
 TEST(BigganBlocks, GiveEachBlockItsPieceOfTheNoise) {
   const Architecture generator = biggan_generator(biggan_model(128, 96, 1000));
   EXPECT_EQ(std::get<SpectralStemSpec>(generator.blocks.front()).taken, 20);
   std::int64_t begin = 20;
-  for (const SpectralUpSpec& up : all_of<SpectralUpSpec>(generator)) {
+  for (const SpectralUpSpec& up : blocks_of<SpectralUpSpec>(generator)) {
     EXPECT_EQ(up.first, begin);
     EXPECT_EQ(up.taken, 20);
     EXPECT_EQ(up.style, 128);
@@ -85,8 +85,8 @@ TEST(BigganBlocks, GiveEachBlockItsPieceOfTheNoise) {
 TEST(BigganBlocks, TakeAllNoiseAtTheFirstAndNoStyleWithoutLabels) {
   const Architecture generator = biggan_generator(biggan_model(64, 8));
   EXPECT_EQ(std::get<SpectralStemSpec>(generator.blocks.front()).taken, 120);
-  EXPECT_TRUE(all_of<SharedEmbeddingSpec>(generator).empty());
-  for (const SpectralUpSpec& up : all_of<SpectralUpSpec>(generator)) {
+  EXPECT_TRUE(blocks_of<SharedEmbeddingSpec>(generator).empty());
+  for (const SpectralUpSpec& up : blocks_of<SpectralUpSpec>(generator)) {
     EXPECT_EQ(up.style, 0);
     EXPECT_EQ(ports_of(up).inputs, (std::vector<std::string>{"features"}));
   }
@@ -97,11 +97,11 @@ TEST(BigganBlocks, ComeFromFourPixelsAndGoToFourOrEight) {
        {std::tuple(32, 3, 8), std::tuple(64, 4, 4), std::tuple(128, 5, 4), std::tuple(256, 6, 4)}) {
     const ModelSpec model = biggan_model(resolution, 8);
     const Architecture generator = biggan_generator(model);
-    EXPECT_EQ(all_of<SpectralUpSpec>(generator).size(), static_cast<std::size_t>(ups));
+    EXPECT_EQ(blocks_of<SpectralUpSpec>(generator).size(), static_cast<std::size_t>(ups));
     EXPECT_EQ(4 << ups, resolution);
     int side = resolution;
     std::int64_t channels = 3;
-    for (const SpectralDownSpec& down : all_of<SpectralDownSpec>(biggan_discriminator(model))) {
+    for (const SpectralDownSpec& down : blocks_of<SpectralDownSpec>(biggan_discriminator(model))) {
       EXPECT_EQ(down.in, channels);
       EXPECT_EQ(down.is_first, side == resolution);
       channels = down.out;
@@ -115,10 +115,10 @@ TEST(BigganBlocks, HaveAttentionOnceInEachNetwork) {
   for (const int resolution : family_named("biggan")->resolutions) {
     for (int side = 8; side < resolution; side *= 2) {
       ModelSpec model = biggan_model(resolution, 8);
-      EXPECT_TRUE(all_of<SpectralAttentionSpec>(biggan_generator(model)).empty());
+      EXPECT_TRUE(blocks_of<SpectralAttentionSpec>(biggan_generator(model)).empty());
       model.attention = side;
-      EXPECT_EQ(all_of<SpectralAttentionSpec>(biggan_generator(model)).size(), 1U);
-      EXPECT_EQ(all_of<SpectralAttentionSpec>(biggan_discriminator(model)).size(), 1U);
+      EXPECT_EQ(blocks_of<SpectralAttentionSpec>(biggan_generator(model)).size(), 1U);
+      EXPECT_EQ(blocks_of<SpectralAttentionSpec>(biggan_discriminator(model)).size(), 1U);
     }
   }
 }

@@ -8,13 +8,16 @@ bool is_map(const Parameter& parameter) {
   return parameter.tensor.dim() >= 2 && parameter.name != "embedding";
 }
 
-/// ((W W^T) * (1 - I)) W.
+/// ((W W^T) * (1 - I)) W. By whichever product in between is smaller; where rows can be at right
+/// angles at all, without a difference of what is nearly equal.
 at::Tensor overlaps(const at::Tensor& weight) {
   const at::Tensor rows = weight.flatten(1);
-  // Whichever product in between is smaller.
-  const at::Tensor all =
-      rows.size(0) <= rows.size(1) ? rows.mm(rows.t()).mm(rows) : rows.mm(rows.t().mm(rows));
-  return (all - rows * rows.square().sum(1, /*keepdim=*/true)).reshape(weight.sizes());
+  if (rows.size(0) <= rows.size(1)) {
+    at::Tensor products = rows.mm(rows.t());
+    return products.fill_diagonal_(0.0).mm(rows).reshape(weight.sizes());
+  }
+  const at::Tensor lengths = rows.square().sum(1, /*keepdim=*/true);
+  return (rows.mm(rows.t().mm(rows)) - rows * lengths).reshape(weight.sizes());
 }
 
 }  // namespace

@@ -29,6 +29,18 @@ at::Tensor square_positions(at::IntArrayRef shape) {
   return positions;
 }
 
+/// Of the tensor as a matrix of `shape[0]` rows: its rows, or its columns where it has fewer of
+/// these, are of length one and at right angles (Saxe et al., 2014): Q of the keyed normals' QR,
+/// with signs that make the diagonal of R positive. In double precision, which rounds what kernels
+/// do otherwise away.
+at::Tensor orthogonal(const RandomKey& key, at::IntArrayRef shape) {
+  const at::Tensor normals = keyed_normal(key, shape, at::kCPU).flatten(1).to(at::kDouble);
+  const bool is_wide = normals.size(1) > normals.size(0);
+  const auto [q, r] = at::linalg_qr(is_wide ? normals.t() : normals);
+  const at::Tensor columns = q * r.diagonal().sign();
+  return (is_wide ? columns.t() : columns).to(at::kFloat).reshape(shape);
+}
+
 /// What `parameter` begins with; what of it is random is keyed by `key`.
 at::Tensor initial_value(const Parameter& parameter, const RandomKey& key) {
   const at::IntArrayRef shape = parameter.tensor.sizes();
@@ -37,6 +49,8 @@ at::Tensor initial_value(const Parameter& parameter, const RandomKey& key) {
       return at::zeros(shape, at::kFloat);
     case Initial::kConstant:
       return at::full(shape, parameter.initial_scale, at::kFloat);
+    case Initial::kOrthogonal:
+      return orthogonal(key, shape).mul_(parameter.initial_scale);
     case Initial::kPositions:
       return square_positions(shape);
     case Initial::kNormal:

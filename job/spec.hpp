@@ -84,6 +84,8 @@ struct TrainingSpec {
   /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
   bool reuse_fakes = false;
   PenaltySpec penalty;
+  /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
+  double orthogonal_weight = 0.0;
   AutoencoderSpec autoencoder;
   InformationSpec information;
   bool operator==(const TrainingSpec&) const = default;

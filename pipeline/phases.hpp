@@ -20,6 +20,9 @@ struct Phase {
   bool agrees = false;              ///< on the norm of its gradient, before the update: it clips
   /// Whether each repeat looks at new real examples; others look at those of the last that did.
   bool takes_reals = false;
+  /// Of the orthogonal regularisation of the weights that it trains, which no pass computes; 0:
+  /// none
+  double orthogonal_weight = 0.0;
   /// The order in which their gradients are added into a micro-batch's leaf.
   std::vector<Pass> passes;
 };

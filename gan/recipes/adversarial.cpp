@@ -178,6 +178,7 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
   phases.push_back({.name = "generator",
                     .networks = {of.generator_network()},
                     .agrees = generator.clip_norm > 0.0,
+                    .orthogonal_weight = job.training.orthogonal_weight,
                     .passes = {of.generator(phases.front().passes)}});
   // Not before the generator's phase: there the discriminator's new weights would be awaited at
   // once, which now are on their way while the generator makes images.

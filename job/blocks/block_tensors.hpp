@@ -13,8 +13,9 @@ enum class Initial {
   kZero,
   kNormal,
   kOnePlusNormal,
-  kConstant,   ///< `initial_scale` itself
-  kPositions,  ///< of [side * side, width]: sines and cosines of the places in a square
+  kConstant,    ///< `initial_scale` itself
+  kOrthogonal,  ///< rows or columns of length `initial_scale`, at right angles
+  kPositions,   ///< of [side * side, width]: sines and cosines of the places in a square
 };
 
 /// A tensor to be trained.

@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "job/blocks/initial_deviation.hpp"
+#include "job/families/biggan.hpp"
 #include "job/families/dcgan.hpp"
 #include "job/families/dense.hpp"
 #include "job/families/gat.hpp"
@@ -116,6 +117,14 @@ const std::vector<ModelFamily>& families() {
        .judges_depths = true,
        .feature_elements = gat_feature_elements,
        .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
+      {.name = "biggan",
+       .doc = "residual blocks under spectral norm (BigGAN, Brock et al., 2019; published at 128 "
+              "pixels with width 96, latent 120 and attention 64; without labels SNGAN's)",
+       .resolutions = {32, 64, 128, 256},
+       .normalizes_by_default = false,
+       .keys = {"model.attention", "training.orthogonal_weight"},
+       .feature_elements = biggan_feature_elements,
+       .networks = {{"generator", biggan_generator}, {"discriminator", biggan_discriminator}}},
   };
   return table;
 }

@@ -36,6 +36,12 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                        fmt::format("Side of the square patches that become tokens ({})",
                                    families_that_take("model.patch"))},
                       [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
+  keys.push_back(for_families_that_take_it(
+      later(whole_key({"model.attention", "pixels",
+                       fmt::format("Side of the maps behind which each network has attention ({}); "
+                                   "0: none",
+                                   families_that_take("model.attention"))},
+                      [](auto& job) -> auto& { return job.model.attention; }, {0, 4096}))));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
   keys.push_back(for_codes(

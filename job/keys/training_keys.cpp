@@ -36,6 +36,11 @@ void add_losses(std::vector<Key>& keys) {
       {"training.r2.gamma", "",
        "Weight of the R2 penalty: as R1, on generated images (R3GAN, Huang et al., 2024); 0: none"},
       [](auto& job) -> auto& { return job.training.penalty.r2_gamma; }, kZeroOrMore))));
+  keys.push_back(for_families_that_take_it(later(real_key(
+      {"training.orthogonal_weight", "",
+       "beta of the orthogonal regularisation of the generator's maps (BigGAN, Brock et al., 2019, "
+       "which has 1e-4); 0: none"},
+      [](auto& job) -> auto& { return job.training.orthogonal_weight; }, kZeroOrMore))));
 }
 
 void add_autoencoding(std::vector<Key>& keys) {

@@ -136,6 +136,20 @@ std::string check_patch(const JobSpec& job) {
              : "";
 }
 
+std::string check_attention(const JobSpec& job) {
+  const ModelSpec& model = job.model;
+  if (!model.family->takes("model.attention") || model.attention == 0) {
+    return {};
+  }
+  for (int side = model.resolution / 2; side >= 8; side /= 2) {
+    if (side == model.attention) {
+      return {};
+    }
+  }
+  return fmt::format("family {} has no maps of {} pixels in both networks; use {}, or 0",
+                     model.family->name, model.attention, model.resolution / 2);
+}
+
 std::string check_interpolates(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   return family.judges_depths && job.training.penalty.gradient_penalty > 0.0
@@ -228,6 +242,9 @@ std::vector<Rule> model_rules() {
       {{"model.patch", "model.resolution"},
        "`model.patch` divides `model.resolution`.",
        check_patch},
+      {{"model.attention", "model.resolution"},
+       "`model.attention` is 0, or half of `model.resolution`, or a half of that, down to 8.",
+       check_attention},
       {{"training.gradient_penalty", "training.loss", "model.family"},
        fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
                    family_names(" or ", &ModelFamily::judges_depths)),

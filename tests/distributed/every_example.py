@@ -16,6 +16,7 @@ SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={
          "checkpoint.every_steps=4"]
 # What makes a network small. One that is in neither list fails a test below. First one of each family and each recipe.
 FAMILIES = {
+    "biggan": ["model.width=4"],
     "fashion-mnist": ["model.width=8", "training.reuse_fakes=true"],
     "gat": ["model.width=16", "model.patch=8"],
     "infogan-codes": ["model.width=16"],

@@ -52,9 +52,13 @@ struct Expected {
   std::map<int, double> generator_loss;
 };
 
-/// BatchNorm's running values after one more update.
+/// BatchNorm's running values, and the directions of spectral norms, after one more update.
 void fold(NamedValues& running, const NamedValues& seen) {
   for (const auto& [name, mean] : seen) {
+    if (name.ends_with(".direction")) {
+      running[name] = mean;
+      continue;
+    }
     const bool is_variance = name.ends_with("running_var");
     const at::Tensor before =
         running.contains(name) ? running[name] : at::full_like(mean, is_variance ? 1.0 : 0.0);
@@ -187,6 +191,15 @@ TEST_F(Gradient, OfGatsNetworks) {
   JobSpec job = dcgan();
   job.model = {.family = family_named("gat"), .width = 16, .blocks = 2, .patch = 8, .latent = 8};
   job.training.loss = LossKind::kRelativistic;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfBigganUnderOrthogonalRegularisation) {
+  JobSpec job = dcgan();
+  job.model = {
+      .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
+  job.training.loss = LossKind::kHinge;
+  job.training.orthogonal_weight = 0.01;
   expect_equal_to_reference(job);
 }
 

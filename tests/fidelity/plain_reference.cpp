@@ -52,6 +52,20 @@ at::Tensor generator_loss(LossKind loss, const at::Tensor& logits) {
   return loss == LossKind::kHinge ? -logits.mean() : adversarial_loss(loss, logits, true);
 }
 
+/// What orthogonal regularisation makes smaller (Brock et al., 2019, eq. 3).
+at::Tensor overlap_of_rows(gan::Network& network) {
+  at::Tensor sum;
+  for (const auto& named : network.parameters()) {
+    const at::Tensor& tensor = named.parameter->tensor;
+    if (tensor.dim() >= 2 && named.parameter->name != "embedding") {
+      const at::Tensor products = tensor.flatten(1).mm(tensor.flatten(1).t());
+      const at::Tensor overlap = (products * (1.0 - at::eye(products.size(0)))).square().sum();
+      sum = sum.defined() ? sum + overlap : overlap;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 PlainReference::PlainReference(const JobSpec& job, at::ScalarType precision)
@@ -72,6 +86,11 @@ void PlainReference::set_weights(const NamedValues& values) {
     for (const auto& named : each->parameters()) {
       if (const auto found = values.find(named.name); found != values.end()) {
         named.parameter->tensor.copy_(found->second);
+      }
+    }
+    for (const auto& named : each->statistics()) {
+      if (const auto found = values.find(named.name); found != values.end()) {
+        named.statistic->running.copy_(found->second);
       }
     }
   }
@@ -97,6 +116,9 @@ PlainGradients PlainReference::gradients(const pipeline::Phase& phase, std::int6
     result.losses.push_back(loss.item<double>());
   }
   const double count = job_.training.microbatches;
+  if (phase.orthogonal_weight > 0.0) {
+    torch::autograd::backward({overlap_of_rows(trained) * (phase.orthogonal_weight * count)}, {});
+  }
   for (const auto& named : trained.parameters()) {
     result.mean[named.name] = named.parameter->tensor.grad() / count;
   }

@@ -30,7 +30,7 @@ class PlainReference {
   /// Networks of the job's seed, in `precision` (kFloat or kDouble).
   PlainReference(const JobSpec& job, at::ScalarType precision);
 
-  /// Replaces weights by the values of equal name; the rest stays.
+  /// Replaces weights and running values by those of equal name; the rest stays.
   void set_weights(const NamedValues& values);
   /// Of one repeat of one phase of `step`.
   [[nodiscard]] PlainGradients gradients(const pipeline::Phase& phase, std::int64_t step,

@@ -198,6 +198,15 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.loss = LossKind::kRelativistic;
     job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
   });
+  add("BigganR1LabelledOrthogonal", [](JobSpec& job) {
+    job.model = {
+        .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
+    job.training.batch = 8;
+    job.training.loss = LossKind::kHinge;
+    job.training.penalty.r1_gamma = 2.0;
+    job.training.orthogonal_weight = 1e-3;
+    job.network("discriminator").steps = 2;
+  });
   jobs.push_back({.name = "VaeDense", .job = small_autoencoder(family_named("dense"), folder)});
   jobs.push_back(
       {.name = "VaeDcganLabelledClipped", .job = small_autoencoder(family_named("dcgan"), folder)});

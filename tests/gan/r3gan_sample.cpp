@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writes what networks trained with the relativistic loss make of random inputs, and their
-// gradients, for r3gan_reference.py and gat_reference.py: everything in float64, so that nothing
-// but a difference in meaning can show.
+// gradients, for r3gan_reference.py, gat_reference.py and biggan_reference.py: everything in
+// float64, so that nothing but a difference in meaning can show.
 //
 //   r3gan_sample EXPECTED.safetensors JOB_TEXT
 #include <algorithm>

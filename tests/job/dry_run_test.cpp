@@ -96,6 +96,16 @@ TEST(DryRun, EstimatesTokensAndTheAttentionBetweenThem) {
   EXPECT_GT(activations("patch: 2"), 4 * activations("patch: 4") - per_element * 32 * 32 * 4);
 }
 
+TEST(DryRun, EstimatesMapsAndTheAttentionOfPixels) {
+  const auto activations = [](const std::string& model) {
+    return estimate_memory(spec_of("model: {family: biggan, width: 2" + model + "}"), 1)
+        .activations_bytes;
+  };
+  const std::int64_t per_element = 4 * 4 * 2 * 64;  // bytes, copies, networks, images
+  EXPECT_EQ(activations(""), per_element * (32 * 32 * (1 + 16) + 16 * 16 * 24 + 2 * 8 * 8 * 24));
+  EXPECT_EQ(activations(", attention: 16") - activations(""), per_element * 256 * 64);
+}
+
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
   EXPECT_LT(estimate_memory(spec, 1).activations_bytes,

@@ -117,6 +117,22 @@ TEST(Rules, KeysOfLayersAndOfResidualBlocksExcludeEachOther) {
   EXPECT_THAT(problems_of("model: {family: r3gan, blocks: 1, resolution: 128}"), ElementsAre());
 }
 
+TEST(Rules, AttentionIsOnMapsOfBothNetworks) {
+  for (const std::string side : {"0", "8", "16"}) {
+    EXPECT_THAT(problems_of("model: {family: biggan, attention: " + side + "}"), ElementsAre());
+  }
+  for (const std::string side : {"1", "4", "12", "32", "64"}) {
+    EXPECT_THAT(problems_of("model: {family: biggan, attention: " + side + "}"),
+                ElementsAre("job.yaml:1:25: model.attention: family biggan has no maps of " + side +
+                            " pixels in both networks; use 16, or 0"));
+  }
+  EXPECT_THAT(problems_of("model: {attention: 16}\ntraining: {orthogonal_weight: 1}"),
+              ElementsAre("job.yaml:1:9: model.attention: has no meaning for family dcgan (it has "
+                          "for biggan); leave it out",
+                          "job.yaml:2:12: training.orthogonal_weight: has no meaning for family "
+                          "dcgan (it has for biggan); leave it out"));
+}
+
 TEST(Rules, PatchesFillThePicture) {
   EXPECT_THAT(problems_of("model: {family: gat, patch: 2}"), ElementsAre());
   EXPECT_THAT(problems_of("model: {family: gat, patch: 5}"),

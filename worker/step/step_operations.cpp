@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "gan/losses/orthogonal.hpp"
 #include "gan/optimizer.hpp"
 
 namespace gangway::worker {
@@ -71,7 +72,7 @@ StepLosses StepOperations::take_losses() {
 void StepOperations::perform(const Instruction& instruction) {
   switch (instruction.operation) {
     case Operation::kOpenLeaf:
-      return exchanges_[instruction.network]->open_leaf();
+      return open_leaf(instruction);
     case Operation::kForward:
       return pass_.forward(instruction);
     case Operation::kBackward:
@@ -94,6 +95,16 @@ void StepOperations::perform(const Instruction& instruction) {
       return exchanges_[instruction.network]->reduce();
     case Operation::kAwait:
       return exchanges_[instruction.network]->await();
+  }
+}
+
+void StepOperations::open_leaf(const Instruction& at) {
+  exchanges_[at.network]->open_leaf();
+  if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
+    // It is the same whatever the examples are: once an update, in the leaf of the job's first
+    // micro-batch, and as often as the mean over leaves divides it.
+    gan::add_orthogonal_gradient(networks_[at.network]->network(),
+                                 weight * job_.training.microbatches);
   }
 }
 

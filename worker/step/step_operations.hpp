@@ -49,6 +49,8 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] double take_check_seconds();
 
  private:
+  /// The micro-batch's leaf, with what is in it that no pass computes.
+  void open_leaf(const pipeline::Instruction& at);
   void penalty_backward(const pipeline::Instruction& at);
   /// All forwards of the micro-batch are over.
   void settle_statistics(const pipeline::Instruction& at);

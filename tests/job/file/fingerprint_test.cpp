@@ -71,6 +71,17 @@ TEST(Fingerprint, CountsPatchesWhereTheyAreNotTheUsualOnes) {
   EXPECT_NE(with(", patch: 2"), with(""));
 }
 
+TEST(Fingerprint, CountsAttentionAndOrthogonalRegularisationWhereThereAreSome) {
+  const auto with = [](const std::string& key) {
+    return job_fingerprint(spec_of("model: {family: biggan}", {key}));
+  };
+  const std::string without = job_fingerprint(spec_of("model: {family: biggan}"));
+  EXPECT_EQ(with("model.attention=0"), without);
+  EXPECT_NE(with("model.attention=16"), without);
+  EXPECT_EQ(with("training.orthogonal_weight=0"), without);
+  EXPECT_NE(with("training.orthogonal_weight=1e-4"), without);
+}
+
 TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
   for (const std::string section : {"generator", "discriminator"}) {
     const std::string cosine = section + ".schedule.decay=cosine";

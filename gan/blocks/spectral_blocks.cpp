@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/spectral_blocks.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "gan/blocks/label_blocks.hpp"
+#include "gan/blocks/layer_block.hpp"
+
+namespace gangway::gan {
+namespace {
+
+at::Tensor unit(const at::Tensor& vector) {
+  return vector / vector.norm().clamp_min(kSpectralFloor);
+}
+
+/// [N, C, H, W] → [N, C, 2 H, 2 W], each pixel four times.
+at::Tensor doubled(const at::Tensor& x) {
+  return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
+}
+
+at::Tensor halved(const at::Tensor& x) { return at::avg_pool2d(x, {2, 2}); }
+
+/// [N, C, H, W] → [N, C, H / 2 * W / 2]. Not max_pool2d, whose gradient CUDA devices add in no
+/// fixed order.
+at::Tensor largest_of_four(const at::Tensor& x) {
+  return x.reshape({x.size(0), x.size(1), x.size(2) / 2, 2, x.size(3) / 2, 2})
+      .amax({3, 5})
+      .flatten(2);
+}
+
+/// [N, C] → [N, C, 1, 1].
+at::Tensor for_all_pixels(const at::Tensor& x) { return x.unsqueeze(2).unsqueeze(3); }
+
+}  // namespace
+
+at::Tensor SpectralBlock::Map::normalized(const ForwardContext& context) const {
+  const at::Tensor matrix = weight->tensor.flatten(1);
+  at::Tensor left;
+  at::Tensor right;
+  {
+    const at::NoGradGuard no_grad;
+    right = unit(matrix.t().mv(direction->running.to(matrix.scalar_type())));
+    left = unit(matrix.mv(right));
+  }
+  if (context.mode == Mode::kTraining && context.sink != nullptr) {
+    context.sink->take(*direction, left);
+  }
+  const at::Tensor norm = left.dot(matrix.mv(right));
+  return weight->tensor / norm.clamp_min(kSpectralFloor);
+}
+
+std::optional<at::Tensor> SpectralBlock::Map::added() const {
+  return bias != nullptr ? std::optional(bias->tensor) : std::nullopt;
+}
+
+at::Tensor SpectralBlock::Map::linear(const at::Tensor& x, const ForwardContext& context) const {
+  return at::linear(x, normalized(context), added());
+}
+
+at::Tensor SpectralBlock::Map::convolution(const at::Tensor& x,
+                                           const ForwardContext& context) const {
+  return at::conv2d(x, normalized(context), added(), /*stride=*/1,
+                    /*padding=*/weight->tensor.size(3) / 2);
+}
+
+SpectralBlock::Map SpectralBlock::map(const std::string& name) {
+  return {parameter(name + ".weight"), parameter(name + ".bias"), statistic(name + ".direction")};
+}
+
+at::Tensor SpectralBlock::Norm::of(const at::Tensor& x, const at::Tensor& condition,
+                                   const ForwardContext& context) const {
+  if (!condition.defined()) {
+    return plain(x, context);
+  }
+  const at::Tensor factor = gain.linear(condition, context) + 1.0;
+  return plain(x, context) * for_all_pixels(factor) +
+         for_all_pixels(shift.linear(condition, context));
+}
+
+at::Tensor SpectralBlock::Norm::plain(const at::Tensor& x, const ForwardContext& context) const {
+  using Optional = std::optional<at::Tensor>;
+  const Optional gains = weight != nullptr ? Optional(weight->tensor) : std::nullopt;
+  const Optional shifts = bias != nullptr ? Optional(bias->tensor) : std::nullopt;
+  if (context.mode == Mode::kEvaluation) {
+    return at::batch_norm(x, gains, shifts, mean->running, variance->running, false,
+                          kStatisticMomentum, kNormEpsilon, true);
+  }
+  if (context.sink == nullptr) {
+    return at::batch_norm(x, gains, shifts, {}, {}, true, kStatisticMomentum, kNormEpsilon, true);
+  }
+  // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
+  at::Tensor seen_mean = at::zeros_like(mean->running);
+  at::Tensor seen_variance = at::zeros_like(variance->running);
+  at::Tensor y =
+      at::batch_norm(x, gains, shifts, seen_mean, seen_variance, true, 1.0, kNormEpsilon, true);
+  context.sink->take(*mean, seen_mean);
+  context.sink->take(*variance, seen_variance);
+  return y;
+}
+
+SpectralBlock::Norm SpectralBlock::norm(const std::string& name) {
+  return {map(name + "_gain"),
+          map(name + "_shift"),
+          parameter(name + ".weight"),
+          parameter(name + ".bias"),
+          statistic(name + ".running_mean"),
+          statistic(name + ".running_var")};
+}
+
+SpectralStem::SpectralStem(const SpectralStemSpec& spec)
+    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      spec_(spec),
+      linear_(map("linear")) {}
+
+NamedTensors SpectralStem::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor taken = in.at("noise").narrow(1, 0, spec_.taken);
+  return in.with(
+      "features",
+      linear_.linear(taken, context).reshape({-1, spec_.channels, kStemSide, kStemSide}));
+}
+
+SharedEmbedding::SharedEmbedding(const SharedEmbeddingSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)), spec_(spec), embedding_(parameter("embedding")) {}
+
+NamedTensors SharedEmbedding::forward(const NamedTensors& in, const ForwardContext&) {
+  return in.with("style", embedded(in.at("labels"), embedding_->tensor));
+}
+
+SpectralUp::SpectralUp(const SpectralUpSpec& spec)
+    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      spec_(spec),
+      first_norm_(norm("first_norm")),
+      first_(map("first")),
+      second_norm_(norm("second_norm")),
+      second_(map("second")),
+      shortcut_(map("shortcut")) {}
+
+NamedTensors SpectralUp::forward(const NamedTensors& in, const ForwardContext& context) {
+  at::Tensor condition;
+  if (spec_.style > 0) {
+    condition = at::cat({in.at("style"), in.at("noise").narrow(1, spec_.first, spec_.taken)}, 1);
+  }
+  const at::Tensor& x = in.at("features");
+  at::Tensor y = doubled(first_norm_.of(x, condition, context).relu_());
+  y = first_.convolution(y, context);
+  y = second_.convolution(second_norm_.of(y, condition, context).relu_(), context);
+  // On the smaller maps, where it is the same.
+  return in.with("features", y + doubled(shortcut_.convolution(x, context)));
+}
+
+SpectralPicture::SpectralPicture(const SpectralPictureSpec& spec)
+    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      norm_(norm("norm")),
+      picture_(map("picture")) {}
+
+NamedTensors SpectralPicture::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor y = norm_.of(in.at("features"), {}, context).relu_();
+  return in.with("features", picture_.convolution(y, context).tanh_());
+}
+
+SpectralDown::SpectralDown(const SpectralDownSpec& spec)
+    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      spec_(spec),
+      first_(map("first")),
+      second_(map("second")),
+      shortcut_(map("shortcut")) {}
+
+NamedTensors SpectralDown::forward(const NamedTensors& in, const ForwardContext& context) {
+  at::Tensor x = in.at(spec_.is_first ? "image" : "features");
+  at::Tensor y = first_.convolution(spec_.is_first ? x : x.relu(), context);
+  y = second_.convolution(y.relu_(), context);
+  if (spec_.halves) {
+    x = halved(x);
+    y = halved(y);
+  }
+  return in.with("features",
+                 y + (shortcut_.weight != nullptr ? shortcut_.convolution(x, context) : x));
+}
+
+SpectralAttention::SpectralAttention(const SpectralAttentionSpec& spec)
+    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      query_(map("query")),
+      key_(map("key")),
+      value_(map("value")),
+      joined_(map("joined")),
+      gain_(parameter("gain")) {}
+
+NamedTensors SpectralAttention::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor& x = in.at("features");
+  const at::Tensor query = query_.convolution(x, context).flatten(2).transpose(1, 2);
+  const at::Tensor key = largest_of_four(key_.convolution(x, context));
+  const at::Tensor value = largest_of_four(value_.convolution(x, context));
+  const at::Tensor shares = at::softmax(at::matmul(query, key), -1);  // [N, H W, H W / 4]
+  const at::Tensor told = at::matmul(value, shares.transpose(1, 2));
+  const at::Tensor maps = told.reshape({x.size(0), -1, x.size(2), x.size(3)});
+  return in.with("features", x + gain_->tensor * joined_.convolution(maps, context));
+}
+
+SpectralHead::SpectralHead(const SpectralHeadSpec& spec)
+    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      spec_(spec),
+      linear_(map("linear")),
+      embedding_(map("embedding")) {}
+
+NamedTensors SpectralHead::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor sums = in.at("features").relu().sum({2, 3});
+  at::Tensor logits = linear_.linear(sums, context);
+  if (spec_.classes > 0) {
+    const at::Tensor direction = embedded(in.at("labels"), embedding_.normalized(context));
+    logits = logits + (direction * sums).sum(1, true);
+  }
+  return in.with("features", std::move(logits));
+}
+
+std::unique_ptr<Block> make_block(const SpectralStemSpec& spec) {
+  return std::make_unique<SpectralStem>(spec);
+}
+
+std::unique_ptr<Block> make_block(const SharedEmbeddingSpec& spec) {
+  return std::make_unique<SharedEmbedding>(spec);
+}
+
+std::unique_ptr<Block> make_block(const SpectralUpSpec& spec) {
+  return std::make_unique<SpectralUp>(spec);
+}
+
+std::unique_ptr<Block> make_block(const SpectralPictureSpec& spec) {
+  return std::make_unique<SpectralPicture>(spec);
+}
+
+std::unique_ptr<Block> make_block(const SpectralDownSpec& spec) {
+  return std::make_unique<SpectralDown>(spec);
+}
+
+std::unique_ptr<Block> make_block(const SpectralAttentionSpec& spec) {
+  return std::make_unique<SpectralAttention>(spec);
+}
+
+std::unique_ptr<Block> make_block(const SpectralHeadSpec& spec) {
+  return std::make_unique<SpectralHead>(spec);
+}
+
+}  // namespace gangway::gan

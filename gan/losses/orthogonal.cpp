@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "gan/losses/orthogonal.hpp"
+
+namespace gangway::gan {
+namespace {
+
+bool is_map(const Parameter& parameter) {
+  return parameter.tensor.dim() >= 2 && parameter.name != "embedding";
+}
+
+/// ((W W^T) * (1 - I)) W. By whichever product in between is smaller; where rows can be at right
+/// angles at all, without a difference of what is nearly equal.
+at::Tensor overlaps(const at::Tensor& weight) {
+  const at::Tensor rows = weight.flatten(1);
+  if (rows.size(0) <= rows.size(1)) {
+    at::Tensor products = rows.mm(rows.t());
+    return products.fill_diagonal_(0.0).mm(rows).reshape(weight.sizes());
+  }
+  const at::Tensor lengths = rows.square().sum(1, /*keepdim=*/true);
+  return (rows.mm(rows.t().mm(rows)) - rows * lengths).reshape(weight.sizes());
+}
+
+}  // namespace
+
+void add_orthogonal_gradient(Network& network, double weight) {
+  const at::NoGradGuard no_grad;
+  for (const Network::NamedParameter& named : network.parameters()) {
+    if (!is_map(*named.parameter)) {
+      continue;
+    }
+    const at::Tensor gradient = overlaps(named.parameter->tensor) * (4.0 * weight);
+    at::Tensor& target = named.parameter->tensor.mutable_grad();
+    if (target.defined()) {
+      target.add_(gradient);  // in place: it lives in an arena
+    } else {
+      target = gradient;
+    }
+  }
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Orthogonal regularisation (Brock et al., 2017; BigGAN, Brock et al., 2019, eq. 3): a loss on
+// weights alone, which keeps the rows of maps at right angles. Called on the compute thread, once
+// an update.
+#pragma once
+
+#include "gan/network.hpp"
+
+namespace gangway::gan {
+
+/// Adds to the gradients of `network` that of weight * sum over its maps W of |(W W^T) * (1 - I)|^2
+/// (entry by entry), where a row of W is all that makes one output: 4 weight ((W W^T) * (1 - I)) W.
+/// Embeddings and what is no matrix are left out, as in the authors' code, whose factor is 2.
+void add_orthogonal_gradient(Network& network, double weight);
+
+}  // namespace gangway::gan

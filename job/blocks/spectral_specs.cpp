@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "job/blocks/spectral_specs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gangway {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+/// "NAME.weight", a map, and "NAME.bias" where it has one.
+enum class Bias { kNo, kYes };
+void add_map(std::vector<ParameterSpec>& parameters, const std::string& name,
+             std::vector<std::int64_t> shape, Bias bias) {
+  const std::int64_t out = shape.front();
+  parameters.push_back({.name = name + ".weight",
+                        .shape = std::move(shape),
+                        .initial = Initial::kOrthogonal,
+                        .initial_scale = 1.0});
+  if (bias == Bias::kYes) {
+    parameters.push_back({.name = name + ".bias", .shape = {out}, .initial = Initial::kZero});
+  }
+}
+
+/// Gains and shifts of BatchNorm "NAME": maps of a style, or weights where there is none.
+void add_norm(std::vector<ParameterSpec>& parameters, const std::string& name,
+              std::int64_t channels, std::int64_t condition) {
+  if (condition > 0) {
+    add_map(parameters, name + "_gain", {channels, condition}, Bias::kNo);
+    add_map(parameters, name + "_shift", {channels, condition}, Bias::kNo);
+    return;
+  }
+  parameters.push_back({.name = name + ".weight",
+                        .shape = {channels},
+                        .initial = Initial::kConstant,
+                        .initial_scale = 1.0});
+  parameters.push_back({.name = name + ".bias", .shape = {channels}, .initial = Initial::kZero});
+}
+
+void add_running(std::vector<StatisticSpec>& statistics, const std::string& name,
+                 std::int64_t channels) {
+  statistics.push_back({.name = name + ".running_mean", .features = channels, .initial = 0.0});
+  statistics.push_back({.name = name + ".running_var", .features = channels, .initial = 1.0});
+}
+
+/// "MAP.direction" of each map: at first the same in all elements, and as long as one.
+std::vector<StatisticSpec> directions_of(const std::vector<ParameterSpec>& parameters) {
+  std::vector<StatisticSpec> statistics;
+  for (const ParameterSpec& parameter : parameters) {
+    if (parameter.initial == Initial::kOrthogonal) {
+      const std::string map = parameter.name.substr(0, parameter.name.size() - kWeight.size());
+      const std::int64_t out = parameter.shape.front();
+      statistics.push_back({.name = map + ".direction",
+                            .features = out,
+                            .initial = 1.0 / std::sqrt(static_cast<double>(out)),
+                            .momentum = 1.0});
+    }
+  }
+  return statistics;
+}
+
+bool has_shortcut(const SpectralDownSpec& spec) { return spec.halves || spec.in != spec.out; }
+
+}  // namespace
+
+BlockPorts ports_of(const SpectralStemSpec&) { return {{"noise"}, {"features"}}; }
+
+std::vector<ParameterSpec> parameters_of(const SpectralStemSpec& spec) {
+  std::vector<ParameterSpec> parameters;
+  add_map(parameters, "linear", {spec.channels * kStemSide * kStemSide, spec.taken}, Bias::kYes);
+  return parameters;
+}
+
+std::vector<StatisticSpec> statistics_of(const SpectralStemSpec& spec) {
+  return directions_of(parameters_of(spec));
+}
+
+BlockPorts ports_of(const SharedEmbeddingSpec&) { return {{"labels"}, {"style"}}; }
+
+std::vector<ParameterSpec> parameters_of(const SharedEmbeddingSpec& spec) {
+  return {{.name = "embedding",
+           .shape = {spec.classes, spec.features},
+           .initial = Initial::kOrthogonal,
+           .initial_scale = 1.0}};
+}
+
+BlockPorts ports_of(const SpectralUpSpec& spec) {
+  return spec.style > 0 ? BlockPorts{{"features", "style", "noise"}, {"features"}}
+                        : BlockPorts{{"features"}, {"features"}};
+}
+
+std::vector<ParameterSpec> parameters_of(const SpectralUpSpec& spec) {
+  const std::int64_t condition = spec.style > 0 ? spec.style + spec.taken : 0;
+  std::vector<ParameterSpec> parameters;
+  add_norm(parameters, "first_norm", spec.in, condition);
+  add_map(parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
+  add_norm(parameters, "second_norm", spec.out, condition);
+  add_map(parameters, "second", {spec.out, spec.out, 3, 3}, Bias::kYes);
+  add_map(parameters, "shortcut", {spec.out, spec.in, 1, 1}, Bias::kYes);
+  return parameters;
+}
+
+std::vector<StatisticSpec> statistics_of(const SpectralUpSpec& spec) {
+  std::vector<StatisticSpec> statistics = directions_of(parameters_of(spec));
+  add_running(statistics, "first_norm", spec.in);
+  add_running(statistics, "second_norm", spec.out);
+  return statistics;
+}
+
+BlockPorts ports_of(const SpectralPictureSpec&) { return {{"features"}, {"features"}}; }
+
+std::vector<ParameterSpec> parameters_of(const SpectralPictureSpec& spec) {
+  std::vector<ParameterSpec> parameters;
+  add_norm(parameters, "norm", spec.in, 0);
+  add_map(parameters, "picture", {spec.channels, spec.in, 3, 3}, Bias::kYes);
+  return parameters;
+}
+
+std::vector<StatisticSpec> statistics_of(const SpectralPictureSpec& spec) {
+  std::vector<StatisticSpec> statistics = directions_of(parameters_of(spec));
+  add_running(statistics, "norm", spec.in);
+  return statistics;
+}
+
+BlockPorts ports_of(const SpectralDownSpec& spec) {
+  return {{spec.is_first ? "image" : "features"}, {"features"}};
+}
+
+std::vector<ParameterSpec> parameters_of(const SpectralDownSpec& spec) {
+  std::vector<ParameterSpec> parameters;
+  add_map(parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
+  add_map(parameters, "second", {spec.out, spec.out, 3, 3}, Bias::kYes);
+  if (has_shortcut(spec)) {
+    add_map(parameters, "shortcut", {spec.out, spec.in, 1, 1}, Bias::kYes);
+  }
+  return parameters;
+}
+
+std::vector<StatisticSpec> statistics_of(const SpectralDownSpec& spec) {
+  return directions_of(parameters_of(spec));
+}
+
+BlockPorts ports_of(const SpectralAttentionSpec&) { return {{"features"}, {"features"}}; }
+
+std::vector<ParameterSpec> parameters_of(const SpectralAttentionSpec& spec) {
+  const std::int64_t asked = std::max(std::int64_t{1}, spec.channels / 8);
+  const std::int64_t told = std::max(std::int64_t{1}, spec.channels / 2);
+  std::vector<ParameterSpec> parameters;
+  add_map(parameters, "query", {asked, spec.channels, 1, 1}, Bias::kNo);
+  add_map(parameters, "key", {asked, spec.channels, 1, 1}, Bias::kNo);
+  add_map(parameters, "value", {told, spec.channels, 1, 1}, Bias::kNo);
+  add_map(parameters, "joined", {spec.channels, told, 1, 1}, Bias::kNo);
+  parameters.push_back({.name = "gain", .shape = {1}, .initial = Initial::kZero});
+  return parameters;
+}
+
+std::vector<StatisticSpec> statistics_of(const SpectralAttentionSpec& spec) {
+  return directions_of(parameters_of(spec));
+}
+
+BlockPorts ports_of(const SpectralHeadSpec& spec) {
+  return spec.classes > 0 ? BlockPorts{{"features", "labels"}, {"features"}}
+                          : BlockPorts{{"features"}, {"features"}};
+}
+
+std::vector<ParameterSpec> parameters_of(const SpectralHeadSpec& spec) {
+  std::vector<ParameterSpec> parameters;
+  add_map(parameters, "linear", {1, spec.features}, Bias::kYes);
+  if (spec.classes > 0) {
+    add_map(parameters, "embedding", {spec.classes, spec.features}, Bias::kNo);
+  }
+  return parameters;
+}
+
+std::vector<StatisticSpec> statistics_of(const SpectralHeadSpec& spec) {
+  return directions_of(parameters_of(spec));
+}
+
+}  // namespace gangway

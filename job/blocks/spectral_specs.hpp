@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// What BigGAN's networks are made of, as values: residual blocks whose linear maps are divided by
+// their spectral norms. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "job/blocks/block_tensors.hpp"
+
+namespace gangway {
+
+// Every map of these blocks is divided by its largest singular value (Miyato et al., 2018, section
+// 2.1), which one power iteration estimates: from "MAP.direction", a statistic that is the left
+// singular vector of the update before.
+
+/// Pixels a side of the smallest maps.
+inline constexpr std::int64_t kStemSide = 4;
+
+/// Generator: the first elements of "noise" [N, …] → "features" [N, channels, 4, 4].
+struct SpectralStemSpec {
+  std::int64_t taken = 1;  ///< elements of the noise
+  std::int64_t channels = 1;
+};
+[[nodiscard]] BlockPorts ports_of(const SpectralStemSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralStemSpec& spec);
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralStemSpec& spec);
+
+/// Generator: "labels" → "style" [N, features], an embedding that all blocks share (BigGAN, Brock
+/// et al., 2019, section 3).
+struct SharedEmbeddingSpec {
+  std::int64_t classes = 0;
+  std::int64_t features = 1;
+};
+[[nodiscard]] BlockPorts ports_of(const SharedEmbeddingSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SharedEmbeddingSpec& spec);
+
+/// Generator: doubles both sides of "features" [N, in, H, W] → [N, out, 2 H, 2 W]. A residual block
+/// of two 3x3 convolutions, BatchNorm and ReLU before each, beside a 1x1 convolution. With a style,
+/// BatchNorm's gains and shifts are linear functions of "style" and of a piece of "noise" (de Vries
+/// et al., 2017; BigGAN, figure 15), else weights.
+struct SpectralUpSpec {
+  std::int64_t in = 1;  ///< channels
+  std::int64_t out = 1;
+  std::int64_t style = 0;  ///< features of "style"; 0: takes none, and no noise
+  std::int64_t first = 0;  ///< element of the noise at which the piece begins
+  std::int64_t taken = 0;  ///< elements of it
+};
+[[nodiscard]] BlockPorts ports_of(const SpectralUpSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralUpSpec& spec);
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralUpSpec& spec);
+
+/// Generator: "features" → pictures [N, channels, H, W] in [-1, 1]: BatchNorm, ReLU, a 3x3
+/// convolution, tanh.
+struct SpectralPictureSpec {
+  std::int64_t in = 1;
+  std::int64_t channels = 1;
+};
+[[nodiscard]] BlockPorts ports_of(const SpectralPictureSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralPictureSpec& spec);
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralPictureSpec& spec);
+
+/// Discriminator: a residual block of two 3x3 convolutions, ReLU before each, which may halve both
+/// sides by a mean, beside a 1x1 convolution where sides or channels change. The first takes
+/// "image", and no ReLU before its first convolution.
+struct SpectralDownSpec {
+  std::int64_t in = 1;  ///< channels
+  std::int64_t out = 1;
+  bool halves = true;
+  bool is_first = false;
+};
+[[nodiscard]] BlockPorts ports_of(const SpectralDownSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralDownSpec& spec);
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralDownSpec& spec);
+
+/// "features" + gain * attention("features"), where each pixel asks and every two by two answer by
+/// their largest; the gain, one number, begins at zero (Zhang et al., 2019, eq. 1 to 3, as in
+/// BigGAN).
+struct SpectralAttentionSpec {
+  std::int64_t channels = 1;
+};
+[[nodiscard]] BlockPorts ports_of(const SpectralAttentionSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralAttentionSpec& spec);
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralAttentionSpec& spec);
+
+/// Discriminator: the logit of the sum over pixels of ReLU("features"), and with labels <embedding,
+/// that sum> added to it (Miyato and Koyama, 2018, eq. 3).
+struct SpectralHeadSpec {
+  std::int64_t classes = 0;  ///< 0: takes no labels
+  std::int64_t features = 1;
+};
+[[nodiscard]] BlockPorts ports_of(const SpectralHeadSpec& spec);
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralHeadSpec& spec);
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralHeadSpec& spec);
+
+}  // namespace gangway

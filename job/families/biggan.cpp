@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Structure and constants are those of the authors' code in PyTorch
+// (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and layers.py).
+#include "job/families/biggan.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace gangway {
+namespace {
+
+constexpr std::int64_t kSharedFeatures = 128;  // of the labels' embedding in the generator
+
+/// Channels behind each block of the generator, first those of the stem, over model.width.
+std::vector<std::int64_t> factors_up(int resolution) {
+  switch (resolution) {
+    case 32:
+      return {4, 4, 4, 4};
+    case 64:
+      return {16, 16, 8, 4, 2};
+    case 128:
+      return {16, 16, 8, 4, 2, 1};
+    default:
+      return {16, 16, 8, 8, 4, 2, 1};
+  }
+}
+
+/// The same of the discriminator, of which the last blocks halve nothing.
+std::vector<std::int64_t> factors_down(int resolution) {
+  switch (resolution) {
+    case 32:
+      return {4, 4, 4, 4};
+    case 64:
+      return {1, 2, 4, 8, 16};
+    case 128:
+      return {1, 2, 4, 8, 16, 16};
+    default:
+      return {1, 2, 4, 8, 8, 16, 16};
+  }
+}
+
+/// Pixels a side of the discriminator's last maps.
+std::int64_t last_side(int resolution) { return resolution == 32 ? 8 : kStemSide; }
+
+}  // namespace
+
+Architecture biggan_generator(const ModelSpec& model) {
+  const std::vector<std::int64_t> factors = factors_up(model.resolution);
+  const bool is_labelled = model.classes > 0;
+  // As many pieces as places that take one; what is left over belongs to the first.
+  const std::int64_t piece =
+      is_labelled ? model.latent / static_cast<std::int64_t>(factors.size()) : 0;
+  std::int64_t begin = model.latent - piece * static_cast<std::int64_t>(factors.size() - 1);
+  std::vector<BlockSpec> blocks;
+  blocks.emplace_back(SpectralStemSpec{.taken = begin, .channels = factors[0] * model.width});
+  if (is_labelled) {
+    blocks.emplace_back(SharedEmbeddingSpec{.classes = model.classes, .features = kSharedFeatures});
+  }
+  std::int64_t side = kStemSide;
+  for (std::size_t block = 1; block < factors.size(); ++block) {
+    blocks.emplace_back(SpectralUpSpec{.in = factors[block - 1] * model.width,
+                                       .out = factors[block] * model.width,
+                                       .style = is_labelled ? kSharedFeatures : 0,
+                                       .first = begin,
+                                       .taken = piece});
+    begin += piece;
+    side *= 2;
+    if (side == model.attention) {
+      blocks.emplace_back(SpectralAttentionSpec{.channels = factors[block] * model.width});
+    }
+  }
+  blocks.emplace_back(
+      SpectralPictureSpec{.in = factors.back() * model.width, .channels = model.channels});
+  return {"generator", std::move(blocks)};
+}
+
+Architecture biggan_discriminator(const ModelSpec& model) {
+  std::vector<BlockSpec> blocks;
+  std::int64_t side = model.resolution;
+  std::int64_t channels = model.channels;
+  for (const std::int64_t factor : factors_down(model.resolution)) {
+    const SpectralDownSpec down{.in = channels,
+                                .out = factor * model.width,
+                                .halves = side > last_side(model.resolution),
+                                .is_first = blocks.empty()};
+    blocks.emplace_back(down);
+    channels = down.out;
+    side /= down.halves ? 2 : 1;
+    if (down.halves && side == model.attention) {
+      blocks.emplace_back(SpectralAttentionSpec{.channels = channels});
+    }
+  }
+  blocks.emplace_back(SpectralHeadSpec{.classes = model.classes, .features = channels});
+  return {"discriminator", std::move(blocks)};
+}
+
+std::int64_t biggan_feature_elements(const ModelSpec& model) {
+  std::int64_t side = model.resolution;
+  std::int64_t elements = 0;
+  for (const BlockSpec& block : biggan_discriminator(model).blocks) {
+    if (const auto* down = std::get_if<SpectralDownSpec>(&block)) {
+      elements += side * side * (down->in + 2 * down->out);
+      side /= down->halves ? 2 : 1;
+    } else if (std::holds_alternative<SpectralAttentionSpec>(block)) {
+      elements += side * side * side * side / 4;  // each pixel asks a quarter of them
+    }
+  }
+  return elements;
+}
+
+}  // namespace gangway

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// BigGAN (Brock et al., 2019, arXiv 1809.11096) for pictures of 32 to 256 pixels: residual blocks
+// under spectral norm in both networks. With labels an embedding that all blocks of the generator
+// share, beside a piece of the noise for each, makes the gains of its BatchNorm. Without labels it
+// is the residual pair of SNGAN (Miyato et al., 2018), where the noise goes to the first layer
+// alone.
+//
+// As published: 128 pixels, model.width 96, model.latent 120, model.attention 64 and 1000 labels.
+// At 32 pixels all maps have 4 times model.width channels.
+#pragma once
+
+#include <cstdint>
+
+#include "job/models/architecture.hpp"
+#include "job/models/model_spec.hpp"
+
+namespace gangway {
+
+[[nodiscard]] Architecture biggan_generator(const ModelSpec& model);
+[[nodiscard]] Architecture biggan_discriminator(const ModelSpec& model);
+
+/// Elements of the maps that the discriminator's blocks take and have inside, and of its attention.
+[[nodiscard]] std::int64_t biggan_feature_elements(const ModelSpec& model);
+
+}  // namespace gangway

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""BigGAN's networks in PyTorch alone, against what Gangway's make of the same weights and inputs.
+
+    biggan_reference.py R3GAN_SAMPLE [unittest arguments]
+
+Written after the paper (arXiv 1809.11096) and the authors' code (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and
+layers.py), with operators in the order in which they have them. All in float64; the losses are those of the sample.
+"""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional as F
+
+SAMPLE = sys.argv.pop(1)
+TOLERANCE = 1e-10  # of a tensor's largest value
+EPSILON = 1e-5
+SHARED = 128
+
+
+class Map(nn.Module):
+    """A weight over its spectral norm, which begins its one power iteration from equal numbers."""
+
+    def __init__(self, *shape, bias=True):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(shape))
+        self.bias = nn.Parameter(torch.empty(shape[0])) if bias else None
+
+    def normalized(self):
+        matrix = self.weight.flatten(1)
+        with torch.no_grad():
+            u = torch.full([len(matrix)], len(matrix) ** -0.5, dtype=torch.float32).to(matrix)
+            v = F.normalize(u @ matrix, dim=0, eps=1e-12)
+            u = F.normalize(matrix @ v, dim=0, eps=1e-12)
+        return self.weight / (u @ matrix @ v)
+
+    def forward(self, x):
+        if x.dim() == 2:
+            return F.linear(x, self.normalized(), self.bias)
+        return F.conv2d(x, self.normalized(), self.bias, padding=self.weight.shape[-1] // 2)
+
+
+class Scales(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(channels))
+        self.bias = nn.Parameter(torch.empty(channels))
+
+
+class Stem(nn.Module):
+    def __init__(self, taken, channels):
+        super().__init__()
+        self.linear = Map(16 * channels, taken)
+
+    def forward(self, noise):
+        return self.linear(noise).view(len(noise), -1, 4, 4)
+
+
+class Shared(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.embedding = nn.Parameter(torch.empty(classes, SHARED))
+
+
+class Up(nn.Module):
+    def __init__(self, channels, out, condition):
+        super().__init__()
+        for name, features in (("first_norm", channels), ("second_norm", out)):
+            if condition:
+                setattr(self, name + "_gain", Map(features, condition, bias=False))
+                setattr(self, name + "_shift", Map(features, condition, bias=False))
+            else:
+                setattr(self, name, Scales(features))
+        self.first, self.second = Map(out, channels, 3, 3), Map(out, out, 3, 3)
+        self.shortcut = Map(out, channels, 1, 1)
+
+    def norm(self, name, x, condition):
+        if condition is None:
+            scales = getattr(self, name)
+            return F.batch_norm(x, None, None, scales.weight, scales.bias, training=True, eps=EPSILON)
+        gain = 1 + getattr(self, name + "_gain")(condition)
+        shift = getattr(self, name + "_shift")(condition)
+        return F.batch_norm(x, None, None, training=True, eps=EPSILON) * gain[..., None, None] + shift[..., None, None]
+
+    def forward(self, x, condition):
+        h = F.interpolate(F.relu(self.norm("first_norm", x, condition)), scale_factor=2)
+        h = self.second(F.relu(self.norm("second_norm", self.first(h), condition)))
+        return h + self.shortcut(F.interpolate(x, scale_factor=2))
+
+
+class Attention(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.query = Map(channels // 8, channels, 1, 1, bias=False)
+        self.key = Map(channels // 8, channels, 1, 1, bias=False)
+        self.value = Map(channels // 2, channels, 1, 1, bias=False)
+        self.joined = Map(channels, channels // 2, 1, 1, bias=False)
+        self.gain = nn.Parameter(torch.empty(1))
+
+    def forward(self, x):
+        batch, channels, height, width = x.shape
+        query = self.query(x).view(batch, channels // 8, -1)
+        key = F.max_pool2d(self.key(x), 2).view(batch, channels // 8, -1)
+        value = F.max_pool2d(self.value(x), 2).view(batch, channels // 2, -1)
+        shares = F.softmax(torch.bmm(query.transpose(1, 2), key), -1)
+        told = torch.bmm(value, shares.transpose(1, 2)).view(batch, -1, height, width)
+        return self.gain * self.joined(told) + x
+
+
+class Picture(nn.Module):
+    def __init__(self, channels, out):
+        super().__init__()
+        self.norm, self.picture = Scales(channels), Map(out, channels, 3, 3)
+
+    def forward(self, x):
+        x = F.batch_norm(x, None, None, self.norm.weight, self.norm.bias, training=True, eps=EPSILON)
+        return torch.tanh(self.picture(F.relu(x)))
+
+
+class Generator(nn.Module):
+    def __init__(self, up, width, noise, colours, classes, attention, **_):
+        super().__init__()
+        channels = [width * factor for factor in up]
+        self.piece = noise // len(channels) if classes else 0
+        self.taken = noise - self.piece * (len(channels) - 1)
+        layers = [Stem(self.taken, channels[0])] + ([Shared(classes)] if classes else [])
+        side = 4
+        for before, after in zip(channels, channels[1:]):
+            layers.append(Up(before, after, SHARED + self.piece if classes else 0))
+            side *= 2
+            if side == attention:
+                layers.append(Attention(after))
+        self.layers = nn.ModuleList([*layers, Picture(channels[-1], colours)])
+
+    def forward(self, noise, labels):
+        begin, style, x = self.taken, None, None
+        for layer in self.layers:
+            if isinstance(layer, Stem):
+                x = layer(noise[:, :begin])
+            elif isinstance(layer, Shared):
+                style = F.embedding(labels, layer.embedding)
+            elif isinstance(layer, Up):
+                piece = noise[:, begin:begin + self.piece]
+                x = layer(x, None if style is None else torch.cat([style, piece], 1))
+                begin += self.piece
+            else:
+                x = layer(x)
+        return x
+
+
+class Down(nn.Module):
+    def __init__(self, channels, out, halves, is_first):
+        super().__init__()
+        self.halves, self.is_first = halves, is_first
+        self.first, self.second = Map(out, channels, 3, 3), Map(out, out, 3, 3)
+        self.shortcut = Map(out, channels, 1, 1) if halves or channels != out else None
+
+    def forward(self, x):
+        h = self.second(F.relu(self.first(x if self.is_first else F.relu(x))))
+        if self.is_first:
+            return F.avg_pool2d(h, 2) + self.shortcut(F.avg_pool2d(x, 2))
+        shortcut = self.shortcut(x) if self.shortcut else x
+        return F.avg_pool2d(h, 2) + F.avg_pool2d(shortcut, 2) if self.halves else h + shortcut
+
+
+class Head(nn.Module):
+    def __init__(self, features, classes):
+        super().__init__()
+        self.linear = Map(1, features)
+        if classes:
+            self.embedding = Map(classes, features, bias=False)
+
+    def forward(self, x, labels):
+        h = F.relu(x).sum([2, 3])
+        projection = F.embedding(labels, self.embedding.normalized()) * h if hasattr(self, "embedding") else 0 * h
+        return self.linear(h) + projection.sum(1, keepdim=True)
+
+
+class Discriminator(nn.Module):
+    def __init__(self, down, halvings, width, colours, classes, side, attention, **_):
+        super().__init__()
+        layers, channels = [], colours
+        for index, factor in enumerate(down):
+            layers.append(Down(channels, factor * width, index < halvings, index == 0))
+            channels = factor * width
+            if index < halvings:
+                side //= 2
+                if side == attention:
+                    layers.append(Attention(channels))
+        self.layers = nn.ModuleList([*layers, Head(channels, classes)])
+
+    def forward(self, x, labels):
+        for layer in self.layers[:-1]:
+            x = layer(x)
+        return self.layers[-1](x, labels)
+
+
+def zero_centred_penalty(images, logits):
+    gradient, = torch.autograd.grad(logits.sum(), images, create_graph=True)
+    return gradient.square().sum([1, 2, 3])
+
+
+def discriminator_loss(discriminator, real, real_labels, fake, fake_labels, r1, r2):
+    real, fake = real.requires_grad_(True), fake.requires_grad_(True)
+    of_real, of_fake = discriminator(real, real_labels), discriminator(fake, fake_labels)
+    penalties = r1 / 2 * zero_centred_penalty(real, of_real) + r2 / 2 * zero_centred_penalty(fake, of_fake)
+    return (F.softplus(of_fake - of_real).squeeze(1) + penalties).mean()
+
+
+AT_32 = {"up": [4, 4, 4, 4], "down": [4, 4, 4, 4], "halvings": 2, "side": 32}
+AT_64 = {"up": [16, 16, 8, 4, 2], "down": [1, 2, 4, 8, 16], "halvings": 4, "side": 64}
+AT_128 = {"up": [16, 16, 8, 4, 2, 1], "down": [1, 2, 4, 8, 16, 16], "halvings": 5, "side": 128}
+CASES = {
+    "plain": ("model: {family: biggan, resolution: 32, width: 4, latent: 6}",
+              {**AT_32, "noise": 6, "width": 4, "colours": 1, "classes": 0, "attention": 0}),
+    "labels, attention, colours":
+        ("model: {family: biggan, resolution: 32, width: 4, latent: 11, attention: 16, classes: 5, channels: 3}",
+         {**AT_32, "noise": 11, "width": 4, "colours": 3, "classes": 5, "attention": 16}),
+    "64 pixels":
+        ("model: {family: biggan, resolution: 64, width: 4, latent: 10, attention: 16, classes: 3}",
+         {**AT_64, "noise": 10, "width": 4, "colours": 1, "classes": 3, "attention": 16}),
+}
+PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
+
+
+def weights_of(sample, network, prefix=""):
+    start = f"{prefix}{network}/"
+    return {"layers." + name.removeprefix(start).replace("/", "."): values
+            for name, values in sample.items() if name.startswith(start)}
+
+
+class Biggan(unittest.TestCase):
+    def expect_equal(self, values, expected, what):
+        self.assertEqual(values.shape, expected.shape, what)
+        apart = (values.detach() - expected).abs().max().item()
+        self.assertLessEqual(apart, TOLERANCE * expected.abs().max().item(), what)
+
+    def expect_gradients(self, module, expected):
+        found = {name: parameter.grad for name, parameter in module.named_parameters()}
+        self.assertEqual(set(found), set(expected))
+        for name, values in found.items():
+            self.expect_equal(values, expected[name], name)
+
+    def check(self, job, arguments):
+        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
+            file = Path(folder) / "sample.safetensors"
+            subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
+            sample = load_file(file)
+        generator, discriminator = Generator(**arguments).double(), Discriminator(**arguments).double()
+        generator.load_state_dict(weights_of(sample, "generator"))
+        discriminator.load_state_dict(weights_of(sample, "discriminator"))
+        real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
+        images = generator(sample["noise"], fake_labels)
+        of_real = discriminator(sample["real"], real_labels)
+        self.expect_equal(images, sample["images"], "images")
+        self.expect_equal(of_real, sample["logits"], "logits")
+        loss = F.softplus(of_real - discriminator(images, fake_labels)).mean()
+        loss.backward()
+        self.expect_equal(loss, sample["generator_loss"], "the generator's loss")
+        self.expect_gradients(generator, weights_of(sample, "generator", "gradient/"))
+        discriminator.zero_grad()
+        loss = discriminator_loss(discriminator, sample["real"], real_labels, images.detach(), fake_labels, 3.0, 2.0)
+        loss.backward()
+        self.expect_equal(loss, sample["discriminator_loss"], "the discriminator's loss")
+        self.expect_gradients(discriminator, weights_of(sample, "discriminator", "gradient/"))
+
+    def test_networks_and_gradients_are_gangways(self):
+        for name, (job, arguments) in CASES.items():
+            with self.subTest(name):
+                self.check(job, arguments)
+
+    def test_sizes_are_the_published_ones(self):
+        arguments = {**AT_128, "noise": 120, "width": 96, "colours": 3, "classes": 1000, "attention": 64}
+        with torch.device("meta"):
+            sizes = [sum(one.numel() for one in network(**arguments).parameters())
+                     for network in (Generator, Discriminator)]
+        self.assertEqual(sizes, [70_433_988, 87_982_370])
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    unittest.main(verbosity=1)

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// The lists of blocks of BigGAN's networks. Published sizes are those that the authors' code in
+// PyTorch prints (github.com/ajbrock/BigGAN-PyTorch).
+#include "job/families/biggan.hpp"
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "job/families/families.hpp"
+
+namespace gangway {
+namespace {
+
+using TrainedNumbers = std::pair<std::int64_t, std::int64_t>;
+
+ModelSpec biggan_model(int resolution, int width, int classes = 0) {
+  return {.family = family_named("biggan"),
+          .resolution = resolution,
+          .width = width,
+          .latent = 120,
+          .channels = 3,
+          .classes = classes,
+          .normalization = Normalization::kNone};
+}
+
+TrainedNumbers trained_by(const ModelSpec& model) {
+  return {num_parameters(biggan_generator(model)), num_parameters(biggan_discriminator(model))};
+}
+
+template <typename Spec>
+std::vector<Spec> blocks_of(const Architecture& network) {
+  std::vector<Spec> found;
+  for (const BlockSpec& block : network.blocks) {
+    if (const auto* spec = std::get_if<Spec>(&block)) {
+      found.push_back(*spec);
+    }
+  }
+  return found;
+}
+
+TEST(BigganSizes, AreThePublishedOnes) {
+  ModelSpec model = biggan_model(128, 96, 1000);
+  model.attention = 64;
+  EXPECT_EQ(trained_by(model), TrainedNumbers(70'433'988, 87'982'370));
+}
+
+TEST(BigganSizes, AddUpByHand) {
+  ModelSpec model = biggan_model(32, 2, 10);
+  model.latent = 8;
+  model.attention = 16;
+  model.channels = 1;
+  const std::int64_t norm = 2 * 8 * (128 + 2);  // gains and shifts of the style and a fourth
+  const std::int64_t wide = 8 * 8 * 9 + 8;
+  const std::int64_t point = 8 * 8 + 8;
+  const std::int64_t attention = 8 + 8 + 4 * 8 + 8 * 4 + 1;
+  const std::int64_t generator =
+      2 * 128 + 128 + 10 * 128 + 3 * (2 * norm + 2 * wide + point) + attention + 2 * 8 + 8 * 9 + 1;
+  const std::int64_t discriminator =
+      (8 * 9 + 8 + wide + 8 + 8) + (2 * wide + point) + 4 * wide + attention + 8 + 1 + 10 * 8;
+  EXPECT_EQ(trained_by(model), TrainedNumbers(generator, discriminator));
+}
+
+TEST(BigganBlocks, GiveEachBlockItsPieceOfTheNoise) {
+  const Architecture generator = biggan_generator(biggan_model(128, 96, 1000));
+  EXPECT_EQ(std::get<SpectralStemSpec>(generator.blocks.front()).taken, 20);
+  std::int64_t begin = 20;
+  for (const SpectralUpSpec& up : blocks_of<SpectralUpSpec>(generator)) {
+    EXPECT_EQ(up.first, begin);
+    EXPECT_EQ(up.taken, 20);
+    EXPECT_EQ(up.style, 128);
+    begin += 20;
+  }
+  EXPECT_EQ(begin, 120);
+  ModelSpec model = biggan_model(32, 8, 10);
+  model.latent = 7;  // what is left over of four pieces
+  EXPECT_EQ(std::get<SpectralStemSpec>(biggan_generator(model).blocks.front()).taken, 4);
+}
+
+TEST(BigganBlocks, TakeAllNoiseAtTheFirstAndNoStyleWithoutLabels) {
+  const Architecture generator = biggan_generator(biggan_model(64, 8));
+  EXPECT_EQ(std::get<SpectralStemSpec>(generator.blocks.front()).taken, 120);
+  EXPECT_TRUE(blocks_of<SharedEmbeddingSpec>(generator).empty());
+  for (const SpectralUpSpec& up : blocks_of<SpectralUpSpec>(generator)) {
+    EXPECT_EQ(up.style, 0);
+    EXPECT_EQ(ports_of(up).inputs, (std::vector<std::string>{"features"}));
+  }
+}
+
+TEST(BigganBlocks, ComeFromFourPixelsAndGoToFourOrEight) {
+  for (const auto& [resolution, ups, last] :
+       {std::tuple(32, 3, 8), std::tuple(64, 4, 4), std::tuple(128, 5, 4), std::tuple(256, 6, 4)}) {
+    const ModelSpec model = biggan_model(resolution, 8);
+    const Architecture generator = biggan_generator(model);
+    EXPECT_EQ(blocks_of<SpectralUpSpec>(generator).size(), static_cast<std::size_t>(ups));
+    EXPECT_EQ(4 << ups, resolution);
+    int side = resolution;
+    std::int64_t channels = 3;
+    for (const SpectralDownSpec& down : blocks_of<SpectralDownSpec>(biggan_discriminator(model))) {
+      EXPECT_EQ(down.in, channels);
+      EXPECT_EQ(down.is_first, side == resolution);
+      channels = down.out;
+      side /= down.halves ? 2 : 1;
+    }
+    EXPECT_EQ(side, last);
+  }
+}
+
+TEST(BigganBlocks, HaveAttentionOnceInEachNetwork) {
+  for (const int resolution : family_named("biggan")->resolutions) {
+    for (int side = 8; side < resolution; side *= 2) {
+      ModelSpec model = biggan_model(resolution, 8);
+      EXPECT_TRUE(blocks_of<SpectralAttentionSpec>(biggan_generator(model)).empty());
+      model.attention = side;
+      EXPECT_EQ(blocks_of<SpectralAttentionSpec>(biggan_generator(model)).size(), 1U);
+      EXPECT_EQ(blocks_of<SpectralAttentionSpec>(biggan_discriminator(model)).size(), 1U);
+    }
+  }
+}
+
+TEST(BigganBlocks, HaveADirectionForEachMapThatIsTakenWhole) {
+  const SpectralUpSpec up{.in = 6, .out = 4, .style = 3, .taken = 2};
+  const auto statistics = statistics_of(up);
+  ASSERT_EQ(statistics.size(), 11U);  // seven maps, two means, two variances
+  EXPECT_EQ(statistics[0].name, "first_norm_gain.direction");
+  EXPECT_EQ(statistics[0].features, 6);
+  EXPECT_EQ(statistics[2].name, "first.direction");
+  EXPECT_EQ(statistics[2].momentum, 1.0);
+  EXPECT_EQ(statistics[2].initial, 0.5);
+  EXPECT_EQ(statistics[7].name, "first_norm.running_mean");
+  EXPECT_EQ(statistics[7].momentum, kStatisticMomentum);
+}
+
+}  // namespace
+}  // namespace gangway

@@ -14,6 +14,7 @@
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/transformer_specs.hpp"
+#include "job/blocks/translation_specs.hpp"
 
 namespace gangway {
 
@@ -21,7 +22,8 @@ using BlockSpec =
     std::variant<LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec,
                  LabelProductSpec, ResidualSpec, ResamplingSpec, GenerativeBasisSpec,
                  DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
-                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec>;
+                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec, SkipSpec,
+                 InstanceLayerSpec, InstanceResidualSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

@@ -230,10 +230,13 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   // As an update of a network: what an earlier snapshot still has to copy of them is copied first.
   const auto index = static_cast<NetworkId>(replica_.networks().size());
   UpdateWatcher& watcher = snapshots_.taker().watcher(index);
+  UpdatePlan plan;
+  plan.update = steps_done;
+  plan.snapshot_step = snapshot;
   exchange_.lane.wait(exchange_.lane.submit([&] {
     watcher.before_update(pools->own_range(), {});
     pools->store(steps_done);
-    watcher.after_update(pools->own_range(), {.update = steps_done, .snapshot_step = snapshot});
+    watcher.after_update(pools->own_range(), plan);
   }));
 }
 

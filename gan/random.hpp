@@ -52,8 +52,7 @@ enum class RandomDraw : std::int32_t {
   kCode = 10,
   kCategory = 11,
   kStack = 14,
-  kPool = 15,  ///< which image of a pool is shown again
-  kPairing = 16
+  kPool = 15  ///< which image of a pool is shown again
 };
 
 struct PhiloxBlock {

@@ -18,7 +18,7 @@
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
 #include "launch/model/transformer_script.hpp"
-#include "launch/model/translation_script.hpp"
+#include "launch/model/translation/translation_script.hpp"
 
 namespace gangway::launch {
 namespace {

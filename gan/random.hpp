@@ -51,7 +51,8 @@ enum class RandomDraw : std::int32_t {
   kDepthNoise = 8,  ///< on the pictures that a discriminator judges
   kCode = 10,
   kCategory = 11,
-  kStack = 14
+  kStack = 14,
+  kPool = 15  ///< which image of a pool is shown again
 };
 
 struct PhiloxBlock {

@@ -27,6 +27,12 @@ std::optional<NetworkId> find_network(const JobSpec& job, std::string_view name)
 
 }  // namespace
 
+bool DataSpec::has_two_sides() const {
+  const std::string_view text = source;
+  return text.starts_with("pairs:") || text.starts_with("unpaired:") ||
+         text.starts_with("edges:") || text.starts_with("classes:");
+}
+
 PerNetwork<NetworkSpec> networks_of(const Recipe& recipe) {
   PerNetwork<NetworkSpec> networks;
   for (const RecipeNetwork& network : recipe.networks) {

@@ -30,9 +30,13 @@ enum class Overlap { kNone, kWithin, kAcross };
 
 struct DataSpec {
   std::string source = "fashion-mnist";  ///< fashion-mnist, stacked:fashion-mnist, idx:DIR,
-                                         ///< images:DIR_OR_ZIP, toy:ring8, toy:grid25
-  bool mirror = false;                   ///< horizontal flips, keyed by sample
-  int prefetch = 4;                      ///< micro-batches prepared ahead
+                                         ///< images:DIR_OR_ZIP, toy:ring8, toy:grid25; of two
+                                         ///< sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP,
+                                         ///< edges:fashion-mnist, classes:fashion-mnist:A,B
+  /// Whether an example is two pictures, the first side's channels before the second's.
+  [[nodiscard]] bool has_two_sides() const;
+  bool mirror = false;  ///< horizontal flips, keyed by sample
+  int prefetch = 4;     ///< micro-batches prepared ahead
   bool operator==(const DataSpec&) const = default;
 };
 
@@ -71,6 +75,15 @@ struct InformationSpec {
   bool operator==(const InformationSpec&) const = default;
 };
 
+/// What generators learn from beside the discriminators, where they make pictures of pictures.
+struct TranslationSpec {
+  double l1_weight = 100.0;      ///< lambda of pix2pix (Isola et al., 2017, eq. 4)
+  double cycle_weight = 10.0;    ///< lambda of CycleGAN (Zhu et al., 2017, eq. 3)
+  double identity_weight = 5.0;  ///< Zhu et al., 2017, section 5.2: half of the cycle's
+  int pool = 50;  ///< images that each micro-batch keeps of each generator's; 0: none
+  bool operator==(const TranslationSpec&) const = default;
+};
+
 struct TrainingSpec {
   const Recipe* recipe = default_recipe();  ///< a row of the table; never null
   double kimg = 40;                         ///< thousand real images shown to the discriminator
@@ -88,6 +101,7 @@ struct TrainingSpec {
   double orthogonal_weight = 0.0;
   AutoencoderSpec autoencoder;
   InformationSpec information;
+  TranslationSpec translation;
   bool operator==(const TrainingSpec&) const = default;
 };
 

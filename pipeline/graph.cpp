@@ -49,7 +49,7 @@ bool is_trained(const Node& node, const std::vector<NetworkId>& trained) {
 
 bool is_detached(const Node& node) {
   const auto* join = std::get_if<Join>(&node);
-  return join != nullptr && join->function == kDetached;
+  return std::holds_alternative<Pool>(node) || (join != nullptr && join->function == kDetached);
 }
 
 }  // namespace
@@ -59,6 +59,7 @@ std::vector<std::string> inputs_of(const Node& node) {
   return std::visit(
       Overloaded{[](const Draw&) { return Names{}; }, [](const Reals&) { return Names{}; },
                  [](const Join& join) { return join.inputs; },
+                 [](const Pool& pool) { return Names{pool.input}; },
                  [](const Loss& loss) { return loss.inputs; },
                  [](const auto& with_network) { return tensors_of(with_network.inputs); }},
       node);

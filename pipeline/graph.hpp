@@ -54,6 +54,16 @@ struct Join {
 /// The join of one tensor that is data to whatever takes it: no gradient goes back through it.
 inline constexpr std::string_view kDetached = "detached";
 
+/// Images that were made, or in the place of some of them others that were made in earlier steps
+/// for the same micro-batch, which keeps some (Shrivastava et al., 2017, section 2.3). No gradient
+/// goes back through it.
+struct Pool {
+  std::string name;  ///< what is kept under one name is kept together
+  std::string input;
+  std::string output;
+  bool operator==(const Pool&) const = default;
+};
+
 /// A network's forward; whether weights and inputs have gradients follows from the phase.
 struct Application {
   NetworkId network{};
@@ -83,7 +93,7 @@ struct Penalty {
   bool operator==(const Penalty&) const = default;
 };
 
-using Node = std::variant<Draw, Reals, Join, Application, Loss, Penalty>;
+using Node = std::variant<Draw, Reals, Join, Pool, Application, Loss, Penalty>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

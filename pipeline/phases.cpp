@@ -61,6 +61,21 @@ std::vector<Phase> completed(std::vector<Phase> phases) {
   return phases;
 }
 
+std::vector<std::string> pools_of(const std::vector<Phase>& phases) {
+  std::vector<std::string> names;
+  for (const Phase& phase : phases) {
+    for (const Pass& pass : phase.passes) {
+      for (const Node& node : pass.nodes) {
+        const auto* pool = std::get_if<Pool>(&node);
+        if (pool != nullptr && std::ranges::find(names, pool->name) == names.end()) {
+          names.push_back(pool->name);
+        }
+      }
+    }
+  }
+  return names;
+}
+
 bool trains(const Phase& phase, NetworkId network) {
   return std::ranges::find(phase.networks, network) != phase.networks.end();
 }

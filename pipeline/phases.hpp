@@ -30,6 +30,9 @@ struct Phase {
 /// `phases` with all that follows from the rest filled in. @throws as gradient_flow
 [[nodiscard]] std::vector<Phase> completed(std::vector<Phase> phases);
 
+/// Names of the pools that passes ask for, each once, in their order.
+[[nodiscard]] std::vector<std::string> pools_of(const std::vector<Phase>& phases);
+
 [[nodiscard]] bool trains(const Phase& phase, NetworkId network);
 
 /// Whether `phase` runs in `step` (steps done before it).

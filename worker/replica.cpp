@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "worker/replica.hpp"
 
+#include <string>
 #include <utility>
 
+#include "gan/recipes/recipes.hpp"
+#include "pipeline/phases.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/plan_hash.hpp"
 
@@ -35,6 +38,17 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
   return states;
 }
 
+std::unique_ptr<ImagePools> pools_of(const JobSpec& job, const Placement& placement,
+                                     at::Device device) {
+  std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job));
+  return names.empty() ? nullptr
+                       : std::make_unique<ImagePools>(ImagePools::Setup{.job = job,
+                                                                        .names = std::move(names),
+                                                                        .ranges = placement.ranges,
+                                                                        .worker = placement.worker,
+                                                                        .device = device});
+}
+
 std::vector<const comm::BucketPlan*> plans_of(const PerNetwork<NetworkState*>& networks) {
   std::vector<const comm::BucketPlan*> plans;
   for (const NetworkState* network : networks) {
@@ -59,6 +73,7 @@ Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memor
     : placement_(std::move(placement)),
       networks_(initialised_networks(job)),
       states_(states_of(networks_, job, static_cast<int>(placement_.ranges.size()), memory)),
+      pools_(pools_of(job, placement_, device.device())),
       plan_hash_(worker::plan_hash({.networks = plans_of(networks()),
                                     .ranges = placement_.ranges,
                                     .hosts = placement_.hosts,
@@ -66,6 +81,15 @@ Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memor
                                    job)),
       host_(place_and_connect(networks(), placement_.own_range(), std::move(memory), device,
                               plan_hash_)) {}
+
+std::vector<NetworkState*> Replica::stored() {
+  const PerNetwork<NetworkState*> trained = networks();
+  std::vector<NetworkState*> all(trained.begin(), trained.end());
+  if (pools_) {
+    all.push_back(&pools_->state());
+  }
+  return all;
+}
 
 PerNetwork<NetworkState*> Replica::networks() {
   PerNetwork<NetworkState*> networks;

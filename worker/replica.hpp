@@ -13,6 +13,7 @@
 #include "job/microbatch_ranges.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
+#include "worker/state/image_pools.hpp"
 #include "worker/step/compute_device.hpp"
 
 namespace gangway::worker {
@@ -36,6 +37,10 @@ class Replica {
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
   [[nodiscard]] PerNetwork<NetworkState*> networks();
+  /// What of earlier steps the micro-batches keep; null: the job keeps nothing.
+  [[nodiscard]] ImagePools* pools() { return pools_.get(); }
+  /// All that checkpoints have: the networks in the job's order, then the pools.
+  [[nodiscard]] std::vector<NetworkState*> stored();
   [[nodiscard]] comm::HostGroup& host() { return host_; }
   /// worker/plan_hash.hpp
   [[nodiscard]] std::uint64_t plan_hash() const { return plan_hash_; }
@@ -44,6 +49,7 @@ class Replica {
   Placement placement_;
   PerNetwork<gan::Network> networks_;
   PerNetwork<std::unique_ptr<NetworkState>> states_;
+  std::unique_ptr<ImagePools> pools_;
   std::uint64_t plan_hash_;
   comm::HostGroup host_;
 };

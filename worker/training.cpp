@@ -47,11 +47,10 @@ std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
 }
 
 StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport) {
-  const PerNetwork<NetworkState*> networks = setup.replica.networks();
   return {.job = setup.job,
           .run_directory = setup.welcome.run_directory,
           .link = setup.link,
-          .networks = {networks.begin(), networks.end()},
+          .networks = setup.replica.stored(),
           .transport = transport,
           .lane = setup.lane,
           .workers_on_machine = setup.workers_on_machine,
@@ -118,7 +117,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .exchanges = device_.connect(replica_.networks(), exchange_),
                    .watchers = watchers_of(replica_.networks(), device_, snapshots_.taker()),
                    .device = device_.device(),
-                   .local = local_}),
+                   .local = local_,
+                   .pools = replica_.pools()}),
       marked_operations_(operations_, setup.job.network_names(),
                          trace_ ? &trace_->compute() : nullptr),
       pictures_({.job = job_,
@@ -128,7 +128,11 @@ Training::Training(const Setup& setup, const BegunState& begun)
                  .transport = transport_,
                  .lane = setup.lane,
                  .run_directory = setup.welcome.run_directory,
-                 .timeout = exchange_.timeout}) {}
+                 .timeout = exchange_.timeout}) {
+  if (ImagePools* pools = replica_.pools()) {
+    pools->take_up();
+  }
+}
 
 messages::Ready Training::describe() const {
   messages::Ready info;
@@ -214,7 +218,26 @@ void Training::take_snapshot_now(std::int64_t steps_done) {
   } else {
     since = std::chrono::steady_clock::now();
   }
+  store_pools(steps_done, std::nullopt);
   snapshots_.take_now(steps_done, since);
+}
+
+void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> snapshot) {
+  ImagePools* pools = replica_.pools();
+  if (pools == nullptr) {
+    return;
+  }
+  // As an update of a network: what an earlier snapshot still has to copy of them is copied first.
+  const auto index = static_cast<NetworkId>(replica_.networks().size());
+  UpdateWatcher& watcher = snapshots_.taker().watcher(index);
+  UpdatePlan plan;
+  plan.update = steps_done;
+  plan.snapshot_step = snapshot;
+  exchange_.lane.wait(exchange_.lane.submit([&] {
+    watcher.before_update(pools->own_range(), {});
+    pools->store(steps_done);
+    watcher.after_update(pools->own_range(), plan);
+  }));
 }
 
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
@@ -230,6 +253,8 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   // What is updated on a device, or not at all here, nobody copies on its way.
   if (snapshot_follows && (device_.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);
+  } else if (snapshot_follows) {
+    store_pools(step + 1, step + 1);
   }
   if (trace_ && trace_->is_on()) {
     trace_->compute().add(

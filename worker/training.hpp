@@ -56,6 +56,9 @@ class Training {
   void save_now(const messages::Lease& lease);
   /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
+  /// Puts the image pools where snapshots are taken of, if there are some.
+  /// @param snapshot  the step of one that is copied behind training; nothing: none is
+  void store_pools(std::int64_t steps_done, std::optional<std::int64_t> snapshot);
   void report(std::int64_t steps_done);
   /// Sends the report that waits for its losses, if one does.
   void send_report();

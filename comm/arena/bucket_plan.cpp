@@ -2,6 +2,7 @@
 #include "comm/arena/bucket_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <xxhash.h>
 
@@ -45,8 +46,17 @@ BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t t
   hash_ = XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
 }
 
+BucketPlan::BucketPlan(const ArenaLayout& layout, std::vector<std::size_t> begins)
+    : BucketPlan(layout, static_cast<int>(begins.size()), /*target_buckets=*/1) {
+  begins_ = std::move(begins);
+}
+
 ElementRange BucketPlan::slice(std::size_t index, int worker) const {
   const ElementRange bucket = buckets_[index];
+  if (!begins_.empty()) {
+    const auto at = static_cast<std::size_t>(worker);
+    return {begins_[at], at + 1 < begins_.size() ? begins_[at + 1] : bucket.end};
+  }
   const std::size_t blocks = bucket.size() / kBlockElements;
   const auto cut = [&](int w) {
     return bucket.begin + blocks * static_cast<std::size_t>(w) /

@@ -21,6 +21,9 @@ class BucketPlan {
   /// or than there are blocks) and each of them into `num_workers` slices. Bucket 0 lies at the end
   /// of the arena: its gradients are ready first in backward.
   BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets);
+  /// One bucket, for what nobody reduces: its slices begin where each worker's part of `layout`
+  /// does. @param begins  ascending, by worker; the first is 0
+  BucketPlan(const ArenaLayout& layout, std::vector<std::size_t> begins);
 
   [[nodiscard]] std::size_t num_buckets() const { return buckets_.size(); }
   [[nodiscard]] ElementRange bucket(std::size_t index) const { return buckets_[index]; }
@@ -33,6 +36,7 @@ class BucketPlan {
  private:
   std::vector<ElementRange> buckets_;
   int num_workers_;
+  std::vector<std::size_t> begins_;  // of one bucket's slices; empty: equal ones
   std::uint64_t hash_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "gan/blocks/script_block.hpp"
 #include "gan/blocks/spectral_blocks.hpp"
 #include "gan/blocks/transformer_blocks.hpp"
+#include "gan/blocks/translation_blocks.hpp"
 
 namespace gangway::gan {
 Network build_network(const Architecture& architecture, NetworkId id) {

@@ -13,6 +13,7 @@
 #include "gan/data/images/image_archive.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
+#include "gan/data/two_sides.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::data {
@@ -31,6 +32,9 @@ ModelSpec gray(ModelSpec model) {
 
 std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& model,
                                      std::uint64_t seed) {
+  if (spec.has_two_sides()) {
+    return open_two_sides(spec, model, SourcePart::kTraining);
+  }
   if (spec.source == "fashion-mnist") {
     return open_fashion_mnist(kFashionMnistFolder, model);
   }
@@ -48,10 +52,11 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
       return std::make_unique<ToyDataset>(std::move(*mixture), seed);
     }
   }
-  throw ConfigError(
-      fmt::format("data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
-                  "idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25",
-                  spec.source));
+  throw ConfigError(fmt::format(
+      "data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
+      "idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
+      "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B",
+      spec.source));
 }
 
 void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSpec& model) {
@@ -64,7 +69,9 @@ void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSp
         wants_points ? "use toy:ring8 or toy:grid25, or another family"
                      : "use family " + family_names(" or ", &ModelFamily::makes_points)));
   }
-  if (model.family->makes_images() && dataset.shape().channels != model.channels) {
+  // Those of two sides are opened with the model's channels.
+  if (model.family->makes_images() && !spec.has_two_sides() &&
+      dataset.shape().channels != model.channels) {
     throw ConfigError(fmt::format(
         "data.source: {} has {} channels, but model.channels is {}; set it to {}", spec.source,
         dataset.shape().channels, model.channels, dataset.shape().channels));

@@ -18,6 +18,13 @@ at::Tensor gaussian_sample(std::span<const at::Tensor> in) {
   return code[0] + (0.5 * code[1]).exp() * in[1];
 }
 
+/// Packed as the whole is, so that whatever looks at it next chooses the kernels that it chooses
+/// for pictures alone.
+at::Tensor side_of(const at::Tensor& both, std::int64_t side) {
+  const std::int64_t channels = both.size(1) / 2;
+  return both.narrow(1, side * channels, channels).contiguous(both.suggest_memory_format());
+}
+
 }  // namespace
 
 JoinFunction join_named(std::string_view name) {
@@ -31,6 +38,12 @@ JoinFunction join_named(std::string_view name) {
     return [](std::span<const at::Tensor> in) {
       return at::cat(std::vector<at::Tensor>(in.begin(), in.end()), 1);
     };
+  }
+  if (name == "first-side") {
+    return [](std::span<const at::Tensor> in) { return side_of(in[0], 0); };
+  }
+  if (name == "second-side") {
+    return [](std::span<const at::Tensor> in) { return side_of(in[0], 1); };
   }
   if (name == "detached") {
     return [](std::span<const at::Tensor> in) { return in[0].detach(); };

@@ -74,6 +74,7 @@ constexpr std::array kLosses{
               [](Inputs in) { return mean_of_sums(0.5 * (in[0] - in[1]).square()); }},
     NamedLoss{"reconstruction-absolute",
               [](Inputs in) { return mean_of_sums((in[0] - in[1]).abs()); }},
+    NamedLoss{"mean-absolute", [](Inputs in) { return (in[0] - in[1]).abs().mean(); }},
     NamedLoss{"gaussian-kl", gaussian_kl},
     // Chen et al., 2016, eq. 5, without the entropies, which are constant
     NamedLoss{"information-category", category_code},

@@ -9,7 +9,8 @@
 
 namespace gangway::gan {
 
-/// The mean over the micro-batch, a scalar. Logits are [N, 1].
+/// The mean over the micro-batch, a scalar. Logits are [N, 1], or [N, 1, h, w] where
+/// a discriminator judges patches.
 using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 
 /// Of (logits): "nonsaturating-real" for the discriminator on real images, "nonsaturating-fake" on
@@ -20,7 +21,8 @@ using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 ///
 /// Of (made, real), both in [-1, 1]: "reconstruction-bernoulli", minus log likelihood where shades
 /// are probabilities of white; "reconstruction-squared", half the squared distance, a Gaussian's;
-/// "reconstruction-absolute". Of (code [N, 2 L], means, then logarithms of variances):
+/// "reconstruction-absolute". The same, but the mean over all elements: "mean-absolute" (pix2pix,
+/// Isola et al., 2017, eq. 3). Of (code [N, 2 L], means, then logarithms of variances):
 /// "gaussian-kl", its divergence from N(0, 1). Sums over an example's elements.
 ///
 /// Of (posterior, codes), where the posterior is [N, categories + 2 codes], logits, means, then

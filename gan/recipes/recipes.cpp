@@ -11,8 +11,10 @@
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/autoencoder.hpp"
+#include "gan/recipes/cyclegan.hpp"
 #include "gan/recipes/feature_autoencoder.hpp"
 #include "gan/recipes/information.hpp"
+#include "gan/recipes/pix2pix.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -24,6 +26,8 @@ constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"vae", autoencoder_phases},
     std::pair<std::string_view, Phases>{"infogan", information_phases},
     std::pair<std::string_view, Phases>{"vae-gan", feature_autoencoder_phases},
+    std::pair<std::string_view, Phases>{"pix2pix", pix2pix_phases},
+    std::pair<std::string_view, Phases>{"cyclegan", cyclegan_phases},
 };
 
 bool looks_at_reals(const pipeline::Phase& phase) {

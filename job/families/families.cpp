@@ -15,6 +15,7 @@
 #include "job/families/infogan.hpp"
 #include "job/families/mlp.hpp"
 #include "job/families/r3gan.hpp"
+#include "job/families/translators.hpp"
 
 namespace gangway {
 
@@ -125,6 +126,26 @@ const std::vector<ModelFamily>& families() {
        .keys = {"model.attention", "training.orthogonal_weight"},
        .feature_elements = biggan_feature_elements,
        .networks = {{"generator", biggan_generator}, {"discriminator", biggan_discriminator}}},
+      {.name = "unet",
+       .doc = "pictures from pictures by a U-Net (pix2pix, Isola et al., 2017)",
+       .resolutions = {32, 64, 128, 256},
+       .takes_labels = false,
+       .keys = {},
+       .feature_elements = unet_feature_elements,
+       .networks = {{"translator", unet_translator},
+                    {"patch-discriminator", unet_discriminator},
+                    {"pair-discriminator", unet_pair_discriminator}}},
+      {.name = "cyclegan",
+       .doc = "pictures from pictures by residual blocks (CycleGAN, Zhu et al., 2017, has 9 at 256 "
+              "pixels)",
+       .resolutions = {32, 64, 128, 256},
+       .takes_labels = false,
+       .normalizes_by_default = false,
+       .keys = {"model.blocks"},
+       .feature_elements = residual_feature_elements,
+       .networks = {{"translator", residual_translator},
+                    {"patch-discriminator", residual_discriminator},
+                    {"pair-discriminator", residual_pair_discriminator}}},
   };
   return table;
 }

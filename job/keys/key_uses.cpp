@@ -57,7 +57,9 @@ Key for_penalties(Key key) { return for_recipes(&Recipe::takes_penalties, std::m
 
 Key for_fakes(Key key) {
   return for_recipes(
-      [](const Recipe& recipe) { return recipe.is_adversarial && !recipe.is_autoencoder; },
+      [](const Recipe& recipe) {
+        return recipe.is_adversarial && !recipe.is_autoencoder && !recipe.is_cyclic;
+      },
       std::move(key));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/training_keys.hpp"
 
+#include <utility>
+
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
@@ -77,6 +79,36 @@ void add_information(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.information.codes; }, kZeroOrMore))));
 }
 
+bool is_paired(const Recipe& recipe) { return recipe.translates && !recipe.is_cyclic; }
+
+void add_translation(std::vector<Key>& keys) {
+  keys.push_back(for_recipes(
+      is_paired,
+      later(real_key(
+          {"training.l1_weight", "",
+           "Of the mean absolute difference from the pair's second picture, beside what "
+           "the discriminator says (pix2pix, Isola et al., 2017)"},
+          [](auto& job) -> auto& { return job.training.translation.l1_weight; }, kZeroOrMore))));
+  const auto cyclic = [&keys](Key key) {
+    keys.push_back(for_recipes(&Recipe::is_cyclic, later(std::move(key))));
+  };
+  cyclic(real_key(
+      {"training.cycle_weight", "",
+       "Of the mean absolute difference between a picture and what comes back of it (CycleGAN, Zhu "
+       "et al., 2017)"},
+      [](auto& job) -> auto& { return job.training.translation.cycle_weight; }, kZeroOrMore));
+  cyclic(real_key(
+      {"training.identity_weight", "",
+       "Of the same between a picture and what a generator makes of one of its own kind; 0: not "
+       "made"},
+      [](auto& job) -> auto& { return job.training.translation.identity_weight; }, kZeroOrMore));
+  cyclic(whole_key(
+      {"training.pool", "images",
+       "Made images that each micro-batch keeps of each generator, for the discriminators to be "
+       "shown again (Shrivastava et al., 2017); 0: none"},
+      [](auto& job) -> auto& { return job.training.translation.pool; }, {0, 4096}));
+}
+
 }  // namespace
 
 void add_training_keys(std::vector<Key>& keys) {
@@ -102,6 +134,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_losses(keys);
   add_autoencoding(keys);
   add_information(keys);
+  add_translation(keys);
 }
 
 }  // namespace gangway

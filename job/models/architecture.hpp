@@ -15,6 +15,7 @@
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/spectral_specs.hpp"
 #include "job/blocks/transformer_specs.hpp"
+#include "job/blocks/translation_specs.hpp"
 
 namespace gangway {
 
@@ -24,7 +25,8 @@ using BlockSpec =
                  DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
                  TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec,
                  SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
-                 SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec>;
+                 SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec,
+                 InstanceLayerSpec, InstanceResidualSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

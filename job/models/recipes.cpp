@@ -50,6 +50,25 @@ const std::vector<Recipe>& recipes() {
        .counts = "discriminator",
        .is_adversarial = true,
        .is_autoencoder = true},
+      {.name = "pix2pix",
+       .doc = "pictures from pictures, learnt from pairs (Isola et al., 2017)",
+       .networks =
+           {{.name = "generator", .role = "translator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "discriminator", .role = "pair-discriminator"}},
+       .shown = "generator",
+       .is_adversarial = true,
+       .translates = true},
+      {.name = "cyclegan",
+       .doc = "pictures from pictures and back, learnt without pairs (CycleGAN, Zhu et al., 2017)",
+       .networks =
+           {{.name = "generator_ab", .role = "translator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "generator_ba", .role = "translator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "discriminator_a", .role = "patch-discriminator"},
+            {.name = "discriminator_b", .role = "patch-discriminator"}},
+       .shown = "generator_ab",
+       .is_adversarial = true,
+       .translates = true,
+       .is_cyclic = true},
   };
   return table;
 }

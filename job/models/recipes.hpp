@@ -35,6 +35,11 @@ struct Recipe {
   /// Whether by the features that a discriminator sees in them.
   [[nodiscard]] bool compares_features() const { return is_autoencoder && !compares_values; }
   bool has_codes = false;  ///< whether the generator takes latent codes (model.codes)
+  /// Whether examples are two pictures, one of each side, and networks make the second side's of
+  /// the first's (data.source pairs: and the like).
+  bool translates = false;
+  /// Whether there is a way back: cycles, identities, and pools of what was made (training.pool).
+  bool is_cyclic = false;
 };
 
 /// "vae, vae-gan": the names of those for which `is_meant` holds.

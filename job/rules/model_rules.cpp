@@ -30,16 +30,18 @@ std::string check_source(const JobSpec& job) {
   const std::string& source = job.data.source;
   const std::vector<std::string> words = {"fashion-mnist", kStackedSource, "toy:ring8",
                                           "toy:grid25"};
-  const bool is_folder =
-      (begins_with(source, "idx:") && source.size() > std::string_view("idx:").size()) ||
-      (begins_with(source, "images:") && source.size() > std::string_view("images:").size());
-  if (is_folder || std::find(words.begin(), words.end(), source) != words.end()) {
+  const auto names_one = [&source](std::string_view prefix) {
+    return begins_with(source, prefix) && source.size() > prefix.size();
+  };
+  if (names_one("idx:") || names_one("images:") || job.data.has_two_sides() ||
+      std::find(words.begin(), words.end(), source) != words.end()) {
     return {};
   }
   const auto near = nearest_word(source, words);
   return fmt::format(
       "'{}' is no source; expected fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-      "images:DIR_OR_ZIP, toy:ring8 or toy:grid25{}",
+      "images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
+      "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B{}",
       shown(source), near ? fmt::format("; did you mean '{}'?", *near) : "");
 }
 
@@ -57,6 +59,22 @@ std::string check_family_and_source(const JobSpec& job) {
         shown(job.data.source), family.name, family_names(" or ", &ModelFamily::makes_points));
   }
   return {};
+}
+
+std::string check_sides(const JobSpec& job) {
+  const Recipe& recipe = *job.training.recipe;
+  if (recipe.translates == job.data.has_two_sides()) {
+    return {};
+  }
+  return recipe.translates
+             ? fmt::format(
+                   "recipe {} makes pictures of pictures, and '{}' has no two sides; use "
+                   "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+                   "classes:fashion-mnist:A,B",
+                   recipe.name, shown(job.data.source))
+             : fmt::format("'{}' has two sides, which recipe {} has no place for; use {}",
+                           shown(job.data.source), recipe.name,
+                           recipe_names(" or ", &Recipe::translates));
 }
 
 /// The first network that is neither the user's nor the family's; null: there is none.
@@ -222,6 +240,10 @@ std::vector<Rule> model_rules() {
        fmt::format("`model.family` {} goes with toy data, the others with images.",
                    family_names(" and ", &ModelFamily::makes_points)),
        check_family_and_source},
+      {{"data.source", "training.recipe"},
+       fmt::format("`data.source` has two sides with `training.recipe` {} alone.",
+                   recipe_names(" and ", &Recipe::translates)),
+       check_sides},
       {{"training.recipe", "model.family"},
        "`model.family` has the networks that `training.recipe` needs.",
        check_recipe},

@@ -16,6 +16,7 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
+#include "launch/model/translation/translation_scores.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {
@@ -235,10 +236,43 @@ void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
              100.0 * modes.good_share, options.samples);
 }
 
+void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
+  const TranslationScores scores = translation_scores(run.generator, run.job, options.samples);
+  if (options.format == OutputFormat::kRecord) {
+    record(run, options,
+           {.metric = "ssim",
+            .value = scores.generated.similarity,
+            .better = checkpoint::Better::kHigher});
+    return;
+  }
+  if (options.format == OutputFormat::kJson) {
+    nlohmann::ordered_json report = describe(run);
+    report.update({{"metric", "ssim"},
+                   {"score", scores.generated.similarity},
+                   {"l1", scores.generated.difference},
+                   {"ssim_of_input", scores.given.similarity},
+                   {"l1_of_input", scores.given.difference},
+                   {"pairs", scores.pairs},
+                   {"held_out", scores.is_held_out}});
+    fmt::print("{}\n", report.dump());
+    return;
+  }
+  print_heading(run);
+  const char* part = scores.is_held_out ? "held-out" : "training";
+  fmt::print("{:9}{:7.3f}  of {} {} pairs; of the input itself {:.3f}\n", "SSIM",
+             scores.generated.similarity, scores.pairs, part, scores.given.similarity);
+  fmt::print("{:9}{:7.2f}  mean difference of shades (0-255); of the input itself {:.2f}\n", "L1",
+             scores.generated.difference, scores.given.difference);
+}
+
 }  // namespace
 
 void evaluate(const EvaluateOptions& options) {
   TrainedRun run = open_trained_run(options.run);
+  if (run.job.training.recipe->translates) {
+    evaluate_translation(run, options);
+    return;
+  }
   const std::string& source = run.job.data.source;
   if (!source.starts_with(kToyPrefix)) {
     const FeatureNetwork network = open_feature_network(options.features);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "gan/evaluation/generate.hpp"
+#include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
+#include "launch/model/translation/translation_scores.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -24,6 +27,19 @@ at::Tensor generate(gan::Network& generator, const ModelSpec& model,
   return at::cat(parts).contiguous();
 }
 
+/// Input, output and target in three rows; of a seed that many pictures behind the first.
+at::Tensor translations(TrainedRun& run, std::span<const std::uint64_t> seeds) {
+  const ShownPairs shown = open_shown_pairs(run.job);
+  std::vector<std::int64_t> examples;
+  for (const std::uint64_t seed : seeds) {
+    const auto size = static_cast<std::uint64_t>(shown.dataset->size());
+    examples.push_back(static_cast<std::int64_t>(seed % size));
+  }
+  return gan::rows_of_sides(&run.generator, *shown.dataset, examples,
+                            static_cast<int>(seeds.size()))
+      .contiguous();
+}
+
 std::span<const float> values_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
@@ -33,7 +49,10 @@ std::span<const float> values_of(const at::Tensor& tensor) {
 void sample(const SampleOptions& options) {
   const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
   TrainedRun run = open_trained_run(options.run);
-  const at::Tensor examples = generate(run.generator, run.job.model, seeds, options.label);
+  const bool translates = run.job.training.recipe->translates;
+  const at::Tensor examples = translates
+                                  ? translations(run, seeds)
+                                  : generate(run.generator, run.job.model, seeds, options.label);
   if (run.job.model.family->makes_points) {
     const pictures::ScatterLayer layer{.points = values_of(examples)};
     pictures::write_png_scatter(options.picture, {&layer, 1});
@@ -43,7 +62,9 @@ void sample(const SampleOptions& options) {
                                       .channels = static_cast<int>(examples.size(1)),
                                       .height = static_cast<int>(examples.size(2)),
                                       .width = static_cast<int>(examples.size(3))};
-    const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(seeds.size()))));
+    const int columns =
+        translates ? static_cast<int>(seeds.size())
+                   : static_cast<int>(std::ceil(std::sqrt(static_cast<double>(seeds.size()))));
     pictures::write_png_grid(options.picture, images, columns);
   }
   fmt::print("{}: {} examples of {} at step {}\n", options.picture.string(), seeds.size(),

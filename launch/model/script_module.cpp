@@ -19,6 +19,7 @@
 #include "gan/blocks/script_block.hpp"
 #include "launch/model/script/spectral_script.hpp"
 #include "launch/model/transformer_script.hpp"
+#include "launch/model/translation/translation_script.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -169,7 +170,10 @@ std::string lines_of_residual_network(const gan::Block& block, const std::string
 
 std::string block_lines(const gan::Block& block, const std::string& self) {
   if (const auto* layer = dynamic_cast<const gan::LayerBlock*>(&block)) {
-    return layer_lines(layer->spec(), self);
+    const LayerSpec& spec = layer->spec();
+    // What goes on is what the next layer takes; a name of its own is for those that come later.
+    return layer_lines(spec, self) +
+           (spec.output == "features" ? "" : fmt::format("    {} = x\n", spec.output));
   }
   if (const auto* labels = dynamic_cast<const gan::LabelConcatenation*>(&block)) {
     return fmt::format("    x = torch.cat([x, {}], 1)\n", one_hot(labels->spec().classes));
@@ -192,6 +196,9 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
     return lines;
   }
   if (std::string lines = lines_of_spectral(block, self); !lines.empty()) {
+    return lines;
+  }
+  if (std::string lines = lines_of_translation(block, self); !lines.empty()) {
     return lines;
   }
   throw ConfigError(

@@ -116,6 +116,9 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"model.family=biggan", "model.resolution=128"},
       {"training.recipe=infogan", "model.codes=3"},
       {"training.recipe=vae-gan"},
+      {"training.recipe=pix2pix", "model.family=unet", "data.source=edges:fashion-mnist"},
+      {"training.recipe=cyclegan", "model.family=cyclegan",
+       "data.source=classes:fashion-mnist:5,7"},
       {"generator.weights=" + file},
       {"discriminator.weights=" + file},
       {"discriminator.optimizer.adamw.lr=1e-3"}};

@@ -18,8 +18,10 @@ SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={
 FAMILIES = {
     "biggan": ["model.width=4"],
     "fashion-mnist": ["model.width=8", "training.reuse_fakes=true"],
+    "cyclegan": ["model.width=4", "model.blocks=1", "training.pool=4"],
     "gat": ["model.width=16", "model.patch=8"],
     "infogan-codes": ["model.width=16"],
+    "pix2pix": ["model.width=4"],
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],
     "vae": ["model.width=32"],

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/families.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
 #include "tests/scratch_folder.hpp"
@@ -145,6 +146,25 @@ TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
     const Outcome rest = train(
         {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
     EXPECT_EQ(rest.digest, one_go.digest);
+  }
+}
+
+TEST_F(Layout, ImagePoolsGoWithTheirMicrobatchToWhoeverHasIt) {
+  const JobSpec job =
+      small_translation(*recipe_named("cyclegan"), family_named("cyclegan"), images());
+  const Outcome one_go = run(job, 4, 4);
+  for (const auto& [before, after] : {std::pair(3, 2), std::pair(1, 4), std::pair(4, 3)}) {
+    const Outcome half = run(job, before, 2);
+    const Outcome rest =
+        train({.job = job, .workers = after, .begin = 2, .end = 4, .resume = half.checkpoint},
+              next_folder());
+    EXPECT_EQ(rest.digest, one_go.digest) << before << ", then " << after;
+  }
+  const auto tensors = tensors_of(one_go.checkpoint);
+  for (int microbatch = 0; microbatch < job.training.microbatches; ++microbatch) {
+    const at::Tensor& pool = tensors.at("image_pools/" + std::to_string(microbatch) + "/fake_b");
+    EXPECT_EQ(pool.sizes().vec(), (std::vector<std::int64_t>{3, 1, 32, 32}));
+    EXPECT_GT(pool.flatten(1).abs().amax(1).min().item<float>(), 0.0F);  // all are filled
   }
 }
 

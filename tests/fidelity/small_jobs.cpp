@@ -121,6 +121,18 @@ JobSpec small_autoencoder(const ModelFamily* family, const std::filesystem::path
   return small_job_of(*recipe_named("vae"), family, folder);
 }
 
+JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
+                          const std::filesystem::path& folder) {
+  JobSpec job = small_job_of(recipe, family, folder);
+  job.model.width = 8;
+  job.model.blocks = 1;
+  job.data.source =
+      recipe.is_cyclic ? "classes:idx:" + folder.string() + ":1,2" : "edges:idx:" + folder.string();
+  job.training.loss = LossKind::kLeastSquares;
+  job.training.translation.pool = 3;  // of 4 images of a micro-batch: full in the first step
+  return job;
+}
+
 std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   std::vector<NamedJob> jobs;
   const AddJob add = [&](const std::string& name,
@@ -228,6 +240,21 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   jobs.push_back({.name = "VaeGanFrozenTrunk",
                   .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder)});
   jobs.back().job.network("trunk").is_frozen = true;
+  for (const bool is_cyclic : {false, true}) {
+    const Recipe& recipe = *recipe_named(is_cyclic ? "cyclegan" : "pix2pix");
+    const std::string name = is_cyclic ? "Cyclegan" : "Pix2pix";
+    jobs.push_back({.name = name + "Residual",
+                    .job = small_translation(recipe, family_named("cyclegan"), folder)});
+    jobs.push_back({.name = name + "Unet64PixelsClipped",  // whose decoder has dropout
+                    .job = small_translation(recipe, family_named("unet"), folder)});
+    JobSpec& job = jobs.back().job;
+    job.model.resolution = 64;
+    job.data.mirror = true;
+    job.networks[job.shown_network()].clip_norm = 0.5;
+    job.training.reuse_fakes = !is_cyclic;
+    job.training.translation.identity_weight = 0.0;
+    job.training.translation.pool = 9;  // full in the third step
+  }
   return jobs;
 }
 

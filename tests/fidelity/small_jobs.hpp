@@ -35,6 +35,11 @@ struct NamedJob {
 [[nodiscard]] JobSpec small_autoencoder(const ModelFamily* family,
                                         const std::filesystem::path& folder = "");
 
+/// Of a recipe that makes pictures of pictures, on outlines or labels 1 and 2 of the images of
+/// `folder`.
+[[nodiscard]] JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
+                                        const std::filesystem::path& folder = "");
+
 /// Every network, loss, penalty, optimiser and schedule there is.
 [[nodiscard]] std::vector<NamedJob> job_breadth(const std::filesystem::path& folder);
 

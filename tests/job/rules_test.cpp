@@ -14,18 +14,35 @@ using ::testing::ElementsAre;
 using testing::problems_of;
 
 TEST(Rules, SourceIsOneOfTheForms) {
-  EXPECT_THAT(
-      problems_of("data: {source: fashion_mnist}"),
-      ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
-                  "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-                  "images:DIR_OR_ZIP, toy:ring8 or toy:grid25; did you mean 'fashion-mnist'?"));
+  EXPECT_THAT(problems_of("data: {source: fashion_mnist}"),
+              ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
+                          "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
+                          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides "
+                          "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+                          "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
   EXPECT_THAT(
       problems_of("data: {source: 'idx:'}"),
       ElementsAre("job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "
-                  "stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25"));
+                  "stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or "
+                  "with two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+                  "classes:fashion-mnist:A,B"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
   EXPECT_THAT(problems_of("data: {source: 'idx:/x'}"), ElementsAre());
   EXPECT_THAT(problems_of("data: {source: 'images:/x.zip'}"), ElementsAre());
+}
+
+TEST(Rules, TwoSidesGoWithTheRecipesThatMakeOneOfTheOther) {
+  EXPECT_THAT(problems_of("data: {source: 'edges:fashion-mnist'}"),
+              ElementsAre("job.yaml:1:8: data.source: 'edges:fashion-mnist' has two sides, which "
+                          "recipe adversarial has no place for; use pix2pix or cyclegan"));
+  EXPECT_THAT(
+      problems_of("training: {recipe: pix2pix}\nmodel: {family: unet}"),
+      ElementsAre("job.yaml:1:12: training.recipe: recipe pix2pix makes pictures of pictures, and "
+                  "'fashion-mnist' has no two sides; use pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, "
+                  "edges:fashion-mnist or classes:fashion-mnist:A,B"));
+  EXPECT_THAT(problems_of("training: {recipe: pix2pix}\nmodel: {family: unet}\n"
+                          "data: {source: 'edges:fashion-mnist'}"),
+              ElementsAre());
 }
 
 TEST(Rules, CodesGoWithTheRecipeThatReadsThemOff) {
@@ -113,7 +130,7 @@ TEST(Rules, KeysOfLayersAndOfResidualBlocksExcludeEachOther) {
                   "job.yaml:1:68: model.dropout: " + fixed));
   EXPECT_THAT(problems_of("model: {blocks: 1}"),
               ElementsAre("job.yaml:1:9: model.blocks: has no meaning for family dcgan (it has "
-                          "for r3gan, gat); leave it out"));
+                          "for r3gan, gat, cyclegan); leave it out"));
   EXPECT_THAT(problems_of("model: {family: r3gan, blocks: 1, resolution: 128}"), ElementsAre());
 }
 

@@ -145,6 +145,9 @@ void share_weights(const StateLoad& load) {
   const int num_workers = load.transport.num_workers();
   for (std::size_t i = 0; i < load.networks.size(); ++i) {
     NetworkState& network = *load.networks[i];
+    if (network.is_apart()) {
+      continue;
+    }
     const comm::GatherRequest request{
         .network = static_cast<int>(i),
         .part = kLoadPart,

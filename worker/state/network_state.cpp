@@ -2,6 +2,7 @@
 #include "worker/state/network_state.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "run/control_protocol.hpp"
 
@@ -31,19 +32,31 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
       .vec();
 }
 
+comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup) {
+  if (setup.first_tensors.empty()) {
+    return {layout, setup.num_workers, comm::kDefaultBuckets};
+  }
+  std::vector<std::size_t> begins;
+  for (const std::size_t tensor : setup.first_tensors) {
+    begins.push_back(layout.parameters()[tensor].offset);
+  }
+  return {layout, std::move(begins)};
+}
+
 }  // namespace
 
 NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
       layout_(layout_of(network)),
-      plan_(layout_, setup.num_workers, comm::kDefaultBuckets),
+      plan_(plan_of(layout_, setup)),
       weights_(setup.host != nullptr
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),
       optimizer_(setup.optimizer),
-      is_frozen_(setup.is_frozen) {
+      is_frozen_(setup.is_frozen),
+      is_apart_(!setup.first_tensors.empty()) {
   const at::NoGradGuard no_grad;
-  while (!is_frozen_ && moments_.size() < num_moments(optimizer_)) {
+  while (!is_frozen_ && !is_apart_ && moments_.size() < num_moments(optimizer_)) {
     moments_.emplace_back(layout_.size());
   }
   const auto place = [&](const std::string& name, const comm::ArenaEntry& entry,

@@ -53,6 +53,9 @@ class NetworkState {
     Averaging averaging = Averaging::kNo;
     /// Whose workers share the weights; used by the constructor alone; null: nobody does.
     comm::HostMemory* host = nullptr;
+    /// By worker, the first tensor of its own, where each has whole ones that no other needs and
+    /// nothing updates them by a gradient (image pools); empty: all need all.
+    std::vector<std::size_t> first_tensors = {};
   };
   /// Copies the network's present values into the arenas and binds the network to them.
   NetworkState(gan::Network& network, const Setup& setup);
@@ -63,6 +66,8 @@ class NetworkState {
   [[nodiscard]] comm::Arena& weights() { return weights_; }
   [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
+  /// Whether a worker needs nothing of what others own.
+  [[nodiscard]] bool is_apart() const { return is_apart_; }
   /// The optimiser's, in its row's order; none of a frozen network.
   [[nodiscard]] std::span<comm::Arena> moments() { return moments_; }
   [[nodiscard]] PerMoment<std::span<float>> moments(comm::ElementRange range);
@@ -132,6 +137,7 @@ class NetworkState {
   comm::Arena weights_;
   OptimizerKind optimizer_;
   bool is_frozen_;
+  bool is_apart_;
   std::vector<comm::Arena> moments_;
   std::optional<comm::Arena> average_;
   std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on

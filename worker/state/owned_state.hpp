@@ -4,7 +4,7 @@
 //
 //   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/<moment>/<block>/<tensor> for
 //   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]); the
-//   same for discriminator, which has no average.
+//   same for discriminator, which has no average. image_pools/… (worker/state/image_pools.hpp).
 #pragma once
 
 #include <span>

@@ -23,6 +23,7 @@ using pipeline::Node;
 using pipeline::Pass;
 using pipeline::Penalty;
 using pipeline::Phase;
+using pipeline::Pool;
 using pipeline::Reals;
 
 void require_known(const Node& node) {
@@ -50,7 +51,7 @@ void PassRun::forward(const Instruction& at) {
   come_to(at.node);
   const auto& application = std::get<Application>(node());
   const bool trains = pipeline::trains(phase(), application.network);
-  Kept result = is_recalled() ? take_kept() : apply(application, trains);
+  Kept result = is_recalled() ? take_kept(application.output) : apply(application, trains);
   if (trains) {
     result.seen.give_to(*setup_.sinks[application.network]);
   }
@@ -140,16 +141,18 @@ int PassRun::nodes_to_keep() const {
 
 bool PassRun::is_recalled() const { return pass().recall && node_ < pass().recall->nodes; }
 
-PassRun::Kept PassRun::take_kept() {
+PassRun::Kept PassRun::take_kept(const std::string& name) {
   const pipeline::Recall& recall = *pass().recall;
   auto& kept = kept_.at({recall.phase, recall.pass, at_.microbatch});
-  return std::move(kept.at(static_cast<std::size_t>(node_)));
+  return std::move(kept.at(name));
 }
 
 void PassRun::come_to(int end) {
   for (; node_ < end; ++node_) {
     if (is_recalled()) {
-      put(pipeline::outputs_of(node()).front(), take_kept());
+      for (const std::string& name : pipeline::outputs_of(node())) {
+        put(name, take_kept(name));
+      }
     } else {
       std::visit([this](const auto& at_hand) { make(at_hand); }, node());
     }
@@ -207,6 +210,10 @@ void PassRun::make(const Join& join) {
   put(join.output, gan::join_named(join.function)(values_of(join.inputs)));
 }
 
+void PassRun::make(const Pool& pool) {
+  put(pool.output, setup_.pools->exchange(pool.name, value(pool.input), key(RandomDraw::kPool, 0)));
+}
+
 void PassRun::make(const Loss& loss) {
   const at::AutoGradMode with_graph(has_gradient());
   const at::Tensor mean = gan::loss_named(loss.function)(values_of(loss.inputs));
@@ -251,7 +258,7 @@ void PassRun::put(const std::string& name, Kept result) {
     made_[static_cast<std::size_t>(node_)] = result.made;
   }
   if (node_ < num_kept_) {
-    kept_[place_of(at_)].push_back(std::move(result));
+    kept_[place_of(at_)][name] = std::move(result);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
+#include "worker/state/image_pools.hpp"
 #include "worker/state/statistic_sinks.hpp"
 #include "worker/step/real_batches.hpp"
 #include "worker/step/step_losses.hpp"
@@ -32,6 +33,7 @@ class PassRun {
     PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch whose leaf is open
     RealBatches& reals;
     at::Device device;
+    ImagePools* pools = nullptr;  ///< null: no pass asks for one
   };
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(Setup setup);
@@ -71,8 +73,8 @@ class PassRun {
   [[nodiscard]] int nodes_to_keep() const;
   /// Whether the node at hand is one that an earlier phase has carried out.
   [[nodiscard]] bool is_recalled() const;
-  /// What that made. @pre it is
-  [[nodiscard]] Kept take_kept();
+  /// What that made under `name`. @pre it is
+  [[nodiscard]] Kept take_kept(const std::string& name);
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
   /// Carries out the nodes before `end` that are no instruction's.
   void come_to(int end);
@@ -83,6 +85,7 @@ class PassRun {
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
   void make(const pipeline::Join& join);
+  void make(const pipeline::Pool& pool);
   void make(const pipeline::Application&) {}  // by instruction, as penalties are
   void make(const pipeline::Penalty&) {}
   void make(const pipeline::Loss& loss);
@@ -116,7 +119,7 @@ class PassRun {
   int node_ = 0;               // at hand; before it all is carried out, or after it all backward
   std::vector<Value> values_;  // in the order of their making
   int num_kept_ = 0;           // of the pass's first nodes
-  std::map<Place, std::vector<Kept>> kept_;
+  std::map<Place, std::map<std::string, Kept>> kept_;  // by name
   std::vector<at::Tensor> made_;  // by node: its output with its graph, until its backward
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
 };

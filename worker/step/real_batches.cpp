@@ -58,6 +58,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
       held_(static_cast<std::size_t>(local.size())),
       trace_(trace),
       device_(device) {
+  shape_.front() = dataset.shape().channels;  // of both sides, where there are two
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   loader_ = std::make_unique<data::Loader>(
       dataset, data::SampleOrder(job.training.seed, dataset.size()),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/step/sample_pictures.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "comm/reduce/range_gather.hpp"
 #include "gan/data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
+#include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 
@@ -39,6 +41,18 @@ at::Tensor first_reals(const JobSpec& job, const data::Dataset& dataset) {
   return reals;
 }
 
+/// Inputs, what `generator` makes of them (null: left out) and targets, as rows: about as many
+/// pictures as a grid of others has.
+at::Tensor side_rows(const JobSpec& job, const data::Dataset& dataset, gan::Network* generator) {
+  const data::SampleOrder order(job.training.seed, dataset.size());
+  const int bands = std::max(1, job.output.grid / 3);
+  std::vector<std::int64_t> examples;
+  for (int i = 0; i < bands * job.output.grid; ++i) {
+    examples.push_back(order.dataset_index(i));
+  }
+  return gan::rows_of_sides(generator, dataset, examples, job.output.grid);
+}
+
 }  // namespace
 
 std::string fakes_file(const JobSpec& job, std::int64_t steps_done) {
@@ -53,6 +67,10 @@ std::string fakes_file(const JobSpec& job, std::int64_t steps_done) {
 }
 
 void SamplePictures::write_reals() const {
+  if (setup_.job.training.recipe->translates) {
+    write("reals.png", side_rows(setup_.job, setup_.dataset, nullptr));
+    return;
+  }
   write("reals.png", first_reals(setup_.job, setup_.dataset));
 }
 
@@ -76,6 +94,10 @@ bool SamplePictures::write_fakes(const std::string& file) {
     return false;
   }
   generator.with_weights(shown, [&] {
+    if (setup_.job.training.recipe->translates) {
+      write(file, side_rows(setup_.job, setup_.dataset, &generator.network()));
+      return;
+    }
     if (const ModelSpec& model = setup_.job.model;
         model.has_codes() && model.family->makes_images()) {
       write(file, gan::generate_code_grid(generator.network(), model, setup_.job.output.grid));

@@ -46,7 +46,8 @@ StepOperations::StepOperations(Setup setup)
              .networks = plain_networks(setup.networks),
              .sinks = sinks_of(setup.networks),
              .reals = setup.reals,
-             .device = setup.device}) {
+             .device = setup.device,
+             .pools = setup.pools}) {
   for (const NetworkId network : networks_.ids()) {
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
                                                 setup.exchange, *exchanges_[network]));

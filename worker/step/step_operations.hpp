@@ -25,6 +25,7 @@ class StepOperations final : public pipeline::Operations {
     PerNetwork<UpdateWatcher*> watchers = {};  ///< see all updates; empty: nobody does
     at::Device device;
     MicrobatchRange local;
+    ImagePools* pools = nullptr;  ///< null: no pass asks for one
   };
   explicit StepOperations(Setup setup);
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/translation_blocks.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "gan/blocks/layer_block.hpp"
+
+namespace gangway::gan {
+namespace {
+
+/// `x` [N, C, H, W] with `width` rows or columns more at both ends of `axis`: those behind the edge
+/// in opposite order, the edge itself not again. Of copies alone: the gradient of the library's own
+/// padding is added in any order on a device. @pre there are more than `width`
+at::Tensor mirrored_along(const at::Tensor& x, std::int64_t axis, std::int64_t width) {
+  const std::int64_t size = x.size(axis);
+  return at::cat({x.narrow(axis, 1, width).flip({axis}), x,
+                  x.narrow(axis, size - 1 - width, width).flip({axis})},
+                 axis);
+}
+
+at::Tensor mirrored(const at::Tensor& x, std::int64_t width) {
+  return mirrored_along(mirrored_along(x, 2, width), 3, width);
+}
+
+/// Each channel of each example with mean 0 and variance 1 over its pixels.
+at::Tensor instance_normalized(const at::Tensor& x) {
+  const at::Tensor centred = x - x.mean({2, 3}, /*keepdim=*/true);
+  const at::Tensor variance = centred.square().mean({2, 3}, /*keepdim=*/true);
+  return centred * (variance + kNormEpsilon).rsqrt();
+}
+
+at::Tensor activated(at::Tensor x, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return at::relu(x);
+    case Activation::kLeakyRelu:
+      return at::leaky_relu(x, kLeakySlope);
+    case Activation::kSoftplus:
+      return at::softplus(x);
+    case Activation::kTanh:
+      return at::tanh(x);
+  }
+  return x;
+}
+
+}  // namespace
+
+Skip::Skip(const SkipSpec& spec) : Block(ports_of(spec), parameters_of(spec)), spec_(spec) {}
+
+NamedTensors Skip::forward(const NamedTensors& in, const ForwardContext&) {
+  return in.with("features", at::cat({at::relu(in.at(spec_.skip)), in.at("features")}, 1));
+}
+
+InstanceLayer::InstanceLayer(const InstanceLayerSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      weight_(parameter("weight")),
+      bias_(parameter("bias")) {}
+
+NamedTensors InstanceLayer::forward(const NamedTensors& in, const ForwardContext&) {
+  at::Tensor x = in.at(spec_.input);
+  if (spec_.kind == LayerKind::kTransposedConvolution) {
+    x = at::conv_transpose2d(x, weight_->tensor, bias_->tensor, spec_.stride, spec_.padding,
+                             spec_.output_padding);
+  } else if (spec_.border == Border::kMirror) {
+    x = at::conv2d(mirrored(x, spec_.padding), weight_->tensor, bias_->tensor, spec_.stride);
+  } else {
+    x = at::conv2d(x, weight_->tensor, bias_->tensor, spec_.stride, spec_.padding);
+  }
+  if (spec_.normalizes) {
+    x = instance_normalized(x);
+  }
+  return in.with("features", activated(std::move(x), spec_.activation));
+}
+
+InstanceResidual::InstanceResidual(const InstanceResidualSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)),
+      first_weight_(parameter("first.weight")),
+      first_bias_(parameter("first.bias")),
+      second_weight_(parameter("second.weight")),
+      second_bias_(parameter("second.bias")) {}
+
+NamedTensors InstanceResidual::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor& x = in.at("features");
+  at::Tensor y = at::conv2d(mirrored(x, 1), first_weight_->tensor, first_bias_->tensor);
+  y = at::relu(instance_normalized(y));
+  y = at::conv2d(mirrored(y, 1), second_weight_->tensor, second_bias_->tensor);
+  return in.with("features", instance_normalized(y) + x);
+}
+
+std::unique_ptr<Block> make_block(const SkipSpec& spec) { return std::make_unique<Skip>(spec); }
+
+std::unique_ptr<Block> make_block(const InstanceLayerSpec& spec) {
+  return std::make_unique<InstanceLayer>(spec);
+}
+
+std::unique_ptr<Block> make_block(const InstanceResidualSpec& spec) {
+  return std::make_unique<InstanceResidual>(spec);
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Data sets whose examples are two pictures, [2 C, H, W]. Made by open_two_sides; any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gan/data/dataset.hpp"
+#include "gan/data/images/image_archive.hpp"
+#include "gan/data/images/pixels.hpp"
+#include "gan/data/sides/sided_files.hpp"
+#include "job/models/model_spec.hpp"
+
+namespace gangway::data {
+
+/// Some files of a folder or a ZIP, decoded each time they are read; pictures of one side, or pairs
+/// of them. The archive is listed once and looked at by two data sets, where each has a side.
+class SideFiles : public Dataset {
+ public:
+  /// One picture an example.
+  SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<std::size_t> files,
+            const ModelSpec& model);
+  /// Two: of two files, or where `first` is `second` the halves of one, left and right.
+  SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<FilePair> pairs,
+            const ModelSpec& model);
+
+  [[nodiscard]] std::int64_t size() const override {
+    return static_cast<std::int64_t>(pairs_.size());
+  }
+  [[nodiscard]] ExampleShape shape() const override { return shape_; }
+  [[nodiscard]] int num_classes() const override { return 0; }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override;
+
+ private:
+  [[nodiscard]] Pixels decoded(std::size_t file) const;
+  void write(const Pixels& picture, std::span<float> out) const;
+
+  std::shared_ptr<const ImageArchive> archive_;
+  std::vector<FilePair> pairs_;
+  ExampleShape shape_;
+  int channels_;  // of one picture
+};
+
+/// Every picture of one set with every one of the other: as many examples, so that a keyed order
+/// over them brings each picture together with any of the other side.
+class AllPairs : public Dataset {
+ public:
+  /// @param first, second  of one shape
+  AllPairs(std::unique_ptr<Dataset> first, std::unique_ptr<Dataset> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+  [[nodiscard]] std::int64_t size() const override { return first_->size() * second_->size(); }
+  [[nodiscard]] ExampleShape shape() const override;
+  [[nodiscard]] int num_classes() const override { return 0; }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override;
+
+ private:
+  std::unique_ptr<Dataset> first_;
+  std::unique_ptr<Dataset> second_;
+};
+
+/// A picture's outlines, white on black, and the picture. Outlines are where the gradient by
+/// Sobel's filters is above that of a straight step by a quarter of the range of shades.
+class Outlines : public Dataset {
+ public:
+  explicit Outlines(std::unique_ptr<Dataset> pictures) : pictures_(std::move(pictures)) {}
+  [[nodiscard]] std::int64_t size() const override { return pictures_->size(); }
+  [[nodiscard]] ExampleShape shape() const override;
+  [[nodiscard]] int num_classes() const override { return pictures_->num_classes(); }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override;
+
+ private:
+  std::unique_ptr<Dataset> pictures_;
+};
+
+/// The examples of one label.
+class OneClass : public Dataset {
+ public:
+  /// Looks at all of `pictures` once.
+  OneClass(std::unique_ptr<Dataset> pictures, int label);
+  [[nodiscard]] std::int64_t size() const override {
+    return static_cast<std::int64_t>(places_.size());
+  }
+  [[nodiscard]] ExampleShape shape() const override { return pictures_->shape(); }
+  [[nodiscard]] int num_classes() const override { return 0; }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override;
+
+ private:
+  std::unique_ptr<Dataset> pictures_;
+  int label_;
+  std::vector<std::int64_t> places_;
+};
+
+}  // namespace gangway::data

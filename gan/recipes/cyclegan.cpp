@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/cyclegan.hpp"
+
+#include <string>
+#include <utility>
+
+#include "gan/recipes/split_adversaries.hpp"
+#include "job/choices.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Application;
+using pipeline::completed;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Node;
+using pipeline::Pass;
+using pipeline::Pool;
+using pipeline::Reals;
+
+/// Of the discriminators' loss, so that they learn slowly beside the generators (the authors'
+/// code).
+constexpr double kJudgesShare = 0.5;
+
+/// One way: of `from` to `to`.
+struct Way {
+  std::string from;  ///< "a"
+  std::string to;
+  NetworkId generator{};      ///< makes `to` of `from`
+  NetworkId discriminator{};  ///< judges `to`
+  int stream = 0;             ///< first of its generator's: one draws apart from the other
+};
+
+class Cycle {
+ public:
+  explicit Cycle(const JobSpec& job)
+      : job_(job),
+        word_(name_of(job.training.loss)),
+        forth_{"a", "b", job.id_of("generator_ab"), job.id_of("discriminator_b"), 0},
+        back_{"b", "a", job.id_of("generator_ba"), job.id_of("discriminator_a"), 1} {}
+
+  [[nodiscard]] std::vector<NetworkId> generators() const {
+    return {forth_.generator, back_.generator};
+  }
+  [[nodiscard]] std::vector<NetworkId> discriminators() const {
+    return {forth_.discriminator, back_.discriminator};
+  }
+
+  /// Pictures of both sides, and what is made of them: "fake_b" of "real_a".
+  [[nodiscard]] std::vector<Node> making() const {
+    return {Reals{}, Join{"first-side", {"real"}, "real_a"},
+            Join{"second-side", {"real"}, "real_b"}, made(forth_), made(back_)};
+  }
+  [[nodiscard]] Pass translate() const {
+    Pass pass{"translate", making()};
+    for (const auto& [way, other] : {std::pair(&forth_, &back_), std::pair(&back_, &forth_)}) {
+      add_verdict(pass.nodes, *way, "fake_" + way->to, 1);
+      pass.nodes.emplace_back(adversarial("-generator", "fake_" + way->to, 1.0, way->generator));
+      add_likeness(pass.nodes, "cycle_" + way->from, *other, "fake_" + way->to, "real_" + way->from,
+                   job_.training.translation.cycle_weight, way->generator);
+      if (job_.training.translation.identity_weight > 0.0) {
+        add_likeness(pass.nodes, "same_" + way->to, *way, "real_" + way->to, "real_" + way->to,
+                     job_.training.translation.identity_weight, way->generator);
+      }
+    }
+    return pass;
+  }
+  /// Of what `translate`, the first pass of the first phase, has made.
+  [[nodiscard]] Pass judge() const {
+    Pass pass{"judge", making()};
+    pass.recall = {.phase = 0, .pass = 0, .nodes = static_cast<int>(pass.nodes.size())};
+    for (const Way* way : {&forth_, &back_}) {
+      std::string shown = "fake_" + way->to;
+      if (job_.training.translation.pool > 0) {
+        pass.nodes.emplace_back(Pool{shown, shown, "shown_" + way->to});
+        shown = "shown_" + way->to;
+      }
+      for (const bool is_real : {true, false}) {
+        const std::string images = is_real ? "real_" + way->to : shown;
+        add_verdict(pass.nodes, *way, images, is_real ? 0 : 1);
+        pass.nodes.emplace_back(
+            adversarial(is_real ? "-real" : "-fake", images, kJudgesShare, way->discriminator));
+      }
+    }
+    return pass;
+  }
+
+ private:
+  [[nodiscard]] static Application made(const Way& way) {
+    return {way.generator, {{"image", "real_" + way.from}}, "fake_" + way.to, way.stream};
+  }
+  static void add_verdict(std::vector<Node>& nodes, const Way& way, const std::string& images,
+                          int stream) {
+    nodes.emplace_back(
+        Application{way.discriminator, {{"image", images}}, images + "_logits", stream});
+  }
+  [[nodiscard]] Loss adversarial(const char* part, const std::string& images, double weight,
+                                 NetworkId of) const {
+    return {.function = word_ + part,
+            .inputs = {images + "_logits"},
+            .weight = weight,
+            .shown_with = of};
+  }
+  /// What the generator of `way` makes of `given`, which should be `wanted`.
+  static void add_likeness(std::vector<Node>& nodes, const std::string& name, const Way& way,
+                           const std::string& given, const std::string& wanted, double weight,
+                           NetworkId shown_with) {
+    const int stream = way.stream + (given == wanted ? 4 : 2);
+    nodes.emplace_back(Application{way.generator, {{"image", given}}, name, stream});
+    nodes.emplace_back(Loss{.function = "mean-absolute",
+                            .inputs = {name, wanted},
+                            .weight = weight,
+                            .shown_with = shown_with});
+  }
+
+  const JobSpec& job_;
+  std::string word_;
+  Way forth_;
+  Way back_;
+};
+
+}  // namespace
+
+std::vector<pipeline::Phase> cyclegan_phases(const JobSpec& job) {
+  const Cycle cycle(job);
+  return completed({{.name = "generators",
+                     .networks = cycle.generators(),
+                     .agrees = clips_one_of(job, cycle.generators()),
+                     .takes_reals = true,
+                     .passes = {cycle.translate()}},
+                    {.name = "discriminators",
+                     .networks = cycle.discriminators(),
+                     .agrees = clips_one_of(job, cycle.discriminators()),
+                     .passes = {cycle.judge()}}});
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/translation/translation_scores.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "gan/data/two_sides.hpp"
+#include "gan/evaluation/likeness.hpp"
+#include "gan/evaluation/translate.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::int64_t kPairsAtOnce = 16;
+
+/// Adds the sums over examples.
+void add(LikenessScores& scores, const at::Tensor& one, const at::Tensor& other) {
+  scores.difference += gan::absolute_differences(one, other).sum().item<double>();
+  scores.similarity += gan::structural_similarities(one, other).sum().item<double>();
+}
+
+void divide(LikenessScores& scores, std::int64_t pairs) {
+  scores.difference /= static_cast<double>(pairs);
+  scores.similarity /= static_cast<double>(pairs);
+}
+
+}  // namespace
+
+ShownPairs open_shown_pairs(const JobSpec& job) {
+  ShownPairs shown{.dataset =
+                       data::open_two_sides(job.data, job.model, data::SourcePart::kHeldOut)};
+  shown.is_held_out = shown.dataset != nullptr;
+  if (!shown.is_held_out) {
+    shown.dataset = data::open_two_sides(job.data, job.model, data::SourcePart::kTraining);
+  }
+  return shown;
+}
+
+TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,
+                                     std::int64_t most) {
+  if (!data::has_pairs(job.data)) {
+    throw ConfigError(fmt::format(
+        "{}: nobody knows what a picture of it should become, so there is nothing to score; look "
+        "at `gangway sample`, or train on pairs: or edges:",
+        job.data.source));
+  }
+  const ShownPairs shown = open_shown_pairs(job);
+  TranslationScores scores{.pairs = std::min(most, shown.dataset->size()),
+                           .is_held_out = shown.is_held_out};
+  for (std::int64_t first = 0; first < scores.pairs; first += kPairsAtOnce) {
+    std::vector<std::int64_t> examples(
+        static_cast<std::size_t>(std::min(kPairsAtOnce, scores.pairs - first)));
+    std::iota(examples.begin(), examples.end(), first);
+    const gan::SidePictures sides = gan::read_sides(*shown.dataset, examples);
+    add(scores.generated, gan::translated(generator, sides.first), sides.second);
+    add(scores.given, sides.first, sides.second);
+  }
+  divide(scores.generated, scores.pairs);
+  divide(scores.given, scores.pairs);
+  return scores;
+}
+
+}  // namespace gangway::launch

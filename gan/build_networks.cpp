@@ -5,6 +5,8 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
+#include "gan/blocks/style_blocks.hpp"
+#include "gan/blocks/style_judges.hpp"
 #include "gan/blocks/transformer_blocks.hpp"
 
 namespace gangway::gan {

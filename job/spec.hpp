@@ -52,6 +52,15 @@ struct PenaltySpec {
   bool operator==(const PenaltySpec&) const = default;
 };
 
+/// The generator's path length regularisation (Karras et al., 2020, eq. 4).
+struct PathLengthSpec {
+  double weight = 0.0;  ///< 0: none
+  int interval = 4;     ///< every so many steps; above 1 in a lazy phase of its own (appendix B)
+  [[nodiscard]] bool is_any() const { return weight > 0.0; }
+  [[nodiscard]] bool is_lazy() const { return is_any() && interval > 1; }
+  bool operator==(const PathLengthSpec&) const = default;
+};
+
 /// Minus the logarithm of an example's likelihood, up to a constant.
 enum class Reconstruction { kBernoulli, kSquared, kAbsolute };
 
@@ -84,6 +93,7 @@ struct TrainingSpec {
   /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
   bool reuse_fakes = false;
   PenaltySpec penalty;
+  PathLengthSpec path_length;
   AutoencoderSpec autoencoder;
   InformationSpec information;
   bool operator==(const TrainingSpec&) const = default;

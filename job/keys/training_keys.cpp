@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/training_keys.hpp"
 
+#include <string>
+
+#include <fmt/format.h>
+
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
@@ -36,6 +40,30 @@ void add_losses(std::vector<Key>& keys) {
       {"training.r2.gamma", "",
        "Weight of the R2 penalty: as R1, on generated images (R3GAN, Huang et al., 2024); 0: none"},
       [](auto& job) -> auto& { return job.training.penalty.r2_gamma; }, kZeroOrMore))));
+}
+
+/// For families that take it, and recipes that take penalties.
+Key for_penalised_families(Key key) {
+  const auto by_family = for_families_that_take_it(key).why_refused;
+  const auto by_recipe = for_penalties(key).why_refused;
+  key.why_refused = [by_family, by_recipe](const JobSpec& job) {
+    std::string why = by_family(job);
+    return why.empty() ? by_recipe(job) : why;
+  };
+  return key;
+}
+
+void add_path_length(std::vector<Key>& keys) {
+  keys.push_back(for_penalised_families(later(real_key(
+      {"training.path_length.weight", "",
+       fmt::format("Weight of the generator's path length regularisation (Karras et al., 2020, "
+                   "where it is 2); 0: none ({})",
+                   families_that_take("training.path_length.weight"))},
+      [](auto& job) -> auto& { return job.training.path_length.weight; }, kZeroOrMore))));
+  keys.push_back(for_penalised_families(later(
+      whole_key({"training.path_length.interval", "steps", "Steps from one of these to the next"},
+                [](auto& job) -> auto& { return job.training.path_length.interval; },
+                {1, 1'000'000}))));
 }
 
 void add_autoencoding(std::vector<Key>& keys) {
@@ -95,6 +123,7 @@ void add_training_keys(std::vector<Key>& keys) {
        "Over which what has a final value goes to it, on half a cosine; 0: all of training.kimg"},
       [](auto& job) -> auto& { return job.training.burn_in_kimg; }, kZeroOrMore)));
   add_losses(keys);
+  add_path_length(keys);
   add_autoencoding(keys);
   add_information(keys);
 }

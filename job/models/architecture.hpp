@@ -13,6 +13,7 @@
 #include "job/blocks/layer_spec.hpp"
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
+#include "job/blocks/style_specs.hpp"
 #include "job/blocks/transformer_specs.hpp"
 
 namespace gangway {
@@ -21,7 +22,9 @@ using BlockSpec =
     std::variant<LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec,
                  LabelProductSpec, ResidualSpec, ResamplingSpec, GenerativeBasisSpec,
                  DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
-                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec>;
+                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec,
+                 StyleMappingSpec, StyleConstantSpec, StyleLayerSpec, StylePictureSpec,
+                 StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

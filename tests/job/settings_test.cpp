@@ -57,6 +57,7 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
       problems_of("", {"training=[1]"}),
       ElementsAre("command line: training=[1]: expected a map of keys (recipe, kimg, batch, "
                   "microbatches, seed, burn_in_kimg, loss, reuse_fakes, gradient_penalty, r1, r2, "
+                  "path_length, "
                   "reconstruction, kl_weight, adversarial_weight, information_weight, "
                   "codes_weight), not a list"));
 }

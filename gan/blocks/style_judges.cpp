@@ -40,6 +40,7 @@ std::int64_t deviation_group(std::int64_t count) {
 
 StyleImage::StyleImage(const StyleImageSpec& spec)
     : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
       weight_(parameter("weight")),
       bias_(parameter("bias")) {}
 
@@ -50,6 +51,7 @@ NamedTensors StyleImage::forward(const NamedTensors& in, const ForwardContext&) 
 
 StyleHalving::StyleHalving(const StyleHalvingSpec& spec)
     : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
       first_weight_(parameter("first.weight")),
       first_bias_(parameter("first.bias")),
       second_weight_(parameter("second.weight")),
@@ -70,6 +72,7 @@ NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&
 
 StyleEpilogue::StyleEpilogue(const StyleEpilogueSpec& spec)
     : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
       weight_(parameter("convolution.weight")),
       bias_(parameter("convolution.bias")),
       dense_(dense("dense")),

@@ -19,8 +19,10 @@ class StyleImage final : public EqualizedBlock {
   explicit StyleImage(const StyleImageSpec& spec);
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
+  [[nodiscard]] const StyleImageSpec& spec() const { return spec_; }
 
  private:
+  StyleImageSpec spec_;
   Parameter* weight_;
   Parameter* bias_;
 };
@@ -30,8 +32,10 @@ class StyleHalving final : public EqualizedBlock {
   explicit StyleHalving(const StyleHalvingSpec& spec);
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
+  [[nodiscard]] const StyleHalvingSpec& spec() const { return spec_; }
 
  private:
+  StyleHalvingSpec spec_;
   Parameter* first_weight_;
   Parameter* first_bias_;
   Parameter* second_weight_;
@@ -44,8 +48,10 @@ class StyleEpilogue final : public EqualizedBlock {
   explicit StyleEpilogue(const StyleEpilogueSpec& spec);
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
+  [[nodiscard]] const StyleEpilogueSpec& spec() const { return spec_; }
 
  private:
+  StyleEpilogueSpec spec_;
   Parameter* weight_;
   Parameter* bias_;
   DenseMap dense_;

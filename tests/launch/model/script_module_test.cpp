@@ -93,6 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "model: {family: gat, width: 64, latent: 8, patch: 8, blocks: 3}\n",
                       "model: {family: gat, width: 12, latent: 8, blocks: 1, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n",
+                      "model: {family: stylegan2, width: 4, latent: 8, mapping_layers: 2}\n",
+                      "model: {family: stylegan2, width: 2, latent: 8, resolution: 64, "
+                      "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n",
                       "model: {family: r3gan, width: 16, latent: 8, blocks: 1}\n",
                       "model: {family: r3gan, width: 8, latent: 8, blocks: 1, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n"));

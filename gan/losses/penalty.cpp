@@ -125,6 +125,9 @@ std::vector<at::Tensor> BlockwisePenalty::trained(std::size_t block) const {
 void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& context) {
   cuts_.clear();
   const bool is_inside = kind_ == PenaltyKind::kPathLength;
+  if (is_inside) {
+    (void)path_length_of(network_);
+  }
   looked_at_ = is_inside ? kStyles : in.entries().front().first;
   ForwardContext unseen = context;  // a penalty's forward is one too many for batch statistics
   unseen.sink = nullptr;

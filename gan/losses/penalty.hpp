@@ -49,6 +49,7 @@ class BlockwisePenalty {
   /// Sweeps 1 and 2. @param in  first the image [N, …] that the gradient is taken to, then what
   /// else the network takes; detached inside. For path lengths all of it is still.
   /// @param context  its sink is given the mean path length, and nothing that blocks see
+  /// @throws InvariantError for path lengths of a network that makes no styles
   void forward(const NamedTensors& in, const ForwardContext& context);
   /// Sweeps 3 and 4: adds the penalty's gradients to the parameters' `.grad`. Returns the penalty
   /// (times weight): a scalar without a graph.

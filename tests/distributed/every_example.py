@@ -21,6 +21,7 @@ FAMILIES = {
     "infogan-codes": ["model.width=16"],
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],
+    "stylegan2": ["model.width=2", "model.latent=8", "model.mapping_layers=2"],
     "vae": ["model.width=32"],
     "vae-gan": ["model.width=8"],
 }

@@ -52,13 +52,14 @@ struct Expected {
   std::map<int, double> generator_loss;
 };
 
-/// BatchNorm's running values after one more update.
+/// BatchNorm's running values, and the mean path length, after one more update.
 void fold(NamedValues& running, const NamedValues& seen) {
   for (const auto& [name, mean] : seen) {
     const bool is_variance = name.ends_with("running_var");
     const at::Tensor before =
         running.contains(name) ? running[name] : at::full_like(mean, is_variance ? 1.0 : 0.0);
-    running[name] = before * 0.9 + mean * 0.1;
+    const double momentum = name.ends_with("path_length") ? 0.01 : 0.1;
+    running[name] = before * (1.0 - momentum) + mean * momentum;
   }
 }
 
@@ -75,8 +76,11 @@ Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_
     for (int repeat = 0; repeat < phase.repeats; ++repeat) {
       const PlainGradients found = reference.gradients(phase, 0, repeat);
       (is_generator ? expected.generator : expected.discriminator) = found.mean;
-      if (phase.interval > 1) {
-        continue;  // a lazy regulariser: no statistics, no part of the loss that is shown
+      if (phase.interval > 1) {  // a lazy regulariser: no part of the loss that is shown
+        if (is_generator) {
+          fold(expected.statistics, found.statistics);  // of path lengths; the other has none
+        }
+        continue;
       }
       fold(expected.statistics, found.statistics);
       for (std::size_t i = 0; i < found.losses.size(); ++i) {
@@ -187,6 +191,35 @@ TEST_F(Gradient, OfGatsNetworks) {
   JobSpec job = dcgan();
   job.model = {.family = family_named("gat"), .width = 16, .blocks = 2, .patch = 8, .latent = 8};
   job.training.loss = LossKind::kRelativistic;
+  expect_equal_to_reference(job);
+}
+
+JobSpec with_styles(JobSpec job) {
+  job.model = {.family = family_named("stylegan2"),
+               .width = 2,
+               .latent = 8,
+               .classes = 10,
+               .mapping_layers = 2};
+  job.numerics.memory_format = MemoryFormat::kContiguous;  // as with R1 through BatchNorm, below
+  return job;
+}
+
+TEST_F(Gradient, OfStylegan2sNetworks) {
+  JobSpec job = with_styles(dcgan());
+  job.training.penalty.r1_gamma = 2.0;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfPathLengthsInEveryStep) {
+  JobSpec job = with_styles(dcgan());
+  job.training.path_length = {.weight = 2.0, .interval = 1};
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfLazyPathLengthsAlone) {
+  JobSpec job = with_styles(dcgan());
+  job.training.path_length = {.weight = 2.0, .interval = 4};
+  job.network("generator").optimizer.lr = 0.0;
   expect_equal_to_reference(job);
 }
 

@@ -48,8 +48,8 @@ at::Tensor StyleMapping::mapped(const at::Tensor& noise, const at::Tensor& label
 at::Tensor StyleMapping::mixed(const at::Tensor& styles, const at::Tensor& label,
                                RandomKey key) const {
   const std::int64_t count = styles.size(0);
-  const at::Tensor noise = keyed_normal(with_draw(key, RandomDraw::kStyleNoise),
-                                        {count, spec_.latent}, styles.device());
+  const at::Tensor noise =
+      keyed_normal(with_draw(key, RandomDraw::kStyleNoise), {count, spec_.latent}, styles.device());
   const at::Tensor other = mapped(noise.to(styles.scalar_type()), label);
   const at::Tensor chance =
       keyed_uniform(with_draw(key, RandomDraw::kStyleCut), {count, 2}, styles.device());

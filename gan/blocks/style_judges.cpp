@@ -20,8 +20,7 @@ at::Tensor equal_convolution(const at::Tensor& x, const at::Tensor& weight, cons
 at::Tensor with_deviation(const at::Tensor& x) {
   const std::int64_t group = deviation_group(x.size(0));
   const std::int64_t num_groups = x.size(0) / group;
-  const at::Tensor grouped =
-      x.reshape({group, num_groups, x.size(1), x.size(2), x.size(3)});
+  const at::Tensor grouped = x.reshape({group, num_groups, x.size(1), x.size(2), x.size(3)});
   const at::Tensor variance = (grouped - grouped.mean({0}, /*keepdim=*/true)).square().mean({0});
   const at::Tensor deviation = (variance + kStyleNormEpsilon).sqrt().mean({1, 2, 3});
   return at::cat(

@@ -88,7 +88,7 @@ class BlockwisePenalty {
   PenaltyKind kind_;
   double weight_;
   std::string looked_at_;
-  at::Tensor gradient_;  // g of what is looked at, between forward and backward
+  at::Tensor gradient_;          // g of what is looked at, between forward and backward
   at::Tensor mean_path_length_;  // that the step began with: [1], as long; else undefined
   double path_length_momentum_ = 0.0;
   std::vector<Cut> cuts_;

@@ -87,7 +87,7 @@ std::int64_t stylegan2_feature_elements(const ModelSpec& model) {
   for (; side > kBasisSide; side /= 2) {
     const std::int64_t in = channels_of(model, side);
     const std::int64_t out = channels_of(model, side / 2);
-    elements += side * side * 2 * in;                  // behind the first convolution, and smoothed
+    elements += side * side * 2 * in;  // behind the first convolution, and smoothed
     elements += side / 2 * (side / 2) * (in + 2 * out);  // both ways, and their sum
   }
   return elements;

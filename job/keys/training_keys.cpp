@@ -60,10 +60,9 @@ void add_path_length(std::vector<Key>& keys) {
                    "where it is 2); 0: none ({})",
                    families_that_take("training.path_length.weight"))},
       [](auto& job) -> auto& { return job.training.path_length.weight; }, kZeroOrMore))));
-  keys.push_back(for_penalised_families(later(
-      whole_key({"training.path_length.interval", "steps", "Steps from one of these to the next"},
-                [](auto& job) -> auto& { return job.training.path_length.interval; },
-                {1, 1'000'000}))));
+  keys.push_back(for_penalised_families(later(whole_key(
+      {"training.path_length.interval", "steps", "Steps from one of these to the next"},
+      [](auto& job) -> auto& { return job.training.path_length.interval; }, {1, 1'000'000}))));
 }
 
 void add_autoencoding(std::vector<Key>& keys) {

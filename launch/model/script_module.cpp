@@ -18,7 +18,7 @@
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
 #include "gan/blocks/style_blocks.hpp"
-#include "launch/model/style_script.hpp"
+#include "launch/model/script/style_script.hpp"
 #include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {
@@ -61,9 +61,8 @@ torch::jit::Module block_module(gan::Block& block, std::size_t index) {
   }
   if (const auto* layer = dynamic_cast<const gan::StyleLayer*>(&block)) {
     // No buffer: it is no tensor of the plain export.
-    module.register_attribute(
-        kConstantNoise, c10::TensorType::get(),
-        layer->constant_noise(static_cast<std::int32_t>(index), at::kCPU));
+    module.register_attribute(kConstantNoise, c10::TensorType::get(),
+                              layer->constant_noise(static_cast<std::int32_t>(index), at::kCPU));
   }
   return module;
 }

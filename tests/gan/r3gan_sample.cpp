@@ -113,16 +113,14 @@ void add_styles(Doubles& sample, gan::Network& generator, const gan::NamedTensor
   for (std::size_t i = 0; i < generator.num_blocks(); ++i) {
     if (const auto* layer = dynamic_cast<gan::StyleLayer*>(&generator.block(i))) {
       side = layer->spec().side;
-      sample.add(std::string("layer_noise/").append(std::to_string(i)),
-                 normal(RandomDraw::kLayerNoise, static_cast<std::int32_t>(i),
-                        {kPairs, 1, side, side}));
+      sample.add(
+          std::string("layer_noise/").append(std::to_string(i)),
+          normal(RandomDraw::kLayerNoise, static_cast<std::int32_t>(i), {kPairs, 1, side, side}));
     }
   }
   sample.add("style_noise", normal(RandomDraw::kStyleNoise, 0, in.at("noise").sizes()));
-  sample.add("style_cut",
-             gan::keyed_uniform(key(RandomDraw::kStyleCut, 0), {kPairs, 2}, at::kCPU));
-  sample.add("path_noise", normal(RandomDraw::kPathNoise, 0,
-                                  {kPairs, channels, side, side}));
+  sample.add("style_cut", gan::keyed_uniform(key(RandomDraw::kStyleCut, 0), {kPairs, 2}, at::kCPU));
+  sample.add("path_noise", normal(RandomDraw::kPathNoise, 0, {kPairs, channels, side, side}));
   prepare(generator);
   generator.statistics().front().statistic->running.fill_(0.5);
   gan::BlockwisePenalty sweeps(generator, gan::PenaltyKind::kPathLength, 2.0);

@@ -54,9 +54,8 @@ PerNetwork<Network> networks_of(const JobSpec& job, at::ScalarType precision = a
 
 NamedTensors style_inputs(const JobSpec& job, std::int64_t count,
                           at::ScalarType precision = at::kFloat) {
-  return {
-      {"noise", keyed_normal({.seed = 2}, {count, job.model.latent}, at::kCPU).to(precision)},
-      {"labels", at::arange(count)}};
+  return {{"noise", keyed_normal({.seed = 2}, {count, job.model.latent}, at::kCPU).to(precision)},
+          {"labels", at::arange(count)}};
 }
 
 TEST(Stylegan2, MakesAndJudgesPicturesOfEverySize) {
@@ -82,8 +81,7 @@ TEST(Stylegan2, DrawsByItsKeyInTrainingAndNothingInEvaluation) {
   const JobSpec job = stylegan2_of(32, 0);
   Network network = std::move(networks_of(job)[kGenerator]);
   const auto made = [&](Mode mode, std::int32_t pass) {
-    return network.forward(style_inputs(job, 2),
-                           {.mode = mode, .key = {.seed = 9, .pass = pass}});
+    return network.forward(style_inputs(job, 2), {.mode = mode, .key = {.seed = 9, .pass = pass}});
   };
   EXPECT_TRUE(made(Mode::kTraining, 1).equal(made(Mode::kTraining, 1)));
   EXPECT_FALSE(made(Mode::kTraining, 1).equal(made(Mode::kTraining, 2)));
@@ -154,7 +152,8 @@ TEST(Stylegan2, NormalizesForTheStyleWhateverItsSize) {
   }
   const at::Tensor features = keyed_normal({.seed = 6}, {2, 3, 4, 4}, at::kCPU);
   const at::Tensor styles = keyed_normal({.seed = 7}, {2, 1, 2}, at::kCPU);
-  const at::Tensor made = layer.forward({{"features", features}, {kStyles, styles}}, {}).at("features");
+  const at::Tensor made =
+      layer.forward({{"features", features}, {kStyles, styles}}, {}).at("features");
   const at::Tensor louder =
       layer.forward({{"features", features}, {kStyles, styles * 50.0}}, {}).at("features");
   EXPECT_LE((made - louder).abs().max().item<float>(), 1e-5F);

@@ -103,8 +103,8 @@ TEST(DryRun, EstimatesWhatHalvingKeeps) {
     return side * side * 2 * in + side * side / 4 * (in + 4 * in);
   };
   const std::int64_t per_element = 4 * 4 * 2 * 64;  // bytes, copies, networks, images
-  EXPECT_EQ(activations, per_element * (32 * 32 * 9 + halving(32, 8) + halving(16, 16) +
-                                        halving(8, 32)));
+  EXPECT_EQ(activations,
+            per_element * (32 * 32 * 9 + halving(32, 8) + halving(16, 16) + halving(8, 32)));
 }
 
 TEST(DryRun, EstimatesLittleForPoints) {

@@ -60,8 +60,8 @@ TEST(Stylegan2Sizes, WithLabelsAddUpByHand) {
   // The label's embedding, and the first layer's weights for it.
   EXPECT_EQ(labelled.first - plain.first, dense_count(10, 16) + 16 * 16);
   // A product with 64 features instead of one logit, and a mapping of eight layers.
-  EXPECT_EQ(labelled.second - plain.second, 63 * (64 + 1) + dense_count(10, 64) +
-                                                8 * dense_count(64, 64));
+  EXPECT_EQ(labelled.second - plain.second,
+            63 * (64 + 1) + dense_count(10, 64) + 8 * dense_count(64, 64));
 }
 
 TEST(Stylegan2Sizes, AddUpByHand) {
@@ -79,9 +79,8 @@ TEST(Stylegan2Sizes, AddUpByHand) {
   const auto halving = [](std::int64_t in) {
     return 9 * in * in + in + 9 * in * 2 * in + 2 * in + in * 2 * in;
   };
-  const std::int64_t discriminator = 8 + 8 + halving(8) + halving(16) + halving(32) +
-                                     9 * 65 * 64 + 64 + dense_count(16 * 64, 64) +
-                                     dense_count(64, 1);
+  const std::int64_t discriminator = 8 + 8 + halving(8) + halving(16) + halving(32) + 9 * 65 * 64 +
+                                     64 + dense_count(16 * 64, 64) + dense_count(64, 1);
   EXPECT_EQ(style_sizes(model), StyleSizes(generator, discriminator));
 }
 

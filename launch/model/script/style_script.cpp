@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/style_script.hpp"
+#include "launch/model/script/style_script.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -112,9 +112,8 @@ std::string style_layer_lines(const StyleLayerSpec& spec, const std::string& sel
 
 std::string style_picture_lines(const StylePictureSpec& spec, const std::string& self) {
   std::string text = factor_lines(self, spec.index, spec.features);
-  text += fmt::format(
-      "    y = torch.conv2d(x * ({} * {:.17g}), {}.weight, {}.bias)\n", as_maps("factors"),
-      gain_of(spec.in), self, self);
+  text += fmt::format("    y = torch.conv2d(x * ({} * {:.17g}), {}.weight, {}.bias)\n",
+                      as_maps("factors"), gain_of(spec.in), self, self);
   if (spec.is_first) {
     return text + "    picture = y\n";
   }
@@ -164,8 +163,8 @@ std::string epilogue_lines(const StyleEpilogueSpec& spec, const std::string& sel
       self, "convolution.", "x", (spec.channels + 1) * 9, ", [1, 1], [1, 1]");
   text += fmt::format("    x = torch.flatten({}, 1)\n", style_activation(convolution));
   const std::int64_t pixels = kBasisSide * kBasisSide;
-  text += fmt::format("    x = {}\n", style_activation(dense_call(self, "dense", "x",
-                                                                  spec.channels * pixels)));
+  text += fmt::format("    x = {}\n",
+                      style_activation(dense_call(self, "dense", "x", spec.channels * pixels)));
   return text + fmt::format("    x = {}\n", dense_call(self, "head", "x", spec.channels));
 }
 

@@ -52,7 +52,11 @@ enum class RandomDraw : std::int32_t {
   kCode = 10,
   kCategory = 11,
   kStack = 14,
-  kPool = 15  ///< which image of a pool is shown again
+  kPool = 15,        ///< which image of a pool is shown again
+  kStyleNoise = 20,  ///< the second noise of style mixing
+  kStyleCut = 21,    ///< whether an example has it, and from which layer on
+  kLayerNoise = 22,  ///< of a generator's layer, one value a pixel
+  kPathNoise = 23,   ///< of path length regularisation, on the picture
 };
 
 struct PhiloxBlock {

@@ -56,6 +56,15 @@ struct PenaltySpec {
   bool operator==(const PenaltySpec&) const = default;
 };
 
+/// The generator's path length regularisation (Karras et al., 2020, eq. 4).
+struct PathLengthSpec {
+  double weight = 0.0;  ///< 0: none
+  int interval = 4;     ///< every so many steps; above 1 in a lazy phase of its own (appendix B)
+  [[nodiscard]] bool is_any() const { return weight > 0.0; }
+  [[nodiscard]] bool is_lazy() const { return is_any() && interval > 1; }
+  bool operator==(const PathLengthSpec&) const = default;
+};
+
 /// Minus the logarithm of an example's likelihood, up to a constant.
 enum class Reconstruction { kBernoulli, kSquared, kAbsolute };
 
@@ -99,6 +108,7 @@ struct TrainingSpec {
   PenaltySpec penalty;
   /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
   double orthogonal_weight = 0.0;
+  PathLengthSpec path_length;
   AutoencoderSpec autoencoder;
   InformationSpec information;
   TranslationSpec translation;

@@ -33,6 +33,7 @@ struct Draw {
   Kind kind = Kind::kNoise;
   std::string output;
   int stream = 0;  ///< draws of one kind in a pass differ by it
+  int share = 1;   ///< one in so many of a micro-batch's examples, but one at least
   bool operator==(const Draw&) const = default;
 };
 
@@ -82,14 +83,16 @@ struct Loss {
   bool operator==(const Loss&) const = default;
 };
 
-/// A loss on the gradient of a trained network's output with respect to one of its inputs.
+/// A loss on the gradient of a trained network's output with respect to one of its inputs, or to a
+/// tensor inside that the function knows.
 struct Penalty {
   NetworkId network{};
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
-  std::vector<Input> inputs;            ///< the first is the one looked at
+  std::vector<Input> inputs;            ///< the first is the one looked at, unless one inside is
   double final_factor = 1.0;            ///< on the weight, when the job's burn-in is over
   std::optional<NetworkId> shown_with;  ///< as a loss's
+  bool harvests = false;                ///< a statistic of the network's
   bool operator==(const Penalty&) const = default;
 };
 

@@ -85,7 +85,9 @@ int harvests_of(const Phase& phase, NetworkId network) {
   for (const Pass& pass : phase.passes) {
     count += static_cast<int>(std::ranges::count_if(pass.nodes, [network](const Node& node) {
       const auto* application = std::get_if<Application>(&node);
-      return application != nullptr && application->network == network;
+      const auto* penalty = std::get_if<Penalty>(&node);
+      return (application != nullptr && application->network == network) ||
+             (penalty != nullptr && penalty->network == network && penalty->harvests);
     }));
   }
   return trains(phase, network) ? count : 0;

@@ -6,6 +6,8 @@
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
 #include "gan/blocks/spectral_blocks.hpp"
+#include "gan/blocks/style_blocks.hpp"
+#include "gan/blocks/style_judges.hpp"
 #include "gan/blocks/transformer_blocks.hpp"
 #include "gan/blocks/translation_blocks.hpp"
 

@@ -23,6 +23,13 @@ struct Downsampling final : torch::autograd::Function<Downsampling> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients);
 };
 
+/// Its own adjoint, under as much padding as is left of 3.
+struct Smoothing final : torch::autograd::Function<Smoothing> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, std::int64_t padding,
+                            double factor);
+  static variable_list backward(AutogradContext* context, const variable_list& gradients);
+};
+
 /// Pixels of the larger maps for one of the smaller.
 constexpr double kPixels = 4.0;
 
@@ -52,7 +59,29 @@ variable_list Downsampling::backward(AutogradContext* /*context*/, const variabl
   return {Upsampling::apply(gradients.front()) / kPixels};
 }
 
+at::Tensor Smoothing::forward(AutogradContext* context, const at::Tensor& x, std::int64_t padding,
+                              double factor) {
+  context->saved_data["padding"] = padding;
+  context->saved_data["factor"] = factor;
+  return at::conv2d(x, interpolation(x, factor), {}, /*stride=*/1, padding, /*dilation=*/1,
+                    /*groups=*/x.size(1));
+}
+
+variable_list Smoothing::backward(AutogradContext* context, const variable_list& gradients) {
+  const std::int64_t padding = context->saved_data["padding"].toInt();
+  const double factor = context->saved_data["factor"].toDouble();
+  return {Smoothing::apply(gradients.front(), 3 - padding, factor), at::Tensor(), at::Tensor()};
+}
+
 }  // namespace
+
+at::Tensor upsampled(const at::Tensor& x) { return Upsampling::apply(x); }
+
+at::Tensor downsampled(const at::Tensor& x) { return Downsampling::apply(x); }
+
+at::Tensor smoothed(const at::Tensor& x, std::int64_t padding, double factor) {
+  return Smoothing::apply(x, padding, factor);
+}
 
 ResidualBlock::ResidualBlock(const ResidualSpec& spec)
     : Block(ports_of(spec), parameters_of(spec)),

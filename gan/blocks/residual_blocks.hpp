@@ -4,12 +4,20 @@
 // job/blocks/residual_specs.hpp. Compute thread only.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "gan/block.hpp"
 #include "job/blocks/residual_specs.hpp"
 
 namespace gangway::gan {
+
+/// Both sides of maps [N, C, H, W] doubled, halved, or made larger by 2 * padding - 3, by
+/// interpolation with [1, 3, 3, 1]; can be differentiated any number of times. @param padding  1 or
+/// 2 pixels of zeros a side @param factor  on what comes out
+[[nodiscard]] at::Tensor upsampled(const at::Tensor& x);
+[[nodiscard]] at::Tensor downsampled(const at::Tensor& x);
+[[nodiscard]] at::Tensor smoothed(const at::Tensor& x, std::int64_t padding, double factor = 1.0);
 
 class ResidualBlock final : public Block {
  public:

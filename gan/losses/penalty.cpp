@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "gan/losses/penalty.hpp"
 
+#include <cmath>
 #include <set>
 #include <utility>
 
 #include "base/errors.hpp"
+#include "gan/random_tensors.hpp"
+#include "job/blocks/style_specs.hpp"
 
 namespace gangway::gan {
 namespace {
 
 /// Norm floor of the gradient penalty's square root, whose derivative is infinite at 0.
 constexpr double kNormFloor = 1e-12;
+
+/// [N] of g [N, styles, features]; its root has the same floor.
+at::Tensor path_lengths(const at::Tensor& gradient) {
+  return (gradient.square().sum(2).mean(1) + kNormFloor).sqrt();
+}
+
+/// The statistic that keeps path lengths, of the block that makes styles.
+Statistic& path_length_of(Network& network) {
+  for (const Network::NamedStatistic& named : network.statistics()) {
+    if (named.statistic->name == kPathLength) {
+      return *named.statistic;
+    }
+  }
+  throw InvariantError("network " + network.name() + " makes no styles, so it has no path lengths");
+}
 
 at::Tensor penalty_of(PenaltyKind kind, double weight, const at::Tensor& gradient) {
   const at::Tensor squared_norms = gradient.flatten(1).square().sum(1);
@@ -90,6 +108,9 @@ PenaltyKind penalty_named(std::string_view name) {
   if (name == "gradient_penalty") {
     return PenaltyKind::kGradientPenalty;
   }
+  if (name == "path_length") {
+    return PenaltyKind::kPathLength;
+  }
   throw InvariantError("no penalty is named " + std::string(name));
 }
 
@@ -103,9 +124,18 @@ std::vector<at::Tensor> BlockwisePenalty::trained(std::size_t block) const {
 
 void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& context) {
   cuts_.clear();
-  looked_at_ = in.entries().front().first;
-  std::set<std::string> moving{looked_at_};  // depend on it
-  std::set<std::string> still;               // depend on weights alone
+  const bool is_inside = kind_ == PenaltyKind::kPathLength;
+  if (is_inside) {
+    (void)path_length_of(network_);
+  }
+  looked_at_ = is_inside ? kStyles : in.entries().front().first;
+  ForwardContext unseen = context;  // a penalty's forward is one too many for batch statistics
+  unseen.sink = nullptr;
+  std::set<std::string> moving;  // depend on it
+  std::set<std::string> still;   // depend on weights alone
+  if (!is_inside) {
+    moving.insert(looked_at_);
+  }
   NamedTensors current = detached(in);
   for (std::size_t i = 0; i < network_.num_blocks(); ++i) {
     const BlockPorts& ports = network_.block(i).ports();
@@ -113,24 +143,52 @@ void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& con
     add_leaves(ports.inputs, moving, current, cut.input_names, cut.inputs);
     cut.num_moving = cut.inputs.size();
     add_leaves(ports.inputs, still, current, cut.input_names, cut.inputs);
-    const NamedTensors out = network_.forward_block(i, current, context);
+    const NamedTensors out = network_.forward_block(i, current, unseen);
     for (const std::string& name : ports.outputs) {
       moving.erase(name);
       still.erase(name);
       if (out.has(name) && out.at(name).requires_grad()) {
-        (cut.num_moving > 0 ? moving : still).insert(name);
+        const bool begins = is_inside && name == looked_at_;
+        (cut.num_moving > 0 || begins ? moving : still).insert(name);
         cut.output_names.push_back(name);
         cut.outputs.push_back(out.at(name));
       }
     }
     current = detached(out);
   }
-  sweep_cotangents();
+  sweep_cotangents(last_cotangent(context.key));
+  if (is_inside) {
+    measure(context.sink);
+  }
 }
 
-void BlockwisePenalty::sweep_cotangents() {
+at::Tensor BlockwisePenalty::last_cotangent(const RandomKey& key) const {
+  const at::Tensor& output = cuts_.back().outputs.front();
+  if (kind_ != PenaltyKind::kPathLength) {
+    return at::ones_like(output);
+  }
+  RandomKey of_noise = key;
+  of_noise.draw = static_cast<std::int32_t>(RandomDraw::kPathNoise);
+  const auto pixels = static_cast<double>(output.size(2) * output.size(3));
+  return (keyed_normal(of_noise, output.sizes(), output.device()) / std::sqrt(pixels))
+      .to(output.scalar_type());
+}
+
+void BlockwisePenalty::measure(StatisticSink* sink) {
+  const at::NoGradGuard no_grad;
+  const Statistic& statistic = path_length_of(network_);
+  mean_path_length_ = statistic.running.to(gradient_.scalar_type(), /*non_blocking=*/false,
+                                           /*copy=*/true);
+  path_length_momentum_ = statistic.momentum;
+  if (sink != nullptr) {
+    sink->take(statistic,
+               path_lengths(gradient_).mean().reshape({1}).to(statistic.running.scalar_type()));
+  }
+}
+
+void BlockwisePenalty::sweep_cotangents(const at::Tensor& last) {
   ByName cotangents;  // of what the blocks behind take
-  cotangents[network_.output()] = at::ones_like(cuts_.back().outputs.front());
+  cotangents[network_.output()] = last;
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
     if (cut.num_moving == 0) {
@@ -158,7 +216,9 @@ void BlockwisePenalty::sweep_cotangents() {
 
 at::Tensor BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block) {
   const at::Tensor gradient = gradient_.detach().requires_grad_(true);
-  const at::Tensor penalty = penalty_of(kind_, weight_, gradient);
+  const at::Tensor penalty = kind_ == PenaltyKind::kPathLength
+                                 ? path_length_penalty(gradient)
+                                 : penalty_of(kind_, weight_, gradient);
   const torch::autograd::variable_list incoming =
       vector_jacobian({penalty}, {gradient}, {at::ones_like(penalty)}, /*create_graph=*/false);
   sweep_second_order(incoming.front());
@@ -166,6 +226,13 @@ at::Tensor BlockwisePenalty::backward(const std::function<void(std::size_t)>& on
   cuts_.clear();
   gradient_.reset();
   return penalty.detach();
+}
+
+at::Tensor BlockwisePenalty::path_length_penalty(const at::Tensor& gradient) const {
+  const at::Tensor lengths = path_lengths(gradient);
+  const at::Tensor mean =
+      mean_path_length_ + (lengths.mean() - mean_path_length_) * path_length_momentum_;
+  return (lengths - mean).square().mean() * weight_;
 }
 
 void BlockwisePenalty::sweep_second_order(const at::Tensor& incoming) {
@@ -177,7 +244,8 @@ void BlockwisePenalty::sweep_second_order(const at::Tensor& incoming) {
     std::vector<at::Tensor> weights;
     for (std::size_t k = 0; k < cut.num_moving; ++k) {
       const at::Tensor weight = of_cotangents[cut.input_names[k]];
-      if (cut.input_cotangents[k].requires_grad() && weight.defined()) {
+      if (cut.input_cotangents[k].defined() && cut.input_cotangents[k].requires_grad() &&
+          weight.defined()) {
         from.push_back(cut.input_cotangents[k]);
         weights.push_back(weight);
       }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Gradient penalties on the discriminator, computed block by block in four sweeps, so that the sums
-// come in one order wherever the network is cut into stages (one double backward through the whole
-// network has other bits than one through its pieces: docs/numerics.md).
+// Gradient penalties, computed block by block in four sweeps, so that the sums come in one order
+// wherever the network is cut into stages (one double backward through the whole network has other
+// bits than one through its pieces: docs/numerics.md).
 //
 //   1. forward, first to last block:        y_i = f_i(x_i)
 //   2. backward, last to first, with graph: g_i = (df_i/dx_i)^T g_{i+1}; g_last is all ones over
-//   the logits
+//   the logits, or keyed noise over the picture
 //   3. forward again, through the g_i:      from dpenalty/dg_0 to dpenalty/dg_i, dpenalty/dx_i and
 //   weight gradients
 //   4. backward again, through the y_i:     the dpenalty/dx_i of all blocks flow back, the rest of
 //   the weight gradients
 //
 // Where several blocks take a tensor (skips, styles made of the image), its g and its dpenalty/dx
-// are sums over them, last block first.
+// are sums over them, last block first. The gradient that is penalised is that to the first input,
+// or to a tensor that a block makes of weights and still inputs: sweeps 2 and 3 then go no further
+// forward than to what that block made, and sweep 4 goes through it.
 #pragma once
 
 #include <functional>
@@ -28,18 +30,26 @@ namespace gangway::gan {
 enum class PenaltyKind {
   kR1,               ///< weight / 2 * mean |g|^2 on real images (Mescheder et al., 2018, eq. 9)
   kGradientPenalty,  ///< weight * mean (|g| - 1)^2 on interpolates (Gulrajani et al., 2017, eq. 3)
+  /// weight * mean (|J^T y| - a)^2, where J^T y is the gradient of <picture, y> to the styles and y
+  /// is normal noise over the root of the pixels (Karras et al., 2020, eq. 4). |.| is the root of
+  /// the mean over a picture's styles of their squared norms. a is the moving mean of these lengths
+  /// that the step began with, moved towards those of this micro-batch, and has a gradient (the
+  /// authors' code).
+  kPathLength,
 };
 
-/// "r1", "gradient_penalty". @throws InvariantError for another name
+/// "r1", "gradient_penalty", "path_length". @throws InvariantError for another name
 [[nodiscard]] PenaltyKind penalty_named(std::string_view name);
 
 class BlockwisePenalty {
  public:
-  BlockwisePenalty(Network& discriminator, PenaltyKind kind, double weight)
-      : network_(discriminator), kind_(kind), weight_(weight) {}
+  BlockwisePenalty(Network& network, PenaltyKind kind, double weight)
+      : network_(network), kind_(kind), weight_(weight) {}
 
   /// Sweeps 1 and 2. @param in  first the image [N, …] that the gradient is taken to, then what
-  /// else the discriminator takes; detached inside.
+  /// else the network takes; detached inside. For path lengths all of it is still.
+  /// @param context  its sink is given the mean path length, and nothing that blocks see
+  /// @throws InvariantError for path lengths of a network that makes no styles
   void forward(const NamedTensors& in, const ForwardContext& context);
   /// Sweeps 3 and 4: adds the penalty's gradients to the parameters' `.grad`. Returns the penalty
   /// (times weight): a scalar without a graph.
@@ -63,8 +73,13 @@ class BlockwisePenalty {
     std::vector<at::Tensor> adjoints;           // this block's part of dpenalty/d `inputs`
   };
 
-  void sweep_cotangents();
-  /// @param incoming  dpenalty/dg of the image
+  /// @param last  g of the network's output
+  void sweep_cotangents(const at::Tensor& last);
+  [[nodiscard]] at::Tensor last_cotangent(const RandomKey& key) const;
+  /// Of path lengths: remembers their moving mean, and gives what is new of it to `sink`.
+  void measure(StatisticSink* sink);
+  [[nodiscard]] at::Tensor path_length_penalty(const at::Tensor& gradient) const;
+  /// @param incoming  dpenalty/dg of what is looked at
   void sweep_second_order(const at::Tensor& incoming);
   void sweep_adjoints(const std::function<void(std::size_t)>& on_block);
   [[nodiscard]] std::vector<at::Tensor> trained(std::size_t block) const;
@@ -73,7 +88,9 @@ class BlockwisePenalty {
   PenaltyKind kind_;
   double weight_;
   std::string looked_at_;
-  at::Tensor gradient_;  // g of the image, between forward and backward
+  at::Tensor gradient_;          // g of what is looked at, between forward and backward
+  at::Tensor mean_path_length_;  // that the step began with: [1], as long; else undefined
+  double path_length_momentum_ = 0.0;
   std::vector<Cut> cuts_;
 };
 

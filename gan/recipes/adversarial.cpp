@@ -25,6 +25,9 @@ using pipeline::Reals;
 constexpr int kOfReals = 0;
 constexpr int kOfFakes = 1;
 
+/// Path lengths need so much memory that one in so many examples has to do (StyleGAN2, appendix B).
+constexpr int kPathLengthShare = 2;
+
 /// Passes of one job: labels go along where its networks take them.
 class Passes {
  public:
@@ -85,6 +88,19 @@ class Passes {
     return passes;
   }
 
+  /// The generator's, on fewer examples than other passes have.
+  [[nodiscard]] Pass path_length(int interval) const {
+    Pass pass = drawn("path_length", kPathLengthShare);
+    pass.nodes.emplace_back(
+        Penalty{.network = generator_,
+                .function = "path_length",
+                .weight = job_.training.path_length.weight * interval,
+                .inputs = with_labels({{"noise", "noise"}}, "fake_labels"),
+                .shown_with = interval == 1 ? std::optional(generator_) : std::nullopt,
+                .harvests = true});
+    return pass;
+  }
+
  private:
   [[nodiscard]] std::vector<pipeline::Input> with_labels(std::vector<pipeline::Input> inputs,
                                                          const std::string& labels) const {
@@ -96,12 +112,18 @@ class Passes {
   [[nodiscard]] Application generated(const std::string& labels) const {
     return {generator_, with_labels({{"noise", "noise"}}, labels), "fake"};
   }
+  /// Draws what a generator takes.
+  [[nodiscard]] Pass drawn(const std::string& name, int share = 1) const {
+    Pass pass{name, {Draw{.output = "noise", .share = share}}};
+    if (has_labels_) {
+      pass.nodes.emplace_back(
+          Draw{.kind = Draw::Kind::kLabels, .output = "fake_labels", .share = share});
+    }
+    return pass;
+  }
   /// Generates images, then `rest`.
   [[nodiscard]] Pass with_fakes(const std::string& name, const std::vector<Node>& rest) const {
-    Pass pass{name, {Draw{.output = "noise"}}};
-    if (has_labels_) {
-      pass.nodes.emplace_back(Draw{.kind = Draw::Kind::kLabels, .output = "fake_labels"});
-    }
+    Pass pass = drawn(name);
     pass.nodes.emplace_back(generated("fake_labels"));
     pass.nodes.insert(pass.nodes.end(), rest.begin(), rest.end());
     return pass;
@@ -162,6 +184,15 @@ std::vector<Pass> discriminator_passes(const JobSpec& job, const Passes& of) {
   return passes;
 }
 
+std::vector<Pass> generator_passes(const JobSpec& job, const Passes& of,
+                                   const std::vector<Pass>& of_discriminator) {
+  std::vector<Pass> passes{of.generator(of_discriminator)};
+  if (job.training.path_length.is_any() && !job.training.path_length.is_lazy()) {
+    passes.push_back(of.path_length(1));
+  }
+  return passes;
+}
+
 }  // namespace
 
 std::vector<Phase> adversarial_phases(const JobSpec& job) {
@@ -179,7 +210,7 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
                     .networks = {of.generator_network()},
                     .agrees = generator.clip_norm > 0.0,
                     .orthogonal_weight = job.training.orthogonal_weight,
-                    .passes = {of.generator(phases.front().passes)}});
+                    .passes = generator_passes(job, of, phases.front().passes)});
   // Not before the generator's phase: there the discriminator's new weights would be awaited at
   // once, which now are on their way while the generator makes images.
   if (job.training.penalty.is_lazy()) {
@@ -188,6 +219,13 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
                       .interval = job.training.penalty.r1_interval,
                       .agrees = discriminator.clip_norm > 0.0,
                       .passes = of.regularisers(job.training.penalty.r1_interval)});
+  }
+  if (const PathLengthSpec& lengths = job.training.path_length; lengths.is_lazy()) {
+    phases.push_back({.name = "generator_regulariser",
+                      .networks = {of.generator_network()},
+                      .interval = lengths.interval,
+                      .agrees = generator.clip_norm > 0.0,
+                      .passes = {of.path_length(lengths.interval)}});
   }
   return completed(std::move(phases));
 }

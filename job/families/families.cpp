@@ -15,6 +15,7 @@
 #include "job/families/infogan.hpp"
 #include "job/families/mlp.hpp"
 #include "job/families/r3gan.hpp"
+#include "job/families/stylegan2.hpp"
 #include "job/families/translators.hpp"
 
 namespace gangway {
@@ -146,6 +147,16 @@ const std::vector<ModelFamily>& families() {
        .networks = {{"translator", residual_translator},
                     {"patch-discriminator", residual_discriminator},
                     {"pair-discriminator", residual_pair_discriminator}}},
+      {.name = "stylegan2",
+       .doc = "styles that scale the weights of convolutions (StyleGAN2, Karras et al., 2020; its "
+              "256 pixels have width 64 and latent 512)",
+       .resolutions = {32, 64, 128, 256},
+       .normalizes_by_default = false,
+       .keys = {"model.mapping_layers", "model.style_mixing", "training.path_length.weight",
+                "training.path_length.interval"},
+       .feature_elements = stylegan2_feature_elements,
+       .networks = {{"generator", stylegan2_generator},
+                    {"discriminator", stylegan2_discriminator}}},
   };
   return table;
 }

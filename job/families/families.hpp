@@ -32,7 +32,7 @@ struct ModelFamily {
   std::vector<int> resolutions;       ///< pixels a side; the first is the default; none of points
   bool takes_labels = true;           ///< whether model.classes may be above 0
   bool normalizes_by_default = true;  ///< whether `auto` is batch in the discriminator (no penalty)
-  /// Keys that have a meaning for it and not for all.
+  /// Keys of the model and training sections that have a meaning for it and not for all.
   std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout"};
   /// In training its generator makes pictures at several depths, which its discriminator judges
   /// together.

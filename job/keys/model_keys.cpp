@@ -42,6 +42,17 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                                    "0: none",
                                    families_that_take("model.attention"))},
                       [](auto& job) -> auto& { return job.model.attention; }, {0, 4096}))));
+  keys.push_back(for_families_that_take_it(
+      later(whole_key({"model.mapping_layers", "",
+                       fmt::format("Dense layers between noise, or label, and styles ({})",
+                                   families_that_take("model.mapping_layers"))},
+                      [](auto& job) -> auto& { return job.model.mapping_layers; }, {1, 64}))));
+  keys.push_back(for_families_that_take_it(later(real_key(
+      {"model.style_mixing", "",
+       fmt::format("Share of generated examples in training that have the style of "
+                   "a second noise from some layer on ({})",
+                   families_that_take("model.style_mixing"))},
+      [](auto& job) -> auto& { return job.model.style_mixing; }, kZeroToOne))));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
   keys.push_back(for_codes(

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/training_keys.hpp"
 
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
@@ -43,6 +46,29 @@ void add_losses(std::vector<Key>& keys) {
        "beta of the orthogonal regularisation of the generator's maps (BigGAN, Brock et al., 2019, "
        "which has 1e-4); 0: none"},
       [](auto& job) -> auto& { return job.training.orthogonal_weight; }, kZeroOrMore))));
+}
+
+/// For families that take it, and recipes that take penalties.
+Key for_penalised_families(Key key) {
+  const auto by_family = for_families_that_take_it(key).why_refused;
+  const auto by_recipe = for_penalties(key).why_refused;
+  key.why_refused = [by_family, by_recipe](const JobSpec& job) {
+    std::string why = by_family(job);
+    return why.empty() ? by_recipe(job) : why;
+  };
+  return key;
+}
+
+void add_path_length(std::vector<Key>& keys) {
+  keys.push_back(for_penalised_families(later(real_key(
+      {"training.path_length.weight", "",
+       fmt::format("Weight of the generator's path length regularisation (Karras et al., 2020, "
+                   "where it is 2); 0: none ({})",
+                   families_that_take("training.path_length.weight"))},
+      [](auto& job) -> auto& { return job.training.path_length.weight; }, kZeroOrMore))));
+  keys.push_back(for_penalised_families(later(whole_key(
+      {"training.path_length.interval", "steps", "Steps from one of these to the next"},
+      [](auto& job) -> auto& { return job.training.path_length.interval; }, {1, 1'000'000}))));
 }
 
 void add_autoencoding(std::vector<Key>& keys) {
@@ -132,6 +158,7 @@ void add_training_keys(std::vector<Key>& keys) {
        "Over which what has a final value goes to it, on half a cosine; 0: all of training.kimg"},
       [](auto& job) -> auto& { return job.training.burn_in_kimg; }, kZeroOrMore)));
   add_losses(keys);
+  add_path_length(keys);
   add_autoencoding(keys);
   add_information(keys);
   add_translation(keys);

@@ -14,19 +14,20 @@
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/spectral_specs.hpp"
+#include "job/blocks/style_specs.hpp"
 #include "job/blocks/transformer_specs.hpp"
 #include "job/blocks/translation_specs.hpp"
 
 namespace gangway {
 
-using BlockSpec =
-    std::variant<LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec,
-                 LabelProductSpec, ResidualSpec, ResamplingSpec, GenerativeBasisSpec,
-                 DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
-                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec,
-                 SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
-                 SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec,
-                 InstanceLayerSpec, InstanceResidualSpec>;
+using BlockSpec = std::variant<
+    LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec, LabelProductSpec,
+    ResidualSpec, ResamplingSpec, GenerativeBasisSpec, DiscriminativeBasisSpec, ScriptSpec,
+    TokenStyleSpec, TokenGridSpec, TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec,
+    TokenHeadSpec, SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
+    SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec, InstanceLayerSpec,
+    InstanceResidualSpec, StyleMappingSpec, StyleConstantSpec, StyleLayerSpec, StylePictureSpec,
+    StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

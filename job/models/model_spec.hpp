@@ -33,6 +33,8 @@ struct ModelSpec {
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;      ///< of the discriminator
   double dropout = 0.0;                                ///< of the discriminator's features, keyed
+  int mapping_layers = 8;     ///< between noise or label and styles, where a family has styles
+  double style_mixing = 0.9;  ///< share of the examples in training that have two styles
   bool operator==(const ModelSpec&) const = default;
 
   [[nodiscard]] bool has_codes() const { return codes + categories > 0; }

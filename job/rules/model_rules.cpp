@@ -179,6 +179,13 @@ std::string check_interpolates(const JobSpec& job) {
              : "";
 }
 
+std::string check_path_length(const JobSpec& job) {
+  const bool is_own = job.training.recipe->takes_penalties && job.training.path_length.is_any() &&
+                      !job.network("generator").module.file.empty();
+  return is_own ? "path lengths are those of styles, which a generator of yours has not; use 0"
+                : "";
+}
+
 std::string check_channels(const JobSpec& job) {
   return job.model.channels == 2 ? "images have 1 (grey) or 3 (RGB) channels, not 2" : "";
 }
@@ -271,6 +278,9 @@ std::vector<Rule> model_rules() {
        fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
                    family_names(" or ", &ModelFamily::judges_depths)),
        check_interpolates},
+      {{"training.path_length.weight"},
+       "`training.path_length.weight` above 0 needs the family's generator.",
+       check_path_length},
       {{"model.channels"}, "`model.channels` is 1 or 3.", check_channels},
       {{"model.channels", "data.source"},
        "`model.channels` is 3 with stacked:fashion-mnist.",

@@ -17,7 +17,9 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
+#include "gan/blocks/style_blocks.hpp"
 #include "launch/model/script/spectral_script.hpp"
+#include "launch/model/script/style_script.hpp"
 #include "launch/model/transformer_script.hpp"
 #include "launch/model/translation/translation_script.hpp"
 
@@ -58,6 +60,11 @@ torch::jit::Module block_module(gan::Block& block, std::size_t index) {
   }
   for (const gan::Statistic& statistic : block.statistics()) {
     register_tensor(module, type, statistic.name, statistic.running, true);
+  }
+  if (const auto* layer = dynamic_cast<const gan::StyleLayer*>(&block)) {
+    // No buffer: it is no tensor of the plain export.
+    module.register_attribute(kConstantNoise, c10::TensorType::get(),
+                              layer->constant_noise(static_cast<std::int32_t>(index), at::kCPU));
   }
   return module;
 }
@@ -199,6 +206,9 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
     return lines;
   }
   if (std::string lines = lines_of_translation(block, self); !lines.empty()) {
+    return lines;
+  }
+  if (std::string lines = lines_of_style(block, self); !lines.empty()) {
     return lines;
   }
   throw ConfigError(

@@ -24,6 +24,7 @@ FAMILIES = {
     "pix2pix": ["model.width=4"],
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],
+    "stylegan2": ["model.width=2", "model.latent=8", "model.mapping_layers=2"],
     "vae": ["model.width=32"],
     "vae-gan": ["model.width=8"],
 }

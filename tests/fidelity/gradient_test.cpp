@@ -52,7 +52,8 @@ struct Expected {
   std::map<int, double> generator_loss;
 };
 
-/// BatchNorm's running values, and the directions of spectral norms, after one more update.
+/// BatchNorm's running values, the mean path length, and the directions of spectral norms, after
+/// one more update.
 void fold(NamedValues& running, const NamedValues& seen) {
   for (const auto& [name, mean] : seen) {
     if (name.ends_with(".direction")) {
@@ -62,7 +63,8 @@ void fold(NamedValues& running, const NamedValues& seen) {
     const bool is_variance = name.ends_with("running_var");
     const at::Tensor before =
         running.contains(name) ? running[name] : at::full_like(mean, is_variance ? 1.0 : 0.0);
-    running[name] = before * 0.9 + mean * 0.1;
+    const double momentum = name.ends_with("path_length") ? 0.01 : 0.1;
+    running[name] = before * (1.0 - momentum) + mean * momentum;
   }
 }
 
@@ -79,8 +81,11 @@ Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_
     for (int repeat = 0; repeat < phase.repeats; ++repeat) {
       const PlainGradients found = reference.gradients(phase, 0, repeat);
       (is_generator ? expected.generator : expected.discriminator) = found.mean;
-      if (phase.interval > 1) {
-        continue;  // a lazy regulariser: no statistics, no part of the loss that is shown
+      if (phase.interval > 1) {  // a lazy regulariser: no part of the loss that is shown
+        if (is_generator) {
+          fold(expected.statistics, found.statistics);  // of path lengths; the other has none
+        }
+        continue;
       }
       fold(expected.statistics, found.statistics);
       for (std::size_t i = 0; i < found.losses.size(); ++i) {
@@ -200,6 +205,35 @@ TEST_F(Gradient, OfBigganUnderOrthogonalRegularisation) {
       .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
   job.training.loss = LossKind::kHinge;
   job.training.orthogonal_weight = 0.01;
+  expect_equal_to_reference(job);
+}
+
+JobSpec with_styles(JobSpec job) {
+  job.model = {.family = family_named("stylegan2"),
+               .width = 2,
+               .latent = 8,
+               .classes = 10,
+               .mapping_layers = 2};
+  job.numerics.memory_format = MemoryFormat::kContiguous;  // as with R1 through BatchNorm, below
+  return job;
+}
+
+TEST_F(Gradient, OfStylegan2sNetworks) {
+  JobSpec job = with_styles(dcgan());
+  job.training.penalty.r1_gamma = 2.0;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfPathLengthsInEveryStep) {
+  JobSpec job = with_styles(dcgan());
+  job.training.path_length = {.weight = 2.0, .interval = 1};
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfLazyPathLengthsAlone) {
+  JobSpec job = with_styles(dcgan());
+  job.training.path_length = {.weight = 2.0, .interval = 4};
+  job.network("generator").optimizer.lr = 0.0;
   expect_equal_to_reference(job);
 }
 

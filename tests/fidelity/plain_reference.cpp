@@ -13,6 +13,7 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/gan/whole_network_path_length.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 
 namespace gangway::fidelity {
@@ -156,6 +157,9 @@ at::Tensor PlainReference::pass_loss(const Place& at) {
   if (name == "generate_pair") {
     return -at::log_sigmoid(logits(at, fakes(at), 1) - logits(at, reals(at), 0)).mean();
   }
+  if (name == "path_length") {
+    return path_lengths(at);
+  }
   throw std::logic_error("the reference knows no pass " + name);
 }
 
@@ -183,17 +187,11 @@ PlainReference::Images PlainReference::reals(const Place& at) const {
 }
 
 PlainReference::Images PlainReference::fakes(const Place& at) {
-  const int count = job_.images_per_microbatch();
   const Place drawn = drawn_in(at);
-  const at::Tensor noise =
-      gan::keyed_normal(key(drawn, RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU)
-          .to(precision_);
-  gan::NamedTensors in{{"noise", noise}};
+  const gan::NamedTensors in = generator_input(drawn, job_.images_per_microbatch());
   Images images;
-  if (job_.model.classes > 0) {
-    images.labels =
-        gan::keyed_labels(key(drawn, RandomDraw::kLabel), count, job_.model.classes, at::kCPU);
-    in = in.with("labels", images.labels);
+  if (in.has("labels")) {
+    images.labels = in.at("labels");
   }
   const bool trains_generator = pipeline::trains(at.phase, kGenerator);
   images.pixels =
@@ -202,6 +200,28 @@ PlainReference::Images PlainReference::fakes(const Place& at) {
     images.pixels = images.pixels.detach();
   }
   return images;
+}
+
+gan::NamedTensors PlainReference::generator_input(const Place& at, int count) const {
+  const at::Tensor noise =
+      gan::keyed_normal(key(at, RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU)
+          .to(precision_);
+  const gan::NamedTensors in{{"noise", noise}};
+  return job_.model.classes > 0
+             ? in.with("labels", gan::keyed_labels(key(at, RandomDraw::kLabel), count,
+                                                   job_.model.classes, at::kCPU))
+             : in;
+}
+
+at::Tensor PlainReference::path_lengths(const Place& at) {
+  gan::Network& generator = networks_[kGenerator];
+  const gan::Statistic& mean = *generator.statistics().front().statistic;
+  const int half = std::max(1, job_.images_per_microbatch() / 2);
+  const gan::WholePathLength found = gan::whole_network_path_length(
+      generator, job_.training.path_length.weight * at.phase.interval, mean.running.item<double>(),
+      generator_input(at, half), context(at, /*sink=*/nullptr, 0));
+  seen_.take(mean, found.mean_length.reshape({1}));
+  return found.penalty;
 }
 
 PlainReference::Place PlainReference::drawn_in(const Place& at) const {

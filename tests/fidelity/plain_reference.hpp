@@ -21,7 +21,8 @@ using NamedValues = std::map<std::string, at::Tensor>;  ///< "discriminator/0/we
 
 struct PlainGradients {
   NamedValues mean;        ///< over the micro-batches
-  NamedValues statistics;  ///< mean of what BatchNorm saw, over micro-batches and harvesting passes
+  NamedValues statistics;  ///< mean of what BatchNorm and path lengths saw, over micro-batches and
+                           ///< harvesting passes
   std::vector<double> losses;  ///< by micro-batch
 };
 
@@ -55,6 +56,9 @@ class PlainReference {
   [[nodiscard]] Place drawn_in(const Place& at) const;
   [[nodiscard]] Images fakes(const Place& at);
   [[nodiscard]] at::Tensor logits(const Place& at, const Images& images, int sub_pass);
+  /// Of `count` examples that are drawn in `at`.
+  [[nodiscard]] gan::NamedTensors generator_input(const Place& at, int count) const;
+  [[nodiscard]] at::Tensor path_lengths(const Place& at);
   [[nodiscard]] at::Tensor gradient_penalty(const Place& at);
   [[nodiscard]] at::Tensor r1_on(const Place& at, const Images& images, double gamma);
   [[nodiscard]] RandomKey key(const Place& at, RandomDraw draw) const;

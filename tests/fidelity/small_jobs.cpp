@@ -219,6 +219,16 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.orthogonal_weight = 1e-3;
     job.network("discriminator").steps = 2;
   });
+  add("Stylegan2R1PathLengthsMixedLabelled", [](JobSpec& job) {
+    job.model = {.family = family_named("stylegan2"),
+                 .width = 2,
+                 .latent = 8,
+                 .classes = 10,
+                 .mapping_layers = 2,
+                 .style_mixing = 0.5};
+    job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
+    job.training.path_length = {.weight = 2.0, .interval = 2};
+  });
   jobs.push_back({.name = "VaeDense", .job = small_autoencoder(family_named("dense"), folder)});
   jobs.push_back(
       {.name = "VaeDcganLabelledClipped", .job = small_autoencoder(family_named("dcgan"), folder)});

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/blocks/build_networks.hpp"
 #include "gan/blocks/spectral_blocks.hpp"
-#include "gan/build_networks.hpp"
 #include "gan/losses/orthogonal.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writes what networks trained with the relativistic loss make of random inputs, and their
-// gradients, for r3gan_reference.py, gat_reference.py and biggan_reference.py: everything in
+// gradients, for r3gan_reference.py, gat_reference.py, biggan_reference.py and
+// stylegan2_reference.py: everything in
 // float64, so that nothing but a difference in meaning can show.
 //
 //   r3gan_sample EXPECTED.safetensors JOB_TEXT
@@ -17,6 +18,7 @@
 
 #include "checkpoint/format/safetensors.hpp"
 #include "gan/blocks/build_networks.hpp"
+#include "gan/blocks/style_blocks.hpp"
 #include "gan/losses/losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
@@ -51,9 +53,9 @@ class Doubles {
       add(named.name, named.parameter->tensor);
     }
   }
-  void add_gradients(gan::Network& network) {
+  void add_gradients(gan::Network& network, const std::string& prefix = "gradient/") {
     for (const auto& named : network.parameters()) {
-      add("gradient/" + named.name, named.parameter->tensor.grad());
+      add(prefix + named.name, named.parameter->tensor.grad());
     }
   }
   [[nodiscard]] std::span<const checkpoint::TensorRecord> records() const { return records_; }
@@ -98,6 +100,36 @@ at::Tensor discriminator_loss(gan::Network& discriminator, const JobSpec& job, c
   return loss;
 }
 
+/// What StyleGAN2's generator has drawn for `in`, and its path length regularisation with weight 2
+/// and a moving mean of 0.5.
+void add_styles(Doubles& sample, gan::Network& generator, const gan::NamedTensors& in,
+                std::int64_t channels) {
+  const auto key = [](RandomDraw draw, std::int32_t block) {
+    return RandomKey{.block = block, .draw = static_cast<std::int32_t>(draw)};
+  };
+  const auto normal = [&](RandomDraw draw, std::int32_t block, at::IntArrayRef shape) {
+    return gan::keyed_normal(key(draw, block), shape, at::kCPU);
+  };
+  std::int64_t side = 0;
+  for (std::size_t i = 0; i < generator.num_blocks(); ++i) {
+    if (const auto* layer = dynamic_cast<gan::StyleLayer*>(&generator.block(i))) {
+      side = layer->spec().side;
+      sample.add(
+          std::string("layer_noise/").append(std::to_string(i)),
+          normal(RandomDraw::kLayerNoise, static_cast<std::int32_t>(i), {kPairs, 1, side, side}));
+    }
+  }
+  sample.add("style_noise", normal(RandomDraw::kStyleNoise, 0, in.at("noise").sizes()));
+  sample.add("style_cut", gan::keyed_uniform(key(RandomDraw::kStyleCut, 0), {kPairs, 2}, at::kCPU));
+  sample.add("path_noise", normal(RandomDraw::kPathNoise, 0, {kPairs, channels, side, side}));
+  prepare(generator);
+  generator.statistics().front().statistic->running.fill_(0.5);
+  gan::BlockwisePenalty sweeps(generator, gan::PenaltyKind::kPathLength, 2.0);
+  sweeps.forward(in, {});
+  sample.add("path_length_loss", sweeps.backward());
+  sample.add_gradients(generator, "path_gradient/");
+}
+
 void write_sample(const std::filesystem::path& file, const std::string& text) {
   const JobSpec job = parse_job(text, "sample job");
   PerNetwork<gan::Network> networks = gan::build_networks(job);
@@ -136,6 +168,10 @@ void write_sample(const std::filesystem::path& file, const std::string& text) {
   if (job.model.family->judges_depths) {  // what its discriminator has added to pictures
     constexpr auto kDraw = static_cast<std::int32_t>(gangway::RandomDraw::kDepthNoise);
     sample.add("depth_noise", gan::keyed_normal({.draw = kDraw}, images.sizes(), at::kCPU));
+  }
+  if (job.model.family->takes("model.style_mixing")) {
+    add_styles(sample, networks[kGenerator], {{"noise", noise}, {"labels", fake_labels}},
+               job.model.channels);
   }
   checkpoint::write_safetensors(file, sample.records(), {});
 }

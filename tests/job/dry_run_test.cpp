@@ -106,6 +106,17 @@ TEST(DryRun, EstimatesMapsAndTheAttentionOfPixels) {
   EXPECT_EQ(activations(", attention: 16") - activations(""), per_element * 256 * 64);
 }
 
+TEST(DryRun, EstimatesWhatHalvingKeeps) {
+  const std::int64_t activations =
+      estimate_memory(spec_of("model: {family: stylegan2, width: 8}"), 1).activations_bytes;
+  const auto halving = [](std::int64_t side, std::int64_t in) {
+    return side * side * 2 * in + side * side / 4 * (in + 4 * in);
+  };
+  const std::int64_t per_element = 4 * 4 * 2 * 64;  // bytes, copies, networks, images
+  EXPECT_EQ(activations,
+            per_element * (32 * 32 * 9 + halving(32, 8) + halving(16, 16) + halving(8, 32)));
+}
+
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
   EXPECT_LT(estimate_memory(spec, 1).activations_bytes,

@@ -169,6 +169,14 @@ TEST(Rules, PicturesOfSeveralDepthsAreNotMixed) {
   EXPECT_THAT(problems_of("model: {family: gat}\ntraining: {r1: {gamma: 1}}"), ElementsAre());
 }
 
+TEST(Rules, PathLengthsAreThoseOfStyles) {
+  EXPECT_THAT(problems_of("model: {family: stylegan2}\ntraining: {path_length: {weight: 2}}"),
+              ElementsAre());
+  EXPECT_THAT(problems_of("training: {path_length: {weight: 2}}"),
+              ElementsAre("job.yaml:1:26: training.path_length.weight: has no meaning for family "
+                          "dcgan (it has for stylegan2); leave it out"));
+}
+
 TEST(Rules, GpusTalkOverNcclAndNothingElseDoes) {
   EXPECT_THAT(problems_of("numerics: {device: cuda}"), ElementsAre());
   EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {transport: nccl}"), ElementsAre());

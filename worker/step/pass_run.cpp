@@ -82,7 +82,8 @@ void PassRun::penalty_forward(const Instruction& at) {
   penalty_ = std::make_unique<gan::BlockwisePenalty>(
       *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
       penalty.final_factor == 1.0 ? penalty.weight : penalty.weight * factor(penalty.final_factor));
-  penalty_->forward(taken(penalty.inputs), context(penalty.network, /*sink=*/nullptr, 0));
+  gan::StatisticSink* sink = penalty.harvests ? setup_.sinks[penalty.network] : nullptr;
+  penalty_->forward(taken(penalty.inputs), context(penalty.network, sink, 0));
   ++node_;
 }
 
@@ -174,7 +175,7 @@ void PassRun::come_back_to(int end, StepLosses& losses) {
 }
 
 void PassRun::make(const Draw& draw) {
-  const int count = setup_.job.images_per_microbatch();
+  const int count = std::max(1, setup_.job.images_per_microbatch() / draw.share);
   switch (draw.kind) {
     case Draw::Kind::kNoise:
       return put(draw.output, gan::keyed_normal(key(RandomDraw::kNoise, draw.stream),

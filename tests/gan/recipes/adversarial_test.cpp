@@ -91,6 +91,44 @@ TEST(AdversarialRecipe, RegularisesGeneratedImagesBesideRealOnes) {
   EXPECT_EQ(penalty.inputs.front().tensor, "fake");
 }
 
+TEST(AdversarialRecipe, PutsPathLengthsBehindAllOthersOnHalfOfTheExamples) {
+  JobSpec job;
+  job.model.classes = 10;
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 16};
+  job.training.path_length = {.weight = 2.0};
+  job.network("generator").clip_norm = 0.5;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  ASSERT_EQ(phases.size(), 4U);
+  EXPECT_EQ(phases[2].name, "discriminator_regulariser");
+  EXPECT_EQ(phases[3].name, "generator_regulariser");
+  EXPECT_THAT(phases[3].networks, ElementsAre(kGenerator));
+  EXPECT_EQ(phases[3].interval, 4);
+  EXPECT_TRUE(phases[3].agrees);
+  EXPECT_FALSE(phases[3].takes_reals);
+  EXPECT_THAT(names_of(phases[3].passes), ElementsAre("path_length"));
+  const std::vector<pipeline::Node>& nodes = phases[3].passes[0].nodes;
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(std::get<pipeline::Draw>(nodes[0]).share, 2);
+  EXPECT_EQ(std::get<pipeline::Draw>(nodes[1]).share, 2);
+  const auto& penalty = std::get<pipeline::Penalty>(nodes[2]);
+  EXPECT_EQ(penalty.weight, 8.0);  // it stands for the three steps without it
+  EXPECT_FALSE(penalty.shown_with.has_value());
+  EXPECT_EQ(pipeline::harvests_of(phases[3], kGenerator), 1);
+  EXPECT_EQ(pipeline::harvests_of(phases[2], kDiscriminator), 0);
+  EXPECT_DOUBLE_EQ(pipeline::laziness_of(phases, kGenerator), 4.0 / 5.0);
+}
+
+TEST(AdversarialRecipe, AddsPathLengthsOfEveryStepToTheGeneratorsPhase) {
+  JobSpec job;
+  job.training.path_length = {.weight = 2.0, .interval = 1};
+  const std::vector<Phase> phases = adversarial_phases(job);
+  ASSERT_EQ(phases.size(), 2U);
+  EXPECT_THAT(names_of(phases[1].passes), ElementsAre("generate", "path_length"));
+  const auto& penalty = std::get<pipeline::Penalty>(phases[1].passes[1].nodes.back());
+  EXPECT_EQ(penalty.weight, 2.0);
+  EXPECT_EQ(penalty.shown_with, kGenerator);
+}
+
 TEST(AdversarialRecipe, AgreesOnTheNormWhereTheNetworkIsClipped) {
   JobSpec job;
   job.network("generator").clip_norm = 2.0;

@@ -82,6 +82,19 @@ TEST(Fingerprint, CountsAttentionAndOrthogonalRegularisationWhereThereAreSome) {
   EXPECT_NE(with("training.orthogonal_weight=1e-4"), without);
 }
 
+TEST(Fingerprint, CountsStylesAndPathLengthsWhereTheyAreNotTheUsualOnes) {
+  const auto with = [](const std::vector<std::string>& words) {
+    return job_fingerprint(spec_of("model: {family: stylegan2}", words));
+  };
+  EXPECT_EQ(with({"model.mapping_layers=8", "model.style_mixing=0.9",
+                  "training.path_length.weight=0", "training.path_length.interval=4"}),
+            with({}));
+  for (const char* other : {"model.mapping_layers=2", "model.style_mixing=0",
+                            "training.path_length.weight=2", "training.path_length.interval=1"}) {
+    EXPECT_NE(with({other}), with({})) << other;
+  }
+}
+
 TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
   for (const std::string section : {"generator", "discriminator"}) {
     const std::string cosine = section + ".schedule.decay=cosine";

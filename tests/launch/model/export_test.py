@@ -24,6 +24,7 @@ JOBS = {
     "r3gan": "model: {family: r3gan, width: 8, latent: 16, blocks: 1, classes: 10}\n",
     "gat": "model: {family: gat, width: 8, latent: 16, patch: 8, blocks: 2, classes: 10}\n",
     "biggan": "model: {family: biggan, width: 2, latent: 16, attention: 16, classes: 10}\n",
+    "stylegan2": "model: {family: stylegan2, width: 4, latent: 16, mapping_layers: 2, classes: 10}\n",
     "mlp": "model: {family: mlp, width: 8, latent: 2}\ndata: {source: 'toy:ring8'}\n",
 }
 

@@ -96,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "model: {family: biggan, width: 4, latent: 8, attention: 16}\n",
                       "model: {family: biggan, width: 2, latent: 13, resolution: 64, attention: "
                       "16, classes: 10, channels: 3}\ndata: {source: 'images:x'}\n",
+                      "model: {family: stylegan2, width: 4, latent: 8, mapping_layers: 2}\n",
+                      "model: {family: stylegan2, width: 2, latent: 8, resolution: 64, "
+                      "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n",
                       "model: {family: r3gan, width: 16, latent: 8, blocks: 1}\n",
                       "model: {family: r3gan, width: 8, latent: 8, blocks: 1, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n"));

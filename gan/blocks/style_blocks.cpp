@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/style_blocks.hpp"
+
+#include <utility>
+
+#include "gan/blocks/residual_blocks.hpp"
+#include "gan/random_tensors.hpp"
+
+namespace gangway::gan {
+namespace {
+
+/// Pixels that stride 2 makes of one: smoothing keeps their sum, and so the mean falls as much.
+constexpr double kPixelsOfOne = 4.0;
+
+/// [N, channels] as factors of maps [N, channels, H, W].
+at::Tensor of_maps(const at::Tensor& factors) { return factors.unsqueeze(2).unsqueeze(3); }
+
+RandomKey with_draw(RandomKey key, RandomDraw draw) {
+  key.draw = static_cast<std::int32_t>(draw);
+  return key;
+}
+
+}  // namespace
+
+StyleMapping::StyleMapping(const StyleMappingSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
+      spec_(spec),
+      embedding_(dense("embedding")),
+      mapping_(mapping(spec.layers)) {}
+
+NamedTensors StyleMapping::forward(const NamedTensors& in, const ForwardContext& context) {
+  at::Tensor label;
+  if (spec_.classes > 0) {
+    label = embedded_label(in.at("labels"), embedding_);
+  }
+  at::Tensor styles = mapped(in.at("noise"), label).unsqueeze(1).repeat({1, spec_.count, 1});
+  if (context.mode == Mode::kTraining && spec_.mixing > 0.0) {
+    styles = mixed(styles, label, context.key);
+  }
+  return in.with(kStyles, std::move(styles));
+}
+
+at::Tensor StyleMapping::mapped(const at::Tensor& noise, const at::Tensor& label) const {
+  const at::Tensor x = of_unit_mean_square(noise);
+  return mapping_.of(label.defined() ? at::cat({x, label}, 1) : x);
+}
+
+at::Tensor StyleMapping::mixed(const at::Tensor& styles, const at::Tensor& label,
+                               RandomKey key) const {
+  const std::int64_t count = styles.size(0);
+  const at::Tensor noise =
+      keyed_normal(with_draw(key, RandomDraw::kStyleNoise), {count, spec_.latent}, styles.device());
+  const at::Tensor other = mapped(noise.to(styles.scalar_type()), label);
+  const at::Tensor chance =
+      keyed_uniform(with_draw(key, RandomDraw::kStyleCut), {count, 2}, styles.device());
+  const at::Tensor is_mixed = chance.select(1, 0) < spec_.mixing;
+  // One of the places but the first, each as likely.
+  const at::Tensor first =
+      (chance.select(1, 1) * static_cast<double>(spec_.count - 1)).floor() + 1.0;
+  const at::Tensor places = at::arange(spec_.count, chance.options());
+  const at::Tensor is_other =
+      (places >= first.unsqueeze(1)).logical_and(is_mixed.unsqueeze(1));  // [N, count]
+  return at::where(is_other.unsqueeze(2), other.unsqueeze(1), styles);
+}
+
+StyleConstant::StyleConstant(const StyleConstantSpec& spec)
+    : Block(ports_of(spec), parameters_of(spec)), constant_(parameter("constant")) {}
+
+NamedTensors StyleConstant::forward(const NamedTensors& in, const ForwardContext&) {
+  return in.with("features", constant_->tensor.repeat({in.at(kStyles).size(0), 1, 1, 1}));
+}
+
+StyleLayer::StyleLayer(const StyleLayerSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      factors_(dense("factors")),
+      weight_(parameter("weight")),
+      bias_(parameter("bias")),
+      noise_strength_(parameter("noise_strength")) {}
+
+NamedTensors StyleLayer::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor factors = factors_.of(in.at(kStyles).select(1, spec_.index));  // [N, in]
+  // The squares of the scaled weights, summed over all but the maps that come out.
+  const at::Tensor squares =
+      at::linear(factors.square(), weight_->tensor.square().sum({2, 3}));  // [N, out]
+  at::Tensor x = convolved(in.at("features") * of_maps(factors)) *
+                 of_maps((squares + kStyleNormEpsilon).rsqrt());
+  x = x + noise(x, context) * noise_strength_->tensor;
+  return in.with("features", style_activated(x + of_maps(bias_->tensor.unsqueeze(0))));
+}
+
+at::Tensor StyleLayer::convolved(const at::Tensor& x) const {
+  if (!spec_.doubles) {
+    return at::conv2d(x, weight_->tensor, {}, /*stride=*/1, /*padding=*/1);
+  }
+  const at::Tensor apart = at::conv_transpose2d(x, weight_->tensor.transpose(0, 1), {},
+                                                /*stride=*/2);  // one pixel too large
+  return smoothed(apart, /*padding=*/1, kPixelsOfOne);
+}
+
+at::Tensor StyleLayer::noise(const at::Tensor& like, const ForwardContext& context) const {
+  const at::Tensor drawn =
+      context.mode == Mode::kTraining
+          ? keyed_normal(with_draw(context.key, RandomDraw::kLayerNoise),
+                         {like.size(0), 1, spec_.side, spec_.side}, like.device())
+          : constant_noise(context.key.block, like.device());
+  return drawn.to(like.scalar_type());
+}
+
+at::Tensor StyleLayer::constant_noise(std::int32_t block, at::Device device) const {
+  const RandomKey key{.phase = kPhaseEvaluation,
+                      .block = block,
+                      .draw = static_cast<std::int32_t>(RandomDraw::kLayerNoise)};
+  return keyed_normal(key, {1, 1, spec_.side, spec_.side}, device);
+}
+
+StylePicture::StylePicture(const StylePictureSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      factors_(dense("factors")),
+      weight_(parameter("weight")),
+      bias_(parameter("bias")) {}
+
+NamedTensors StylePicture::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor factors =
+      factors_.of(in.at(kStyles).select(1, spec_.index)) * equalizing_gain(weight_->tensor);
+  at::Tensor picture =
+      at::conv2d(in.at("features") * of_maps(factors), weight_->tensor, bias_->tensor);
+  if (!spec_.is_first) {
+    picture = upsampled(in.at("picture")) + picture;
+  }
+  return in.with(spec_.is_last ? "features" : "picture", std::move(picture));
+}
+
+std::unique_ptr<Block> make_block(const StyleMappingSpec& spec) {
+  return std::make_unique<StyleMapping>(spec);
+}
+
+std::unique_ptr<Block> make_block(const StyleConstantSpec& spec) {
+  return std::make_unique<StyleConstant>(spec);
+}
+
+std::unique_ptr<Block> make_block(const StyleLayerSpec& spec) {
+  return std::make_unique<StyleLayer>(spec);
+}
+
+std::unique_ptr<Block> make_block(const StylePictureSpec& spec) {
+  return std::make_unique<StylePicture>(spec);
+}
+
+}  // namespace gangway::gan

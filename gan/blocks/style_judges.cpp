@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/style_judges.hpp"
+
+#include <cmath>
+
+#include "gan/blocks/layer_block.hpp"
+#include "gan/blocks/residual_blocks.hpp"
+
+namespace gangway::gan {
+namespace {
+
+/// With equalised learning rate.
+at::Tensor equal_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                             std::int64_t stride, std::int64_t padding) {
+  return at::conv2d(x, weight * equalizing_gain(weight), bias, stride, padding);
+}
+
+/// Beside `x` one map: the standard deviation of each feature over a group of examples, averaged.
+/// Example i is in group i modulo their number (the authors' code).
+at::Tensor with_deviation(const at::Tensor& x) {
+  const std::int64_t group = deviation_group(x.size(0));
+  const std::int64_t num_groups = x.size(0) / group;
+  const at::Tensor grouped = x.reshape({group, num_groups, x.size(1), x.size(2), x.size(3)});
+  const at::Tensor variance = (grouped - grouped.mean({0}, /*keepdim=*/true)).square().mean({0});
+  const at::Tensor deviation = (variance + kStyleNormEpsilon).sqrt().mean({1, 2, 3});
+  return at::cat(
+      {x, deviation.reshape({num_groups, 1, 1, 1}).repeat({group, 1, x.size(2), x.size(3)})}, 1);
+}
+
+}  // namespace
+
+std::int64_t deviation_group(std::int64_t count) {
+  std::int64_t group = kDeviationGroup;
+  while (count % group != 0) {
+    --group;
+  }
+  return group;
+}
+
+StyleImage::StyleImage(const StyleImageSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      weight_(parameter("weight")),
+      bias_(parameter("bias")) {}
+
+NamedTensors StyleImage::forward(const NamedTensors& in, const ForwardContext&) {
+  return in.with("features", style_activated(equal_convolution(in.at("image"), weight_->tensor,
+                                                               bias_->tensor, 1, 0)));
+}
+
+StyleHalving::StyleHalving(const StyleHalvingSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      first_weight_(parameter("first.weight")),
+      first_bias_(parameter("first.bias")),
+      second_weight_(parameter("second.weight")),
+      second_bias_(parameter("second.bias")),
+      skip_weight_(parameter("skip.weight")) {}
+
+NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor& x = in.at("features");
+  at::Tensor y =
+      style_activated(equal_convolution(x, first_weight_->tensor, first_bias_->tensor, 1, 1));
+  y = equal_convolution(smoothed(y, /*padding=*/2), second_weight_->tensor, second_bias_->tensor,
+                        /*stride=*/2, /*padding=*/0);
+  // The activation's root of 2 and what the sum is divided by cancel.
+  y = at::leaky_relu_(y, kLeakySlope);
+  const at::Tensor skip = equal_convolution(downsampled(x), skip_weight_->tensor, {}, 1, 0);
+  return in.with("features", y + skip * M_SQRT1_2);
+}
+
+StyleEpilogue::StyleEpilogue(const StyleEpilogueSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      weight_(parameter("convolution.weight")),
+      bias_(parameter("convolution.bias")),
+      dense_(dense("dense")),
+      head_(dense("head")) {}
+
+NamedTensors StyleEpilogue::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor x = style_activated(equal_convolution(
+      with_deviation(in.at("features")), weight_->tensor, bias_->tensor, /*stride=*/1,
+      /*padding=*/1));
+  return in.with("features", head_.of(style_activated(dense_.of(x.flatten(1)))));
+}
+
+StyleLabel::StyleLabel(const StyleLabelSpec& spec)
+    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      embedding_(dense("embedding")),
+      mapping_(mapping(spec.layers)) {}
+
+NamedTensors StyleLabel::forward(const NamedTensors& in, const ForwardContext&) {
+  const at::Tensor direction = mapping_.of(embedded_label(in.at("labels"), embedding_));
+  const double scale = 1.0 / std::sqrt(static_cast<double>(spec_.features));
+  return in.with("features", (in.at("features") * direction).sum(1, true) * scale);
+}
+
+std::unique_ptr<Block> make_block(const StyleImageSpec& spec) {
+  return std::make_unique<StyleImage>(spec);
+}
+
+std::unique_ptr<Block> make_block(const StyleHalvingSpec& spec) {
+  return std::make_unique<StyleHalving>(spec);
+}
+
+std::unique_ptr<Block> make_block(const StyleEpilogueSpec& spec) {
+  return std::make_unique<StyleEpilogue>(spec);
+}
+
+std::unique_ptr<Block> make_block(const StyleLabelSpec& spec) {
+  return std::make_unique<StyleLabel>(spec);
+}
+
+}  // namespace gangway::gan

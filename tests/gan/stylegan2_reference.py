@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""StyleGAN2's networks, R1 and path lengths in PyTorch alone, against what Gangway's make of the same weights and inputs.
+
+    stylegan2_reference.py R3GAN_SAMPLE [unittest arguments]
+
+Written after the paper (Karras et al., 2020, arXiv 1912.04958) and the authors' code
+(github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py and loss.py). Here each example has weights of its own, in
+groups of one convolution, where Gangway scales what a convolution takes and gives; interpolation is by zeros between pixels
+and a sum over shifted maps. All in float64.
+"""
+import math
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional as F
+
+SAMPLE = sys.argv.pop(1)
+TOLERANCE = 1e-10  # of a tensor's largest value
+TAPS = [1 / 8, 3 / 8, 3 / 8, 1 / 8]
+
+
+def unit(x):
+    return x / (x.square().mean(1, keepdim=True) + 1e-8).sqrt()
+
+
+def activated(x):
+    return math.sqrt(2) * F.leaky_relu(x, 0.2)
+
+
+def interpolated(x, before, after, gain=1.0):
+    """Padded by zeros, then summed under [1, 3, 3, 1] / 8 in both directions."""
+    x = F.pad(x, [before, after, before, after])
+    x = sum(tap * x[..., i:x.shape[-1] - 3 + i] for i, tap in enumerate(TAPS))
+    return gain * sum(tap * x[..., i:x.shape[-2] - 3 + i, :] for i, tap in enumerate(TAPS))
+
+
+def doubled(x):
+    n, channels, height, width = x.shape
+    apart = torch.stack([x, torch.zeros_like(x)], -1).reshape(n, channels, height, 2 * width)
+    apart = torch.stack([apart, torch.zeros_like(apart)], -2).reshape(n, channels, 2 * height, 2 * width)
+    return interpolated(apart, 2, 1, 4.0)
+
+
+class Equal(nn.Module):
+    """A weight and a bias with equalised learning rate: dense, or a convolution where there is a kernel."""
+
+    def __init__(self, inputs, outputs, kernel=None, bias=True, rate=1.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(outputs, inputs, *([kernel, kernel] if kernel else [])))
+        if bias:
+            self.bias = nn.Parameter(torch.empty(outputs))
+        self.rate = rate
+
+    def forward(self, x, stride=1, padding=0):
+        weight = self.weight * self.rate / math.sqrt(self.weight[0].numel())
+        bias = self.bias * self.rate if hasattr(self, "bias") else None
+        return F.conv2d(x, weight, bias, stride, padding) if weight.dim() == 4 else F.linear(x, weight, bias)
+
+
+class Mapping(nn.Module):
+    """Of noise, of labels, or of both."""
+
+    def __init__(self, noise, classes, features, layers):
+        super().__init__()
+        self.classes, self.depth = classes, layers
+        inputs = noise + (features if classes else 0)
+        if classes:
+            self.embedding = Equal(classes, features)
+        for layer in range(layers):
+            setattr(self, f"layer{layer}", Equal(features if layer else inputs, features, rate=0.01))
+
+    def forward(self, noise, labels):
+        parts = [] if noise is None else [unit(noise)]
+        if self.classes:
+            parts.append(unit(self.embedding(F.one_hot(labels, self.classes).double())))
+        x = torch.cat(parts, 1)
+        for layer in range(self.depth):
+            x = activated(getattr(self, f"layer{layer}")(x))
+        return x
+
+
+def modulated(x, weight, factors, normalizes, stride=1):
+    """One convolution a group, whose weights are an example's own; transposed where `stride` is 2."""
+    n, inputs, height, width = x.shape
+    outputs, _, kernel, _ = weight.shape
+    own = weight[None] * factors[:, None, :, None, None]  # [N, out, in, k, k]
+    if normalizes:
+        own = own / (own.square().sum([2, 3, 4], keepdim=True) + 1e-8).sqrt()
+    x = x.reshape(1, n * inputs, height, width)
+    if stride == 2:
+        own = own.transpose(1, 2).reshape(n * inputs, outputs, kernel, kernel)
+        x = F.conv_transpose2d(x, own, stride=2, groups=n)
+    else:
+        x = F.conv2d(x, own.reshape(n * outputs, inputs, kernel, kernel), padding=kernel // 2, groups=n)
+    return x.reshape(n, outputs, *x.shape[2:])
+
+
+class Constant(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.constant = nn.Parameter(torch.empty(channels, 4, 4))
+
+
+class Layer(nn.Module):
+    def __init__(self, inputs, outputs, features, doubles):
+        super().__init__()
+        self.factors = Equal(features, inputs)
+        self.weight, self.bias = nn.Parameter(torch.empty(outputs, inputs, 3, 3)), nn.Parameter(torch.empty(outputs))
+        self.noise_strength = nn.Parameter(torch.empty(1))
+        self.doubles = doubles
+
+    def forward(self, x, style, noise):
+        x = modulated(x, self.weight, self.factors(style), True, 2 if self.doubles else 1)
+        x = interpolated(x, 1, 1, 4.0) if self.doubles else x
+        return activated(x + noise * self.noise_strength + self.bias[:, None, None])
+
+
+class Picture(nn.Module):
+    def __init__(self, inputs, channels, features):
+        super().__init__()
+        self.factors = Equal(features, inputs)
+        self.weight, self.bias = nn.Parameter(torch.empty(channels, inputs, 1, 1)), nn.Parameter(torch.empty(channels))
+
+    def forward(self, x, style):
+        factors = self.factors(style) / math.sqrt(self.weight[0].numel())
+        return modulated(x, self.weight, factors, False) + self.bias[:, None, None]
+
+
+class Generator(nn.Module):
+    """Its layers are numbered as Gangway's blocks."""
+
+    def __init__(self, widths, noise, channels, classes, layers):
+        super().__init__()
+        self.count = 2 * len(widths)
+        blocks = [Mapping(noise, classes, noise, layers), Constant(widths[0])]
+        for i, width in enumerate(widths):
+            blocks += [Layer(widths[i - 1], width, noise, True)] if i else []
+            blocks += [Layer(width, width, noise, False), Picture(width, channels, noise)]
+        self.layers = nn.Sequential(*blocks)
+
+    def styles(self, sample, noise, labels):
+        styles = self.layers[0](noise, labels)[:, None].repeat(1, self.count, 1)
+        other = self.layers[0](sample["style_noise"], labels)
+        chance = sample["style_cut"]
+        cuts = [1 + int(chance[i, 1] * (self.count - 1)) if chance[i, 0] < 0.9 else self.count
+                for i in range(len(noise))]
+        return torch.stack([torch.cat([styles[i, :cut], other[i].expand(self.count - cut, -1)])
+                            for i, cut in enumerate(cuts)])
+
+    def forward(self, sample, styles):
+        x = self.layers[1].constant.expand(len(styles), -1, -1, -1)
+        picture, place = None, 0
+        for number, layer in enumerate(self.layers):
+            if isinstance(layer, Layer):
+                x = layer(x, styles[:, place], sample[f"layer_noise/{number}"])
+                place += 1
+            elif isinstance(layer, Picture):
+                y = layer(x, styles[:, place])
+                picture = y if picture is None else doubled(picture) + y
+        return picture
+
+
+class Halving(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.first, self.second = Equal(inputs, inputs, 3), Equal(inputs, outputs, 3)
+        self.skip = Equal(inputs, outputs, 1, bias=False)
+
+    def forward(self, x):
+        y = activated(self.first(x, padding=1))
+        y = activated(self.second(interpolated(y, 2, 2), stride=2))
+        return (y + self.skip(interpolated(x, 1, 1)[..., ::2, ::2])) / math.sqrt(2)
+
+
+class Epilogue(nn.Module):
+    def __init__(self, channels, outputs):
+        super().__init__()
+        self.convolution, self.dense = Equal(channels + 1, channels, 3), Equal(16 * channels, channels)
+        self.head = Equal(channels, outputs)
+
+    def forward(self, x):
+        group = max(size for size in (1, 2, 3, 4) if len(x) % size == 0)
+        deviations = torch.empty_like(x[:, :1])
+        for start in range(len(x) // group):
+            members = x[start::len(x) // group]
+            variance = members.var(0, correction=0)
+            deviations = deviations.index_put((torch.arange(start, len(x), len(x) // group),),
+                                              (variance + 1e-8).sqrt().mean())
+        x = activated(self.convolution(torch.cat([x, deviations], 1), padding=1))
+        return self.head(activated(self.dense(x.flatten(1))))
+
+
+class Discriminator(nn.Module):
+    def __init__(self, widths, channels, classes, layers):
+        super().__init__()
+        widths = widths[::-1]
+        blocks = [Equal(channels, widths[0], 1)]
+        blocks += [Halving(*pair) for pair in zip(widths, widths[1:])]
+        blocks += [Epilogue(widths[-1], widths[-1] if classes else 1)]
+        self.layers = nn.Sequential(*blocks, *([Mapping(0, classes, widths[-1], layers)] if classes else []))
+
+    def forward(self, x, labels):
+        for layer in self.layers:
+            if isinstance(layer, Equal):
+                x = activated(layer(x))
+            elif isinstance(layer, Mapping):
+                x = (x * layer(None, labels)).sum(1, keepdim=True) / math.sqrt(x.shape[1])
+            else:
+                x = layer(x)
+        return x
+
+
+def zero_centred_penalty(images, logits):
+    gradient, = torch.autograd.grad(logits.sum(), images, create_graph=True)
+    return gradient.square().sum([1, 2, 3])
+
+
+def path_length_loss(pictures, styles, noise, mean, weight):
+    gradient, = torch.autograd.grad((pictures * noise).sum() / pictures.shape[-1], styles, create_graph=True)
+    lengths = (gradient.square().sum(2).mean(1) + 1e-12).sqrt()
+    return weight * (lengths - torch.lerp(mean, lengths.mean(), 0.01)).square().mean()
+
+
+CASES = {
+    "plain": ("model: {family: stylegan2, width: 2, latent: 6, mapping_layers: 2}",
+              {"widths": [16, 8, 4, 2], "noise": 6, "channels": 1, "classes": 0, "layers": 2}),
+    "labels, colours, 64 pixels":
+        ("model: {family: stylegan2, resolution: 64, width: 1, latent: 5, mapping_layers: 3, classes: 5, channels: 3}",
+         {"widths": [16, 8, 4, 2, 1], "noise": 5, "channels": 3, "classes": 5, "layers": 3}),
+}
+PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
+
+
+def weights_of(sample, network, prefix=""):
+    start = f"{prefix}{network}/"
+    return {"layers." + name.removeprefix(start).replace("/", "."): values
+            for name, values in sample.items() if name.startswith(start)}
+
+
+class Stylegan2(unittest.TestCase):
+    def expect_equal(self, values, expected, what):
+        self.assertEqual(values.shape, expected.shape, what)
+        apart = (values.detach() - expected).abs().max().item()
+        self.assertLessEqual(apart, TOLERANCE * expected.abs().max().item(), what)
+
+    def expect_gradients(self, module, expected):
+        found = {name: torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                 for name, parameter in module.named_parameters()}
+        self.assertEqual(set(found), set(expected))
+        for name, values in found.items():
+            self.expect_equal(values, expected[name], name)
+        module.zero_grad()
+
+    def check(self, job, arguments):
+        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
+            file = Path(folder) / "sample.safetensors"
+            subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
+            sample = load_file(file)
+        generator = Generator(**arguments).double()
+        discriminator = Discriminator(**{name: value for name, value in arguments.items() if name != "noise"}).double()
+        generator.load_state_dict(weights_of(sample, "generator"))
+        discriminator.load_state_dict(weights_of(sample, "discriminator"))
+        real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
+        styles = generator.styles(sample, sample["noise"], fake_labels)
+        images = generator(sample, styles)
+        self.expect_equal(images, sample["images"], "images")
+        loss = path_length_loss(images, styles, sample["path_noise"], torch.tensor(0.5).double(), 2.0)
+        loss.backward(retain_graph=True)
+        self.expect_equal(loss, sample["path_length_loss"].reshape(()), "path lengths")
+        self.expect_gradients(generator, weights_of(sample, "generator", "path_gradient/"))
+        self.check_losses(sample, generator, discriminator, images, (real_labels, fake_labels))
+
+    def check_losses(self, sample, generator, discriminator, images, labels):
+        of_real = discriminator(sample["real"], labels[0])
+        self.expect_equal(of_real, sample["logits"], "logits")
+        loss = F.softplus(of_real - discriminator(images, labels[1])).mean()
+        loss.backward()
+        self.expect_equal(loss, sample["generator_loss"], "the generator's loss")
+        self.expect_gradients(generator, weights_of(sample, "generator", "gradient/"))
+        discriminator.zero_grad()
+        real, fake = sample["real"].requires_grad_(True), images.detach().requires_grad_(True)
+        of_real, of_fake = discriminator(real, labels[0]), discriminator(fake, labels[1])
+        penalties = 3 / 2 * zero_centred_penalty(real, of_real) + 2 / 2 * zero_centred_penalty(fake, of_fake)
+        loss = (F.softplus(of_fake - of_real).squeeze(1) + penalties).mean()
+        loss.backward()
+        self.expect_equal(loss, sample["discriminator_loss"], "the discriminator's loss")
+        self.expect_gradients(discriminator, weights_of(sample, "discriminator", "gradient/"))
+
+    def test_networks_and_gradients_are_gangways(self):
+        for name, (job, arguments) in CASES.items():
+            with self.subTest(name):
+                self.check(job, arguments)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    unittest.main(verbosity=1)

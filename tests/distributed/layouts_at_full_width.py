@@ -52,6 +52,9 @@ class FullWidth(Trainings):
     def test_biggan_on_one_to_four(self):
         self.check(EXAMPLES / "biggan.yaml", "training.kimg=0.5", "training.microbatches=4", workers=(1, 2, 3, 4))
 
+    def test_stylegan2_on_one_to_four(self):
+        self.check(EXAMPLES / "stylegan2.yaml", "training.kimg=0.5", "training.microbatches=4", workers=(1, 2, 3, 4))
+
     def test_clipping_on_one_to_four(self):
         self.check(CLOTHES, "training.kimg=2", "training.microbatches=4", "generator.clip_norm=0.5",
                    "discriminator.clip_norm=0.5", workers=(1, 2, 3, 4))

@@ -2,6 +2,8 @@
 // Which networks a job trains: its model section as plain values. Standard library alone.
 #pragma once
 
+#include <string>
+
 #include "job/models/architecture.hpp"
 
 namespace gangway {
@@ -16,8 +18,15 @@ enum class Normalization {
   kNone
 };
 
+/// Families of the user's, in C++ (job/library/family_library.hpp).
+struct LibraryFile {
+  std::string file;  ///< empty: there is none
+  std::string hash;  ///< XXH3-128 of it, 32 hexadecimal digits; empty: not looked at yet
+  bool operator==(const LibraryFile&) const = default;
+};
+
 struct ModelSpec {
-  const ModelFamily* family = default_family();  ///< a row of the table; never null
+  const ModelFamily* family = default_family();  ///< a row of the table, or the library's; never null
   int resolution = 32;                           ///< pixels a side, of those that the family takes
   int width = 64;    ///< channels next to the image; hidden units where points are made
   int blocks = 2;    ///< residual blocks at each size of the maps, where a family has them
@@ -31,6 +40,7 @@ struct ModelSpec {
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;      ///< of the discriminator
   double dropout = 0.0;                                ///< of the discriminator's features, keyed
+  LibraryFile library = {};
   bool operator==(const ModelSpec&) const = default;
 
   [[nodiscard]] bool has_codes() const { return codes + categories > 0; }

@@ -5,7 +5,9 @@
 
 #include "job/library/interface_version.hpp"
 
+extern "C" {
 // Not inline: the dynamic linker would take one for all libraries of a process.
-extern "C" [[gnu::used, gnu::visibility("default")]] extern const char gangway_library_interface[];
+[[gnu::visibility("default")]] extern const char gangway_library_interface[];
 const char gangway_library_interface[] =  // NOLINT(modernize-avoid-c-arrays): read as bytes
     "gangway-library-interface " GANGWAY_LIBRARY_INTERFACE " " TORCH_VERSION;
+}

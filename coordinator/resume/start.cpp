@@ -157,10 +157,10 @@ void require_same_job(const checkpoint::Found& found, const StartedRun& run, con
   const std::string name = found.path.filename().string();
   require_same_modules(found, spec);
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
-    throw CheckpointError(fmt::format(
-        "checkpoint {} holds another model ({}): give the run another name (--run), or "
-        "start afresh (--resume never)",
-        found.path.string(), changes_since(found, spec, "model.")));
+    throw CheckpointError(
+        fmt::format("checkpoint {} holds another model ({}): give the run another name (--run), or "
+                    "start afresh (--resume never)",
+                    found.path.string(), changes_since(found, spec, "model.")));
   }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
     tell(

@@ -33,7 +33,9 @@ Key family_key(KeyText text) {
     }
     return set_ours(node, job).empty() ? std::string() : choice_complaint(node, names);
   };
-  key.get = [](const JobSpec& job) { return quoted_if_needed(std::string(job.model.family->name)); };
+  key.get = [](const JobSpec& job) {
+    return quoted_if_needed(std::string(job.model.family->name));
+  };
   return key;
 }
 

@@ -53,8 +53,9 @@ void require_new_names(const std::vector<ModelFamily>& added, const std::string&
                       file, family.name));
     }
     if (is_ours(family.name)) {
-      throw ConfigError(fmt::format(
-          "{}: has a family named {}, and so has Gangway; give it another name", file, family.name));
+      throw ConfigError(
+          fmt::format("{}: has a family named {}, and so has Gangway; give it another name", file,
+                      family.name));
     }
     if (std::ranges::count(added, family.name, &ModelFamily::name) > 1) {
       throw ConfigError(fmt::format("{}: has two families named {}", file, family.name));

@@ -76,9 +76,9 @@ std::string read_library(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
-    throw ConfigError(fmt::format(
-        "{}: {}", file.string(),
-        errno == 0 ? "cannot be read" : std::generic_category().message(errno)));
+    throw ConfigError(
+        fmt::format("{}: {}", file.string(),
+                    errno == 0 ? "cannot be read" : std::generic_category().message(errno)));
   }
   return bytes;
 }
@@ -90,9 +90,10 @@ SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
   // All names now: one that is missing is said in this line, and not in the middle of a step.
   handle_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
-    throw ConfigError(fmt::format("{}: cannot be loaded: {}; what job files name may use no "
-                                  "LibTorch (docs/bring-your-own.md)",
-                                  file.string(), linker_complaint(file_)));
+    throw ConfigError(
+        fmt::format("{}: cannot be loaded: {}; what job files name may use no "
+                    "LibTorch (docs/bring-your-own.md)",
+                    file.string(), linker_complaint(file_)));
   }
 }
 

@@ -26,12 +26,13 @@ struct LibraryFile {
 };
 
 struct ModelSpec {
-  const ModelFamily* family = default_family();  ///< a row of the table, or the library's; never null
-  int resolution = 32;                           ///< pixels a side, of those that the family takes
-  int width = 64;    ///< channels next to the image; hidden units where points are made
-  int blocks = 2;    ///< residual blocks at each size of the maps, where a family has them
-  int patch = 4;     ///< pixels a side of what becomes a token, where a family has tokens
-  int latent = 100;  ///< elements of the noise vector
+  const ModelFamily* family =
+      default_family();  ///< a row of the table, or the library's; never null
+  int resolution = 32;   ///< pixels a side, of those that the family takes
+  int width = 64;        ///< channels next to the image; hidden units where points are made
+  int blocks = 2;        ///< residual blocks at each size of the maps, where a family has them
+  int patch = 4;         ///< pixels a side of what becomes a token, where a family has tokens
+  int latent = 100;      ///< elements of the noise vector
   /// InfoGAN's latent codes (Chen et al., 2016), which a generator takes behind the noise.
   int codes = 0;       ///< continuous ones
   int categories = 0;  ///< values of the categorical one; 0: there is none

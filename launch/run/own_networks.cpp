@@ -33,8 +33,8 @@ std::string complaint_in(const std::string& text) {
 void inspect_own_networks(ResolvedJob& job) {
   const auto is_own = [](const NetworkSpec& network) { return !network.module.file.empty(); };
   const std::filesystem::path program = program_folder() / "gangway-model";
-  const bool has_any = std::ranges::any_of(job.spec.networks, is_own) ||
-                       !job.spec.model.library.file.empty();
+  const bool has_any =
+      std::ranges::any_of(job.spec.networks, is_own) || !job.spec.model.library.file.empty();
   if (!has_any || !std::filesystem::exists(program)) {
     return;
   }

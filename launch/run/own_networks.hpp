@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks and libraries of the user's are looked at before a run is made, and by --dry-run: by gangway-model,
-// which has LibTorch. The workers look again. Main thread.
+// Networks and libraries of the user's are looked at before a run is made, and by --dry-run: by
+// gangway-model, which has LibTorch. The workers look again. Main thread.
 #pragma once
 
 #include "job/file/parse.hpp"

@@ -10,8 +10,8 @@ namespace {
 class Stray final : public gangway::gan::Block {
  public:
   Stray() : Block({{"features"}, {"features"}}) {}
-  [[nodiscard]] gangway::gan::NamedTensors forward(
-      const gangway::gan::NamedTensors& in, const gangway::gan::ForwardContext&) override {
+  [[nodiscard]] gangway::gan::NamedTensors forward(const gangway::gan::NamedTensors& in,
+                                                   const gangway::gan::ForwardContext&) override {
     return in;
   }
 };
@@ -19,15 +19,15 @@ class Stray final : public gangway::gan::Block {
 }  // namespace
 
 const gangway::LibraryRows& gangway_library_rows() {
-  static const gangway::LibraryRows rows{.families = {{.name = "dcgan", .doc = "another"}}};
+  static const gangway::LibraryRows rows{
+      .families = {{.name = "dcgan", .doc = "another", .resolutions = {}, .networks = {}}}};
   return rows;
 }
 
 const gangway::gan::LibraryBlocks& gangway_library_blocks() {
   static const gangway::gan::LibraryBlocks blocks{
-      .blocks = {
-          {"stray", [](const gangway::LibrarySpec&) -> std::unique_ptr<gangway::gan::Block> {
-             return std::make_unique<Stray>();
-           }}}};
+      .blocks = {{"stray", [](const gangway::LibrarySpec&) -> std::unique_ptr<gangway::gan::Block> {
+                    return std::make_unique<Stray>();
+                  }}}};
   return blocks;
 }

@@ -16,14 +16,13 @@ namespace gangway::gan {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::bytes_of;
+using ::testing::HasSubstr;
 
 JobSpec siren_job() {
-  return testing::spec_of(
-      "model: {library: '" GANGWAY_SIREN
-      "', family: siren, width: 8, latent: 3}\n"
-      "data: {source: 'toy:ring8'}\n");
+  return testing::spec_of("model: {library: '" GANGWAY_SIREN
+                          "', family: siren, width: 8, latent: 3}\n"
+                          "data: {source: 'toy:ring8'}\n");
 }
 
 std::string refusal(const LibrarySpec& spec) {
@@ -86,7 +85,8 @@ TEST(LibraryBlock, IsRefusedWhereItsFileIsGoneOrOfAnotherLibTorch) {
   EXPECT_THAT(refusal(spec), HasSubstr("libsiren.blocks.so: No such file"));
   folder.write("libsiren.blocks.so",
                testing::of_another_torch(bytes_of(blocks_file(GANGWAY_SIREN))));
-  EXPECT_THAT(refusal(spec), AllOf(HasSubstr("is built with LibTorch 9."), HasSubstr("this is 2.")));
+  EXPECT_THAT(refusal(spec),
+              AllOf(HasSubstr("is built with LibTorch 9."), HasSubstr("this is 2.")));
 }
 
 }  // namespace

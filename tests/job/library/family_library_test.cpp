@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::AllOf;
+using testing::bytes_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::bytes_of;
 using testing::problems_of;
 using testing::spec_of;
 
@@ -107,9 +107,9 @@ TEST_F(FamilyLibrary, IsRefusedInOneLineWhereItIsNone) {
               ElementsAre(HasSubstr("No such file")));
   EXPECT_THAT(problems_of(job(folder.path())), ElementsAre(HasSubstr("is a folder")));
   const std::string bytes = bytes_of(GANGWAY_SIREN);
-  const fs::path half =
-      folder.write("libhalf.so", bytes.substr(testing::interface_place(bytes)).insert(
-                                     0, "gangway-library-interface "));
+  const fs::path half = folder.write(
+      "libhalf.so",
+      bytes.substr(testing::interface_place(bytes)).insert(0, "gangway-library-interface "));
   EXPECT_THAT(problems_of(job(half)), ElementsAre(HasSubstr("cannot be loaded")));
 }
 

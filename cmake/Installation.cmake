@@ -25,7 +25,7 @@ if(GANGWAY_WITH_TORCH)
     install(FILES "${PROJECT_SOURCE_DIR}/${header}" DESTINATION "${GANGWAY_INCLUDE_DIR}/${folder}")
   endforeach()
   install(FILES "${GANGWAY_INTERFACE_HEADER}" DESTINATION "${GANGWAY_INCLUDE_DIR}/job/library")
-  install(FILES "${PROJECT_SOURCE_DIR}/gan/library_interface.cpp" DESTINATION "${GANGWAY_SHARE_DIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/gan/library/library_interface.cpp" DESTINATION "${GANGWAY_SHARE_DIR}")
 
   gangway_torch_version("${LIBTORCH_ROOT}" GANGWAY_TORCH_VERSION)
   set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Gangway")

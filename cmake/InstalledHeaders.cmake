@@ -8,10 +8,13 @@ set(GANGWAY_INSTALLED_HEADERS
   gan/blocks/layer_block.hpp
   gan/blocks/residual_blocks.hpp
   gan/blocks/transformer_blocks.hpp
-  gan/library.hpp
+  gan/library/library.hpp
+  gan/losses/losses.hpp
   gan/named_tensors.hpp
   gan/random.hpp
   gan/random_tensors.hpp
+  gan/recipes/adversarial.hpp
+  gan/recipes/library_recipes.hpp
   gan/torch.hpp
   job/blocks/block_tensors.hpp
   job/blocks/initial_deviation.hpp
@@ -27,4 +30,10 @@ set(GANGWAY_INSTALLED_HEADERS
   job/models/architecture.hpp
   job/models/model_spec.hpp
   job/models/network_id.hpp
-  job/models/recipes.hpp)
+  job/models/recipes.hpp
+  job/optimizers.hpp
+  job/real_bounds.hpp
+  job/spec.hpp
+  job/transports.hpp
+  pipeline/graph.hpp
+  pipeline/phases.hpp)

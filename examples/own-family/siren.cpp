@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gan/library.hpp"
+#include "gan/library/library.hpp"
 
 namespace {
 

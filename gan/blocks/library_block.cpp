@@ -13,7 +13,7 @@
 #include <torch/version.h>
 
 #include "base/errors.hpp"
-#include "gan/library.hpp"
+#include "gan/library/library.hpp"
 #include "job/library/family_library.hpp"
 #include "job/library/shared_library.hpp"
 

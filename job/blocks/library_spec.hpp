@@ -11,7 +11,7 @@
 namespace gangway {
 
 /// What it computes, the library's part with LibTorch says under the name of the kind
-/// (gan/library.hpp); all that is to be known without LibTorch stands here.
+/// (gan/library/library.hpp); all that is to be known without LibTorch stands here.
 struct LibrarySpec {
   std::string kind;  ///< as the library lists it
   BlockPorts ports = {{"features"}, {"features"}};

@@ -61,27 +61,6 @@ void forget_siblings(const Key& variant, std::map<std::string, Origin>& given) {
   });
 }
 
-/// What other settings name may be the library's.
-/// @throws JobFileError of one line where it cannot be used: the others would complain in vain
-void apply_library(const std::vector<Setting>& settings, const std::filesystem::path& run,
-                   JobSpec& spec) {
-  std::string place;
-  for (const Setting& setting : settings) {
-    if (is_about_library(*setting.key)) {
-      place = setting.origin.text;
-      const std::string complaint = setting.key->set(setting.value, spec);
-      if (!complaint.empty()) {
-        throw JobFileError({fmt::format("{}: {}", place, complaint)});
-      }
-    }
-  }
-  try {
-    settle_library(spec.model.library, run);
-  } catch (const ConfigError& error) {
-    throw JobFileError({fmt::format("{}: {}", place, error.what())});
-  }
-}
-
 Draft apply(const std::vector<Setting>& settings, JobSpec begun, Problems& problems) {
   Draft draft{.spec = std::move(begun)};
   for (const Setting& setting : settings) {
@@ -184,9 +163,32 @@ std::vector<Setting> collect(const JobSources& sources, const std::optional<std:
   return collector.settings();
 }
 
-/// The one that is named last; where it has no such name, apply() says so.
-const Recipe& recipe_of(const std::vector<Setting>& settings) {
+/// The library comes first: other settings may name what it has.
+/// @throws JobFileError of one line where it cannot be used: the others would complain in vain
+LibraryFile library_of(const std::vector<Setting>& settings, const std::filesystem::path& run) {
   JobSpec draft;
+  std::string place;
+  for (const Setting& setting : settings) {
+    if (is_about_library(*setting.key)) {
+      place = setting.origin.text;
+      const std::string complaint = setting.key->set(setting.value, draft);
+      if (!complaint.empty()) {
+        throw JobFileError({fmt::format("{}: {}", place, complaint)});
+      }
+    }
+  }
+  try {
+    settle_library(draft.model.library, run);
+  } catch (const ConfigError& error) {
+    throw JobFileError({fmt::format("{}: {}", place, error.what())});
+  }
+  return draft.model.library;
+}
+
+/// The one that is named last; where it has no such name, apply() says so.
+const Recipe& recipe_of(const std::vector<Setting>& settings, const LibraryFile& library) {
+  JobSpec draft;
+  draft.model.library = library;
   for (const Setting& setting : settings) {
     if (setting.key->path == kRecipeKey) {
       (void)setting.key->set(setting.value, draft);
@@ -203,13 +205,15 @@ JobSpec resolve(const JobSources& sources) {
   // The recipe decides which networks there are to say something about.
   Problems problems;
   std::vector<Setting> settings = collect(sources, text, *default_recipe(), problems);
-  const Recipe& recipe = recipe_of(settings);
+  const LibraryFile library =
+      library_of(settings, sources.text ? sources.run : sources.file.parent_path());
+  const Recipe& recipe = recipe_of(settings, library);
   if (&recipe != default_recipe()) {
     problems = {};
     settings = collect(sources, text, recipe, problems);
   }
   JobSpec begun = JobSpec::of(recipe);
-  apply_library(settings, sources.text ? sources.run : sources.file.parent_path(), begun);
+  begun.model.library = library;
   Draft draft = apply(settings, std::move(begun), problems);
   settle_family(draft);
   refuse_misplaced(draft, problems);

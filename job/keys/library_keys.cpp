@@ -14,35 +14,46 @@ constexpr std::string_view kLibraryKey = "model.library";
 constexpr std::string_view kHashKey = "model.library_hash";
 constexpr std::size_t kHashDigits = 32;  // XXH3-128
 
-}  // namespace
-
-Key family_key(KeyText text) {
-  Key key = choice_key(
-      std::move(text), [](auto& job) -> auto& { return job.model.family; });
-  key.set = [set_ours = key.set](const YamlNode& node, JobSpec& job) -> std::string {
+/// One of the words of choices(), or the name of a row that the job's library adds.
+template <typename Field, typename Row>
+Key named_row_key(KeyText text, Field field, std::vector<Row> LibraryRows::*added) {
+  Key key = choice_key(std::move(text), field);
+  key.set = [field, added, set_ours = key.set](const YamlNode& node, JobSpec& job) -> std::string {
     std::vector<std::string> names;
-    for (const auto& choice : choices(job.model.family)) {
+    for (const auto& choice : choices(field(job))) {
       names.emplace_back(choice.name);
     }
-    for (const ModelFamily& family : families_of(job.model.library)) {
-      if (node.kind == YamlNode::Kind::kScalar && node.text == family.name) {
-        job.model.family = &family;
+    for (const Row& row : rows_of(job.model.library).*added) {
+      if (node.kind == YamlNode::Kind::kScalar && node.text == row.name) {
+        field(job) = &row;
         return {};
       }
-      names.emplace_back(family.name);
+      names.emplace_back(row.name);
     }
     return set_ours(node, job).empty() ? std::string() : choice_complaint(node, names);
   };
-  key.get = [](const JobSpec& job) {
-    return quoted_if_needed(std::string(job.model.family->name));
-  };
+  key.get = [field](const JobSpec& job) { return quoted_if_needed(std::string(field(job)->name)); };
   return key;
+}
+
+}  // namespace
+
+Key family_key(KeyText text) {
+  return named_row_key(
+      std::move(text), [](auto& job) -> auto& { return job.model.family; },
+      &LibraryRows::families);
+}
+
+Key recipe_key(KeyText text) {
+  return named_row_key(
+      std::move(text), [](auto& job) -> auto& { return job.training.recipe; },
+      &LibraryRows::recipes);
 }
 
 void add_library_keys(std::vector<Key>& keys) {
   Key file = file_or_none_key(
       {std::string(kLibraryKey), "",
-       "Families of models of your own, in C++ (docs/bring-your-own.md)"},
+       "Families and recipes of your own, in C++ (docs/bring-your-own.md)"},
       [](auto& job) -> auto& { return job.model.library.file; },
       "none, or a shared library built against Gangway's headers");
   file.changes_weights = false;  // its content does, its place does not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys about the user's library, and the one whose words it adds to. Pure but for looking at the
+// Keys about the user's library, and those whose words it adds to. Pure but for looking at the
 // library.
 #pragma once
 
@@ -11,6 +11,9 @@ namespace gangway {
 
 /// `model.family`: a family of the table, or of the job's library.
 [[nodiscard]] Key family_key(KeyText text);
+
+/// `training.recipe`, likewise.
+[[nodiscard]] Key recipe_key(KeyText text);
 
 /// Appends `model.library` and `model.library_hash`.
 void add_library_keys(std::vector<Key>& keys);

@@ -2,15 +2,17 @@
 #include "job/library/family_library.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "job/library/library_rows.hpp"
 #include "job/library/shared_library.hpp"
 #include "job/modules/module_files.hpp"
 
@@ -18,6 +20,8 @@ namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostNetworks = 8;  // comm/transport/message_tag.hpp
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
@@ -39,30 +43,61 @@ bool is_word(std::string_view name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
 }
 
-bool is_ours(std::string_view name) {
-  return name == own_family()->name ||
-         std::ranges::find(families(), name, &ModelFamily::name) != families().end();
-}
-
-void require_new_names(const std::vector<ModelFamily>& added, const std::string& file) {
-  for (const ModelFamily& family : added) {
-    if (!is_word(family.name)) {
+/// @param ours  whether Gangway has one of that name
+template <typename Row, typename Ours>
+void require_new_names(const std::vector<Row>& added, std::string_view kind, Ours ours,
+                       const std::string& file) {
+  for (const Row& row : added) {
+    if (!is_word(row.name)) {
       throw ConfigError(
-          fmt::format("{}: has a family named '{}'; use lower-case letters, digits and -, a letter "
+          fmt::format("{}: has a {} named '{}'; use lower-case letters, digits and -, a letter "
                       "first",
-                      file, family.name));
+                      file, kind, row.name));
     }
-    if (is_ours(family.name)) {
-      throw ConfigError(
-          fmt::format("{}: has a family named {}, and so has Gangway; give it another name", file,
-                      family.name));
+    if (ours(row.name)) {
+      throw ConfigError(fmt::format("{}: has a {} named {}, and so has Gangway; give it another name",
+                                    file, kind, row.name));
     }
-    if (std::ranges::count(added, family.name, &ModelFamily::name) > 1) {
-      throw ConfigError(fmt::format("{}: has two families named {}", file, family.name));
+    if (std::ranges::count(added, row.name, &Row::name) > 1) {
+      throw ConfigError(fmt::format("{}: has two of the {} {}", file, kind, row.name));
     }
   }
-  if (added.empty()) {
-    throw ConfigError(fmt::format("{}: has no family", file));
+}
+
+void require_networks(const Recipe& recipe, const std::string& file) {
+  const auto& networks = recipe.networks;
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(networks, name, &RecipeNetwork::name) != networks.end();
+  };
+  if (!has(recipe.shown) || (!recipe.counts.empty() && !has(recipe.counts)) ||
+      networks.size() > kMostNetworks) {
+    throw ConfigError(
+        fmt::format("{}: recipe {} has {} networks, of which one is shown ('{}'), and maybe one "
+                    "counted ('{}'); it takes 1 to {}",
+                    file, recipe.name, networks.size(), recipe.shown, recipe.counts,
+                    kMostNetworks));
+  }
+}
+
+void require_usable(const LibraryRows& rows, const std::string& file) {
+  require_new_names(
+      rows.families, "family",
+      [](std::string_view name) {
+        return name == own_family()->name ||
+               std::ranges::find(families(), name, &ModelFamily::name) != families().end();
+      },
+      file);
+  require_new_names(
+      rows.recipes, "recipe",
+      [](std::string_view name) {
+        return std::ranges::find(recipes(), name, &Recipe::name) != recipes().end();
+      },
+      file);
+  for (const Recipe& recipe : rows.recipes) {
+    require_networks(recipe, file);
+  }
+  if (rows.families.empty() && rows.recipes.empty()) {
+    throw ConfigError(fmt::format("{}: has no family and no recipe", file));
   }
 }
 
@@ -99,16 +134,16 @@ void settle_library(LibraryFile& library, const fs::path& run) {
         library.file, found, library.hash));
   }
   library.hash = found;
-  require_new_names(families_of(library), library.file);
+  require_usable(rows_of(library), library.file);
 }
 
-const std::vector<ModelFamily>& families_of(const LibraryFile& library) {
-  static const std::vector<ModelFamily> none;
+const LibraryRows& rows_of(const LibraryFile& library) {
+  static const LibraryRows none;
   if (library.file.empty()) {
     return none;
   }
   const SharedLibrary opened(library.file);
-  return opened.function<const LibraryRows&()>("gangway_library_rows")().families;
+  return opened.function<const LibraryRows&()>("gangway_library_rows")();
 }
 
 void keep_library(const LibraryFile& library, const fs::path& run) {

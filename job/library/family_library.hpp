@@ -11,10 +11,8 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
-#include "job/families/families.hpp"
+#include "job/library/library_rows.hpp"
 #include "job/models/model_spec.hpp"
 
 namespace gangway {
@@ -26,12 +24,12 @@ namespace gangway {
 /// Fills in the hash, over both files. A library that is not at its place, or is another one there,
 /// may be the one that the run directory `run` keeps.
 /// @throws ConfigError of one line: as SharedLibrary, or another one than the job's, or with a
-/// family that cannot be named
+/// row that cannot be used
 void settle_library(LibraryFile& library, const std::filesystem::path& run);
 
-/// Those that it adds; none where there is no library. They stay where they are.
+/// What it adds; nothing where there is no library. The rows stay where they are.
 /// @pre settled. @throws ConfigError
-[[nodiscard]] const std::vector<ModelFamily>& families_of(const LibraryFile& library);
+[[nodiscard]] const LibraryRows& rows_of(const LibraryFile& library);
 
 /// Copies both files into the run directory, where they are not yet. @throws ConfigError;
 /// EnvironmentError

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What a user's library adds to the tables of Gangway: families of models, as values. Installed for
+// What a user's library adds to the tables of Gangway: families of models and recipes, as values. Installed for
 // those who write one (docs/bring-your-own.md); called wherever a job file is read, any thread.
 #pragma once
 
 #include <vector>
 
 #include "job/families/families.hpp"
+#include "job/models/recipes.hpp"
 
 namespace gangway {
 
 struct LibraryRows {
-  std::vector<ModelFamily> families;  ///< names: lower-case letters, digits and -
+  // Names: lower-case letters, digits and -.
+  std::vector<ModelFamily> families = {};
+  std::vector<Recipe> recipes = {};  ///< what a step of each does: gan/recipes/library_recipes.hpp
 };
 
 }  // namespace gangway

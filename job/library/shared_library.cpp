@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What gan/library_interface.cpp leaves in every library. Found in the bytes, not by the dynamic
+/// What gan/library/library_interface.cpp leaves in every library. Found in the bytes, not by the dynamic
 /// linker: that would run the code, and stop at names that another version does not have.
 constexpr std::string_view kMark = "gangway-library-interface ";
 constexpr std::string_view kAdvice =
@@ -97,8 +97,10 @@ SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
   }
 }
 
-void* SharedLibrary::find(const char* name) const {
-  void* found = ::dlsym(handle_, name);
+void* SharedLibrary::find(const char* name) const { return ::dlsym(handle_, name); }
+
+void* SharedLibrary::require(const char* name) const {
+  void* found = find(name);
   if (found == nullptr) {
     throw ConfigError(
         fmt::format("{}: has no {}(); its library has to define it (docs/bring-your-own.md)",

@@ -27,11 +27,17 @@ class SharedLibrary {
   /// @throws ConfigError where it has no function of that name
   template <typename Function>
   [[nodiscard]] Function* function(const char* name) const {
+    return reinterpret_cast<Function*>(require(name));
+  }
+  /// Null where it has none.
+  template <typename Function>
+  [[nodiscard]] Function* find_function(const char* name) const {
     return reinterpret_cast<Function*>(find(name));
   }
 
  private:
   [[nodiscard]] void* find(const char* name) const;
+  [[nodiscard]] void* require(const char* name) const;
 
   std::filesystem::path file_;
   void* handle_ = nullptr;  // never closed: rows and blocks of it are in use to the end

@@ -76,6 +76,25 @@ class OwnFamily(Trainings):
         code, out, err = self.call(self.gangway, "checkpoints", "export", "w2", "-o", "generator.safetensors")
         self.assertEqual(code, 0, out + err)
 
+    def test_a_recipe_with_a_loss_of_its_own_trains_too(self):
+        recipe = self.place / "recipe"
+        recipe.mkdir()
+        shutil.copy(EXAMPLES.parent / "tests/libraries/minimax.cpp", recipe)
+        (recipe / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(minimax CXX)\nfind_package(Gangway REQUIRED)\n"
+            "gangway_add_library(minimax minimax.cpp)\n")
+        self.say("cmake", "-G", "Ninja", "-S", recipe, "-B", recipe / "built", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.say("cmake", "--build", recipe / "built")
+        job = [EXAMPLES / "ring8.yaml", *SMALL, "model.width=16", "training.recipe=minimax",
+               f"model.library={recipe / 'built/libminimax.so'}"]
+        self.train(*job, run="one", workers=1)
+        self.train(*job, run="two", workers=2)
+        self.train(*job, "training.recipe=adversarial", run="other", workers=1)
+        self.assertEqual(self.digest("one"), self.digest("two"))
+        self.assertNotEqual(self.digest("one"), self.digest("other"))
+        code, out, err = self.call(self.gangway, "sample", "two", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+
     def test_the_dry_run_counts(self):
         code, out, err = self.call(self.gangway, "run", "job.yaml", "--dry-run")
         self.assertEqual(code, 0, err)
@@ -112,7 +131,7 @@ class OwnFamily(Trainings):
     def test_installed_headers_include_installed_headers(self):
         include = self.prefix / "include/gangway"
         headers = [path.relative_to(include).as_posix() for path in include.rglob("*.hpp")]
-        self.assertIn("gan/library.hpp", headers)
+        self.assertIn("gan/library/library.hpp", headers)
         for header in headers:
             for included in re.findall(r'#include "([^"]+)"', (include / header).read_text()):
                 self.assertIn(included, headers, header)

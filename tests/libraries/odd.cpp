@@ -3,7 +3,7 @@
 // not look at its spec.
 #include <memory>
 
-#include "gan/library.hpp"
+#include "gan/library/library.hpp"
 
 namespace {
 

@@ -48,6 +48,18 @@ TEST_F(FamilyLibrary, HasFamiliesForTheJobsThatNameIt) {
   EXPECT_THAT(describe_dry_run(spec, 1), HasSubstr("Parameters: generator 194, discriminator 177"));
 }
 
+TEST_F(FamilyLibrary, HasRecipesForTheJobsThatNameIt) {
+  const JobSpec spec = spec_of("model: {library: '" GANGWAY_MINIMAX
+                               "'}\n"
+                               "training: {recipe: minimax}\n"
+                               "generator: {ema_kimg: 3}\n");
+  EXPECT_EQ(spec.training.recipe->name, "minimax");
+  EXPECT_EQ(spec.network("generator").ema_kimg, 3.0);
+  EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+  EXPECT_THAT(problems_of("training: {recipe: minimax}\n"),
+              ElementsAre(AllOf(HasSubstr("training.recipe"), HasSubstr("expected adversarial"))));
+}
+
 TEST_F(FamilyLibrary, ComesBackFromTheResolvedJob) {
   const JobSpec spec = spec_of(job(GANGWAY_SIREN));
   EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);

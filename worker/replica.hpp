@@ -9,7 +9,7 @@
 
 #include "comm/host/host_group.hpp"
 #include "comm/host/host_memory.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"

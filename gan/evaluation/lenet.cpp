@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "gan/evaluation/lenet.hpp"
 
-#include <cmath>
-
 #include "base/errors.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "job/blocks/initial_deviation.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -25,7 +24,7 @@ class MaxPool final : public Block {
 std::unique_ptr<Block> layer(LayerSpec spec) {
   const std::int64_t fan_in =
       spec.kind == LayerKind::kLinear ? spec.in : spec.in * spec.kernel * spec.kernel;
-  spec.initial_scale = 1.0 / std::sqrt(static_cast<double>(fan_in));
+  spec.initial_scale = deviation(1.0, fan_in);
   spec.bias = true;
   return std::make_unique<LayerBlock>(std::move(spec));
 }

@@ -2,12 +2,12 @@
 #include "job/families/families.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/blocks/initial_deviation.hpp"
 #include "job/families/dcgan.hpp"
 #include "job/families/dense.hpp"
 #include "job/families/gat.hpp"
@@ -56,7 +56,7 @@ Architecture posterior_of(MakeArchitecture discriminator, const ModelSpec& model
   const LayerSpec last{.in = kPosteriorHidden,
                        .out = std::int64_t{model.categories} + 2 * std::int64_t{model.codes},
                        .bias = true,
-                       .initial_scale = 1.0 / std::sqrt(static_cast<double>(kPosteriorHidden))};
+                       .initial_scale = deviation(1.0, kPosteriorHidden)};
   return {"posterior", {hidden, last}};
 }
 

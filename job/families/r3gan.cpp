@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "job/blocks/initial_deviation.hpp"
+
 namespace gangway {
 namespace {
 
@@ -23,7 +25,7 @@ std::int64_t channels_at(const ModelSpec& model, std::int64_t side) {
 
 /// Sizes of maps, from 4 pixels to the picture's.
 int num_stages(const ModelSpec& model) {
-  return std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide));
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide)));
 }
 
 /// As many as published, and at any other width the most below that which divide the channels.
@@ -63,7 +65,7 @@ LayerSpec pointwise(std::int64_t in, std::int64_t out, const std::string& input)
           .stride = 1,
           .padding = 0,
           .input = input,
-          .initial_scale = 1.0 / std::sqrt(static_cast<double>(in))};
+          .initial_scale = deviation(1.0, in)};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Networks as values: a list of blocks, each with the tensors that it trains (job/blocks/).
-// gan/build_networks.hpp makes networks of them; what needs sizes alone, such as the estimate of
-// memory, counts here. Pure.
+// gan/blocks/build_networks.hpp makes networks of them; what needs sizes alone, such as the
+// estimate of memory, counts here. Pure.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "job/rules/rules.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 

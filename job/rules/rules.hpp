@@ -3,21 +3,12 @@
 // Pure.
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
+#include "job/rules/rule.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {
-
-struct Rule {
-  std::vector<std::string>
-      keys;  ///< that it is about; the first one is blamed where none was given by the user
-  std::string statement;  ///< for the reference page
-  std::function<std::string(const JobSpec&)>
-      complaint;  ///< what is wrong and what to do; empty if it holds
-};
 
 /// Of a job of `recipe`. They stay where they are; any thread.
 [[nodiscard]] const std::vector<Rule>& job_rules(const Recipe& recipe = *default_recipe());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"

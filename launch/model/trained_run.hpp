@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::launch {

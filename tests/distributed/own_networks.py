@@ -9,6 +9,7 @@ import sys
 import unittest
 
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from train_command import EXAMPLES, GANGWAY, Trainings
@@ -17,6 +18,17 @@ OWN = EXAMPLES / "bring-your-own"
 SHORT = ["training.batch=16", "training.microbatches=4", "output.pictures_kimg=0", "generator.ema_kimg=0.05"]
 SIXTEEN = "training.kimg=0.256"  # steps
 EIGHT = "training.kimg=0.128"
+ONE = "training.kimg=0.016"  # step
+FIFTY = "training.kimg=0.8"
+NETWORKS = ("generator", "discriminator")
+BUILT_IN = """
+model: {family: dcgan, width: 16, resolution: 32, latent: 32}
+data: {source: fashion-mnist}
+training: {batch: 16, microbatches: 4, seed: 3}
+generator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}}
+discriminator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}}
+output: {pictures_kimg: 0}
+"""
 
 
 class Forks(nn.Module):
@@ -76,6 +88,33 @@ class OwnNetworks(Trainings):
             (self.folder / name).unlink()
         self.train("runs/00000-own/job.yaml", run="again", workers=1)
         self.assertEqual(self.digest("own"), self.digest("again"))
+
+    def export(self, run, network, kind):
+        """The file with the last weights of a run's network."""
+        file = self.folder / f"{run}-{network}.{kind}"
+        if file.exists():
+            return file
+        code, out, err = self.call(GANGWAY, "checkpoints", "export", run, "--last", "--network", network, "-o", file)
+        self.assertEqual(code, 0, out + err)
+        return file
+
+    def test_the_built_in_dcgan_given_back_learns_what_it_would_have_learnt(self):
+        (self.folder / "built.yaml").write_text(BUILT_IN)
+        self.train("built.yaml", ONE, run="start", workers=1)
+        weights = [f"{network}.weights={self.export('start', network, 'safetensors')}" for network in NETWORKS]
+        self.train("built.yaml", FIFTY, *weights, run="built", workers=2)
+        files = ", ".join(f"{network}: {self.export('start', network, 'pt')}" for network in NETWORKS)
+        (self.folder / "given.yaml").write_text(BUILT_IN.replace("family: dcgan, width: 16", files))
+        for workers in (1, 3):
+            self.train("given.yaml", FIFTY, run=f"given{workers}", workers=workers)
+        self.assertEqual(self.digest("given1"), self.digest("given3"))
+        for network in NETWORKS:
+            start, built, given = (load_file(self.export(run, network, "safetensors")) for run in ("start", "built", "given1"))
+            self.assertEqual(list(built), list(given))
+            for name, value in built.items():
+                change = (value - start[name]).norm()
+                self.assertGreater(change, 0.0, name)
+                self.assertLessEqual((value - given[name]).norm(), 1e-6 * change, f"{network} {name}")
 
     def test_what_cannot_be_trained_is_2_with_one_line(self):
         self.refuse("model.generator=nowhere.pt", says=["model.generator", "nowhere.pt", "No such file"])

@@ -56,12 +56,12 @@ class Trace(Trainings):
             for name in ("await generator", "await discriminator", "wait for the loader", "reduce generator",
                          "travel", "sum", "update", "weights", "sum generator bucket 0"):
                 self.assertIn(name, names)
-            self.assertTrue([e for e in own if e.get("cat") == "operator" and "conv" in e["name"]])
+            convolutions = [e for e in own if e.get("cat") == "operator" and "conv" in e["name"]]
+            self.assertTrue(convolutions)
             steps = {e["args"]["step"]: interval(e) for e in own if e["name"].startswith("step ")}
             begin, end = min(b for b, _ in steps.values()), max(e for _, e in steps.values())
-            for event in own:
-                if event.get("cat") == "operator":  # another clock: a millisecond is granted
-                    self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
+            for event in convolutions:  # what gathers the losses comes behind a step; another clock: a millisecond is granted
+                self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
 
     def test_has_no_intervals_of_one_row_that_cross(self):
         rows = {}

@@ -3,7 +3,7 @@
 // what is left is rounding of 1e-16, so no mistake of the order of float32's noise can hide.
 #include <gtest/gtest.h>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"

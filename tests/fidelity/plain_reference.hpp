@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/data/dataset.hpp"
 #include "pipeline/phases.hpp"
 #include "tests/gan/statistic_sums.hpp"

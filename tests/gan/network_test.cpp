@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/blocks/layer_block.hpp"
-#include "gan/build_networks.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "checkpoint/format/safetensors.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/losses/losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"

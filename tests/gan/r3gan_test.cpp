@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"

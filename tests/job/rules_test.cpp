@@ -122,10 +122,9 @@ TEST(Rules, PatchesFillThePicture) {
   EXPECT_THAT(problems_of("model: {family: gat, patch: 5}"),
               ElementsAre("job.yaml:1:22: model.patch: 32 pixels are no whole number of patches of "
                           "5; use 2, 4 or 8"));
-  EXPECT_THAT(
-      problems_of("model: {patch: 2}"),
-      ElementsAre("job.yaml:1:9: model.patch: has no meaning for family dcgan, which has no "
-                  "tokens; leave it out"));
+  EXPECT_THAT(problems_of("model: {patch: 2}"),
+              ElementsAre("job.yaml:1:9: model.patch: has no meaning for family dcgan (it has for "
+                          "gat); leave it out"));
 }
 
 TEST(Rules, PicturesOfSeveralDepthsAreNotMixed) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Changes the code in one small place at a time, and looks whether a unit or fidelity test notices.
 
-    tests/mutation/run.py [--count 80] [--seed 1] [--skip 0] [--paths gan,worker,...] [--without torch,cuda]
+    tests/mutation/run.py [--count 80] [--seed 1] [--skip 0] [--paths gan,worker,...] [--without torch,cuda] [--together]
 
 Works in a checkout of its own, build/mutation, of what is committed; so that it may be stopped and started again. Prints each
 mutant with its place and fate, and at the end how many were killed. One that does not compile counts for nothing. Half of them
@@ -26,7 +26,7 @@ BUILD = TREE / "build/release"
 # In turn from each.
 PATHS = (["gan", "worker/step", "worker/state"],
          ["comm/arena", "comm/reduce", "coordinator/mind", "coordinator/resume", "checkpoint/format", "checkpoint/store",
-          "checkpoint/snapshots", "pipeline", "job/keys"])
+          "checkpoint/snapshots", "pipeline", "job/keys", "job/rules", "job/file"])
 ENOUGH = 0.95
 LIMIT = 900  # seconds for all tests on one mutant
 NEAR_LIMIT = 120  # for the first ones: some mutants never end
@@ -56,7 +56,7 @@ def require(*words, where=TREE):
         sys.exit(f"{' '.join(map(str, words))}: {(done.stdout + done.stderr)[-2000:]}")
 
 
-def prepare(left_out):
+def prepare(left_out, together):
     """The checkout at this commit, built as it is."""
     if not (TREE / ".git").exists():
         require("git", "worktree", "add", "--force", "--detach", TREE, where=ROOT)  # it may have been removed by hand
@@ -64,8 +64,8 @@ def prepare(left_out):
     require("git", "checkout", "--force", "--detach", head)
     if not (TREE / ".venv").exists():
         (TREE / ".venv").symlink_to(ROOT / ".venv")
-    # File by file: what a mutant costs is the compilation of its file.
-    require("cmake", "--preset", "release", "-DGANGWAY_TOGETHER=OFF",
+    # File by file, unless asked otherwise: what a mutant costs is the compilation of its file.
+    require("cmake", "--preset", "release", f"-DGANGWAY_TOGETHER={'ON' if together else 'OFF'}",
             *(f"-DGANGWAY_WITH_{part.upper()}=OFF" for part in left_out.split(",") if part))
     require("ninja", "-C", BUILD)
     if not passes(*ALL_TESTS):
@@ -139,8 +139,9 @@ def main():
     parser.add_argument("--skip", type=int, default=0, help="mutants that an earlier run has printed, of the same commit and seed")
     parser.add_argument("--paths", type=lambda text: [text.split(",")], default=PATHS)
     parser.add_argument("--without", default="")
+    parser.add_argument("--together", action="store_true", help="compile files together: a much shorter build, slower mutants")
     options = parser.parse_args()
-    prepare(options.without)
+    prepare(options.without, options.together)
     counts = {"stillborn": 0, "killed": 0, "survived": 0}
     mutants = in_turn([list(places(paths)) for paths in options.paths], options.seed)
     for source, number, change in itertools.islice(mutants, options.skip, None):

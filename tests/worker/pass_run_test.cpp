@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/losses/losses.hpp"

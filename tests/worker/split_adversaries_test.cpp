@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"

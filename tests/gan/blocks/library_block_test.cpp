@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/file/parse.hpp"
 #include "job/library/family_library.hpp"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "tests/adversarial_networks.hpp"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 

@@ -16,7 +16,7 @@
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/commit.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/torch.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"

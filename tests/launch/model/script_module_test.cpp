@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "base/errors.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "job/file/parse.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/scratch_folder.hpp"

@@ -12,7 +12,7 @@
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/unique_id.hpp"
 #include "comm/transport/loopback_transport.hpp"
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/comm/lone_group.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"

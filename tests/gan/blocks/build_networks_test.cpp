@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 
 #include <algorithm>
 

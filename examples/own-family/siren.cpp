@@ -29,8 +29,8 @@ class SineBlock final : public gangway::gan::Block {
         weight_(parameter("weight")),
         bias_(parameter("bias")) {}
 
-  [[nodiscard]] gangway::gan::NamedTensors forward(
-      const gangway::gan::NamedTensors& in, const gangway::gan::ForwardContext&) override {
+  [[nodiscard]] gangway::gan::NamedTensors forward(const gangway::gan::NamedTensors& in,
+                                                   const gangway::gan::ForwardContext&) override {
     const at::Tensor turned = at::linear(in.at(input_), weight_->tensor, bias_->tensor);
     return in.with("features", (turned * frequency_).sin());
   }

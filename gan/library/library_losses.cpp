@@ -18,7 +18,7 @@ LossFunction loss_of(std::string_view name, const LibraryFile& library) {
     return loss_named(name);
   }
   const SharedLibrary opened(file, TORCH_VERSION);
-  const auto* const list = opened.find_function<const LibraryBlocks&()>("gangway_library_blocks");
+  auto* const list = opened.find_function<const LibraryBlocks&()>("gangway_library_blocks");
   if (list == nullptr) {
     return loss_named(name);
   }

@@ -40,8 +40,7 @@ Key named_row_key(KeyText text, Field field, std::vector<Row> LibraryRows::*adde
 
 Key family_key(KeyText text) {
   return named_row_key(
-      std::move(text), [](auto& job) -> auto& { return job.model.family; },
-      &LibraryRows::families);
+      std::move(text), [](auto& job) -> auto& { return job.model.family; }, &LibraryRows::families);
 }
 
 Key recipe_key(KeyText text) {

@@ -55,8 +55,8 @@ void require_new_names(const std::vector<Row>& added, std::string_view kind, Our
                       file, kind, row.name));
     }
     if (ours(row.name)) {
-      throw ConfigError(fmt::format("{}: has a {} named {}, and so has Gangway; give it another name",
-                                    file, kind, row.name));
+      throw ConfigError(fmt::format(
+          "{}: has a {} named {}, and so has Gangway; give it another name", file, kind, row.name));
     }
     if (std::ranges::count(added, row.name, &Row::name) > 1) {
       throw ConfigError(fmt::format("{}: has two of the {} {}", file, kind, row.name));
@@ -71,11 +71,10 @@ void require_networks(const Recipe& recipe, const std::string& file) {
   };
   if (!has(recipe.shown) || (!recipe.counts.empty() && !has(recipe.counts)) ||
       networks.size() > kMostNetworks) {
-    throw ConfigError(
-        fmt::format("{}: recipe {} has {} networks, of which one is shown ('{}'), and maybe one "
-                    "counted ('{}'); it takes 1 to {}",
-                    file, recipe.name, networks.size(), recipe.shown, recipe.counts,
-                    kMostNetworks));
+    throw ConfigError(fmt::format(
+        "{}: recipe {} has {} networks, of which one is shown ('{}'), and maybe one "
+        "counted ('{}'); it takes 1 to {}",
+        file, recipe.name, networks.size(), recipe.shown, recipe.counts, kMostNetworks));
   }
 }
 

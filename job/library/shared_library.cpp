@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What gan/library/library_interface.cpp leaves in every library. Found in the bytes, not by the dynamic
-/// linker: that would run the code, and stop at names that another version does not have.
+/// What gan/library/library_interface.cpp leaves in every library. Found in the bytes, not by the
+/// dynamic linker: that would run the code, and stop at names that another version does not have.
 constexpr std::string_view kMark = "gangway-library-interface ";
 constexpr std::string_view kAdvice =
     "build it again against this installation (find_package(Gangway), docs/bring-your-own.md)";

@@ -30,16 +30,15 @@ std::vector<gangway::pipeline::Phase> phases(const gangway::JobSpec& job) {
 
 const gangway::LibraryRows& gangway_library_rows() {
   static const gangway::LibraryRows rows{
-      .recipes = {{.name = "minimax",
-                   .doc = "one objective for both networks",
-                   .networks = {{.name = "generator",
-                                 .role = "generator",
-                                 .ema_kimg = 10.0,
-                                 .is_averaged = true},
-                                {.name = "discriminator", .role = "discriminator"}},
-                   .shown = "generator",
-                   .counts = "discriminator",
-                   .is_adversarial = true}}};
+      .recipes = {
+          {.name = "minimax",
+           .doc = "one objective for both networks",
+           .networks =
+               {{.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
+                {.name = "discriminator", .role = "discriminator"}},
+           .shown = "generator",
+           .counts = "discriminator",
+           .is_adversarial = true}}};
   return rows;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/errors.hpp"
 #include "gan/losses/joins.hpp"
-#include "gan/losses/losses.hpp"
 #include "gan/optimizer.hpp"
 #include "gan/random_tensors.hpp"
 

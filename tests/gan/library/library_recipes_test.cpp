@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What a user's library says about a step: tests/libraries/minimax.cpp.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <set>
 #include <string>
 #include <variant>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 #include "gan/library/library_losses.hpp"
@@ -16,12 +16,11 @@ namespace gangway::gan {
 namespace {
 
 JobSpec minimax_job(const std::string& more = "") {
-  return testing::spec_of(
-      "model: {library: '" GANGWAY_MINIMAX
-      "', family: mlp}\n"
-      "data: {source: 'toy:ring8'}\n"
-      "training: {recipe: minimax}\n" +
-      more);
+  return testing::spec_of("model: {library: '" GANGWAY_MINIMAX
+                          "', family: mlp}\n"
+                          "data: {source: 'toy:ring8'}\n"
+                          "training: {recipe: minimax}\n" +
+                          more);
 }
 
 std::set<std::string> losses_of(const JobSpec& job) {
@@ -39,9 +38,9 @@ std::set<std::string> losses_of(const JobSpec& job) {
 }
 
 TEST(LibraryRecipes, SayWhatAStepConsistsOf) {
-  EXPECT_EQ(losses_of(minimax_job()),
-            (std::set<std::string>{"minimax-generator", "nonsaturating-fake",
-                                   "nonsaturating-real"}));
+  EXPECT_EQ(
+      losses_of(minimax_job()),
+      (std::set<std::string>{"minimax-generator", "nonsaturating-fake", "nonsaturating-real"}));
 }
 
 TEST(LibraryRecipes, MayHaveAFrozenNetwork) {

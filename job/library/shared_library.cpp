@@ -91,8 +91,9 @@ SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
   handle_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     throw ConfigError(
-        fmt::format("{}: cannot be loaded: {}; what job files name may use no "
-                    "LibTorch (docs/bring-your-own.md)",
+        fmt::format("{}: cannot be loaded: {}; its rows may use no LibTorch, all of it what the "
+                    "installed headers declare and what it is linked with "
+                    "(docs/bring-your-own.md)",
                     file.string(), linker_complaint(file_)));
   }
 }

@@ -151,6 +151,15 @@ function(gangway_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
 endfunction()
 
+# gangway_open_to_libraries(program …): a library of the user's that it loads calls it back (docs/bring-your-own.md).
+function(gangway_open_to_libraries)
+  set(names "${PROJECT_SOURCE_DIR}/cmake/exported_symbols.txt")
+  foreach(program IN LISTS ARGN)
+    target_link_options(${program} PRIVATE "LINKER:--dynamic-list=${names}")
+    set_property(TARGET ${program} APPEND PROPERTY LINK_DEPENDS "${names}")
+  endforeach()
+endfunction()
+
 # A test that takes that many seconds hangs; a slow machine that others use too needs a tenth of it.
 set(GANGWAY_TEST_TIMEOUT 900)
 

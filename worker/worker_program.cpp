@@ -200,7 +200,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   Workplace place;
   Finished finished;
   try {
-    place.job = parse_job(welcome.job_yaml, "job of the coordinator");
+    place.job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
     use_kept_modules(*place.job, welcome.run_directory);
     place.transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                            [&channel] { channel.pump(); });

@@ -30,7 +30,9 @@ std::string reason_of(const Key& key) {
 }  // namespace
 
 std::string job_changes(const JobSpec& before, const JobSpec& now, std::string_view section) {
-  if (before.training.recipe != now.training.recipe) {  // the rest is about other networks
+  // The rows of a library are others where it is loaded from elsewhere.
+  if (before.training.recipe->name != now.training.recipe->name ||
+      before.networks.size() != now.networks.size()) {  // the rest is about other networks
     return kRecipeKey.starts_with(section)
                ? fmt::format("{} {}, was {}", kRecipeKey, now.training.recipe->name,
                              before.training.recipe->name)

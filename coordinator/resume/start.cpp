@@ -18,6 +18,7 @@
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
+#include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
 #include "run/run_directory.hpp"
@@ -103,25 +104,39 @@ void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell&
   }
 }
 
-/// The keys that differ from those of the job that `name` keeps, with both values.
-std::string changes_since(const std::string& old_yaml, const std::string& name, const JobSpec& now,
+/// The job of a checkpoint, in words of the run that it lies in. @throws JobFileError
+JobSpec job_of(const checkpoint::Found& found) {
+  return parse_job(found.manifest.job_yaml, found.path.filename().string(),
+                   found.path.parent_path().parent_path());
+}
+
+/// The keys that differ from those of the checkpoint's job, with both values.
+std::string changes_since(const checkpoint::Found& found, const JobSpec& now,
                           std::string_view section = {}) {
   std::string changes;
   try {
-    changes = job_changes(parse_job(old_yaml, name), now, section);
+    changes = job_changes(job_of(found), now, section);
   } catch (const JobFileError& error) {
     return fmt::format("this version does not know that job: {}", error.problems().front());
   }
   return changes.empty() ? "by the version of gangway" : changes;
 }
 
-/// A user's network whose file has changed is the user's to mend. @throws ConfigError
+/// A user's network or library whose file has changed is the user's to mend. @throws ConfigError
 void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
   JobSpec old;
   try {
-    old = parse_job(found.manifest.job_yaml, found.path.filename().string());
+    old = job_of(found);
   } catch (const JobFileError&) {
     return;  // of another version: what differs is told as ever
+  }
+  const LibraryFile& library = now.model.library;
+  if (!library.file.empty() && !old.model.library.file.empty() &&
+      library.hash != old.model.library.hash) {
+    throw ConfigError(fmt::format(
+        "model.library: {} has changed since {} was saved; give the old file back, of which {} is "
+        "a copy, or begin another run (--run, or --resume never)",
+        library.file, found.path.filename().string(), kept_library(old.model.library).string()));
   }
   for (const NetworkSpec& network : now.networks) {
     const auto before = std::ranges::find(old.networks, network.name, &NetworkSpec::name);
@@ -142,17 +157,17 @@ void require_same_job(const checkpoint::Found& found, const StartedRun& run, con
   const std::string name = found.path.filename().string();
   require_same_modules(found, spec);
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
-    throw CheckpointError(fmt::format(
-        "checkpoint {} holds another model ({}): give the run another name (--run), or "
-        "start afresh (--resume never)",
-        found.path.string(), changes_since(found.manifest.job_yaml, name, spec, "model.")));
+    throw CheckpointError(
+        fmt::format("checkpoint {} holds another model ({}): give the run another name (--run), or "
+                    "start afresh (--resume never)",
+                    found.path.string(), changes_since(found, spec, "model.")));
   }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
     tell(
         fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
                     "other numbers; end it, and give the old values again or another --run, to "
                     "keep those",
-                    name, changes_since(found.manifest.job_yaml, name, spec)));
+                    name, changes_since(found, spec)));
   }
 }
 
@@ -249,6 +264,7 @@ void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) 
     tell_of_lost_snapshots(run, tell);
   }
   keep_modules(run.spec, run.directory);
+  keep_library(run.spec.model.library, run.directory);
   write_job(run.directory, run.job_yaml);
   write_command(run.directory, options.command);
 }

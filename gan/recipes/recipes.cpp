@@ -14,7 +14,10 @@
 #include "gan/recipes/cyclegan.hpp"
 #include "gan/recipes/feature_autoencoder.hpp"
 #include "gan/recipes/information.hpp"
+#include "gan/recipes/library_recipes.hpp"
 #include "gan/recipes/pix2pix.hpp"
+#include "job/library/family_library.hpp"
+#include "job/library/shared_library.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -71,6 +74,23 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
   return completed(std::move(phases));
 }
 
+/// What the job's library says of its recipe. In the file with LibTorch, which workers load anyway:
+/// nobody else asks what a step does.
+std::vector<pipeline::Phase> phases_of_library(const JobSpec& job) {
+  const std::string file = blocks_file(job.model.library.file).string();
+  const SharedLibrary opened(file);
+  const LibraryRecipes& added =
+      opened.function<const LibraryRecipes&()>("gangway_library_recipes")();
+  const std::string_view name = job.training.recipe->name;
+  const auto found = std::ranges::find(added.recipes, name, &LibraryRecipe::recipe);
+  if (found == added.recipes.end()) {
+    std::string complaint = file;
+    complaint.append(": does not say what a step of its recipe ").append(name);
+    throw ConfigError(complaint.append(" does: gangway_library_recipes() has to list it"));
+  }
+  return completed(found->phases(job));
+}
+
 }  // namespace
 
 std::vector<pipeline::Phase> phases_of(const JobSpec& job) {
@@ -79,6 +99,9 @@ std::vector<pipeline::Phase> phases_of(const JobSpec& job) {
     if (recipe == name) {
       return without_frozen(phases(job), job);
     }
+  }
+  if (!job.model.library.file.empty()) {
+    return without_frozen(phases_of_library(job), job);
   }
   throw InvariantError("recipe " + std::string(name) + " has no phases; please report this");
 }

@@ -212,7 +212,13 @@ Architecture architecture_of(const ModelSpec& model, std::string_view role) {
   if (network == nullptr) {
     throw InvariantError(fmt::format("family {} has no {}", model.family->name, role));
   }
-  return network->make(model);
+  Architecture architecture = network->make(model);
+  for (BlockSpec& block : architecture.blocks) {
+    if (auto* of_library = std::get_if<LibrarySpec>(&block)) {
+      of_library->library = model.library.file;
+    }
+  }
+  return architecture;
 }
 
 PerNetwork<Architecture> architectures_of(const ModelSpec& model, const Recipe& recipe) {

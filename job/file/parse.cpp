@@ -12,7 +12,9 @@
 
 #include "job/families/families.hpp"
 #include "job/keys/key.hpp"
+#include "job/keys/library_keys.hpp"
 #include "job/keys/settings.hpp"
+#include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/rules/rules.hpp"
 #include "job/run_name.hpp"
@@ -59,11 +61,12 @@ void forget_siblings(const Key& variant, std::map<std::string, Origin>& given) {
   });
 }
 
-Draft apply(const std::vector<Setting>& settings, const Recipe& recipe, Problems& problems) {
-  Draft draft{.spec = JobSpec::of(recipe)};
+Draft apply(const std::vector<Setting>& settings, JobSpec begun, Problems& problems) {
+  Draft draft{.spec = std::move(begun)};
   for (const Setting& setting : settings) {
     const Key& key = *setting.key;
-    const std::string complaint = key.set(setting.value, draft.spec);
+    const std::string complaint =
+        is_about_library(key) ? std::string() : key.set(setting.value, draft.spec);
     if (!complaint.empty()) {
       problems.add(fmt::format("{}: {}", setting.origin.text, complaint));
       draft.faulty.insert(key.path);
@@ -160,9 +163,32 @@ std::vector<Setting> collect(const JobSources& sources, const std::optional<std:
   return collector.settings();
 }
 
-/// The one that is named last; where it has no such name, apply() says so.
-const Recipe& recipe_of(const std::vector<Setting>& settings) {
+/// The library comes first: other settings may name what it has.
+/// @throws JobFileError of one line where it cannot be used: the others would complain in vain
+LibraryFile library_of(const std::vector<Setting>& settings, const std::filesystem::path& run) {
   JobSpec draft;
+  std::string place;
+  for (const Setting& setting : settings) {
+    if (is_about_library(*setting.key)) {
+      place = setting.origin.text;
+      const std::string complaint = setting.key->set(setting.value, draft);
+      if (!complaint.empty()) {
+        throw JobFileError({fmt::format("{}: {}", place, complaint)});
+      }
+    }
+  }
+  try {
+    settle_library(draft.model.library, run);
+  } catch (const ConfigError& error) {
+    throw JobFileError({fmt::format("{}: {}", place, error.what())});
+  }
+  return draft.model.library;
+}
+
+/// The one that is named last; where it has no such name, apply() says so.
+const Recipe& recipe_of(const std::vector<Setting>& settings, const LibraryFile& library) {
+  JobSpec draft;
+  draft.model.library = library;
   for (const Setting& setting : settings) {
     if (setting.key->path == kRecipeKey) {
       (void)setting.key->set(setting.value, draft);
@@ -179,12 +205,16 @@ JobSpec resolve(const JobSources& sources) {
   // The recipe decides which networks there are to say something about.
   Problems problems;
   std::vector<Setting> settings = collect(sources, text, *default_recipe(), problems);
-  const Recipe& recipe = recipe_of(settings);
+  const LibraryFile library =
+      library_of(settings, sources.text ? sources.run : sources.file.parent_path());
+  const Recipe& recipe = recipe_of(settings, library);
   if (&recipe != default_recipe()) {
     problems = {};
     settings = collect(sources, text, recipe, problems);
   }
-  Draft draft = apply(settings, recipe, problems);
+  JobSpec begun = JobSpec::of(recipe);
+  begun.model.library = library;
+  Draft draft = apply(settings, std::move(begun), problems);
   settle_family(draft);
   refuse_misplaced(draft, problems);
   settle(draft);
@@ -206,9 +236,11 @@ ResolvedJob load_job(const JobSources& sources) {
   return {.spec = spec, .name = run_name_of(sources.file), .yaml = to_yaml(spec)};
 }
 
-JobSpec parse_job(std::string_view text, const std::string& name) {
+JobSpec parse_job(std::string_view text, const std::string& name,
+                  const std::filesystem::path& run) {
   JobSources sources;
   sources.file = name;
+  sources.run = run;
   sources.text = std::string(text);
   return resolve(sources);
 }

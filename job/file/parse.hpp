@@ -27,6 +27,9 @@ struct JobSources {
       overrides;  ///< `training.kimg=80`, from the command line; the last one of a key counts
   std::map<std::string, std::string>
       environment;  ///< GANGWAY_TRAINING_KIMG -> 80; names of no section are ignored
+  /// Run directory that keeps the files of the job given as `text`; without `text` that is where
+  /// `file` lies.
+  std::filesystem::path run = {};
 };
 
 struct ResolvedJob {
@@ -52,9 +55,10 @@ class JobFileError : public ConfigError {
 [[nodiscard]] ResolvedJob load_job(const JobSources& sources);
 
 /// The spec of a resolved job, as job.yaml and the Welcome message carry it; `name` stands in
-/// messages.
+/// messages. @param run  its run directory, which keeps its library; empty: it has none
 /// @throws JobFileError
-[[nodiscard]] JobSpec parse_job(std::string_view text, const std::string& name);
+[[nodiscard]] JobSpec parse_job(std::string_view text, const std::string& name,
+                                const std::filesystem::path& run = {});
 
 /// The resolved job as YAML: every key that applies, so it runs again as it is and parses back to
 /// an equal JobSpec.

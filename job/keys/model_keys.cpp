@@ -7,14 +7,14 @@
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/keys/library_keys.hpp"
 #include "job/keys/network_keys.hpp"
 
 namespace gangway {
 
 void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
-  keys.push_back(choice_key(
-      {"model.family", "", "Architecture of the networks: " + family_docs()},
-      [](auto& job) -> auto& { return job.model.family; }));
+  keys.push_back(
+      family_key({"model.family", "", "Architecture of the networks: " + family_docs()}));
   keys.push_back(for_images(with_default(
       whole_key(
           {"model.resolution", "pixels", "Side of the square images: " + allowed_resolutions()},
@@ -82,6 +82,7 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
       {"model.dropout", "", "Share of the discriminator's features that is dropped"},
       [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne)));
   add_module_keys(recipe, keys);
+  add_library_keys(keys);
 }
 
 void add_data_keys(std::vector<Key>& keys) {

@@ -9,6 +9,7 @@
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/keys/library_keys.hpp"
 
 namespace gangway {
 namespace {
@@ -138,9 +139,7 @@ void add_translation(std::vector<Key>& keys) {
 }  // namespace
 
 void add_training_keys(std::vector<Key>& keys) {
-  keys.push_back(later(choice_key(
-      {"training.recipe", "", "What a step does: " + recipe_docs()},
-      [](auto& job) -> auto& { return job.training.recipe; })));
+  keys.push_back(later(recipe_key({"training.recipe", "", "What a step does: " + recipe_docs()})));
   // Not a weight at a given step: job_fingerprint counts it where a schedule ends at it.
   keys.push_back(for_speed(real_key(
       {"training.kimg", kKimg, "Length: real images shown"},

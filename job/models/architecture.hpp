@@ -11,6 +11,7 @@
 
 #include "job/blocks/label_specs.hpp"
 #include "job/blocks/layer_spec.hpp"
+#include "job/blocks/library_spec.hpp"
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/spectral_specs.hpp"
@@ -27,7 +28,7 @@ using BlockSpec = std::variant<
     TokenHeadSpec, SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
     SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec, InstanceLayerSpec,
     InstanceResidualSpec, StyleMappingSpec, StyleConstantSpec, StyleLayerSpec, StylePictureSpec,
-    StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec>;
+    StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec, LibrarySpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

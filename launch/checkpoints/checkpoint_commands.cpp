@@ -162,7 +162,8 @@ int export_network(const CheckpointOptions& options) {
                                   options.output.string(), kPlainSuffix, kTorchScriptSuffix));
   }
   const checkpoint::Manifest manifest = checkpoint::read_manifest(path);
-  const JobSpec job = parse_job(manifest.job_yaml, path.string() + " (job)");
+  const JobSpec job =
+      parse_job(manifest.job_yaml, path.string() + " (job)", path.parent_path().parent_path());
   const std::string& network = job.networks[job.chosen(options.network)].name;
   const fs::path stem = is_folder ? options.output / network : options.output;
   if (is_folder || suffix == kPlainSuffix) {

@@ -2,6 +2,7 @@
 // gangway-model: what the command line does with a trained model in one process. `gangway sample`
 // and `gangway evaluate` start it, so that `gangway` itself need not load LibTorch.
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -126,6 +127,14 @@ void add_networks(CLI::App& app, NetworksOptions& options) {
   command->callback([&] { gangway::launch::describe_networks(options); });
 }
 
+/// Beside the programs where they are installed, else in the checkout that they were built from.
+std::filesystem::path share_folder() {
+  const std::filesystem::path programs =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::filesystem::path installed = programs.parent_path() / "share/gangway";
+  return std::filesystem::exists(installed) ? installed : std::filesystem::path(GANGWAY_SHARE_DIR);
+}
+
 /// In the name of the command that was typed.
 int report(const std::string& message, gangway::ExitCode code) {
   fmt::print(stderr, "gangway: {}\n", message.substr(0, message.find('\n')));
@@ -136,8 +145,7 @@ int run(int argc, char** argv) {
   CLI::App app("Gangway: samples and scores of trained models", "gangway-model");
   app.require_subcommand(1);
   EvaluateOptions evaluate;
-  evaluate.features =
-      std::filesystem::path(GANGWAY_SHARE_DIR) / gangway::launch::kFeatureWeightsName;
+  evaluate.features = share_folder() / gangway::launch::kFeatureWeightsName;
   SampleOptions sample;
   TrainFeaturesOptions train_features;
   ExportOptions export_options;

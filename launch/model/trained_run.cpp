@@ -76,8 +76,9 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
   // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
   // says by now.
   const checkpoint::Manifest& manifest = reader.manifest();
-  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)");
-  use_kept_modules(job, checkpoint.parent_path().parent_path());
+  const fs::path run = checkpoint.parent_path().parent_path();
+  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run);
+  use_kept_modules(job, run);
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   gan::Network& network = networks[job.chosen(choice.network)];
   const std::string first = network.parameters().front().name;

@@ -33,7 +33,9 @@ std::string complaint_in(const std::string& text) {
 void inspect_own_networks(ResolvedJob& job) {
   const auto is_own = [](const NetworkSpec& network) { return !network.module.file.empty(); };
   const std::filesystem::path program = program_folder() / "gangway-model";
-  if (std::ranges::none_of(job.spec.networks, is_own) || !std::filesystem::exists(program)) {
+  const bool has_any =
+      std::ranges::any_of(job.spec.networks, is_own) || !job.spec.model.library.file.empty();
+  if (!has_any || !std::filesystem::exists(program)) {
     return;
   }
   const TemporaryFolder folder;

@@ -7,7 +7,6 @@
 
 #include "base/errors.hpp"
 #include "gan/losses/joins.hpp"
-#include "gan/losses/losses.hpp"
 #include "gan/optimizer.hpp"
 #include "gan/random_tensors.hpp"
 
@@ -27,9 +26,7 @@ using pipeline::Pool;
 using pipeline::Reals;
 
 void require_known(const Node& node) {
-  if (const auto* loss = std::get_if<Loss>(&node)) {
-    (void)gan::loss_named(loss->function);
-  } else if (const auto* penalty = std::get_if<Penalty>(&node)) {
+  if (const auto* penalty = std::get_if<Penalty>(&node)) {
     (void)gan::penalty_named(penalty->function);
   } else if (const auto* join = std::get_if<Join>(&node)) {
     (void)gan::join_named(join->function);
@@ -42,6 +39,11 @@ PassRun::PassRun(Setup setup) : setup_(std::move(setup)) {
   for (const Phase& phase : setup_.phases) {
     for (const Pass& pass : phase.passes) {
       std::ranges::for_each(pass.nodes, require_known);
+      for (const Node& node : pass.nodes) {
+        if (const auto* loss = std::get_if<Loss>(&node)) {
+          losses_[loss->function] = gan::loss_of(loss->function, setup_.job.model.library);
+        }
+      }
     }
   }
 }
@@ -217,7 +219,7 @@ void PassRun::make(const Pool& pool) {
 
 void PassRun::make(const Loss& loss) {
   const at::AutoGradMode with_graph(has_gradient());
-  const at::Tensor mean = gan::loss_named(loss.function)(values_of(loss.inputs));
+  const at::Tensor mean = losses_.at(loss.function)(values_of(loss.inputs));
   made_[static_cast<std::size_t>(node_)] = loss.weight == 1.0 ? mean : mean * loss.weight;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "gan/library/library_losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
 #include "job/models/network_id.hpp"
@@ -113,6 +114,7 @@ class PassRun {
                                             int stream) const;
 
   Setup setup_;
+  std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
   std::int64_t step_ = 0;
   pipeline::Instruction at_;   // its phase, repeat, pass and micro-batch are those in work
   bool has_turned_ = true;     // backward has begun, or no pass has

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Losses that a user's library adds. Called where a worker begins, compute thread.
+#pragma once
+
+#include <string_view>
+
+#include "gan/losses/losses.hpp"
+#include "job/models/model_spec.hpp"
+
+namespace gangway::gan {
+
+/// The library's loss of that name, else loss_named.
+/// @pre settled. @throws ConfigError as SharedLibrary; InvariantError for a name that none has
+[[nodiscard]] LossFunction loss_of(std::string_view name, const LibraryFile& library);
+
+}  // namespace gangway::gan

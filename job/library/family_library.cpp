@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "job/library/family_library.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "job/library/shared_library.hpp"
+#include "job/modules/module_files.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostNetworks = 8;  // comm/transport/message_tag.hpp
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+std::string hash_of_both(const fs::path& file) {
+  std::string bytes = read_library(file);
+  if (is_file(blocks_file(file))) {
+    bytes += read_library(blocks_file(file));
+  }
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// As job files and messages have it.
+bool is_word(std::string_view name) {
+  return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
+}
+
+/// @param ours  whether Gangway has one of that name
+template <typename Row, typename Ours>
+void require_new_names(const std::vector<Row>& added, std::string_view kind, Ours ours,
+                       const std::string& file) {
+  for (const Row& row : added) {
+    if (!is_word(row.name)) {
+      throw ConfigError(
+          fmt::format("{}: has a {} named '{}'; use lower-case letters, digits and -, a letter "
+                      "first",
+                      file, kind, row.name));
+    }
+    if (ours(row.name)) {
+      throw ConfigError(fmt::format(
+          "{}: has a {} named {}, and so has Gangway; give it another name", file, kind, row.name));
+    }
+    if (std::ranges::count(added, row.name, &Row::name) > 1) {
+      throw ConfigError(fmt::format("{}: has two of the {} {}", file, kind, row.name));
+    }
+  }
+}
+
+void require_networks(const Recipe& recipe, const std::string& file) {
+  const auto& networks = recipe.networks;
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(networks, name, &RecipeNetwork::name) != networks.end();
+  };
+  if (!has(recipe.shown) || (!recipe.counts.empty() && !has(recipe.counts)) ||
+      networks.size() > kMostNetworks) {
+    throw ConfigError(fmt::format(
+        "{}: recipe {} has {} networks, of which one is shown ('{}'), and maybe one "
+        "counted ('{}'); it takes 1 to {}",
+        file, recipe.name, networks.size(), recipe.shown, recipe.counts, kMostNetworks));
+  }
+}
+
+void require_usable(const LibraryRows& rows, const std::string& file) {
+  require_new_names(
+      rows.families, "family",
+      [](std::string_view name) {
+        return name == own_family()->name ||
+               std::ranges::find(families(), name, &ModelFamily::name) != families().end();
+      },
+      file);
+  require_new_names(
+      rows.recipes, "recipe",
+      [](std::string_view name) {
+        return std::ranges::find(recipes(), name, &Recipe::name) != recipes().end();
+      },
+      file);
+  for (const Recipe& recipe : rows.recipes) {
+    require_networks(recipe, file);
+  }
+  if (rows.families.empty() && rows.recipes.empty()) {
+    throw ConfigError(fmt::format("{}: has no family and no recipe", file));
+  }
+}
+
+void copy_if_new(const fs::path& from, const fs::path& to) {
+  if (!is_file(to) && is_file(from)) {
+    write_file_atomically(to, read_library(from));
+  }
+}
+
+}  // namespace
+
+fs::path blocks_file(const fs::path& library) {
+  fs::path file = library;
+  return file.replace_extension(".blocks.so");
+}
+
+fs::path kept_library(const LibraryFile& library) {
+  return fs::path(kModulesFolder) / fmt::format("library-{}.so", library.hash);
+}
+
+void settle_library(LibraryFile& library, const fs::path& run) {
+  if (library.file.empty()) {
+    return;
+  }
+  const bool may_be_kept = !run.empty() && !library.hash.empty();
+  if (const fs::path kept = run / kept_library(library); may_be_kept && is_file(kept)) {
+    library.file = kept.string();
+  }
+  const std::string found = hash_of_both(library.file);
+  if (!library.hash.empty() && library.hash != found) {
+    throw ConfigError(fmt::format(
+        "{} has changed: its XXH3-128 is {}, the job's is {}; give the old file back, or leave "
+        "model.library_hash out and begin another run (--run)",
+        library.file, found, library.hash));
+  }
+  library.hash = found;
+  require_usable(rows_of(library), library.file);
+}
+
+const LibraryRows& rows_of(const LibraryFile& library) {
+  static const LibraryRows none;
+  if (library.file.empty()) {
+    return none;
+  }
+  const SharedLibrary opened(library.file);
+  return opened.function<const LibraryRows&()>("gangway_library_rows")();
+}
+
+void keep_library(const LibraryFile& library, const fs::path& run) {
+  if (library.file.empty()) {
+    return;
+  }
+  const fs::path kept = run / kept_library(library);
+  std::error_code error;
+  fs::create_directories(kept.parent_path(), error);
+  if (error) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be made: {}", kept.parent_path().string(), error.message()));
+  }
+  // The rows last: where they are, both are.
+  copy_if_new(blocks_file(library.file), blocks_file(kept));
+  copy_if_new(library.file, kept);
+}
+
+}  // namespace gangway

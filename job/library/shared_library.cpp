@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "job/library/shared_library.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "job/library/interface_version.hpp"  // written by cmake/WriteInterface.cmake
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What gan/library/library_interface.cpp leaves in every library. Found in the bytes, not by the
+/// dynamic linker: that would run the code, and stop at names that another version does not have.
+constexpr std::string_view kMark = "gangway-library-interface ";
+constexpr std::string_view kAdvice =
+    "build it again against this installation (find_package(Gangway), docs/bring-your-own.md)";
+
+struct Interface {
+  std::string_view headers;
+  std::string_view torch;
+};
+
+/// "… 0.1.0-1a2b3c4d5e6f 2.11.0" ends with a zero byte.
+Interface interface_in(const std::string& bytes, const fs::path& file) {
+  const std::size_t mark = bytes.find(kMark);
+  if (mark == std::string::npos) {
+    throw ConfigError(
+        fmt::format("{}: is no library for Gangway: gangway_add_library() of CMake makes one "
+                    "(docs/bring-your-own.md)",
+                    file.string()));
+  }
+  const std::size_t begin = mark + kMark.size();
+  const std::string_view text(bytes.data() + begin, bytes.find('\0', begin) - begin);
+  const std::size_t space = text.find(' ');
+  return {.headers = text.substr(0, space),
+          .torch = space == std::string_view::npos ? std::string_view() : text.substr(space + 1)};
+}
+
+void require_same(const Interface& found, std::string_view torch, const fs::path& file) {
+  if (found.headers != library_interface()) {
+    throw ConfigError(fmt::format("{}: is built for Gangway {}, and this is {}: {}", file.string(),
+                                  found.headers, library_interface(), kAdvice));
+  }
+  if (!torch.empty() && found.torch != torch) {
+    throw ConfigError(fmt::format("{}: is built with LibTorch {}, and this is {}: {}",
+                                  file.string(), found.torch, torch, kAdvice));
+  }
+}
+
+/// The dynamic linker's reason, without the file that we name ourselves.
+std::string linker_complaint(const fs::path& file) {
+  const char* said = ::dlerror();
+  std::string text = said == nullptr ? "cannot be loaded" : said;
+  const std::string start = file.string() + ": ";
+  return text.starts_with(start) ? text.substr(start.size()) : text;
+}
+
+}  // namespace
+
+std::string_view library_interface() { return GANGWAY_LIBRARY_INTERFACE; }
+
+std::string read_library(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) {
+    throw ConfigError(fmt::format("{}: is a folder; name a shared library", file.string()));
+  }
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad()) {
+    throw ConfigError(
+        fmt::format("{}: {}", file.string(),
+                    errno == 0 ? "cannot be read" : std::generic_category().message(errno)));
+  }
+  return bytes;
+}
+
+SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
+    : file_(fs::absolute(file)) {  // a name without a folder would be looked for elsewhere
+  const std::string bytes = read_library(file);
+  require_same(interface_in(bytes, file), torch, file);
+  // All names now: one that is missing is said in this line, and not in the middle of a step.
+  handle_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    throw ConfigError(
+        fmt::format("{}: cannot be loaded: {}; its rows may use no LibTorch, all of it what the "
+                    "installed headers declare and what it is linked with "
+                    "(docs/bring-your-own.md)",
+                    file.string(), linker_complaint(file_)));
+  }
+}
+
+void* SharedLibrary::find(const char* name) const { return ::dlsym(handle_, name); }
+
+void* SharedLibrary::require(const char* name) const {
+  void* found = find(name);
+  if (found == nullptr) {
+    throw ConfigError(
+        fmt::format("{}: has no {}(); its library has to define it (docs/bring-your-own.md)",
+                    file_.string(), name));
+  }
+  return found;
+}
+
+}  // namespace gangway

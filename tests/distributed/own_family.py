@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An installed Gangway, and a family of the user's own built against it: examples/own-family/, as docs/bring-your-own.md
+tells it. Everything here runs from the prefix; nothing is told where the build folder is.
+
+    GANGWAY_BIN=build/release/bin own_family.py [unittest arguments]
+"""
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import train_command
+from train_command import EXAMPLES, PROGRAMS, Trainings
+
+SOURCE = EXAMPLES / "own-family"
+BUILD = PROGRAMS.parent
+# 24 steps, four micro-batches.
+SMALL = ["training.batch=64", "training.microbatches=4", "training.kimg=1.536", "generator.ema_kimg=0.1",
+         "output.tick_kimg=0.512", "output.pictures_kimg=0", "checkpoint.every_kimg=0.512"]
+
+
+class OwnFamily(Trainings):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = Path(tempfile.mkdtemp(prefix="gangway-prefix-"))
+        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
+        cls.prefix, cls.built = cls.place / "prefix", cls.place / "siren"
+        cls.say("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.say("cmake", "-G", "Ninja", "-S", SOURCE, "-B", cls.built, f"-DCMAKE_PREFIX_PATH={cls.prefix}")
+        cls.say("cmake", "--build", cls.built)
+        cls.gangway = cls.prefix / "bin/gangway"
+        cls.addClassCleanup(setattr, train_command, "GANGWAY", train_command.GANGWAY)
+        train_command.GANGWAY = str(cls.gangway)  # for Trainings
+
+    @classmethod
+    def say(cls, *words):
+        done = subprocess.run([str(word) for word in words], cwd=cls.place, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(SOURCE / "job.yaml", self.folder)
+        shutil.copytree(self.built, self.folder / "siren")
+
+    def refuse(self, *arguments, says):
+        """`gangway run` must end with 2 and one line with all words of `says`."""
+        code, out, err = self.call(self.gangway, "run", "job.yaml", *SMALL, "-n", 1, *arguments)
+        self.assertEqual(code, 2, out + err)
+        lines = [line for line in err.splitlines() if line.startswith("gangway: ")]
+        self.assertEqual(len(lines), 1, err)
+        for word in says:
+            self.assertIn(word, lines[0])
+
+    def spoil(self, name, old, new):
+        """The file anew: one that is loaded must not be written to."""
+        file = self.folder / "siren" / name
+        content = file.read_bytes()
+        self.assertIn(old, content)
+        file.unlink()
+        file.write_bytes(content.replace(old, new))
+
+    def test_one_and_two_workers_have_one_digest_and_so_has_a_resume(self):
+        for workers in (1, 2):
+            self.train("job.yaml", *SMALL, run=f"w{workers}", workers=workers)
+        self.train("job.yaml", *SMALL, "training.kimg=0.512", run="resumed", workers=2)
+        shutil.rmtree(self.folder / "siren")  # the run keeps a copy
+        self.train("runs/00002-resumed/job.yaml", "training.kimg=1.536", run="resumed", workers=1)
+        digests = {self.digest(run) for run in ("w1", "w2", "resumed")}
+        self.assertEqual(len(digests), 1, digests)
+        code, out, err = self.call(self.gangway, "sample", "w2", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+        code, out, err = self.call(self.gangway, "checkpoints", "export", "w2", "-o", "generator.safetensors")
+        self.assertEqual(code, 0, out + err)
+
+    def test_a_recipe_with_a_loss_of_its_own_trains_too(self):
+        recipe = self.place / "recipe"
+        recipe.mkdir()
+        shutil.copy(EXAMPLES.parent / "tests/libraries/minimax.cpp", recipe)
+        (recipe / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(minimax CXX)\nfind_package(Gangway REQUIRED)\n"
+            "gangway_add_library(minimax minimax.cpp)\n")
+        self.say("cmake", "-G", "Ninja", "-S", recipe, "-B", recipe / "built", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.say("cmake", "--build", recipe / "built")
+        job = [EXAMPLES / "ring8.yaml", *SMALL, "model.width=16", "training.recipe=minimax",
+               f"model.library={recipe / 'built/libminimax.so'}"]
+        self.train(*job, run="one", workers=1)
+        self.train(*job, run="two", workers=2)
+        self.train(*job, "training.recipe=adversarial", run="other", workers=1)
+        self.assertEqual(self.digest("one"), self.digest("two"))
+        self.assertNotEqual(self.digest("one"), self.digest("other"))
+        code, out, err = self.call(self.gangway, "sample", "two", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+
+    def test_the_dry_run_counts(self):
+        code, out, err = self.call(self.gangway, "run", "job.yaml", "--dry-run")
+        self.assertEqual(code, 0, err)
+        self.assertIn("Parameters: generator 8642, discriminator 8577\n", out)
+
+    def test_what_does_not_fit_is_2_with_one_line(self):
+        self.refuse("model.library=nowhere.so", says=["model.library", "nowhere.so", "No such file"])
+        self.refuse("model.library=job.yaml", says=["model.library", "job.yaml", "no library for Gangway"])
+        self.refuse("model.family=sirene", says=["model.family", "did you mean 'siren'"])
+        version = re.search(rb"gangway-library-interface (\S+) ", (self.built / "libsiren.so").read_bytes())[1]
+        self.spoil("libsiren.blocks.so", version, b"9" + version[1:])
+        self.refuse(says=["libsiren.blocks.so", "is built for Gangway 9", "build it again"])
+        self.spoil("libsiren.so", version, b"9" + version[1:])
+        self.refuse(says=["model.library", "libsiren.so", "is built for Gangway 9", "build it again"])
+        (self.folder / "siren/libsiren.so").unlink()
+        shutil.copy(self.built / "libsiren.so", self.folder / "siren")
+        (self.folder / "siren/libsiren.blocks.so").unlink()
+        self.refuse(says=["libsiren.blocks.so", "No such file"])
+
+    def test_a_changed_library_is_2_when_a_run_goes_on(self):
+        self.train("job.yaml", *SMALL, "training.kimg=0.512", run="own", workers=1)
+        with (self.folder / "siren/libsiren.blocks.so").open("ab") as file:
+            file.write(b"x")
+        self.refuse("--run", "own", says=["model.library", "libsiren.so", "has changed"])
+
+    def test_programs_load_nothing_from_the_build_folder_and_rows_no_libtorch(self):
+        for program in sorted((self.prefix / "bin").iterdir()):
+            loaded = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+            self.assertNotIn(str(BUILD), loaded)
+            self.assertNotIn("not found", loaded)
+        rows = subprocess.run(["ldd", self.built / "libsiren.so"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("libtorch", rows)
+
+    def test_installed_headers_include_installed_headers(self):
+        include = self.prefix / "include/gangway"
+        headers = [path.relative_to(include).as_posix() for path in include.rglob("*.hpp")]
+        self.assertIn("gan/library/library.hpp", headers)
+        for header in headers:
+            for included in re.findall(r'#include "([^"]+)"', (include / header).read_text()):
+                self.assertIn(included, headers, header)
+
+    def test_another_libtorch_is_one_line_of_cmake(self):
+        false = self.place / "false"
+        (false / "lib").mkdir(parents=True, exist_ok=True)
+        (false / "lib/libtorch_cpu.so").touch()
+        done = subprocess.run(["cmake", "-G", "Ninja", "-S", SOURCE, "-B", self.folder / "false",
+                               f"-DCMAKE_PREFIX_PATH={self.prefix};{false}"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.replace("\n", " "), r"with\s+which\s+this\s+Gangway\s+computes")
+
+
+if __name__ == "__main__":
+    unittest.main()

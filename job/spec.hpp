@@ -35,8 +35,8 @@ struct DataSpec {
                                          ///< edges:fashion-mnist, classes:fashion-mnist:A,B
   /// Whether an example is two pictures, the first side's channels before the second's.
   [[nodiscard]] bool has_two_sides() const;
-  bool mirror = false;                   ///< horizontal flips, keyed by sample
-  int prefetch = 4;                      ///< micro-batches prepared ahead
+  bool mirror = false;  ///< horizontal flips, keyed by sample
+  int prefetch = 4;     ///< micro-batches prepared ahead
   bool operator==(const DataSpec&) const = default;
 };
 

@@ -54,9 +54,9 @@ struct Join {
 /// The join of one tensor that is data to whatever takes it: no gradient goes back through it.
 inline constexpr std::string_view kDetached = "detached";
 
-/// Images that were made, or in the place of some of them others that were made in earlier steps for
-/// the same micro-batch, which keeps some (Shrivastava et al., 2017, section 2.3). No gradient goes
-/// back through it.
+/// Images that were made, or in the place of some of them others that were made in earlier steps
+/// for the same micro-batch, which keeps some (Shrivastava et al., 2017, section 2.3). No gradient
+/// goes back through it.
 struct Pool {
   std::string name;  ///< what is kept under one name is kept together
   std::string input;

@@ -52,11 +52,11 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
       return std::make_unique<ToyDataset>(std::move(*mixture), seed);
     }
   }
-  throw ConfigError(
-      fmt::format("data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
-                  "idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
-                  "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B",
-                  spec.source));
+  throw ConfigError(fmt::format(
+      "data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
+      "idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
+      "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B",
+      spec.source));
 }
 
 void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSpec& model) {

@@ -40,10 +40,10 @@ at::Tensor structural_similarities(const at::Tensor& one, const at::Tensor& othe
   const at::Tensor variance_x = windowed(x * x) - mean_x * mean_x;
   const at::Tensor variance_y = windowed(y * y) - mean_y * mean_y;
   const at::Tensor covariance = windowed(x * y) - mean_x * mean_y;
-  const at::Tensor similarity =
-      (2.0 * mean_x * mean_y + kFirstConstant) * (2.0 * covariance + kSecondConstant) /
-      ((mean_x * mean_x + mean_y * mean_y + kFirstConstant) *
-       (variance_x + variance_y + kSecondConstant));
+  const at::Tensor similarity = (2.0 * mean_x * mean_y + kFirstConstant) *
+                                (2.0 * covariance + kSecondConstant) /
+                                ((mean_x * mean_x + mean_y * mean_y + kFirstConstant) *
+                                 (variance_x + variance_y + kSecondConstant));
   return similarity.reshape({one.size(0), -1}).mean(1);
 }
 

@@ -49,16 +49,16 @@ class Cycle {
 
   /// Pictures of both sides, and what is made of them: "fake_b" of "real_a".
   [[nodiscard]] std::vector<Node> making() const {
-    return {Reals{}, Join{"first-side", {"real"}, "real_a"}, Join{"second-side", {"real"}, "real_b"},
-            made(forth_), made(back_)};
+    return {Reals{}, Join{"first-side", {"real"}, "real_a"},
+            Join{"second-side", {"real"}, "real_b"}, made(forth_), made(back_)};
   }
   [[nodiscard]] Pass translate() const {
     Pass pass{"translate", making()};
     for (const auto& [way, other] : {std::pair(&forth_, &back_), std::pair(&back_, &forth_)}) {
       add_verdict(pass.nodes, *way, "fake_" + way->to, 1);
       pass.nodes.emplace_back(adversarial("-generator", "fake_" + way->to, 1.0, way->generator));
-      add_likeness(pass.nodes, "cycle_" + way->from, *other, "fake_" + way->to,
-                   "real_" + way->from, job_.training.translation.cycle_weight, way->generator);
+      add_likeness(pass.nodes, "cycle_" + way->from, *other, "fake_" + way->to, "real_" + way->from,
+                   job_.training.translation.cycle_weight, way->generator);
       if (job_.training.translation.identity_weight > 0.0) {
         add_likeness(pass.nodes, "same_" + way->to, *way, "real_" + way->to, "real_" + way->to,
                      job_.training.translation.identity_weight, way->generator);
@@ -79,8 +79,8 @@ class Cycle {
       for (const bool is_real : {true, false}) {
         const std::string images = is_real ? "real_" + way->to : shown;
         add_verdict(pass.nodes, *way, images, is_real ? 0 : 1);
-        pass.nodes.emplace_back(adversarial(is_real ? "-real" : "-fake", images, kJudgesShare,
-                                            way->discriminator));
+        pass.nodes.emplace_back(
+            adversarial(is_real ? "-real" : "-fake", images, kJudgesShare, way->discriminator));
       }
     }
     return pass;

@@ -29,9 +29,8 @@ std::vector<Node> making(NetworkId generator) {
 
 /// The discriminator's verdict on the first picture with `second` beside it.
 std::vector<Node> judging(NetworkId discriminator, const std::string& second, int stream) {
-  return {
-      Join{"concatenation", {"given", second}, second + "_pair"},
-      Application{discriminator, {{"image", second + "_pair"}}, second + "_logits", stream}};
+  return {Join{"concatenation", {"given", second}, second + "_pair"},
+          Application{discriminator, {{"image", second + "_pair"}}, second + "_logits", stream}};
 }
 
 void append(std::vector<Node>& nodes, std::vector<Node> more) {
@@ -46,8 +45,7 @@ std::vector<pipeline::Phase> pix2pix_phases(const JobSpec& job) {
   const NetworkId discriminator = job.id_of("discriminator");
   const std::string word(name_of(job.training.loss));
   const auto loss = [&](const char* part, const char* logits, double weight, NetworkId of) {
-    return Loss{
-        .function = word + part, .inputs = {logits}, .weight = weight, .shown_with = of};
+    return Loss{.function = word + part, .inputs = {logits}, .weight = weight, .shown_with = of};
   };
   std::vector<Node> judged = making(generator);
   append(judged, judging(discriminator, "fake", 1));

@@ -68,11 +68,8 @@ Architecture instance_discriminator(const ModelSpec& model, std::int64_t in) {
                                           .input = layer == 0 ? "image" : "features"});
     channels = out;
   }
-  blocks.emplace_back(InstanceLayerSpec{.in = channels,
-                                        .out = 1,
-                                        .kernel = 4,
-                                        .normalizes = false,
-                                        .activation = Activation::kNone});
+  blocks.emplace_back(InstanceLayerSpec{
+      .in = channels, .out = 1, .kernel = 4, .normalizes = false, .activation = Activation::kNone});
   return {"discriminator", std::move(blocks)};
 }
 

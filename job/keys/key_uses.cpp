@@ -57,7 +57,8 @@ Key for_penalties(Key key) { return for_recipes(&Recipe::takes_penalties, std::m
 
 Key for_fakes(Key key) {
   return for_recipes(
-      [](const Recipe& recipe) { return recipe.is_adversarial && !recipe.is_autoencoder && !recipe.is_cyclic;
+      [](const Recipe& recipe) {
+        return recipe.is_adversarial && !recipe.is_autoencoder && !recipe.is_cyclic;
       },
       std::move(key));
 }

@@ -78,12 +78,12 @@ bool is_paired(const Recipe& recipe) { return recipe.translates && !recipe.is_cy
 
 void add_translation(std::vector<Key>& keys) {
   keys.push_back(for_recipes(
-      is_paired, later(real_key(
-                     {"training.l1_weight", "",
-                      "Of the mean absolute difference from the pair's second picture, beside what "
-                      "the discriminator says (pix2pix, Isola et al., 2017)"},
-                     [](auto& job) -> auto& { return job.training.translation.l1_weight; },
-                     kZeroOrMore))));
+      is_paired,
+      later(real_key(
+          {"training.l1_weight", "",
+           "Of the mean absolute difference from the pair's second picture, beside what "
+           "the discriminator says (pix2pix, Isola et al., 2017)"},
+          [](auto& job) -> auto& { return job.training.translation.l1_weight; }, kZeroOrMore))));
   const auto cyclic = [&keys](Key key) {
     keys.push_back(for_recipes(&Recipe::is_cyclic, later(std::move(key))));
   };

@@ -33,7 +33,8 @@ std::string check_source(const JobSpec& job) {
   const auto names_one = [&source](std::string_view prefix) {
     return begins_with(source, prefix) && source.size() > prefix.size();
   };
-  if (names_one("idx:") || names_one("images:") || job.data.has_two_sides() || std::find(words.begin(), words.end(), source) != words.end()) {
+  if (names_one("idx:") || names_one("images:") || job.data.has_two_sides() ||
+      std::find(words.begin(), words.end(), source) != words.end()) {
     return {};
   }
   const auto near = nearest_word(source, words);

@@ -50,9 +50,9 @@ void sample(const SampleOptions& options) {
   const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
   TrainedRun run = open_trained_run(options.run);
   const bool translates = run.job.training.recipe->translates;
-  const at::Tensor examples =
-      translates ? translations(run, seeds)
-                 : generate(run.generator, run.job.model, seeds, options.label);
+  const at::Tensor examples = translates
+                                  ? translations(run, seeds)
+                                  : generate(run.generator, run.job.model, seeds, options.label);
   if (run.job.model.family->makes_points) {
     const pictures::ScatterLayer layer{.points = values_of(examples)};
     pictures::write_png_scatter(options.picture, {&layer, 1});

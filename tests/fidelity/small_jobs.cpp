@@ -126,8 +126,8 @@ JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
   JobSpec job = small_job_of(recipe, family, folder);
   job.model.width = 8;
   job.model.blocks = 1;
-  job.data.source = recipe.is_cyclic ? "classes:idx:" + folder.string() + ":1,2"
-                                     : "edges:idx:" + folder.string();
+  job.data.source =
+      recipe.is_cyclic ? "classes:idx:" + folder.string() + ":1,2" : "edges:idx:" + folder.string();
   job.training.loss = LossKind::kLeastSquares;
   job.training.translation.pool = 3;  // of 4 images of a micro-batch: full in the first step
   return job;
@@ -234,8 +234,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   for (const bool is_cyclic : {false, true}) {
     const Recipe& recipe = *recipe_named(is_cyclic ? "cyclegan" : "pix2pix");
     const std::string name = is_cyclic ? "Cyclegan" : "Pix2pix";
-    jobs.push_back(
-        {.name = name + "Residual", .job = small_translation(recipe, family_named("cyclegan"), folder)});
+    jobs.push_back({.name = name + "Residual",
+                    .job = small_translation(recipe, family_named("cyclegan"), folder)});
     jobs.push_back({.name = name + "Unet64PixelsClipped",  // whose decoder has dropout
                     .job = small_translation(recipe, family_named("unet"), folder)});
     JobSpec& job = jobs.back().job;

@@ -14,13 +14,12 @@ using ::testing::ElementsAre;
 using testing::problems_of;
 
 TEST(Rules, SourceIsOneOfTheForms) {
-  EXPECT_THAT(
-      problems_of("data: {source: fashion_mnist}"),
-      ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
-                  "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-                  "images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides "
-                  "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
-                  "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
+  EXPECT_THAT(problems_of("data: {source: fashion_mnist}"),
+              ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
+                          "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
+                          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides "
+                          "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+                          "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
   EXPECT_THAT(
       problems_of("data: {source: 'idx:'}"),
       ElementsAre("job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "

@@ -24,12 +24,15 @@ JobSpec job_with_pools(int size) {
 }
 
 ImagePools pools_of(const JobSpec& job, const std::vector<MicrobatchRange>& ranges, int worker) {
-  return ImagePools({.job = job, .names = {"fake_b", "fake_a"}, .ranges = ranges, .worker = worker});
+  return ImagePools(
+      {.job = job, .names = {"fake_b", "fake_a"}, .ranges = ranges, .worker = worker});
 }
 
 /// Images that are all `shade`, `shade` + 1, …
 at::Tensor images_from(int shade, int count = 4) {
-  return at::arange(shade, shade + count, at::kFloat).reshape({count, 1, 1, 1}).expand({count, 1, 32, 32});
+  return at::arange(shade, shade + count, at::kFloat)
+      .reshape({count, 1, 1, 1})
+      .expand({count, 1, 32, 32});
 }
 
 std::vector<float> shades_in(const at::Tensor& images) {

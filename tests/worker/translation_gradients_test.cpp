@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of the recipes that make pictures of pictures, against plain autograd through their
 // losses written down once more.
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -109,6 +110,22 @@ at::Tensor to_zero(const at::Tensor& logits) {
   return at::mse_loss(logits, at::zeros_like(logits));
 }
 
+/// The same, but for biases in front of a normalization, which takes them out again: their
+/// gradients are rounding alone.
+void expect_close_where_any(Gradients found, Gradients expected) {
+  constexpr double kRounding = 1e-6;
+  for (auto entry = expected.begin(); entry != expected.end();) {
+    const bool is_none = entry->second.abs().max().item<double>() < kRounding;
+    if (is_none) {
+      EXPECT_TRUE(entry->first.ends_with("bias")) << entry->first;
+      EXPECT_LT(found.at(entry->first).abs().max().item<double>(), kRounding) << entry->first;
+      found.erase(entry->first);
+    }
+    entry = is_none ? expected.erase(entry) : std::next(entry);
+  }
+  expect_close(found, expected, kTranslationTolerance);
+}
+
 class TranslationGradients : public ::testing::Test {
  protected:
   TranslationGradients() { fidelity::write_tiny_images(folder.path() / "images"); }
@@ -133,12 +150,12 @@ TEST_F(TranslationGradients, OfPairsAreThoseOfPlainAutograd) {
       return networks.apply("discriminator", at::cat({given, second}, 1));
     };
     const at::Tensor fake = networks.apply("generator", given);
-    expect_close(networks.of_recipe(0),
-                 networks.of(0, 0.5 * (to_zero(verdict(fake.detach())) + to_one(verdict(target)))),
-                 kTranslationTolerance);
-    expect_close(networks.of_recipe(1),
-                 networks.of(1, to_one(verdict(fake)) + 100.0 * at::l1_loss(fake, target)),
-                 kTranslationTolerance);
+    expect_close_where_any(
+        networks.of_recipe(0),
+        networks.of(0, 0.5 * (to_zero(verdict(fake.detach())) + to_one(verdict(target)))));
+    expect_close_where_any(
+        networks.of_recipe(1),
+        networks.of(1, to_one(verdict(fake)) + 100.0 * at::l1_loss(fake, target)));
   }
 }
 
@@ -150,21 +167,19 @@ TEST_F(TranslationGradients, OfCyclesAreThoseOfPlainAutograd) {
   const auto back = [&](const at::Tensor& x) { return networks.apply("generator_ba", x); };
   const at::Tensor fake_a = back(b);
   const at::Tensor fake_b = forth(a);
-  expect_close(networks.of_recipe(0),
-               networks.of(0, to_one(networks.apply("discriminator_b", fake_b)) +
-                                  to_one(networks.apply("discriminator_a", fake_a)) +
-                                  10.0 * (at::l1_loss(back(fake_b), a) +
-                                          at::l1_loss(forth(fake_a), b)) +
-                                  5.0 * (at::l1_loss(forth(b), b) + at::l1_loss(back(a), a))),
-               kTranslationTolerance);
+  expect_close_where_any(
+      networks.of_recipe(0),
+      networks.of(0, to_one(networks.apply("discriminator_b", fake_b)) +
+                         to_one(networks.apply("discriminator_a", fake_a)) +
+                         10.0 * (at::l1_loss(back(fake_b), a) + at::l1_loss(forth(fake_a), b)) +
+                         5.0 * (at::l1_loss(forth(b), b) + at::l1_loss(back(a), a))));
   const auto judged = [&](const char* judge, const at::Tensor& real, const at::Tensor& fake) {
-    return 0.5 * (to_one(networks.apply(judge, real)) +
-                  to_zero(networks.apply(judge, fake.detach())));
+    return 0.5 *
+           (to_one(networks.apply(judge, real)) + to_zero(networks.apply(judge, fake.detach())));
   };
-  expect_close(networks.of_recipe(1),
-               networks.of(1, judged("discriminator_a", a, fake_a) +
-                                  judged("discriminator_b", b, fake_b)),
-               kTranslationTolerance);
+  expect_close_where_any(
+      networks.of_recipe(1),
+      networks.of(1, judged("discriminator_a", a, fake_a) + judged("discriminator_b", b, fake_b)));
 }
 
 }  // namespace

@@ -53,14 +53,13 @@ ImagePools::ImagePools(const Setup& setup)
       size_(setup.job.training.translation.pool),
       network_(pool_tensors(setup)),
       state_(std::make_unique<NetworkState>(
-          network_,
-          NetworkState::Setup{.num_workers = static_cast<int>(setup.ranges.size()),
-                              .first_tensors = first_tensors(setup)})) {
+          network_, NetworkState::Setup{.num_workers = static_cast<int>(setup.ranges.size()),
+                                        .first_tensors = first_tensors(setup)})) {
   const at::NoGradGuard no_grad;
   for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
     for (std::size_t pool = 0; pool < names_.size(); ++pool) {
-      kept_.push_back(at::zeros_like(stored(pool, microbatch),
-                                     at::TensorOptions().device(setup.device)));
+      kept_.push_back(
+          at::zeros_like(stored(pool, microbatch), at::TensorOptions().device(setup.device)));
     }
   }
 }

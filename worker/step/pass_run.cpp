@@ -211,8 +211,7 @@ void PassRun::make(const Join& join) {
 }
 
 void PassRun::make(const Pool& pool) {
-  put(pool.output,
-      setup_.pools->exchange(pool.name, value(pool.input), key(RandomDraw::kPool, 0)));
+  put(pool.output, setup_.pools->exchange(pool.name, value(pool.input), key(RandomDraw::kPool, 0)));
 }
 
 void PassRun::make(const Loss& loss) {

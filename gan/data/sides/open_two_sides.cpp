@@ -28,12 +28,13 @@ std::unique_ptr<Dataset> garments(std::string_view location, const ModelSpec& mo
                                   SourcePart part) {
   const bool is_package = location == kGarments;
   if (part == SourcePart::kHeldOut) {
-    return is_package ? open_idx(std::string(kFashionMnistFolder) + "/t10k-images-idx3-ubyte.gz",
-                                 model)
-                      : nullptr;
+    return is_package
+               ? open_idx(std::string(kFashionMnistFolder) + "/t10k-images-idx3-ubyte.gz", model)
+               : nullptr;
   }
-  return is_package ? open_fashion_mnist(kFashionMnistFolder, model)
-                    : open_idx(std::string(location.substr(std::string_view("idx:").size())), model);
+  return is_package
+             ? open_fashion_mnist(kFashionMnistFolder, model)
+             : open_idx(std::string(location.substr(std::string_view("idx:").size())), model);
 }
 
 void require_garments(std::string_view location, const std::string& source) {
@@ -56,7 +57,7 @@ std::optional<int> number_in(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                   : std::nullopt;
+                                                                  : std::nullopt;
 }
 
 /// "fashion-mnist:5,7" or "idx:DIR:5,7".

@@ -52,10 +52,10 @@ bool is_outline(std::span<const float> plane, int row, int column, const Example
     const int c = std::clamp(column + right, 0, shape.width - 1);
     return plane[static_cast<std::size_t>(r * shape.width + c)];
   };
-  const float across = (at(-1, 1) + 2.0F * at(0, 1) + at(1, 1)) -
-                       (at(-1, -1) + 2.0F * at(0, -1) + at(1, -1));
-  const float down = (at(1, -1) + 2.0F * at(1, 0) + at(1, 1)) -
-                     (at(-1, -1) + 2.0F * at(-1, 0) + at(-1, 1));
+  const float across =
+      (at(-1, 1) + 2.0F * at(0, 1) + at(1, 1)) - (at(-1, -1) + 2.0F * at(0, -1) + at(1, -1));
+  const float down =
+      (at(1, -1) + 2.0F * at(1, 0) + at(1, 1)) - (at(-1, -1) + 2.0F * at(-1, 0) + at(-1, 1));
   return across * across + down * down > kOutlineThreshold;
 }
 

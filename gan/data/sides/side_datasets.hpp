@@ -63,8 +63,8 @@ class AllPairs : public Dataset {
   std::unique_ptr<Dataset> second_;
 };
 
-/// A picture's outlines, white on black, and the picture. Outlines are where the gradient by Sobel's
-/// filters is above that of a straight step by a quarter of the range of shades.
+/// A picture's outlines, white on black, and the picture. Outlines are where the gradient by
+/// Sobel's filters is above that of a straight step by a quarter of the range of shades.
 class Outlines : public Dataset {
  public:
   explicit Outlines(std::unique_ptr<Dataset> pictures) : pictures_(std::move(pictures)) {}

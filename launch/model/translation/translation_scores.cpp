@@ -31,8 +31,8 @@ void divide(LikenessScores& scores, std::int64_t pairs) {
 }  // namespace
 
 ShownPairs open_shown_pairs(const JobSpec& job) {
-  ShownPairs shown{
-      .dataset = data::open_two_sides(job.data, job.model, data::SourcePart::kHeldOut)};
+  ShownPairs shown{.dataset =
+                       data::open_two_sides(job.data, job.model, data::SourcePart::kHeldOut)};
   shown.is_held_out = shown.dataset != nullptr;
   if (!shown.is_held_out) {
     shown.dataset = data::open_two_sides(job.data, job.model, data::SourcePart::kTraining);

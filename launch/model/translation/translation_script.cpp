@@ -46,10 +46,9 @@ std::string instance_layer(const InstanceLayerSpec& spec, const std::string& sel
         self, spec.stride, spec.padding, spec.output_padding);
   } else {
     const bool mirrors = spec.border == Border::kMirror;
-    text = fmt::format(
-        "{4}    x = torch.conv2d(x, {0}.weight, {0}.bias, [{1}, {1}], [{2}, {3}])\n", self,
-        spec.stride, mirrors ? 0 : spec.padding, mirrors ? 0 : spec.padding,
-        mirrors ? mirrored("x", spec.padding) : "");
+    text = fmt::format("{4}    x = torch.conv2d(x, {0}.weight, {0}.bias, [{1}, {1}], [{2}, {3}])\n",
+                       self, spec.stride, mirrors ? 0 : spec.padding, mirrors ? 0 : spec.padding,
+                       mirrors ? mirrored("x", spec.padding) : "");
   }
   if (spec.normalizes) {
     text += normalized("x");

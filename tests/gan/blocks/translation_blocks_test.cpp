@@ -45,8 +45,9 @@ void expect_equal(Block& block, const at::Tensor& input,
     const at::Tensor second = torch::autograd::grad({first.square().sum()}, {x})[0];
     return std::vector<at::Tensor>{y, first, second};
   };
-  const auto found = derivatives(
-      [&](const at::Tensor& x) { return block.forward({{name, x}}, {}).at("features"); });
+  const auto found = derivatives([&](const at::Tensor& x) {
+    return block.forward({{name, x}}, {}).at("features");
+  });
   const auto expected = derivatives(reference);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double largest = expected[i].abs().max().item<double>();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Sources whose examples are two pictures.
-#include "gan/data/two_sides.hpp"
-
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -14,6 +12,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/sides/sided_files.hpp"
+#include "gan/data/two_sides.hpp"
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
@@ -43,7 +42,9 @@ std::vector<int> shades_of(const Dataset& dataset, std::int64_t index) {
   std::vector<float> out(dataset.shape().elements());
   (void)dataset.read(index, out);
   const std::size_t half = out.size() / 2;
-  const auto shade = [&](std::size_t at) { return static_cast<int>((out[at] + 1.0F) * 127.5F + 0.5F); };
+  const auto shade = [&](std::size_t at) {
+    return static_cast<int>((out[at] + 1.0F) * 127.5F + 0.5F);
+  };
   return {shade(16 * 32 + 16), shade(half + 16 * 32 + 16)};
 }
 
@@ -95,9 +96,8 @@ TEST(Pairs, AreFilesOfEqualName) {
   EXPECT_THAT(shades_of(*pairs, 1), ElementsAre(20, 60));
   EXPECT_EQ(open_two_sides(spec, picture_model(), SourcePart::kHeldOut), nullptr);
   std::filesystem::remove(folder.path() / "b" / "1.png");
-  expect_config_error(
-      [&] { (void)open_two_sides(spec, picture_model(), SourcePart::kTraining); },
-      {"1.png", "no picture of equal name"});
+  expect_config_error([&] { (void)open_two_sides(spec, picture_model(), SourcePart::kTraining); },
+                      {"1.png", "no picture of equal name"});
 }
 
 TEST(Unpaired, BringEachPictureTogetherWithAnyOfTheOtherSide) {
@@ -110,8 +110,8 @@ TEST(Unpaired, BringEachPictureTogetherWithAnyOfTheOtherSide) {
     write_halves(folder.path() / "trainB" / (std::to_string(i) + ".png"),
                  static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i), 32);
   }
-  const auto all = open_two_sides({.source = "unpaired:" + folder.path().string()},
-                                  picture_model(), SourcePart::kTraining);
+  const auto all = open_two_sides({.source = "unpaired:" + folder.path().string()}, picture_model(),
+                                  SourcePart::kTraining);
   ASSERT_EQ(all->size(), 6);
   std::set<std::vector<int>> seen;
   for (std::int64_t i = 0; i < all->size(); ++i) {

@@ -58,9 +58,9 @@ TEST(Likeness, IsTheFormulaOnOneWindow) {  // Wang et al., 2004, eq. 13 to 16
   }
   const double first = 2.55 * 2.55;
   const double second = 7.65 * 7.65;
-  const double expected = (2 * mean_x * mean_y + first) * (2 * covariance + second) /
-                          ((mean_x * mean_x + mean_y * mean_y + first) *
-                           (variance_x + variance_y + second));
+  const double expected =
+      (2 * mean_x * mean_y + first) * (2 * covariance + second) /
+      ((mean_x * mean_x + mean_y * mean_y + first) * (variance_x + variance_y + second));
   EXPECT_NEAR(structural_similarities(one, other).item<double>(), expected, 1e-9);
   EXPECT_LT(expected, 0.99);
 }

@@ -57,7 +57,8 @@ TEST(CycleganRecipe, MakesBothWaysThenJudgesWhatWasKept) {
   JobSpec job = JobSpec::of(*recipe_named("cyclegan"));
   const std::vector<Phase> phases = phases_of(job);
   ASSERT_EQ(phases.size(), 2U);
-  EXPECT_THAT(phases[0].networks, ElementsAre(job.id_of("generator_ab"), job.id_of("generator_ba")));
+  EXPECT_THAT(phases[0].networks,
+              ElementsAre(job.id_of("generator_ab"), job.id_of("generator_ba")));
   EXPECT_THAT(phases[1].networks,
               ElementsAre(job.id_of("discriminator_b"), job.id_of("discriminator_a")));
   std::vector<double> weights;

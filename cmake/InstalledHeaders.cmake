@@ -23,7 +23,10 @@ set(GANGWAY_INSTALLED_HEADERS
   job/blocks/library_spec.hpp
   job/blocks/residual_specs.hpp
   job/blocks/script_spec.hpp
+  job/blocks/spectral_specs.hpp
+  job/blocks/style_specs.hpp
   job/blocks/transformer_specs.hpp
+  job/blocks/translation_specs.hpp
   job/families/families.hpp
   job/families/label_input.hpp
   job/library/library_rows.hpp

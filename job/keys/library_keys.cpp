@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "job/keys/hashed_file_keys.hpp"
 #include "job/library/family_library.hpp"
 
 namespace gangway {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::string_view kLibraryKey = "model.library";
 constexpr std::string_view kHashKey = "model.library_hash";
-constexpr std::size_t kHashDigits = 32;  // XXH3-128
 
 /// One of the words of choices(), or the name of a row that the job's library adds.
 template <typename Field, typename Row>
@@ -50,29 +50,12 @@ Key recipe_key(KeyText text) {
 }
 
 void add_library_keys(std::vector<Key>& keys) {
-  Key file = file_or_none_key(
+  add_hashed_file_keys(
+      keys,
       {std::string(kLibraryKey), "",
        "Families and recipes of your own, in C++ (docs/bring-your-own.md)"},
-      [](auto& job) -> auto& { return job.model.library.file; },
-      "none, or a shared library built against Gangway's headers");
-  file.changes_weights = false;  // its content does, its place does not
-  keys.push_back(std::move(file));
-  Key hash = file_or_none_key(
-      {std::string(kHashKey), "",
-       "XXH3-128 of that library; where it is not given, the library is as it is"},
-      [](auto& job) -> auto& { return job.model.library.hash; }, "none, or 32 hexadecimal digits");
-  hash.set = [set_text = hash.set](const YamlNode& node, JobSpec& job) -> std::string {
-    const std::string complaint = set_text(node, job);
-    const std::string& given = job.model.library.hash;
-    const bool is_hash =
-        given.empty() || (given.size() == kHashDigits &&
-                          given.find_first_not_of("0123456789abcdef") == std::string::npos);
-    return complaint.empty() && !is_hash ? "expected none, or 32 hexadecimal digits" : complaint;
-  };
-  hash.why_refused = [](const JobSpec& job) -> std::string {
-    return job.model.library.file.empty() ? "has a meaning beside model.library alone" : "";
-  };
-  keys.push_back(std::move(hash));
+      "a shared library built against Gangway's headers",
+      [](auto& job) -> auto& { return job.model.library; });
 }
 
 bool is_about_library(const Key& key) { return key.path == kLibraryKey || key.path == kHashKey; }

@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostNetworks = 8;  // comm/transport/message_tag.hpp
 
-bool is_file(const fs::path& path) {
+bool is_library_there(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
 
 std::string hash_of_both(const fs::path& file) {
   std::string bytes = read_library(file);
-  if (is_file(blocks_file(file))) {
+  if (is_library_there(blocks_file(file))) {
     bytes += read_library(blocks_file(file));
   }
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -101,7 +101,7 @@ void require_usable(const LibraryRows& rows, const std::string& file) {
 }
 
 void copy_if_new(const fs::path& from, const fs::path& to) {
-  if (!is_file(to) && is_file(from)) {
+  if (!is_library_there(to) && is_library_there(from)) {
     write_file_atomically(to, read_library(from));
   }
 }
@@ -122,7 +122,7 @@ void settle_library(LibraryFile& library, const fs::path& run) {
     return;
   }
   const bool may_be_kept = !run.empty() && !library.hash.empty();
-  if (const fs::path kept = run / kept_library(library); may_be_kept && is_file(kept)) {
+  if (const fs::path kept = run / kept_library(library); may_be_kept && is_library_there(kept)) {
     library.file = kept.string();
   }
   const std::string found = hash_of_both(library.file);

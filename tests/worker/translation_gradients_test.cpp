@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/build_networks.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/families/families.hpp"

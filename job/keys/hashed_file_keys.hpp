@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Keys about a file of the user's whose content decides about weights: its place, and a hash of
+// what is in it. Pure.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "job/keys/key_types.hpp"
+
+namespace gangway {
+
+/// Appends `text.path` and `text.path`_hash. `of(job)` has the members `file` and `hash`, empty
+/// where there is none; `kind` is what file is meant: "a TorchScript file".
+template <typename Of>
+void add_hashed_file_keys(std::vector<Key>& keys, KeyText text, const std::string& kind, Of of) {
+  constexpr std::size_t kHashDigits = 32;  // XXH3-128
+  const std::string path = text.path;
+  Key file = file_or_none_key(
+      std::move(text), [of](auto& job) -> auto& { return of(job).file; },
+      fmt::format("none, or {}", kind));
+  file.changes_weights = false;  // its content does, its place does not
+  keys.push_back(std::move(file));
+  Key hash = file_or_none_key(
+      {fmt::format("{}_hash", path), "",
+       "XXH3-128 of that file; where it is not given, the file is as it is"},
+      [of](auto& job) -> auto& { return of(job).hash; }, "none, or 32 hexadecimal digits");
+  hash.set = [of, set_text = hash.set](const YamlNode& node, JobSpec& job) -> std::string {
+    const std::string complaint = set_text(node, job);
+    const std::string& given = of(job).hash;
+    const bool is_hash =
+        given.empty() || (given.size() == kHashDigits &&
+                          given.find_first_not_of("0123456789abcdef") == std::string::npos);
+    return complaint.empty() && !is_hash ? "expected none, or 32 hexadecimal digits" : complaint;
+  };
+  hash.why_refused = [of, path](const JobSpec& job) -> std::string {
+    return of(job).file.empty() ? fmt::format("has a meaning beside {} alone", path) : "";
+  };
+  keys.push_back(std::move(hash));
+}
+
+}  // namespace gangway

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -60,7 +61,7 @@ class Exported {
 };
 
 class ScriptModule : public Exported, public ::testing::TestWithParam<const char*> {};
-class Translators : public Exported, public ::testing::Test {};
+class Translators : public Exported, public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ScriptModule, ComputesWhatTheNetworkDoes) {
   const JobSpec job = parse_job(GetParam(), "test job");
@@ -106,27 +107,26 @@ INSTANTIATE_TEST_SUITE_P(
                       "model: {family: r3gan, width: 8, latent: 8, blocks: 1, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n"));
 
-TEST_F(Translators, ComputeWhatTheNetworksDo) {
-  for (const char* family : {"unet", "cyclegan"}) {
-    SCOPED_TRACE(family);
-    const JobSpec job = parse_job(
-        std::string("model: {width: 4, resolution: 64, family: ") + family +
-            "}\ntraining: {recipe: cyclegan}\ndata: {source: 'classes:fashion-mnist:5,7'}\n",
-        "test job");
-    PerNetwork<gan::Network> networks = networks_of(job);
-    const at::NoGradGuard no_grad;
-    const at::Tensor pictures = at::arange(2 * 64 * 64, at::kFloat).sin_().reshape({2, 1, 64, 64});
-    for (const char* name : {"generator_ab", "discriminator_b"}) {
-      gan::Network& network = networks[job.id_of(name)];
-      network.initialise(3);
-      const at::Tensor expected =
-          network.forward({{"image", pictures}}, {.mode = gan::Mode::kEvaluation});
-      const at::Tensor scripted = output_of(network, job.model, pictures, {});
-      EXPECT_EQ(scripted.sizes(), expected.sizes());
-      EXPECT_LE((scripted - expected).abs().max().item<float>(), 1e-5F) << name;
-    }
+TEST_P(Translators, ComputeWhatTheNetworksDo) {
+  const JobSpec job = parse_job(
+      fmt::format("model: {{width: 4, resolution: 64, family: {}}}\n"
+                  "training: {{recipe: cyclegan}}\ndata: {{source: 'classes:fashion-mnist:5,7'}}\n",
+                  GetParam()),
+      "test job");
+  PerNetwork<gan::Network> networks = networks_of(job);
+  const at::NoGradGuard no_grad;
+  const at::Tensor pictures = at::arange(2 * 64 * 64, at::kFloat).sin_().reshape({2, 1, 64, 64});
+  for (const char* name : {"generator_ab", "discriminator_b"}) {
+    gan::Network& network = networks[job.id_of(name)];
+    network.initialise(3);
+    const at::Tensor expected =
+        network.forward({{"image", pictures}}, {.mode = gan::Mode::kEvaluation});
+    const at::Tensor scripted = output_of(network, job.model, pictures, {});
+    EXPECT_EQ(scripted.sizes(), expected.sizes());
+    EXPECT_LE((scripted - expected).abs().max().item<float>(), 1e-5F) << name;
   }
 }
+INSTANTIATE_TEST_SUITE_P(Families, Translators, ::testing::Values("unet", "cyclegan"));
 
 TEST(SaveScript, OverwritesNothingAndLeavesNoHalfFile) {
   const gangway::testing::ScratchFolder folder;

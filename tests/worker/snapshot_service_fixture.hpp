@@ -134,8 +134,6 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
   }
 }
 
-inline const JobSpec kJob;
-
 /// Where the workers of one start meet, and what they are to begin with.
 struct Start {
   int num_workers = 1;
@@ -143,6 +141,8 @@ struct Start {
   MemoryFormat format = MemoryFormat::kChannelsLast;
   fs::path resume = {};
   int snapshot_parts = 0;  ///< above 0: of the snapshot of kStep to go on from
+  JobSpec job = {};
+  std::vector<int> hosts = {};  ///< by worker; empty: all are on one
 };
 
 /// What one worker's service reported.
@@ -197,13 +197,14 @@ inline fs::path memory_of(const Start& start) {
 inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
                               std::vector<NetworkState*> networks, comm::Transport& transport,
                               comm::Lane& lane, StateLink& link) {
-  return {.job = kJob,
+  return {.job = start.job,
           .run_directory = start.run,
           .link = link,
           .networks = std::move(networks),
           .transport = transport,
           .lane = lane,
           .workers_on_machine = start.num_workers,
+          .hosts = start.hosts,
           .shared_memory = shared_memory,
           .timeout = std::chrono::seconds(20)};
 }

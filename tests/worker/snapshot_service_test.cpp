@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state/snapshot_service.hpp"
 
+#include <atomic>
 #include <limits>
 #include <mutex>
 
@@ -168,6 +169,22 @@ TEST_F(SnapshotServiceTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights)
                           NetworkState::view(with.weights().data(), place)))
         << place.name;
   }
+}
+
+TEST_F(SnapshotServiceTest, HasABuddyOnAnotherHostWhereSnapshotsAreTaken) {
+  JobSpec without;
+  without.checkpoint.snapshot_steps = 0;
+  const auto has_buddies = [this](const JobSpec& job, const std::vector<int>& hosts) {
+    std::atomic<int> buddies = 0;
+    on_workers({.num_workers = 2, .run = folder("run"), .job = job, .hosts = hosts},
+               [&](int, Worker&, SnapshotService& service, Parts&) {
+                 buddies += service.copies() != nullptr ? 1 : 0;
+               });
+    return buddies == 2;
+  };
+  EXPECT_TRUE(has_buddies({}, {0, 1}));
+  EXPECT_FALSE(has_buddies({}, {0, 0}));
+  EXPECT_FALSE(has_buddies(without, {0, 1}));
 }
 
 TEST_F(SnapshotServiceTest, SavesNothingThatIsNotFinite) {

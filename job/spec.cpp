@@ -30,7 +30,9 @@ std::optional<NetworkId> find_network(const JobSpec& job, std::string_view name)
 PerNetwork<NetworkSpec> networks_of(const Recipe& recipe) {
   PerNetwork<NetworkSpec> networks;
   for (const RecipeNetwork& network : recipe.networks) {
-    networks.add({.name = std::string(network.name), .ema_kimg = network.ema_kimg});
+    networks.add({.name = std::string(network.name),
+                  .is_frozen = network.is_frozen,
+                  .ema_kimg = network.ema_kimg});
   }
   return networks;
 }
@@ -100,6 +102,7 @@ PerNetwork<Architecture> JobSpec::architectures() const {
       script.file = network.module.file;
       script.hash = network.module.hash;
       script.num_parameters = network.module.num_parameters;
+      architecture.levels = level_names(script.levels);
       architecture.blocks.emplace_back(std::move(script));
     }
     architecture.name = network.name;

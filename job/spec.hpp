@@ -71,6 +71,23 @@ struct InformationSpec {
   bool operator==(const InformationSpec&) const = default;
 };
 
+/// A file whose content belongs to the job, wherever it lies.
+struct HashedFile {
+  std::string file;  ///< empty: there is none
+  std::string hash;  ///< XXH3-128 of its bytes, 32 hexadecimal digits; empty: not looked at yet
+  bool operator==(const HashedFile&) const = default;
+};
+
+/// What a picture is to keep, and what to take of another one (Johnson et al., 2016, eq. 5).
+struct StyleSpec {
+  HashedFile picture;           ///< whose style it is to have
+  double weight = 1.0;          ///< of the style's distance
+  double content_weight = 1.0;  ///< of the content's
+  int content_level = 2;        ///< of the features, in which the content is compared; from 1
+  double total_variation = 0.0;
+  bool operator==(const StyleSpec&) const = default;
+};
+
 struct TrainingSpec {
   const Recipe* recipe = default_recipe();  ///< a row of the table; never null
   double kimg = 40;                         ///< thousand real images shown to the discriminator
@@ -86,6 +103,7 @@ struct TrainingSpec {
   PenaltySpec penalty;
   AutoencoderSpec autoencoder;
   InformationSpec information;
+  StyleSpec style;
   bool operator==(const TrainingSpec&) const = default;
 };
 
@@ -100,11 +118,9 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
-/// A network that is the user's: a TorchScript file.
-struct ModuleFile {
-  std::string file;  ///< empty: the network is the family's
-  std::string hash;  ///< XXH3-128 of its bytes, 32 hexadecimal digits; empty: not looked at yet
-  std::optional<std::int64_t> num_parameters;  ///< where somebody has looked; no key
+/// A network that is the user's: a TorchScript file; without one the network is the family's.
+struct ModuleFile : HashedFile {
+  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
   bool operator==(const ModuleFile&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
+#include "gan/blocks/transfer_blocks.hpp"
 #include "gan/blocks/transformer_blocks.hpp"
 
 namespace gangway::gan {
@@ -13,7 +14,7 @@ Network build_network(const Architecture& architecture, NetworkId id) {
   for (const BlockSpec& block : architecture.blocks) {
     blocks.push_back(std::visit([](const auto& spec) { return make_block(spec); }, block));
   }
-  return {architecture.name, std::move(blocks), "features", id};
+  return {architecture.name, std::move(blocks), "features", id, architecture.levels};
 }
 
 PerNetwork<Network> build_networks(const JobSpec& job) {

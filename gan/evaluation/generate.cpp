@@ -17,15 +17,19 @@ struct Latents {
   at::Tensor labels;  ///< of a model without classes nobody looks at them
 };
 
-at::Tensor generate(Network& generator, const ModelSpec& model, const Latents& latents) {
+at::Tensor evaluated(Network& generator, const NamedTensors& in) {
   const at::NoGradGuard no_grad;
+  return generator.forward(in, {.mode = Mode::kEvaluation, .sink = nullptr, .key = {}})
+      .to(at::kCPU);
+}
+
+at::Tensor generate(Network& generator, const ModelSpec& model, const Latents& latents) {
   const at::Device device = generator.device();
   NamedTensors in{{"noise", latents.noise.to(device)}};
   if (model.classes > 0) {
     in = in.with("labels", latents.labels.to(device));
   }
-  return generator.forward(in, {.mode = Mode::kEvaluation, .sink = nullptr, .key = {}})
-      .to(at::kCPU);
+  return evaluated(generator, in);
 }
 
 RandomKey with_draw(RandomKey key, RandomDraw draw) {
@@ -78,6 +82,10 @@ at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
     }
   }
   return generate(generator, model, latents);
+}
+
+at::Tensor changed_pictures(Network& generator, const at::Tensor& images) {
+  return evaluated(generator, {{"image", images.to(generator.device())}});
 }
 
 at::Tensor generate_code_grid(Network& generator, const ModelSpec& model, int side) {

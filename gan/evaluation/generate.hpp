@@ -20,6 +20,9 @@ namespace gangway::gan {
                                             std::span<const std::uint64_t> seeds,
                                             std::optional<std::int64_t> label = std::nullopt);
 
+/// What a generator that changes pictures makes of `images` [N, C, S, S].
+[[nodiscard]] at::Tensor changed_pictures(Network& generator, const at::Tensor& images);
+
 /// Of a model with latent codes, `side` times `side` examples, row by row: each row has one noise
 /// and one category, the row's number, along it the first continuous code goes from -1 to 1.
 /// Without such a code the columns differ by their noise.

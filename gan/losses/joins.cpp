@@ -18,6 +18,11 @@ at::Tensor gaussian_sample(std::span<const at::Tensor> in) {
   return code[0] + (0.5 * code[1]).exp() * in[1];
 }
 
+at::Tensor gram(std::span<const at::Tensor> in) {
+  const at::Tensor maps = in[0].flatten(2);
+  return maps.bmm(maps.transpose(1, 2)) / static_cast<double>(maps.size(1) * maps.size(2));
+}
+
 }  // namespace
 
 JoinFunction join_named(std::string_view name) {
@@ -26,6 +31,9 @@ JoinFunction join_named(std::string_view name) {
   }
   if (name == "gaussian-sample") {
     return gaussian_sample;
+  }
+  if (name == "gram") {
+    return gram;
   }
   if (name == "concatenation") {
     return [](std::span<const at::Tensor> in) {

@@ -13,6 +13,7 @@
 #include "gan/recipes/autoencoder.hpp"
 #include "gan/recipes/feature_autoencoder.hpp"
 #include "gan/recipes/information.hpp"
+#include "gan/recipes/style_transfer.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -24,6 +25,7 @@ constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"vae", autoencoder_phases},
     std::pair<std::string_view, Phases>{"infogan", information_phases},
     std::pair<std::string_view, Phases>{"vae-gan", feature_autoencoder_phases},
+    std::pair<std::string_view, Phases>{"style-transfer", style_transfer_phases},
 };
 
 bool looks_at_reals(const pipeline::Phase& phase) {

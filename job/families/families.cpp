@@ -12,6 +12,7 @@
 #include "job/families/dense.hpp"
 #include "job/families/gat.hpp"
 #include "job/families/infogan.hpp"
+#include "job/families/johnson.hpp"
 #include "job/families/mlp.hpp"
 #include "job/families/r3gan.hpp"
 
@@ -116,6 +117,16 @@ const std::vector<ModelFamily>& families() {
        .judges_depths = true,
        .feature_elements = gat_feature_elements,
        .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
+      {.name = "johnson",
+       .doc = "changes pictures, for style-transfer (Johnson et al., 2016; as published it has width "
+              "32 and 5 blocks)",
+       .resolutions = {28, 32, 64, 128, 256},
+       .takes_labels = false,
+       .normalizes_by_default = false,
+       .keys = {"model.blocks"},
+       .feature_elements = johnson_feature_elements,
+       .levels = kLenetLevels,
+       .networks = {{"translator", johnson_translator}, {"features", lenet_features}}},
   };
   return table;
 }

@@ -11,6 +11,7 @@
 
 #include "base/text/utf8.hpp"
 #include "job/keys/family_texts.hpp"
+#include "job/keys/hashed_file.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/models/script_network.hpp"
 #include "job/optimizers.hpp"
@@ -19,8 +20,6 @@ namespace gangway {
 namespace {
 
 using Keys = std::vector<Key>;
-
-constexpr std::size_t kHashDigits = 32;  // XXH3-128
 
 /// The map `NETWORK.optimizer.KIND` itself: naming a kind other than the one before starts from
 /// that kind's defaults.
@@ -137,41 +136,20 @@ void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
   };
 }
 
-/// The file's content decides about weights, its place does not.
-void add_module(Keys& keys, const std::string& network, NetworkId id) {
-  const auto module = [id](auto& job) -> auto& { return job.networks[id].module; };
-  const std::string path = "model." + network;
-  Key file = file_or_none_key(
-      {path, "",
-       fmt::format("The {}, where it is yours and not the family's (docs/bring-your-own.md)",
-                   network)},
-      [module](auto& job) -> auto& { return module(job).file; }, "none, or a TorchScript file");
-  file.changes_weights = false;
-  keys.push_back(std::move(file));
-  Key hash = file_or_none_key(
-      {path + "_hash", "", "XXH3-128 of that file; where it is not given, the file is as it is"},
-      [module](auto& job) -> auto& { return module(job).hash; }, "none, or 32 hexadecimal digits");
-  hash.set = [module, set_text = hash.set](const YamlNode& node, JobSpec& job) -> std::string {
-    const std::string complaint = set_text(node, job);
-    const std::string& given = module(job).hash;
-    const bool is_hash =
-        given.empty() || (given.size() == kHashDigits &&
-                          given.find_first_not_of("0123456789abcdef") == std::string::npos);
-    return complaint.empty() && !is_hash ? "expected none, or 32 hexadecimal digits" : complaint;
-  };
-  hash.why_refused = [module, path](const JobSpec& job) -> std::string {
-    return module(job).file.empty() ? fmt::format("has a meaning beside {} alone", path) : "";
-  };
-  keys.push_back(std::move(hash));
-}
-
 }  // namespace
 
 void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
   const PerNetwork<NetworkSpec> networks = networks_of(recipe);
   for (const NetworkId id : networks.ids()) {
     if (may_be_script(recipe.networks[static_cast<std::size_t>(id)].role)) {
-      add_module(keys, networks[id].name, id);
+      const std::string& network = networks[id].name;
+      add_hashed_file(
+          keys,
+          {"model." + network, "",
+           fmt::format("The {}, where it is yours and not the family's (docs/bring-your-own.md)",
+                       network)},
+          "none, or a TorchScript file",
+          [id](auto& job) -> auto& { return job.networks[id].module; });
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "job/keys/training_keys.hpp"
 
 #include "job/keys/family_texts.hpp"
+#include "job/keys/hashed_file.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
 
@@ -72,6 +73,31 @@ void add_information(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.information.codes; }, kZeroOrMore))));
 }
 
+void add_style(std::vector<Key>& keys) {
+  const auto first = static_cast<std::ptrdiff_t>(keys.size());
+  add_hashed_file(keys,
+                  {"training.style.picture", "",
+                   "Whose style the pictures are to have; its centre, at model.resolution "
+                   "(style-transfer, Johnson et al., 2016)"},
+                  "none, or a PNG or JPEG file",
+                  [](auto& job) -> auto& { return job.training.style.picture; });
+  keys[static_cast<std::size_t>(first)] = for_style(std::move(keys[static_cast<std::size_t>(first)]));
+  keys.push_back(for_style(later(real_key(
+      {"training.style.weight", "",
+       "Of the distance of the styles: of the features' Gram matrices, over all levels"},
+      [](auto& job) -> auto& { return job.training.style.weight; }, kZeroOrMore))));
+  keys.push_back(for_style(later(real_key(
+      {"training.style.content_weight", "", "Of the distance of the contents: of the features"},
+      [](auto& job) -> auto& { return job.training.style.content_weight; }, kZeroOrMore))));
+  keys.push_back(for_style(later(whole_key(
+      {"training.style.content_level", "", "Which of the levels tells the content; 1 is the first"},
+      [](auto& job) -> auto& { return job.training.style.content_level; }, {1, 64}))));
+  keys.push_back(for_style(later(real_key(
+      {"training.style.total_variation", "",
+       "Of the squared differences of neighbouring pixels; 0: they do not count"},
+      [](auto& job) -> auto& { return job.training.style.total_variation; }, kZeroOrMore))));
+}
+
 }  // namespace
 
 void add_training_keys(std::vector<Key>& keys) {
@@ -97,6 +123,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_losses(keys);
   add_autoencoding(keys);
   add_information(keys);
+  add_style(keys);
 }
 
 }  // namespace gangway

@@ -13,6 +13,7 @@
 #include "job/blocks/layer_spec.hpp"
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
+#include "job/blocks/transfer_specs.hpp"
 #include "job/blocks/transformer_specs.hpp"
 
 namespace gangway {
@@ -21,11 +22,14 @@ using BlockSpec =
     std::variant<LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec,
                  LabelProductSpec, ResidualSpec, ResamplingSpec, GenerativeBasisSpec,
                  DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
-                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec>;
+                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec,
+                 TransferLayerSpec, TransferResidualSpec, FeatureLevelSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"
   std::vector<BlockSpec> blocks;
+  /// Tensors that are its result, where it makes several: level_names. Else "features" is.
+  std::vector<std::string> levels = {};
 };
 
 /// Trained numbers; of a user's network as many as were counted.

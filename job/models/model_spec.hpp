@@ -22,6 +22,7 @@ struct ModelSpec {
   int width = 64;    ///< channels next to the image; hidden units where points are made
   int blocks = 2;    ///< residual blocks at each size of the maps, where a family has them
   int patch = 4;     ///< pixels a side of what becomes a token, where a family has tokens
+  int levels = 2;    ///< tensors that a feature network makes, where a recipe has one
   int latent = 100;  ///< elements of the noise vector
   /// InfoGAN's latent codes (Chen et al., 2016), which a generator takes behind the noise.
   int codes = 0;       ///< continuous ones

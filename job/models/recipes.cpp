@@ -50,6 +50,15 @@ const std::vector<Recipe>& recipes() {
        .counts = "discriminator",
        .is_adversarial = true,
        .is_autoencoder = true},
+      {.name = "style-transfer",
+       .doc = "a generator that gives pictures the style of another one, told by the features of a "
+              "frozen network (Johnson et al., 2016)",
+       .networks =
+           {{.name = "generator", .role = "translator", .ema_kimg = 0.0, .is_averaged = true},
+            {.name = "features", .role = "features", .is_frozen = true}},
+       .shown = "generator",
+       .takes_pictures = true,
+       .has_style = true},
   };
   return table;
 }

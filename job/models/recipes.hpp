@@ -15,6 +15,7 @@ struct RecipeNetwork {
   std::string_view role;     ///< which of the family's architectures it has
   double ema_kimg = 0.0;     ///< usual half-life of the average of its weights
   bool is_averaged = false;  ///< whether there may be an average
+  bool is_frozen = false;    ///< whether it is never trained
 };
 
 /// A row of the table.
@@ -35,6 +36,9 @@ struct Recipe {
   /// Whether by the features that a discriminator sees in them.
   [[nodiscard]] bool compares_features() const { return is_autoencoder && !compares_values; }
   bool has_codes = false;  ///< whether the generator takes latent codes (model.codes)
+  /// Whether the network shown makes its pictures of other pictures, not of noise.
+  bool takes_pictures = false;
+  bool has_style = false;  ///< whether those get the style of one (training.style)
 };
 
 /// "vae, vae-gan": the names of those for which `is_meant` holds.

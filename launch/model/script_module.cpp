@@ -17,6 +17,7 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
+#include "launch/model/transfer_script.hpp"
 #include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {
@@ -188,6 +189,9 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
     return lines;
   }
   if (std::string lines = lines_of_transformer(block, self); !lines.empty()) {
+    return lines;
+  }
+  if (std::string lines = lines_of_transfer(block, self); !lines.empty()) {
     return lines;
   }
   throw ConfigError(

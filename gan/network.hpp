@@ -18,8 +18,7 @@ class Network {
   /// @param id      its number in the job, which keys its initial values
   /// @param levels  names of the tensors that are its result instead, where it makes several
   Network(std::string name, std::vector<std::unique_ptr<Block>> blocks,
-          std::string output = "features", NetworkId id = {},
-          std::vector<std::string> levels = {});
+          std::string output = "features", NetworkId id = {}, std::vector<std::string> levels = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }

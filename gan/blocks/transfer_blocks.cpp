@@ -12,9 +12,9 @@ namespace {
 /// reflection adds its gradients in any order on a GPU.
 at::Tensor reflected_along(const at::Tensor& x, std::int64_t dim, std::int64_t pixels) {
   const std::int64_t size = x.size(dim);
-  return at::cat({x.narrow(dim, 1, pixels).flip(dim), x,
-                  x.narrow(dim, size - 1 - pixels, pixels).flip(dim)},
-                 dim);
+  return at::cat(
+      {x.narrow(dim, 1, pixels).flip(dim), x, x.narrow(dim, size - 1 - pixels, pixels).flip(dim)},
+      dim);
 }
 
 /// Keeps the size of `x`, but for the stride.
@@ -49,10 +49,9 @@ TransferLayer::TransferLayer(const TransferLayerSpec& spec)
 
 NamedTensors TransferLayer::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& taken = in.at(spec_.input);
-  const at::Tensor x =
-      spec_.doubles
-          ? at::upsample_nearest2d(taken, {2 * taken.size(2), 2 * taken.size(3)}, 2.0, 2.0)
-          : taken;
+  const at::Tensor x = spec_.doubles ? at::upsample_nearest2d(
+                                           taken, {2 * taken.size(2), 2 * taken.size(3)}, 2.0, 2.0)
+                                     : taken;
   at::Tensor y = convolved(x, convolution_, spec_.stride);
   if (spec_.activation == Activation::kRelu) {
     y = at::relu(y);
@@ -66,8 +65,8 @@ TransferResidual::TransferResidual(const TransferResidualSpec& spec)
     : Block(ports_of(spec), parameters_of(spec)),
       first_{parameter("first.weight"), parameter("first.bias"), parameter("first_norm.weight"),
              parameter("first_norm.bias")},
-      second_{parameter("second.weight"), parameter("second.bias"),
-              parameter("second_norm.weight"), parameter("second_norm.bias")} {}
+      second_{parameter("second.weight"), parameter("second.bias"), parameter("second_norm.weight"),
+              parameter("second_norm.bias")} {}
 
 NamedTensors TransferResidual::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");

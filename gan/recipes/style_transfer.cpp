@@ -26,8 +26,10 @@ std::string level_of(const std::string& picture, int level) {
 
 /// Those of all levels; `picture`_level0, ….
 Application features_of(const std::string& picture, PictureStream stream, const JobSpec& job) {
-  Application features{
-      .network = job.id_of("features"), .inputs = {{"image", picture}}, .output = {}, .stream = stream};
+  Application features{.network = job.id_of("features"),
+                       .inputs = {{"image", picture}},
+                       .output = {},
+                       .stream = stream};
   for (int level = 0; level < job.model.levels; ++level) {
     features.levels.push_back(level_of(picture, level));
   }

@@ -291,7 +291,8 @@ void LoadedScript::require_still() const {
   }
 }
 
-std::vector<at::Tensor> LoadedScript::forward(const std::vector<at::Tensor>& inputs, std::uint64_t seed) {
+std::vector<at::Tensor> LoadedScript::forward(const std::vector<at::Tensor>& inputs,
+                                              std::uint64_t seed) {
   for (std::size_t i = 0; i < still_.size(); ++i) {
     Held& held = still_[i];
     if (held.value.device() != inputs.front().device()) {  // once, where a GPU computes

@@ -5,8 +5,8 @@
 
 namespace gangway {
 BlockPorts ports_of(const ScriptSpec& spec) {
-  BlockPorts ports{{}, spec.levels > 0 ? level_names(spec.levels)
-                                       : std::vector<std::string>{"features"}};
+  BlockPorts ports{
+      {}, spec.levels > 0 ? level_names(spec.levels) : std::vector<std::string>{"features"}};
   for (const ScriptInput& input : spec.inputs) {
     ports.inputs.push_back(input.name);
   }

@@ -54,12 +54,14 @@ std::vector<ParameterSpec> parameters_of(const TransferResidualSpec& spec) {
 }
 
 BlockPorts ports_of(const FeatureLevelSpec& spec) {
-  return {{spec.level == 0 ? "image" : "features"}, {"features", level_names(spec.level + 1).back()}};
+  return {{spec.level == 0 ? "image" : "features"},
+          {"features", level_names(spec.level + 1).back()}};
 }
 
 std::vector<ParameterSpec> parameters_of(const FeatureLevelSpec& spec) {
   std::vector<ParameterSpec> parameters;
-  add_convolution(parameters, "", {spec.out, spec.in, spec.kernel, spec.kernel}, std::numbers::sqrt2);
+  add_convolution(parameters, "", {spec.out, spec.in, spec.kernel, spec.kernel},
+                  std::numbers::sqrt2);
   return parameters;
 }
 

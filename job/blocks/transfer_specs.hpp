@@ -20,8 +20,9 @@ struct TransferLayerSpec {
   std::int64_t out = 1;
   std::int64_t kernel = 3;  ///< pixels, square, odd
   std::int64_t stride = 1;
-  bool doubles = false;    ///< both sides of what it takes
-  bool normalizes = true;  ///< each map of each example: mean 0 and variance 1, then a gain and bias
+  bool doubles = false;  ///< both sides of what it takes
+  bool normalizes =
+      true;  ///< each map of each example: mean 0 and variance 1, then a gain and bias
   Activation activation = Activation::kRelu;  ///< or none, or tanh
   std::string input = "features";
 };

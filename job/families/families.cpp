@@ -118,8 +118,9 @@ const std::vector<ModelFamily>& families() {
        .feature_elements = gat_feature_elements,
        .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
       {.name = "johnson",
-       .doc = "changes pictures, for style-transfer (Johnson et al., 2016; as published it has width "
-              "32 and 5 blocks)",
+       .doc =
+           "changes pictures, for style-transfer (Johnson et al., 2016; as published it has width "
+           "32 and 5 blocks)",
        .resolutions = {28, 32, 64, 128, 256},
        .takes_labels = false,
        .normalizes_by_default = false,

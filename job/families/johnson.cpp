@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/families/johnson.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,8 @@ Architecture lenet_features(const ModelSpec& model) {
   const std::vector<BlockSpec> all{
       FeatureLevelSpec{.in = 1, .out = 16, .kernel = 5},
       FeatureLevelSpec{.in = 16, .out = 32, .kernel = 5, .pools = true, .level = 1}};
-  return {"features", {all.begin(), all.begin() + model.levels}, level_names(model.levels)};
+  const int levels = std::min(model.levels, kLenetLevels);  // a rule refuses more
+  return {"features", {all.begin(), all.begin() + levels}, level_names(levels)};
 }
 
 std::int64_t johnson_feature_elements(const ModelSpec& model) {

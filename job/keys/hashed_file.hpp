@@ -21,8 +21,7 @@ template <typename Field>
 void add_hashed_file(std::vector<Key>& keys, KeyText text, std::string allowed, Field field) {
   const std::string path = text.path;
   Key file = file_or_none_key(
-      std::move(text), [field](auto& job) -> auto& { return field(job).file; },
-      std::move(allowed));
+      std::move(text), [field](auto& job) -> auto& { return field(job).file; }, std::move(allowed));
   file.changes_weights = false;
   keys.push_back(std::move(file));
   Key hash = file_or_none_key(

@@ -36,11 +36,11 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                        fmt::format("Side of the square patches that become tokens ({})",
                                    families_that_take("model.patch"))},
                       [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
-  keys.push_back(for_style(
-      later(whole_key({"model.levels", "",
-                       "Maps of the feature network that are compared; johnson has 1 or 2, a file of "
-                       "yours any number"},
-                      [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
+  keys.push_back(for_style(later(
+      whole_key({"model.levels", "",
+                 "Maps of the feature network that are compared; johnson has 1 or 2, a file of "
+                 "yours any number"},
+                [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
   keys.push_back(for_codes(

@@ -148,8 +148,9 @@ void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
           {"model." + network, "",
            fmt::format("The {}, where it is yours and not the family's (docs/bring-your-own.md)",
                        network)},
-          "none, or a TorchScript file",
-          [id](auto& job) -> auto& { return job.networks[id].module; });
+          "none, or a TorchScript file", [id](auto& job) -> auto& {
+            return job.networks[id].module;
+          });
     }
   }
 }

@@ -75,13 +75,14 @@ void add_information(std::vector<Key>& keys) {
 
 void add_style(std::vector<Key>& keys) {
   const auto first = static_cast<std::ptrdiff_t>(keys.size());
-  add_hashed_file(keys,
-                  {"training.style.picture", "",
-                   "Whose style the pictures are to have; its centre, at model.resolution "
-                   "(style-transfer, Johnson et al., 2016)"},
-                  "none, or a PNG or JPEG file",
-                  [](auto& job) -> auto& { return job.training.style.picture; });
-  keys[static_cast<std::size_t>(first)] = for_style(std::move(keys[static_cast<std::size_t>(first)]));
+  add_hashed_file(
+      keys,
+      {"training.style.picture", "",
+       "Whose style the pictures are to have; its centre, at model.resolution "
+       "(style-transfer, Johnson et al., 2016)"},
+      "none, or a PNG or JPEG file", [](auto& job) -> auto& { return job.training.style.picture; });
+  keys[static_cast<std::size_t>(first)] =
+      for_style(std::move(keys[static_cast<std::size_t>(first)]));
   keys.push_back(for_style(later(real_key(
       {"training.style.weight", "",
        "Of the distance of the styles: of the features' Gram matrices, over all levels"},

@@ -80,9 +80,8 @@ std::string signature_text(const ScriptSpec& spec) {
                           batch_text(input.shape), input.name == "labels" ? "int64" : "float32");
   }
   const std::string made =
-      spec.levels > 0
-          ? fmt::format("a tuple or list of {} tensors [N, C, H, W]", spec.levels)
-          : batch_text(spec.output);
+      spec.levels > 0 ? fmt::format("a tuple or list of {} tensors [N, C, H, W]", spec.levels)
+                      : batch_text(spec.output);
   return fmt::format("forward({}) -> {} float32", inputs, made);
 }
 

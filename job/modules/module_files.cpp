@@ -72,10 +72,9 @@ std::string read_bytes(const GivenFile& given) {
   std::ifstream stream(file, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
-    throw ConfigError(
-        fmt::format("{}: {}: {}; {}", given.key, file,
-                    errno == 0 ? "cannot be read" : std::generic_category().message(errno),
-                    given.remedy));
+    throw ConfigError(fmt::format(
+        "{}: {}: {}; {}", given.key, file,
+        errno == 0 ? "cannot be read" : std::generic_category().message(errno), given.remedy));
   }
   return bytes;
 }
@@ -95,8 +94,7 @@ std::string read_checked(const GivenFile& given) {
 
 /// Named by its content, so that a run that is begun anew with another file keeps both.
 fs::path kept_file(const fs::path& run, const GivenFile& given) {
-  return run / kModulesFolder /
-         fmt::format("{}-{}{}", given.name, given.place->hash, given.suffix);
+  return run / kModulesFolder / fmt::format("{}-{}{}", given.name, given.place->hash, given.suffix);
 }
 
 bool is_file(const fs::path& path) {

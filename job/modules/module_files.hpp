@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The files of a job whose networks are the user's (model.generator: g.pt), or that has a style
-// picture (training.style.picture): found and hashed when a job is loaded, kept in the run directory when it begins, read where networks are made. Their
-// hashes belong to the job, their places do not. Any thread.
+// picture (training.style.picture): found and hashed when a job is loaded, kept in the run
+// directory when it begins, read where networks are made. Their hashes belong to the job, their
+// places do not. Any thread.
 #pragma once
 
 #include <filesystem>

@@ -103,6 +103,7 @@ bool is_right(const std::vector<std::string>& words) {
 TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
   const gangway::testing::ScratchFolder folder;
   const std::string file = folder.write("network.pt", "bytes").string();
+  const std::string picture = folder.write("style.png", "other bytes").string();
   const std::vector<std::vector<std::string>> jobs{
       {},
       {"model.family=mlp", "data.source=toy:ring8"},
@@ -115,6 +116,8 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"model.family=gat"},
       {"training.recipe=infogan", "model.codes=3"},
       {"training.recipe=vae-gan"},
+      {"training.recipe=style-transfer", "model.family=johnson", "features.weights=" + file,
+       "training.style.picture=" + picture, "training.style.content_level=1"},
       {"generator.weights=" + file},
       {"discriminator.weights=" + file},
       {"discriminator.optimizer.adamw.lr=1e-3"}};
@@ -139,9 +142,9 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       never_changed.push_back(key.path);
     }
   }
-  EXPECT_THAT(never_changed,
-              ::testing::ElementsAre("model.generator_hash", "model.discriminator_hash",
-                                     "layout.stages", "layout.tensor"))
+  EXPECT_THAT(never_changed, ::testing::ElementsAre(
+                                 "model.generator_hash", "model.discriminator_hash",
+                                 "training.style.picture_hash", "layout.stages", "layout.tensor"))
       << "hashes are those of the files, an axis can only be 1";
 }
 

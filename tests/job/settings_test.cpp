@@ -58,7 +58,7 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
       ElementsAre("command line: training=[1]: expected a map of keys (recipe, kimg, batch, "
                   "microbatches, seed, burn_in_kimg, loss, reuse_fakes, gradient_penalty, r1, r2, "
                   "reconstruction, kl_weight, adversarial_weight, information_weight, "
-                  "codes_weight), not a list"));
+                  "codes_weight, style), not a list"));
 }
 
 TEST(Settings, RefusesAFileThatIsNoMap) {

@@ -119,8 +119,8 @@ class PassRun {
   std::vector<Value> values_;  // in the order of their making
   int num_kept_ = 0;           // of the pass's first nodes
   std::map<Place, std::vector<Kept>> kept_;
-  std::vector<std::vector<at::Tensor>> made_;  // by node: with their graph, until its backward
-  at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
+  std::vector<std::vector<at::Tensor>> made_;       // by node: with their graph, until its backward
+  at::Tensor style_;                                // [1, C, H, W]; undefined: the job has none
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
 };
 

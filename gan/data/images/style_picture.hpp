@@ -8,7 +8,8 @@
 
 namespace gangway::data {
 
-/// [channels, resolution, resolution] in [-1, 1], decoded and cropped as pictures of a data set are.
+/// [channels, resolution, resolution] in [-1, 1], decoded and cropped as pictures of a data set
+/// are.
 /// @throws ConfigError naming the file: missing, another than the job's, neither PNG nor JPEG
 [[nodiscard]] std::vector<float> read_style_picture(const JobSpec& job);
 

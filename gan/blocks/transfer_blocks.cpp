@@ -29,12 +29,6 @@ at::Tensor convolved(const at::Tensor& x, const TransferConvolution& with, std::
                                  /*cudnn_enabled=*/true);
 }
 
-/// The largest of each 2x2. Not LibTorch's pooling, whose gradients are added in any order on a
-/// GPU; where several are the largest, they share the gradient.
-at::Tensor pooled(const at::Tensor& x) {
-  return x.reshape({x.size(0), x.size(1), x.size(2) / 2, 2, x.size(3) / 2, 2}).amax({3, 5});
-}
-
 }  // namespace
 
 at::Tensor reflected(const at::Tensor& x, std::int64_t pixels) {
@@ -86,7 +80,7 @@ NamedTensors FeatureLevel::forward(const NamedTensors& in, const ForwardContext&
     x = x.mean({1}, /*keepdim=*/true);  // a picture in colour, for a network that looks at shades
   }
   if (spec_.pools) {
-    x = pooled(x);
+    x = at::max_pool2d(x, {2, 2});
   }
   const at::Tensor y =
       at::relu(at::conv2d(x, weight_->tensor, bias_->tensor, /*stride=*/1, spec_.kernel / 2));

@@ -17,7 +17,7 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
-#include "launch/model/transfer_script.hpp"
+#include "launch/model/scripts/transfer_script.hpp"
 #include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {

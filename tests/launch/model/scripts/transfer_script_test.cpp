@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A network that changes pictures, and features that the project gives along.
-#include "launch/model/transfer_script.hpp"
+#include "launch/model/scripts/transfer_script.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/transfer_script.hpp"
+#include "launch/model/scripts/transfer_script.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "launch/model/scripts/transfer_script.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -47,8 +48,9 @@ TEST(TransferScript, RefusesANetworkOfSeveralTensors) {
 }
 
 TEST(LenetFeatures, AreTheConvolutionsOfTheClassifier) {
-  const checkpoint::SafetensorsFile whole("share/fd-lenet-fashion-mnist.safetensors");
-  const checkpoint::SafetensorsFile own("share/lenet-features-fashion-mnist.safetensors");
+  const std::filesystem::path share = GANGWAY_SHARE_DIR;
+  const checkpoint::SafetensorsFile whole(share / "fd-lenet-fashion-mnist.safetensors");
+  const checkpoint::SafetensorsFile own(share / "lenet-features-fashion-mnist.safetensors");
   EXPECT_EQ(own.tensors().size(), 4U);
   for (const auto& [name, of_classifier] :
        {std::pair("0.weight", "features/0/weight"), std::pair("0.bias", "features/0/bias"),

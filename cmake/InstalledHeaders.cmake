@@ -25,12 +25,14 @@ set(GANGWAY_INSTALLED_HEADERS
   job/blocks/script_spec.hpp
   job/blocks/spectral_specs.hpp
   job/blocks/style_specs.hpp
+  job/blocks/transfer_specs.hpp
   job/blocks/transformer_specs.hpp
   job/blocks/translation_specs.hpp
   job/families/families.hpp
   job/families/label_input.hpp
   job/library/library_rows.hpp
   job/models/architecture.hpp
+  job/models/hashed_file.hpp
   job/models/model_spec.hpp
   job/models/network_id.hpp
   job/models/recipes.hpp

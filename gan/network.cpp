@@ -64,13 +64,20 @@ at::Tensor initial_value(const Parameter& parameter, const RandomKey& key) {
 }  // namespace
 
 Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output,
-                 NetworkId id)
-    : name_(std::move(name)), blocks_(std::move(blocks)), output_(std::move(output)), id_(id) {
+                 NetworkId id, std::vector<std::string> levels)
+    : name_(std::move(name)),
+      blocks_(std::move(blocks)),
+      output_(std::move(output)),
+      levels_(std::move(levels)),
+      id_(id) {
   std::vector<BlockPorts> ports;
   for (const std::unique_ptr<Block>& block : blocks_) {
     ports.push_back(block->ports());
   }
-  live_ = live_behind(ports, output_);
+  if (levels_.empty()) {
+    levels_ = {output_};
+  }
+  live_ = live_behind(ports, levels_);
 }
 
 NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
@@ -84,6 +91,17 @@ at::Tensor Network::forward(NamedTensors in, const ForwardContext& context) {
     in = forward_block(i, in, context);
   }
   return in.at(output_);
+}
+
+std::vector<at::Tensor> Network::forward_levels(NamedTensors in, const ForwardContext& context) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    in = forward_block(i, in, context);
+  }
+  std::vector<at::Tensor> made;
+  for (const std::string& level : levels_) {
+    made.push_back(in.at(level));
+  }
+  return made;
 }
 
 std::string Network::prefix_of(std::size_t block) const {

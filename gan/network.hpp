@@ -16,8 +16,9 @@ class Network {
   /// @param name    "generator": the prefix of its tensors' names
   /// @param output  the name under which the last block leaves the result
   /// @param id      its number in the job, which keys its initial values
+  /// @param levels  names of the tensors that are its result instead, where it makes several
   Network(std::string name, std::vector<std::unique_ptr<Block>> blocks,
-          std::string output = "features", NetworkId id = {});
+          std::string output = "features", NetworkId id = {}, std::vector<std::string> levels = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }
@@ -29,6 +30,9 @@ class Network {
                                            ForwardContext context);
   /// Runs all blocks; the result of the last.
   [[nodiscard]] at::Tensor forward(NamedTensors in, const ForwardContext& context);
+  /// The same of a network that makes several tensors, in their order; of any other its one.
+  [[nodiscard]] std::vector<at::Tensor> forward_levels(NamedTensors in,
+                                                       const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
 
   struct NamedParameter {
@@ -57,6 +61,7 @@ class Network {
   std::string name_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::string output_;
+  std::vector<std::string> levels_;
   NetworkId id_;
   std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };

@@ -36,7 +36,9 @@ bool DataSpec::has_two_sides() const {
 PerNetwork<NetworkSpec> networks_of(const Recipe& recipe) {
   PerNetwork<NetworkSpec> networks;
   for (const RecipeNetwork& network : recipe.networks) {
-    networks.add({.name = std::string(network.name), .ema_kimg = network.ema_kimg});
+    networks.add({.name = std::string(network.name),
+                  .is_frozen = network.is_frozen,
+                  .ema_kimg = network.ema_kimg});
   }
   return networks;
 }
@@ -106,6 +108,7 @@ PerNetwork<Architecture> JobSpec::architectures() const {
       script.file = network.module.file;
       script.hash = network.module.hash;
       script.num_parameters = network.module.num_parameters;
+      architecture.levels = level_names(script.levels);
       architecture.blocks.emplace_back(std::move(script));
     }
     architecture.name = network.name;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "job/models/architecture.hpp"
+#include "job/models/hashed_file.hpp"
 #include "job/models/model_spec.hpp"
 #include "job/models/network_id.hpp"
 #include "job/models/recipes.hpp"
@@ -93,6 +94,16 @@ struct TranslationSpec {
   bool operator==(const TranslationSpec&) const = default;
 };
 
+/// What a picture is to keep, and what to take of another one (Johnson et al., 2016, eq. 5).
+struct StyleSpec {
+  HashedFile picture;           ///< whose style it is to have
+  double weight = 1.0;          ///< of the style's distance
+  double content_weight = 1.0;  ///< of the content's
+  int content_level = 2;        ///< of the features, in which the content is compared; from 1
+  double total_variation = 0.0;
+  bool operator==(const StyleSpec&) const = default;
+};
+
 struct TrainingSpec {
   const Recipe* recipe = default_recipe();  ///< a row of the table; never null
   double kimg = 40;                         ///< thousand real images shown to the discriminator
@@ -112,6 +123,7 @@ struct TrainingSpec {
   AutoencoderSpec autoencoder;
   InformationSpec information;
   TranslationSpec translation;
+  StyleSpec style;
   bool operator==(const TrainingSpec&) const = default;
 };
 
@@ -126,11 +138,9 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
-/// A network that is the user's: a TorchScript file.
-struct ModuleFile {
-  std::string file;  ///< empty: the network is the family's
-  std::string hash;  ///< XXH3-128 of its bytes, 32 hexadecimal digits; empty: not looked at yet
-  std::optional<std::int64_t> num_parameters;  ///< where somebody has looked; no key
+/// A network that is the user's: a TorchScript file; without one the network is the family's.
+struct ModuleFile : HashedFile {
+  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
   bool operator==(const ModuleFile&) const = default;
 };
 

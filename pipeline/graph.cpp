@@ -58,6 +58,7 @@ std::vector<std::string> inputs_of(const Node& node) {
   using Names = std::vector<std::string>;
   return std::visit(
       Overloaded{[](const Draw&) { return Names{}; }, [](const Reals&) { return Names{}; },
+                 [](const StylePicture&) { return Names{}; },
                  [](const Join& join) { return join.inputs; },
                  [](const Pool& pool) { return Names{pool.input}; },
                  [](const Loss& loss) { return loss.inputs; },
@@ -72,6 +73,10 @@ std::vector<std::string> outputs_of(const Node& node) {
                    return Names{reals.images, reals.labels};
                  },
                  [](const Loss&) { return Names{}; }, [](const Penalty&) { return Names{}; },
+                 [](const Application& application) {
+                   return application.levels.empty() ? Names{application.output}
+                                                     : application.levels;
+                 },
                  [](const auto& maker) { return Names{maker.output}; }},
       node);
 }

@@ -44,6 +44,12 @@ struct Reals {
   bool operator==(const Reals&) const = default;
 };
 
+/// The job's style picture, the same for every micro-batch: a batch of one.
+struct StylePicture {
+  std::string output = "style";
+  bool operator==(const StylePicture&) const = default;
+};
+
 /// A function of tensors without weights.
 struct Join {
   std::string function;  ///< gan/losses/joins.hpp
@@ -71,6 +77,8 @@ struct Application {
   std::vector<Input> inputs;
   std::string output;
   int stream = 0;  ///< applications of a pass draw other random numbers inside where it differs
+  /// What it makes instead of `output`, where the network makes several tensors.
+  std::vector<std::string> levels = {};
   bool operator==(const Application&) const = default;
 };
 
@@ -96,7 +104,7 @@ struct Penalty {
   bool operator==(const Penalty&) const = default;
 };
 
-using Node = std::variant<Draw, Reals, Join, Pool, Application, Loss, Penalty>;
+using Node = std::variant<Draw, Reals, StylePicture, Join, Pool, Application, Loss, Penalty>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

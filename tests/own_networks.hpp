@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two small networks of a user's, as TorchScript files: with BatchNorm and its whole number, and
-// with dropout. Made without Python.
+// Small networks of a user's, as TorchScript files: with BatchNorm and its whole number, with
+// dropout, and with several results. Made without Python.
 #pragma once
 
 #include <filesystem>
@@ -68,10 +68,24 @@ inline torch::jit::Module own_discriminator() {
                     {{"gain", at::full({}, 1.5)}});
 }
 
-/// generator.pt and discriminator.pt.
+inline const char* const kOwnFeatures = R"(
+def forward(self, image: Tensor) -> Tuple[Tensor, Tensor]:
+    x = torch.relu(torch.conv2d(image, self.first, None, [1, 1], [1, 1]))
+    y = torch.relu(torch.conv2d(torch.avg_pool2d(x, [2, 2]), self.second, None, [1, 1], [1, 1]))
+    return x, y
+)";
+
+/// [N, 1, S, S] → [N, 4, S, S] and [N, 6, S / 2, S / 2].
+inline torch::jit::Module own_features() {
+  return own_module(kOwnFeatures,
+                    {{"first", own_values({4, 1, 3, 3})}, {"second", own_values({6, 4, 3, 3})}});
+}
+
+/// generator.pt, discriminator.pt and features.pt.
 inline void write_own_networks(const std::filesystem::path& folder) {
   own_generator().save((folder / "generator.pt").string());
   own_discriminator().save((folder / "discriminator.pt").string());
+  own_features().save((folder / "features.pt").string());
 }
 
 }  // namespace gangway::testing

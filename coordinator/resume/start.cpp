@@ -130,7 +130,7 @@ void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
   } catch (const JobFileError&) {
     return;  // of another version: what differs is told as ever
   }
-  const LibraryFile& library = now.model.library;
+  const HashedFile& library = now.model.library;
   if (!library.file.empty() && !old.model.library.file.empty() &&
       library.hash != old.model.library.hash) {
     throw ConfigError(fmt::format(

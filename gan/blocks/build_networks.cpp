@@ -3,14 +3,15 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
-#include "gan/blocks/library_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
 #include "gan/blocks/spectral_blocks.hpp"
 #include "gan/blocks/style_blocks.hpp"
 #include "gan/blocks/style_judges.hpp"
+#include "gan/blocks/transfer_blocks.hpp"
 #include "gan/blocks/transformer_blocks.hpp"
 #include "gan/blocks/translation_blocks.hpp"
+#include "gan/library/library_block.hpp"
 
 namespace gangway::gan {
 Network build_network(const Architecture& architecture, NetworkId id) {
@@ -18,7 +19,7 @@ Network build_network(const Architecture& architecture, NetworkId id) {
   for (const BlockSpec& block : architecture.blocks) {
     blocks.push_back(std::visit([](const auto& spec) { return make_block(spec); }, block));
   }
-  return {architecture.name, std::move(blocks), "features", id};
+  return {architecture.name, std::move(blocks), "features", id, architecture.levels};
 }
 
 PerNetwork<Network> build_networks(const JobSpec& job) {

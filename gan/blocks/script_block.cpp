@@ -61,13 +61,17 @@ NamedTensors ScriptBlock::forward(const NamedTensors& in, const ForwardContext& 
   }
   RandomKey key = context.key;
   key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
-  at::Tensor made = script_.forward(inputs, seed_of(key));
+  const std::vector<at::Tensor> made = script_.forward(inputs, seed_of(key));
   if (context.sink != nullptr && context.mode == Mode::kTraining) {
     for (std::size_t i = 0; i < moving.size(); ++i) {
       context.sink->take(*statistics_of_moving_[i], LoadedScript::taken(moving[i]).to(at::kFloat));
     }
   }
-  return in.with("features", std::move(made));
+  NamedTensors out = in;
+  for (std::size_t i = 0; i < ports().outputs.size(); ++i) {
+    out = out.with(ports().outputs[i], made.at(i));
+  }
+  return out;
 }
 
 torch::jit::Module ScriptBlock::filled_module() {

@@ -12,7 +12,7 @@
 
 namespace gangway::gan {
 
-LossFunction loss_of(std::string_view name, const LibraryFile& library) {
+LossFunction loss_of(std::string_view name, const HashedFile& library) {
   const std::filesystem::path file = blocks_file(library.file);
   if (library.file.empty() || !std::filesystem::exists(file)) {
     return loss_named(name);

@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "gan/losses/losses.hpp"
-#include "job/models/model_spec.hpp"
+#include "job/models/hashed_file.hpp"
 
 namespace gangway::gan {
 
 /// The library's loss of that name, else loss_named.
 /// @pre settled. @throws ConfigError as SharedLibrary; InvariantError for a name that none has
-[[nodiscard]] LossFunction loss_of(std::string_view name, const LibraryFile& library);
+[[nodiscard]] LossFunction loss_of(std::string_view name, const HashedFile& library);
 
 }  // namespace gangway::gan

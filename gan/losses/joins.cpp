@@ -25,6 +25,11 @@ at::Tensor side_of(const at::Tensor& both, std::int64_t side) {
   return both.narrow(1, side * channels, channels).contiguous(both.suggest_memory_format());
 }
 
+at::Tensor gram(std::span<const at::Tensor> in) {
+  const at::Tensor maps = in[0].flatten(2);
+  return maps.bmm(maps.transpose(1, 2)) / static_cast<double>(maps.size(1) * maps.size(2));
+}
+
 }  // namespace
 
 JoinFunction join_named(std::string_view name) {
@@ -33,6 +38,9 @@ JoinFunction join_named(std::string_view name) {
   }
   if (name == "gaussian-sample") {
     return gaussian_sample;
+  }
+  if (name == "gram") {
+    return gram;
   }
   if (name == "concatenation") {
     return [](std::span<const at::Tensor> in) {

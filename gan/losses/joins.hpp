@@ -17,6 +17,9 @@ using JoinFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 /// "gaussian-sample" of (code [N, 2 L], noise [N, L]): mean + exp(log variance / 2) * noise, where
 /// the code's first half are means (Kingma and Welling, 2014, eq. 10).
 ///
+/// "gram" of features [N, C, H, W]: products of each two maps, [N, C, C], over C H W (Johnson et
+/// al., 2016, eq. 3).
+///
 /// "concatenation" of any [N, …]: side by side, [N, sum of …]. "first-side" and "second-side" of
 /// one [N, 2 C, H, W]: half of the channels. "detached" of one: the same, without its graph.
 /// @throws InvariantError for a name that none has

@@ -52,6 +52,17 @@ at::Tensor gaussian_code(std::span<const at::Tensor> in) {
   return mean_of_sums(0.5 * (distance.square() / variance + variance.log()));
 }
 
+/// Of neighbours along `dim`.
+at::Tensor squared_differences(const at::Tensor& x, std::int64_t dim) {
+  const std::int64_t count = x.size(dim) - 1;
+  return (x.narrow(dim, 1, count) - x.narrow(dim, 0, count)).square().sum();
+}
+
+at::Tensor total_variation(std::span<const at::Tensor> in) {
+  return (squared_differences(in[0], 2) + squared_differences(in[0], 3)) /
+         static_cast<double>(in[0].size(0));
+}
+
 constexpr std::array kLosses{
     // Goodfellow et al., 2014, eq. 1, on logits; the generator maximises log D(G(z)) (section 3)
     NamedLoss{"nonsaturating-real", [](Inputs in) { return at::softplus(-in[0]).mean(); }},
@@ -79,6 +90,10 @@ constexpr std::array kLosses{
     // Chen et al., 2016, eq. 5, without the entropies, which are constant
     NamedLoss{"information-category", category_code},
     NamedLoss{"information-codes", gaussian_code},
+    // Johnson et al., 2016, eq. 2, 4 and section 3.2, after Mahendran and Vedaldi, 2015, beta = 2
+    NamedLoss{"content", [](Inputs in) { return (in[0] - in[1]).square().mean(); }},
+    NamedLoss{"style", [](Inputs in) { return mean_of_sums((in[0] - in[1]).square()); }},
+    NamedLoss{"total-variation", total_variation},
     NamedLoss{"relativistic", [](Inputs in) { return at::softplus(in[1] - in[0]).mean(); }},
 };
 

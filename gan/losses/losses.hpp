@@ -29,6 +29,11 @@ using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 /// logarithms of variances: minus the log likelihood of "information-category" (one-hot rows) and
 /// of "information-codes" (up to a constant), summed over an example's codes (Chen et al., 2016,
 /// eq. 5).
+///
+/// Of features [N, C, H, W] of (made, real): "content", the mean squared difference. Of their Gram
+/// matrices, [N, C, C] and [1, C, C]: "style", the squared Frobenius norm of the difference. Of
+/// made pictures: "total-variation", the sum of squared differences of neighbouring pixels (Johnson
+/// et al., 2016, eq. 2 and 4).
 /// @throws InvariantError for a name that none has
 [[nodiscard]] LossFunction loss_named(std::string_view name);
 

@@ -16,6 +16,7 @@
 #include "gan/recipes/information.hpp"
 #include "gan/recipes/library_recipes.hpp"
 #include "gan/recipes/pix2pix.hpp"
+#include "gan/recipes/style_transfer.hpp"
 #include "job/library/family_library.hpp"
 #include "job/library/shared_library.hpp"
 
@@ -31,6 +32,7 @@ constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"vae-gan", feature_autoencoder_phases},
     std::pair<std::string_view, Phases>{"pix2pix", pix2pix_phases},
     std::pair<std::string_view, Phases>{"cyclegan", cyclegan_phases},
+    std::pair<std::string_view, Phases>{"style-transfer", style_transfer_phases},
 };
 
 bool looks_at_reals(const pipeline::Phase& phase) {

@@ -58,6 +58,50 @@ std::string call_text(const std::vector<at::Tensor>& inputs) {
   return fmt::format("forward of {}", fmt::join(given, " and "));
 }
 
+/// What a call made: its tensor, or those of its tuple or list. Nothing else counts.
+std::vector<at::Tensor> tensors_in(const c10::IValue& made) {
+  if (made.isTensor()) {
+    return {made.toTensor()};
+  }
+  std::vector<at::Tensor> tensors;
+  if (made.isTensorList()) {
+    tensors = made.toTensorVector();
+  } else if (made.isTuple()) {
+    for (const c10::IValue& one : made.toTupleRef().elements()) {
+      if (!one.isTensor()) {
+        return {};
+      }
+      tensors.push_back(one.toTensor());
+    }
+  }
+  return tensors;
+}
+
+/// "[2, 1] Float", "3 tensors, the first [2, 64, 8, 8] Float", or what it is instead: "Int".
+std::string made_text(const c10::IValue& made) {
+  const std::vector<at::Tensor> tensors = tensors_in(made);
+  if (tensors.empty()) {
+    return made.tagKind();
+  }
+  const std::string first = shape_text(tensors.front());
+  return made.isTensor() ? first : fmt::format("{} tensors, the first {}", tensors.size(), first);
+}
+
+/// Of `count` examples.
+bool is_as_wanted(const c10::IValue& made, const ScriptSpec& spec, std::int64_t count) {
+  const std::vector<at::Tensor> tensors = tensors_in(made);
+  if (spec.levels > 0) {
+    return !made.isTensor() && tensors.size() == static_cast<std::size_t>(spec.levels) &&
+           std::ranges::all_of(tensors, [count](const at::Tensor& one) {
+             return one.dim() == 4 && one.size(0) == count && one.scalar_type() == at::kFloat;
+           });
+  }
+  std::vector<std::int64_t> wanted = spec.output;
+  wanted.insert(wanted.begin(), count);
+  return made.isTensor() && tensors.front().sizes() == at::IntArrayRef(wanted) &&
+         tensors.front().scalar_type() == at::kFloat;
+}
+
 bool can_be_averaged(at::ScalarType type) {
   return type == at::kFloat || type == at::kBool || at::isIntegralType(type, /*includeBool=*/true);
 }
@@ -169,17 +213,13 @@ c10::IValue LoadedScript::call(const std::vector<at::Tensor>& inputs, std::uint6
   }
 }
 
-at::Tensor LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs) {
   const c10::IValue made = call(inputs, /*seed=*/0);
-  std::vector<std::int64_t> wanted = spec_.output;
-  wanted.insert(wanted.begin(), inputs.front().size(0));
-  if (!made.isTensor() || made.toTensor().sizes() != at::IntArrayRef(wanted) ||
-      made.toTensor().scalar_type() != at::kFloat) {
-    refuse(fmt::format("{} makes {}; wanted is {}", call_text(inputs),
-                       made.isTensor() ? shape_text(made.toTensor()) : made.tagKind(),
+  if (!is_as_wanted(made, spec_, inputs.front().size(0))) {
+    refuse(fmt::format("{} makes {}; wanted is {}", call_text(inputs), made_text(made),
                        signature_text(spec_)));
   }
-  return made.toTensor();
+  return tensors_in(made);
 }
 
 void LoadedScript::try_out(const std::vector<at::Tensor>& inputs) {
@@ -193,7 +233,7 @@ void LoadedScript::try_out(const std::vector<at::Tensor>& inputs) {
   std::vector<std::int64_t> of_parameters;
   std::ranges::transform(parameters_, std::back_inserter(of_parameters), version, &Held::value);
   set_training(true);
-  if (!call_and_check(inputs).requires_grad()) {
+  if (!call_and_check(inputs).front().requires_grad()) {
     refuse("what forward makes has no gradient to any parameter");
   }
   for (Held& held : candidates) {
@@ -251,7 +291,8 @@ void LoadedScript::require_still() const {
   }
 }
 
-at::Tensor LoadedScript::forward(const std::vector<at::Tensor>& inputs, std::uint64_t seed) {
+std::vector<at::Tensor> LoadedScript::forward(const std::vector<at::Tensor>& inputs,
+                                              std::uint64_t seed) {
   for (std::size_t i = 0; i < still_.size(); ++i) {
     Held& held = still_[i];
     if (held.value.device() != inputs.front().device()) {  // once, where a GPU computes
@@ -262,7 +303,7 @@ at::Tensor LoadedScript::forward(const std::vector<at::Tensor>& inputs, std::uin
   }
   const c10::IValue made = call(inputs, seed);
   require_still();
-  return made.toTensor();
+  return tensors_in(made);
 }
 
 }  // namespace gangway::gan

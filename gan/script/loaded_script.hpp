@@ -57,7 +57,9 @@ class LoadedScript {
   /// @param inputs  as the spec has them, on one device
   /// @param seed    of all that it draws
   /// @throws ConfigError where it fails, or changes what it did not in try_out
-  [[nodiscard]] at::Tensor forward(const std::vector<at::Tensor>& inputs, std::uint64_t seed);
+  /// @return  one tensor, or as many as the spec has levels
+  [[nodiscard]] std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs,
+                                                std::uint64_t seed);
 
   [[nodiscard]] const ScriptSpec& spec() const { return spec_; }
   [[nodiscard]] torch::jit::Module& module() { return module_; }
@@ -68,7 +70,8 @@ class LoadedScript {
   void add(const std::string& name, const c10::intrusive_ptr<c10::ivalue::Object>& owner,
            std::size_t slot);
   [[nodiscard]] c10::IValue call(const std::vector<at::Tensor>& inputs, std::uint64_t seed);
-  [[nodiscard]] at::Tensor call_and_check(const std::vector<at::Tensor>& inputs);
+  /// @throws ConfigError unless it makes what the spec says
+  [[nodiscard]] std::vector<at::Tensor> call_and_check(const std::vector<at::Tensor>& inputs);
   void require_still() const;
 
   ScriptSpec spec_;

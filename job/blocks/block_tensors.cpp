@@ -6,9 +6,9 @@
 namespace gangway {
 
 std::vector<std::vector<std::string>> live_behind(const std::vector<BlockPorts>& blocks,
-                                                  const std::string& result) {
+                                                  const std::vector<std::string>& results) {
   std::vector<std::vector<std::string>> live(blocks.size());
-  std::set<std::string> wanted{result};
+  std::set<std::string> wanted{results.begin(), results.end()};
   for (std::size_t i = blocks.size(); i-- > 0;) {
     live[i] = {wanted.begin(), wanted.end()};
     for (const std::string& output : blocks[i].outputs) {
@@ -17,6 +17,11 @@ std::vector<std::vector<std::string>> live_behind(const std::vector<BlockPorts>&
     wanted.insert(blocks[i].inputs.begin(), blocks[i].inputs.end());
   }
   return live;
+}
+
+std::vector<std::vector<std::string>> live_behind(const std::vector<BlockPorts>& blocks,
+                                                  const std::string& result) {
+  return live_behind(blocks, std::vector<std::string>{result});
 }
 
 }  // namespace gangway

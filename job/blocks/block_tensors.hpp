@@ -46,8 +46,11 @@ struct BlockPorts {
   std::vector<std::string> outputs;
 };
 
-/// By block, what flows out of it: the tensors that later blocks take and `result`, which the last
-/// one makes; so what has to travel where a network is cut behind it.
+/// By block, what flows out of it: the tensors that later blocks take and `results`, which go on
+/// from the blocks that make them; so what has to travel where a network is cut behind it.
+[[nodiscard]] std::vector<std::vector<std::string>> live_behind(
+    const std::vector<BlockPorts>& blocks, const std::vector<std::string>& results);
+/// Of a network with one, which the last block makes.
 [[nodiscard]] std::vector<std::vector<std::string>> live_behind(
     const std::vector<BlockPorts>& blocks, const std::string& result);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "job/blocks/script_spec.hpp"
 
+#include "job/blocks/transfer_specs.hpp"
+
 namespace gangway {
 BlockPorts ports_of(const ScriptSpec& spec) {
-  BlockPorts ports{{}, {"features"}};
+  BlockPorts ports{
+      {}, spec.levels > 0 ? level_names(spec.levels) : std::vector<std::string>{"features"}};
   for (const ScriptInput& input : spec.inputs) {
     ports.inputs.push_back(input.name);
   }

@@ -24,7 +24,8 @@ struct ScriptSpec {
   std::string file;
   std::string hash;  ///< of its bytes; empty: whatever they are
   std::vector<ScriptInput> inputs;
-  std::vector<std::int64_t> output;            ///< shape of an example: float32 "features"
+  std::vector<std::int64_t> output;  ///< shape of an example: float32 "features"
+  int levels = 0;  ///< instead, where it is above 0: so many maps, float32 [N, C, H, W] of any size
   std::optional<std::int64_t> num_parameters;  ///< where somebody has looked
 };
 [[nodiscard]] BlockPorts ports_of(const ScriptSpec& spec);

@@ -13,6 +13,7 @@
 #include "job/families/dense.hpp"
 #include "job/families/gat.hpp"
 #include "job/families/infogan.hpp"
+#include "job/families/johnson.hpp"
 #include "job/families/mlp.hpp"
 #include "job/families/r3gan.hpp"
 #include "job/families/stylegan2.hpp"
@@ -157,6 +158,17 @@ const std::vector<ModelFamily>& families() {
        .feature_elements = stylegan2_feature_elements,
        .networks = {{"generator", stylegan2_generator},
                     {"discriminator", stylegan2_discriminator}}},
+      {.name = "johnson",
+       .doc =
+           "changes pictures, for style-transfer (Johnson et al., 2016; as published it has width "
+           "32 and 5 blocks)",
+       .resolutions = {28, 32, 64, 128, 256},
+       .takes_labels = false,
+       .normalizes_by_default = false,
+       .keys = {"model.blocks"},
+       .feature_elements = johnson_feature_elements,
+       .levels = kLenetLevels,
+       .networks = {{"translator", johnson_translator}, {"features", lenet_features}}},
   };
   return table;
 }

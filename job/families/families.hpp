@@ -40,6 +40,7 @@ struct ModelFamily {
   /// Elements of all feature maps of one example in one network; null: the maps shrink fourfold
   /// and the channels double at each level, from `width` channels at half the picture's side.
   std::int64_t (*feature_elements)(const ModelSpec& model) = nullptr;
+  int levels = 0;  ///< maps that its feature network has at most, where there is one
   std::vector<FamilyNetwork> networks;
   [[nodiscard]] bool makes_images() const { return !makes_points; }
   [[nodiscard]] bool takes(std::string_view key) const {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "job/families/families.hpp"
 #include "job/keys/key.hpp"
@@ -165,7 +166,7 @@ std::vector<Setting> collect(const JobSources& sources, const std::optional<std:
 
 /// The library comes first: other settings may name what it has.
 /// @throws JobFileError of one line where it cannot be used: the others would complain in vain
-LibraryFile library_of(const std::vector<Setting>& settings, const std::filesystem::path& run) {
+HashedFile library_of(const std::vector<Setting>& settings, const std::filesystem::path& run) {
   JobSpec draft;
   std::string place;
   for (const Setting& setting : settings) {
@@ -186,7 +187,7 @@ LibraryFile library_of(const std::vector<Setting>& settings, const std::filesyst
 }
 
 /// The one that is named last; where it has no such name, apply() says so.
-const Recipe& recipe_of(const std::vector<Setting>& settings, const LibraryFile& library) {
+const Recipe& recipe_of(const std::vector<Setting>& settings, const HashedFile& library) {
   JobSpec draft;
   draft.model.library = library;
   for (const Setting& setting : settings) {
@@ -205,7 +206,7 @@ JobSpec resolve(const JobSources& sources) {
   // The recipe decides which networks there are to say something about.
   Problems problems;
   std::vector<Setting> settings = collect(sources, text, *default_recipe(), problems);
-  const LibraryFile library =
+  const HashedFile library =
       library_of(settings, sources.text ? sources.run : sources.file.parent_path());
   const Recipe& recipe = recipe_of(settings, library);
   if (&recipe != default_recipe()) {

@@ -67,6 +67,8 @@ Key for_autoencoders(Key key) { return for_recipes(&Recipe::is_autoencoder, std:
 
 Key for_codes(Key key) { return for_recipes(&Recipe::has_codes, std::move(key)); }
 
+Key for_style(Key key) { return for_recipes(&Recipe::has_style, std::move(key)); }
+
 Key with_default(Key key, std::string note) {
   key.default_note = std::move(note);
   return key;

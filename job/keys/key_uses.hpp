@@ -32,6 +32,8 @@ namespace gangway {
 [[nodiscard]] Key for_autoencoders(Key key);
 /// For recipes with latent codes.
 [[nodiscard]] Key for_codes(Key key);
+/// For recipes that give pictures a style.
+[[nodiscard]] Key for_style(Key key);
 /// Says in words what the default is.
 [[nodiscard]] Key with_default(Key key, std::string note);
 /// Decides the speed, not the weights.

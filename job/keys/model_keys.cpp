@@ -53,6 +53,11 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                    "a second noise from some layer on ({})",
                    families_that_take("model.style_mixing"))},
       [](auto& job) -> auto& { return job.model.style_mixing; }, kZeroToOne))));
+  keys.push_back(for_style(later(
+      whole_key({"model.levels", "",
+                 "Maps of the feature network that are compared; johnson has 1 or 2, a file of "
+                 "yours any number"},
+                [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
   keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
                            [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
   keys.push_back(for_codes(

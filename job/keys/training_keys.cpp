@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "job/keys/family_texts.hpp"
+#include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/library_keys.hpp"
@@ -136,6 +137,32 @@ void add_translation(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.translation.pool; }, {0, 4096}));
 }
 
+void add_style(std::vector<Key>& keys) {
+  const auto first = static_cast<std::ptrdiff_t>(keys.size());
+  add_hashed_file_keys(
+      keys,
+      {"training.style.picture", "",
+       "Whose style the pictures are to have; its centre, at model.resolution "
+       "(style-transfer, Johnson et al., 2016)"},
+      "a PNG or JPEG file", [](auto& job) -> auto& { return job.training.style.picture; });
+  keys[static_cast<std::size_t>(first)] =
+      for_style(std::move(keys[static_cast<std::size_t>(first)]));
+  keys.push_back(for_style(later(real_key(
+      {"training.style.weight", "",
+       "Of the distance of the styles: of the features' Gram matrices, over all levels"},
+      [](auto& job) -> auto& { return job.training.style.weight; }, kZeroOrMore))));
+  keys.push_back(for_style(later(real_key(
+      {"training.style.content_weight", "", "Of the distance of the contents: of the features"},
+      [](auto& job) -> auto& { return job.training.style.content_weight; }, kZeroOrMore))));
+  keys.push_back(for_style(later(whole_key(
+      {"training.style.content_level", "", "Which of the levels tells the content; 1 is the first"},
+      [](auto& job) -> auto& { return job.training.style.content_level; }, {1, 64}))));
+  keys.push_back(for_style(later(real_key(
+      {"training.style.total_variation", "",
+       "Of the squared differences of neighbouring pixels; 0: they do not count"},
+      [](auto& job) -> auto& { return job.training.style.total_variation; }, kZeroOrMore))));
+}
+
 }  // namespace
 
 void add_training_keys(std::vector<Key>& keys) {
@@ -161,6 +188,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_autoencoding(keys);
   add_information(keys);
   add_translation(keys);
+  add_style(keys);
 }
 
 }  // namespace gangway

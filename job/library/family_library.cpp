@@ -113,11 +113,11 @@ fs::path blocks_file(const fs::path& library) {
   return file.replace_extension(".blocks.so");
 }
 
-fs::path kept_library(const LibraryFile& library) {
+fs::path kept_library(const HashedFile& library) {
   return fs::path(kModulesFolder) / fmt::format("library-{}.so", library.hash);
 }
 
-void settle_library(LibraryFile& library, const fs::path& run) {
+void settle_library(HashedFile& library, const fs::path& run) {
   if (library.file.empty()) {
     return;
   }
@@ -136,7 +136,7 @@ void settle_library(LibraryFile& library, const fs::path& run) {
   require_usable(rows_of(library), library.file);
 }
 
-const LibraryRows& rows_of(const LibraryFile& library) {
+const LibraryRows& rows_of(const HashedFile& library) {
   static const LibraryRows none;
   if (library.file.empty()) {
     return none;
@@ -145,7 +145,7 @@ const LibraryRows& rows_of(const LibraryFile& library) {
   return opened.function<const LibraryRows&()>("gangway_library_rows")();
 }
 
-void keep_library(const LibraryFile& library, const fs::path& run) {
+void keep_library(const HashedFile& library, const fs::path& run) {
   if (library.file.empty()) {
     return;
   }

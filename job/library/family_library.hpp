@@ -13,7 +13,7 @@
 #include <filesystem>
 
 #include "job/library/library_rows.hpp"
-#include "job/models/model_spec.hpp"
+#include "job/models/hashed_file.hpp"
 
 namespace gangway {
 
@@ -25,17 +25,17 @@ namespace gangway {
 /// may be the one that the run directory `run` keeps.
 /// @throws ConfigError of one line: as SharedLibrary, or another one than the job's, or with a
 /// row that cannot be used
-void settle_library(LibraryFile& library, const std::filesystem::path& run);
+void settle_library(HashedFile& library, const std::filesystem::path& run);
 
 /// What it adds; nothing where there is no library. The rows stay where they are.
 /// @pre settled. @throws ConfigError
-[[nodiscard]] const LibraryRows& rows_of(const LibraryFile& library);
+[[nodiscard]] const LibraryRows& rows_of(const HashedFile& library);
 
 /// Copies both files into the run directory, where they are not yet. @throws ConfigError;
 /// EnvironmentError
-void keep_library(const LibraryFile& library, const std::filesystem::path& run);
+void keep_library(const HashedFile& library, const std::filesystem::path& run);
 
 /// "networks/library-HASH.so", below the run directory.
-[[nodiscard]] std::filesystem::path kept_library(const LibraryFile& library);
+[[nodiscard]] std::filesystem::path kept_library(const HashedFile& library);
 
 }  // namespace gangway

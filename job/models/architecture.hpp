@@ -16,6 +16,7 @@
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/spectral_specs.hpp"
 #include "job/blocks/style_specs.hpp"
+#include "job/blocks/transfer_specs.hpp"
 #include "job/blocks/transformer_specs.hpp"
 #include "job/blocks/translation_specs.hpp"
 
@@ -28,11 +29,14 @@ using BlockSpec = std::variant<
     TokenHeadSpec, SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
     SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec, InstanceLayerSpec,
     InstanceResidualSpec, StyleMappingSpec, StyleConstantSpec, StyleLayerSpec, StylePictureSpec,
-    StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec, LibrarySpec>;
+    StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec, LibrarySpec,
+    TransferLayerSpec, TransferResidualSpec, FeatureLevelSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"
   std::vector<BlockSpec> blocks;
+  /// Tensors that are its result, where it makes several: level_names. Else "features" is.
+  std::vector<std::string> levels = {};
 };
 
 /// Trained numbers; of a user's network as many as were counted.

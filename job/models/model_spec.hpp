@@ -2,9 +2,8 @@
 // Which networks a job trains: its model section as plain values. Standard library alone.
 #pragma once
 
-#include <string>
-
 #include "job/models/architecture.hpp"
+#include "job/models/hashed_file.hpp"
 
 namespace gangway {
 
@@ -18,13 +17,6 @@ enum class Normalization {
   kNone
 };
 
-/// Families of the user's, in C++ (job/library/family_library.hpp).
-struct LibraryFile {
-  std::string file;  ///< empty: there is none
-  std::string hash;  ///< XXH3-128 of it, 32 hexadecimal digits; empty: not looked at yet
-  bool operator==(const LibraryFile&) const = default;
-};
-
 struct ModelSpec {
   const ModelFamily* family =
       default_family();  ///< a row of the table, or the library's; never null
@@ -32,6 +24,7 @@ struct ModelSpec {
   int width = 64;        ///< channels next to the image; hidden units where points are made
   int blocks = 2;        ///< residual blocks at each size of the maps, where a family has them
   int patch = 4;         ///< pixels a side of what becomes a token, where a family has tokens
+  int levels = 2;        ///< tensors that a feature network makes, where a recipe has one
   /// Pixels a side of the maps behind which pixels look at one another; 0: none.
   int attention = 0;
   int latent = 100;  ///< elements of the noise vector
@@ -45,7 +38,7 @@ struct ModelSpec {
   double dropout = 0.0;                                ///< of the discriminator's features, keyed
   int mapping_layers = 8;     ///< between noise or label and styles, where a family has styles
   double style_mixing = 0.9;  ///< share of the examples in training that have two styles
-  LibraryFile library = {};
+  HashedFile library = {};    ///< families of the user's, in C++ (job/library/family_library.hpp)
   bool operator==(const ModelSpec&) const = default;
 
   [[nodiscard]] bool has_codes() const { return codes + categories > 0; }

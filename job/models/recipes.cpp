@@ -57,6 +57,7 @@ const std::vector<Recipe>& recipes() {
             {.name = "discriminator", .role = "pair-discriminator"}},
        .shown = "generator",
        .is_adversarial = true,
+       .takes_pictures = true,
        .translates = true},
       {.name = "cyclegan",
        .doc = "pictures from pictures and back, learnt without pairs (CycleGAN, Zhu et al., 2017)",
@@ -67,8 +68,18 @@ const std::vector<Recipe>& recipes() {
             {.name = "discriminator_b", .role = "patch-discriminator"}},
        .shown = "generator_ab",
        .is_adversarial = true,
+       .takes_pictures = true,
        .translates = true,
        .is_cyclic = true},
+      {.name = "style-transfer",
+       .doc = "a generator that gives pictures the style of another one, told by the features of a "
+              "frozen network (Johnson et al., 2016)",
+       .networks =
+           {{.name = "generator", .role = "translator", .ema_kimg = 0.0, .is_averaged = true},
+            {.name = "features", .role = "features", .is_frozen = true}},
+       .shown = "generator",
+       .takes_pictures = true,
+       .has_style = true},
   };
   return table;
 }

@@ -15,6 +15,7 @@ struct RecipeNetwork {
   std::string_view role;     ///< which of the family's architectures it has
   double ema_kimg = 0.0;     ///< usual half-life of the average of its weights
   bool is_averaged = false;  ///< whether there may be an average
+  bool is_frozen = false;    ///< whether it is never trained
 };
 
 /// A row of the table.
@@ -35,11 +36,17 @@ struct Recipe {
   /// Whether by the features that a discriminator sees in them.
   [[nodiscard]] bool compares_features() const { return is_autoencoder && !compares_values; }
   bool has_codes = false;  ///< whether the generator takes latent codes (model.codes)
-  /// Whether examples are two pictures, one of each side, and networks make the second side's of
-  /// the first's (data.source pairs: and the like).
+  /// Whether the network shown makes its pictures of other pictures, not of noise.
+  bool takes_pictures = false;
+  /// Whether of pictures of one side those of another: examples are two pictures, one of each side
+  /// (data.source pairs: and the like). One that translates takes pictures.
   bool translates = false;
   /// Whether there is a way back: cycles, identities, and pools of what was made (training.pool).
   bool is_cyclic = false;
+  bool has_style = false;  ///< whether those get the style of one (training.style)
+  /// Whether there are samples and scores of the network shown: where it takes pictures, there are
+  /// where held-out examples have those that it should make of them.
+  [[nodiscard]] bool has_samples() const { return !takes_pictures || translates; }
 };
 
 /// "vae, vae-gan": the names of those for which `is_meant` holds.

@@ -14,7 +14,7 @@ namespace gangway {
 namespace {
 
 enum class Takes { kNoise, kExample };
-enum class Makes { kExample, kLogit, kCode };
+enum class Makes { kExample, kLogit, kCode, kLevels };
 
 struct ScriptRole {
   std::string_view role;
@@ -27,6 +27,8 @@ constexpr std::array kScriptRoles{
     ScriptRole{"generator", Takes::kNoise, true, Makes::kExample},
     ScriptRole{"discriminator", Takes::kExample, true, Makes::kLogit},
     ScriptRole{"encoder", Takes::kExample, false, Makes::kCode},
+    ScriptRole{"translator", Takes::kExample, false, Makes::kExample},
+    ScriptRole{"features", Takes::kExample, false, Makes::kLevels},
 };
 
 std::string batch_text(const std::vector<std::int64_t>& shape) {
@@ -64,6 +66,9 @@ ScriptSpec script_network(std::string_view role, const ModelSpec& model,
     case Makes::kCode:
       spec.output = {2 * std::int64_t{model.latent}};
       break;
+    case Makes::kLevels:
+      spec.levels = model.levels;
+      break;
   }
   return spec;
 }
@@ -74,7 +79,10 @@ std::string signature_text(const ScriptSpec& spec) {
     inputs += fmt::format("{}{} {} {}", inputs.empty() ? "" : ", ", input.name,
                           batch_text(input.shape), input.name == "labels" ? "int64" : "float32");
   }
-  return fmt::format("forward({}) -> {} float32", inputs, batch_text(spec.output));
+  const std::string made =
+      spec.levels > 0 ? fmt::format("a tuple or list of {} tensors [N, C, H, W]", spec.levels)
+                      : batch_text(spec.output);
+  return fmt::format("forward({}) -> {} float32", inputs, made);
 }
 
 }  // namespace gangway

@@ -18,7 +18,8 @@ namespace gangway {
 
 /// Generator: "noise" [N, ModelSpec::inputs()] (and "labels") → [N, example…]. Discriminator:
 /// "image" [N, example…] (and "labels") → logits [N, 1]. Encoder: "image" → [N, 2 latent], means,
-/// then logarithms of variances. The file is for the caller to fill in.
+/// then logarithms of variances. Translator: "image" → another one of its size. Features: "image" →
+/// ModelSpec::levels maps. The file is for the caller to fill in.
 /// @param example  shape of one example: example_shape(model)
 /// @throws InvariantError unless may_be_script(role)
 [[nodiscard]] ScriptSpec script_network(std::string_view role, const ModelSpec& model,

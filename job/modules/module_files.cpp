@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "job/modules/module_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -17,13 +20,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ScriptSpec script_of(const NetworkSpec& network) {
-  return {.key = "model." + network.name,
-          .file = network.module.file,
-          .hash = network.module.hash,
-          .inputs = {},
-          .output = {},
-          .num_parameters = {}};
+constexpr std::string_view kPictureKey = "training.style.picture";
+
+constexpr const char* kScriptRemedy =
+    "torch.jit.script(network).save(FILE) writes one (docs/bring-your-own.md)";
+
+/// One of a job's, and how people hear of it.
+struct GivenFile {
+  std::string key;  // "model.generator"
+  HashedFile* place;
+  std::string name;    // of the copy in the run directory: "generator", then the hash, then this
+  std::string suffix;  // ".pt"
+  std::string kind;    // "a TorchScript file"
+  std::string remedy;  // where it cannot be read
+};
+
+/// Those that a job has.
+std::vector<GivenFile> files_of(JobSpec& job) {
+  std::vector<GivenFile> files;
+  for (NetworkSpec& network : job.networks) {
+    files.push_back({.key = "model." + network.name,
+                     .place = &network.module,
+                     .name = network.name,
+                     .suffix = ".pt",
+                     .kind = "a TorchScript file",
+                     .remedy = kScriptRemedy});
+  }
+  files.push_back({.key = std::string(kPictureKey),
+                   .place = &job.training.style.picture,
+                   .name = "style",
+                   .suffix = ".picture",
+                   .kind = "a PNG or JPEG file",
+                   .remedy = "name one that can be read"});
+  std::erase_if(files, [](const GivenFile& one) { return one.place->file.empty(); });
+  return files;
 }
 
 std::string hash_of(const std::string& bytes) {
@@ -32,25 +62,39 @@ std::string hash_of(const std::string& bytes) {
 }
 
 /// Whatever its hash is.
-std::string read_bytes(const std::string& key, const std::string& file) {
+std::string read_bytes(const GivenFile& given) {
+  const std::string& file = given.place->file;
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) {
-    throw ConfigError(fmt::format("{}: {} is a folder; name a TorchScript file", key, file));
+    throw ConfigError(fmt::format("{}: {} is a folder; name {}", given.key, file, given.kind));
   }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
     throw ConfigError(fmt::format(
-        "{}: {}: {}; torch.jit.script(network).save(FILE) writes one (docs/bring-your-own.md)", key,
-        file, errno == 0 ? "cannot be read" : std::generic_category().message(errno)));
+        "{}: {}: {}; {}", given.key, file,
+        errno == 0 ? "cannot be read" : std::generic_category().message(errno), given.remedy));
+  }
+  return bytes;
+}
+
+/// @throws ConfigError where it has another hash than the job's
+std::string read_checked(const GivenFile& given) {
+  std::string bytes = read_bytes(given);
+  const std::string found = given.place->hash.empty() ? "" : hash_of(bytes);
+  if (found != given.place->hash) {
+    throw ConfigError(
+        fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}; give the old file "
+                    "back, or leave {}_hash out and begin another run (--run)",
+                    given.key, given.place->file, found, given.place->hash, given.key));
   }
   return bytes;
 }
 
 /// Named by its content, so that a run that is begun anew with another file keeps both.
-fs::path kept_module(const fs::path& run, const NetworkSpec& network) {
-  return run / kModulesFolder / fmt::format("{}-{}.pt", network.name, network.module.hash);
+fs::path kept_file(const fs::path& run, const GivenFile& given) {
+  return run / kModulesFolder / fmt::format("{}-{}{}", given.name, given.place->hash, given.suffix);
 }
 
 bool is_file(const fs::path& path) {
@@ -61,38 +105,44 @@ bool is_file(const fs::path& path) {
 }  // namespace
 
 std::string read_module(const ScriptSpec& spec) {
-  std::string bytes = read_bytes(spec.key, spec.file);
-  const std::string found = spec.hash.empty() ? "" : hash_of(bytes);
-  if (found != spec.hash) {
-    throw ConfigError(
-        fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}; give the old file "
-                    "back, or leave {}_hash out and begin another run (--run)",
-                    spec.key, spec.file, found, spec.hash, spec.key));
+  HashedFile place{.file = spec.file, .hash = spec.hash};
+  return read_checked({.key = spec.key,
+                       .place = &place,
+                       .name = {},
+                       .suffix = {},
+                       .kind = "a TorchScript file",
+                       .remedy = kScriptRemedy});
+}
+
+std::string read_style_file(const JobSpec& job) {
+  JobSpec copy = job;
+  const std::vector<GivenFile> files = files_of(copy);
+  const auto style = std::ranges::find(files, kPictureKey, &GivenFile::key);
+  if (style == files.end()) {
+    throw InvariantError("the job has no style picture");
   }
-  return bytes;
+  return read_checked(*style);
 }
 
 void settle_modules(JobSpec& job, const fs::path& beside) {
-  for (NetworkSpec& network : job.networks) {
-    ModuleFile& module = network.module;
-    if (module.file.empty()) {
+  for (const GivenFile& given : files_of(job)) {
+    HashedFile& place = *given.place;
+    if (place.hash.empty()) {
+      place.hash = hash_of(read_bytes(given));
       continue;
     }
-    if (module.hash.empty()) {
-      module.hash = hash_of(read_bytes(script_of(network).key, module.file));
-      continue;
+    if (const fs::path kept = kept_file(beside, given); is_file(kept)) {
+      place.file = kept.string();
     }
-    if (const fs::path kept = kept_module(beside, network); is_file(kept)) {
-      module.file = kept.string();
-    }
-    (void)read_module(script_of(network));
+    (void)read_checked(given);
   }
 }
 
 void keep_modules(const JobSpec& job, const fs::path& run) {
-  for (const NetworkSpec& network : job.networks) {
-    const fs::path kept = kept_module(run, network);
-    if (network.module.file.empty() || is_file(kept)) {
+  JobSpec copy = job;
+  for (const GivenFile& given : files_of(copy)) {
+    const fs::path kept = kept_file(run, given);
+    if (is_file(kept)) {
       continue;
     }
     std::error_code error;
@@ -101,15 +151,14 @@ void keep_modules(const JobSpec& job, const fs::path& run) {
       throw EnvironmentError(
           fmt::format("{}: cannot be made: {}", kept.parent_path().string(), error.message()));
     }
-    write_file_atomically(kept, read_module(script_of(network)));
+    write_file_atomically(kept, read_checked(given));
   }
 }
 
 void use_kept_modules(JobSpec& job, const fs::path& run) {
-  for (NetworkSpec& network : job.networks) {
-    if (const fs::path kept = kept_module(run, network);
-        !network.module.file.empty() && is_file(kept)) {
-      network.module.file = kept.string();
+  for (const GivenFile& given : files_of(job)) {
+    if (const fs::path kept = kept_file(run, given); is_file(kept)) {
+      given.place->file = kept.string();
     }
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The files of a job whose networks are the user's (model.generator: g.pt): found and hashed when a
-// job is loaded, kept in the run directory when it begins, read where networks are made. Their
-// hashes belong to the job, their places do not. Any thread.
+// The files of a job whose networks are the user's (model.generator: g.pt), or that has a style
+// picture (training.style.picture): found and hashed when a job is loaded, kept in the run
+// directory when it begins, read where networks are made. Their hashes belong to the job, their
+// places do not. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,7 @@
 
 namespace gangway {
 
-/// Below a run directory, with a file for each network of the user's.
+/// Below a run directory, with a file for each network of the user's, and the style picture.
 inline constexpr const char* kModulesFolder = "networks";
 
 /// Fills in the hashes that the job does not give. A file that is not at its place, or is another
@@ -29,5 +30,7 @@ void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
 
 /// The bytes of the file. @throws ConfigError: missing, not readable, or another one than the job's
 [[nodiscard]] std::string read_module(const ScriptSpec& spec);
+/// The same of the style picture. @pre the job has one
+[[nodiscard]] std::string read_style_file(const JobSpec& job);
 
 }  // namespace gangway

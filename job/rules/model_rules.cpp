@@ -2,9 +2,11 @@
 #include "job/rules/model_rules.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text/suggestion.hpp"
 #include "base/text/utf8.hpp"
@@ -131,6 +133,49 @@ std::string check_codes(const JobSpec& job) {
                    "recipe {} needs latent codes; use model.codes or model.categories "
                    "above 0",
                    recipe.name)
+             : "";
+}
+
+std::string check_style(const JobSpec& job) {
+  const Recipe& recipe = *job.training.recipe;
+  const StyleSpec& style = job.training.style;
+  if (!recipe.has_style) {
+    return {};
+  }
+  if (job.model.family->makes_points) {
+    return fmt::format("recipe {} changes pictures, and family {} makes points", recipe.name,
+                       job.model.family->name);
+  }
+  if (style.picture.file.empty()) {
+    return fmt::format("recipe {} needs training.style.picture, a PNG or JPEG file", recipe.name);
+  }
+  return style.weight + style.content_weight + style.total_variation > 0.0
+             ? ""
+             : "one of training.style.weight, content_weight and total_variation is above 0";
+}
+
+std::string check_levels(const JobSpec& job) {
+  const int levels = job.model.levels;
+  if (!job.training.recipe->has_style) {
+    return {};
+  }
+  if (job.training.style.content_level > levels) {
+    return fmt::format("there are model.levels {}, and none is number {}", levels,
+                       job.training.style.content_level);
+  }
+  const int most = job.model.family->levels;
+  return job.network("features").module.file.empty() && most > 0 && levels > most
+             ? fmt::format("the features of family {} have {} levels, not {}",
+                           job.model.family->name, most, levels)
+             : "";
+}
+
+std::string check_scored(const JobSpec& job) {
+  return !job.training.recipe->has_samples() && job.checkpoint.keep_best > 0
+             ? fmt::format(
+                   "recipe {} makes its pictures of other pictures, for which there is no score; "
+                   "leave it out",
+                   job.training.recipe->name)
              : "";
 }
 
@@ -265,6 +310,17 @@ std::vector<Rule> model_rules() {
        fmt::format("`training.recipe` {} needs `model.codes` or `model.categories` above 0.",
                    recipe_names(" and ", &Recipe::has_codes)),
        check_codes},
+      {{"training.recipe", "training.style.picture", "training.style.weight", "model.family"},
+       fmt::format("`training.recipe` {} needs `training.style.picture`, and a weight above 0.",
+                   recipe_names(" and ", &Recipe::has_style)),
+       check_style},
+      {{"model.levels", "training.style.content_level", "model.family"},
+       "`training.style.content_level` is at most `model.levels`, and that what the features have.",
+       check_levels},
+      {{"checkpoint.keep_best", "training.recipe"},
+       fmt::format("`checkpoint.keep_best` is 0 with `training.recipe` {}.",
+                   recipe_names(" and ", std::not_fn(&Recipe::has_samples))),
+       check_scored},
       {{"model.resolution", "model.family"},
        fmt::format("`model.resolution` is {}.", allowed_resolutions()),
        check_resolution},

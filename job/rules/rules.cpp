@@ -88,6 +88,17 @@ Rule frozen_rule(const std::string& network) {
           }};
 }
 
+Rule never_trained_rule(const std::string& network) {
+  return {{network + ".frozen"},
+          fmt::format("`{}.frozen` is true.", network),
+          [network](const JobSpec& job) {
+            return job.network(network).is_frozen
+                       ? ""
+                       : fmt::format("recipe {} does not train its {}; leave frozen out",
+                                     job.training.recipe->name, network);
+          }};
+}
+
 /// Of all networks of a recipe.
 std::vector<Rule> network_rules(const Recipe& recipe) {
   Rule order{{"numerics.order", "numerics.wire"},
@@ -98,6 +109,9 @@ std::vector<Rule> network_rules(const Recipe& recipe) {
     order.keys.push_back(fmt::format("{}.clip_norm", network.name));
     rules.push_back(step_decay_rule(std::string(network.name)));
     rules.push_back(frozen_rule(std::string(network.name)));
+    if (network.is_frozen) {
+      rules.push_back(never_trained_rule(std::string(network.name)));
+    }
   }
   rules.push_back({{fmt::format("{}.frozen", recipe.networks.back().name)},
                    "One network at least is trained.",

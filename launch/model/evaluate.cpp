@@ -16,7 +16,7 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
-#include "launch/model/translation/translation_scores.hpp"
+#include "launch/model/translation_scores.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "launch/model/commands.hpp"
-#include "launch/model/script_module.hpp"
+#include "launch/model/script/script_module.hpp"
 
 namespace gangway::launch {
 

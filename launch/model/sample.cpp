@@ -10,7 +10,7 @@
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/translation/translation_scores.hpp"
+#include "launch/model/translation_scores.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -98,6 +98,12 @@ TrainedRun open_trained_run(const RunChoice& choice) {
   const fs::path directory = find_directory(choice);
   TrainedNetwork trained =
       load_network(choose_checkpoint(directory / kCheckpointsFolder, choice.step), {});
+  if (const Recipe& recipe = *trained.job.training.recipe; !recipe.has_samples()) {
+    throw ConfigError(fmt::format(
+        "{}: recipe {} makes its pictures of other pictures, so there are no samples and no scores "
+        "of them; see the run's fakes*.png, or `gangway checkpoints export` its {}",
+        directory.string(), recipe.name, recipe.shown));
+  }
   return {.directory = directory,
           .job = trained.job,
           .checkpoint_id = trained.checkpoint_id,

@@ -56,7 +56,8 @@ struct TrainedRun {
 
 /// Finds the run, verifies the checkpoint and loads the generator: its average where the job keeps
 /// one. Refused newer checkpoints cost one line each on standard error.
-/// @throws ConfigError when there is no such run, CheckpointError when it has no usable checkpoint
+/// @throws ConfigError when there is no such run, or its generator draws no examples but changes
+/// pictures; CheckpointError when it has no usable checkpoint
 /// or not that step.
 [[nodiscard]] TrainedRun open_trained_run(const RunChoice& choice);
 

@@ -9,6 +9,7 @@ import unittest
 
 from train_command import EXAMPLES, Trainings, snapshot_files
 
+SHARE = EXAMPLES.parent / "share"  # the examples name what lies there from the root of the repository
 STEPS = 24
 BATCH = 16
 SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={STEPS * BATCH / 1000}", "output.grid=2",
@@ -25,6 +26,8 @@ FAMILIES = {
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],
     "stylegan2": ["model.width=2", "model.latent=8", "model.mapping_layers=2"],
+    "style-transfer": ["model.width=4", "model.blocks=1", f"training.style.picture={SHARE}/style-waves.png",
+                       f"features.weights={SHARE}/lenet-features-fashion-mnist.safetensors"],
     "vae": ["model.width=32"],
     "vae-gan": ["model.width=8"],
 }

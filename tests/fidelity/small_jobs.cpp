@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 
+#include "gan/pictures/png.hpp"
 #include "gan/random.hpp"
 #include "job/families/families.hpp"
 #include "tests/own_networks.hpp"
@@ -50,11 +51,22 @@ void add_losses_and_penalties(const AddJob& add) {
   add("Hinge", [](JobSpec& job) { job.training.loss = LossKind::kHinge; });
 }
 
+/// A coloured picture that is no square.
+void write_style_picture(const std::filesystem::path& file) {
+  pictures::Raster picture{.height = 40, .width = 50, .channels = 3, .pixels = {}};
+  const KeyedRandom random(RandomKey{.seed = 18});
+  for (std::uint64_t i = 0; i < 40 * 50 * 3; ++i) {
+    picture.pixels.push_back(static_cast<std::uint8_t>(random.bits(i) & 0xFFU));
+  }
+  pictures::write_png(file, picture);
+}
+
 }  // namespace
 
 void write_tiny_images(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   testing::write_own_networks(folder);
+  write_style_picture(folder / "style.png");
   const KeyedRandom random(RandomKey{.seed = 17});
   std::ofstream images(folder / "train-images-idx3-ubyte", std::ios::binary);
   for (const std::uint32_t number : {0x803U, kImages, kSide, kSide}) {
@@ -130,6 +142,17 @@ JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
       recipe.is_cyclic ? "classes:idx:" + folder.string() + ":1,2" : "edges:idx:" + folder.string();
   job.training.loss = LossKind::kLeastSquares;
   job.training.translation.pool = 3;  // of 4 images of a micro-batch: full in the first step
+  return job;
+}
+
+JobSpec small_style_transfer(const std::filesystem::path& folder) {
+  JobSpec job = small_job_of(*recipe_named("style-transfer"), family_named("johnson"), folder);
+  job.model.width = 4;
+  job.model.blocks = 1;
+  job.training.batch = 8;
+  job.training.style = {.picture = {.file = (folder / "style.png").string(), .hash = {}},
+                        .weight = 20.0,
+                        .total_variation = 1e-3};
   return job;
 }
 
@@ -265,6 +288,10 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.translation.identity_weight = 0.0;
     job.training.translation.pool = 9;  // full in the third step
   }
+  jobs.push_back({.name = "StyleTransferClipped", .job = small_style_transfer(folder)});
+  jobs.back().job.network("generator").clip_norm = 0.5;
+  jobs.push_back({.name = "StyleTransferOwnFeatures", .job = small_style_transfer(folder)});
+  jobs.back().job.network("features").module.file = (folder / "features.pt").string();
   return jobs;
 }
 

@@ -43,4 +43,7 @@ struct NamedJob {
 /// Every network, loss, penalty, optimiser and schedule there is.
 [[nodiscard]] std::vector<NamedJob> job_breadth(const std::filesystem::path& folder);
 
+/// Recipe style-transfer on the images of write_tiny_images, with the style picture that it writes.
+[[nodiscard]] JobSpec small_style_transfer(const std::filesystem::path& folder);
+
 }  // namespace gangway::fidelity

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "gan/losses/joins.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -138,6 +139,29 @@ TEST(Information, IsTheLikelihoodOfTheCodesUnderThePosterior) {
       at::tensor({0.8, 0.5}, at::kDouble).view({2, 1})};
   const double near = 0.5 * (0.25 / 0.25 + std::log(0.25));
   EXPECT_NEAR(loss_named("information-codes")(codes).item<double>(), (near + 0.5) / 2.0, 1e-3);
+}
+
+TEST(StyleLosses, AreTheDistancesOfJohnson) {
+  const at::Tensor made =
+      at::tensor({1.0, 2.0, 0.0, -1.0, 0.5, 0.5, 3.0, 1.0}, at::kDouble).view({2, 2, 1, 2});
+  const std::vector<at::Tensor> features{made, at::zeros_like(made)};
+  EXPECT_NEAR(loss_named("content")(features).item<double>(), (5.0 + 1.0 + 0.5 + 10.0) / 8.0,
+              1e-12);
+  const at::Tensor gram = join_named("gram")({features.data(), 1});
+  const at::Tensor expected =
+      at::tensor({5.0, -2.0, -2.0, 1.0, 0.5, 2.0, 2.0, 10.0}, at::kDouble).view({2, 2, 2}) / 4.0;
+  EXPECT_LE((gram - expected).abs().max().item<double>(), 1e-12);
+  const std::vector<at::Tensor> grams{gram, at::ones({1, 2, 2}, at::kDouble)};  // one style for all
+  const double first = 0.0625 + 2.0 * 2.25 + 0.5625;
+  const double second = 0.765625 + 2.0 * 0.25 + 2.25;
+  EXPECT_NEAR(loss_named("style")(grams).item<double>(), (first + second) / 2.0, 1e-12);
+}
+
+TEST(StyleLosses, SumTheDifferencesOfNeighbours) {
+  const std::vector<at::Tensor> made{
+      at::tensor({1.0, 2.0, 0.0, -1.0, 5.0, 5.0, 5.0, 5.0}, at::kDouble).view({2, 1, 2, 2})};
+  EXPECT_NEAR(loss_named("total-variation")(made).item<double>(), (1.0 + 1.0 + 1.0 + 9.0) / 2.0,
+              1e-12);
 }
 
 TEST(Reconstruction, SumsOverAnExampleAndIsTheMeanOverExamples) {

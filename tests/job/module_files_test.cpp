@@ -70,6 +70,28 @@ TEST_F(ModuleFiles, BelongToTheJobByTheirContentAlone) {
   EXPECT_NE(model_fingerprint(changed), model_fingerprint(before));
 }
 
+TEST_F(ModuleFiles, MayBeAStylePicture) {
+  folder.write("style.png", "one");
+  const std::string text = "training: {recipe: style-transfer, style: {picture: '" +
+                           path("style.png") +
+                           "'}}\nmodel: {family: johnson}\nfeatures: {weights: w.safetensors}\n";
+  const JobSpec before = spec_of(text);
+  EXPECT_EQ(before.training.style.picture.hash.size(), 32U);
+  EXPECT_EQ(parse_job(to_yaml(before), "job.yaml"), before);
+  EXPECT_EQ(read_style_file(before), "one");
+  folder.write("elsewhere/style.png", "one");
+  EXPECT_EQ(
+      job_fingerprint(spec_of(text, {"training.style.picture=" + path("elsewhere/style.png")})),
+      job_fingerprint(before));
+  keep_modules(before, folder.path() / "run");
+  folder.write("style.png", "another");
+  EXPECT_NE(job_fingerprint(spec_of(text)), job_fingerprint(before));
+  EXPECT_THROW((void)read_style_file(before), ConfigError);
+  JobSpec again = before;
+  use_kept_modules(again, folder.path() / "run");
+  EXPECT_EQ(read_style_file(again), "one");
+}
+
 TEST_F(ModuleFiles, AreKeptInTheRunDirectory) {
   folder.write("g.pt", "one");
   folder.write("d.pt", "two");

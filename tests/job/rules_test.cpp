@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/job/job_problems.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway {
 namespace {
@@ -130,7 +131,7 @@ TEST(Rules, KeysOfLayersAndOfResidualBlocksExcludeEachOther) {
                   "job.yaml:1:68: model.dropout: " + fixed));
   EXPECT_THAT(problems_of("model: {blocks: 1}"),
               ElementsAre("job.yaml:1:9: model.blocks: has no meaning for family dcgan (it has "
-                          "for r3gan, gat, cyclegan); leave it out"));
+                          "for r3gan, gat, cyclegan, johnson); leave it out"));
   EXPECT_THAT(problems_of("model: {family: r3gan, blocks: 1, resolution: 128}"), ElementsAre());
 }
 
@@ -148,6 +149,40 @@ TEST(Rules, AttentionIsOnMapsOfBothNetworks) {
                           "for biggan); leave it out",
                           "job.yaml:2:12: training.orthogonal_weight: has no meaning for family "
                           "dcgan (it has for biggan); leave it out"));
+}
+
+TEST(Rules, StylesAreThoseOfAPicture) {
+  const testing::ScratchFolder folder;
+  const std::string picture = folder.write("style.png", "bytes").string();
+  const std::vector<std::string> right{"training.recipe=style-transfer", "model.family=johnson",
+                                       "features.weights=w.safetensors",
+                                       "training.style.picture=" + picture};
+  const auto with = [&right](const std::string& more) {
+    std::vector<std::string> words = right;
+    words.push_back(more);
+    return problems_of("", words);
+  };
+  EXPECT_THAT(problems_of("", right), ElementsAre());
+  EXPECT_THAT(with("training.style.picture=none"),
+              ElementsAre("command line: training.style.picture=none: recipe style-transfer needs "
+                          "training.style.picture, a PNG or JPEG file"));
+  EXPECT_THAT(with("training.style={weight: 0, content_weight: 0}").size(), 1U);
+  EXPECT_THAT(with("training.style.content_level=3"),
+              ElementsAre("command line: training.style.content_level=3: there are model.levels 2, "
+                          "and none is number 3"));
+  EXPECT_THAT(with("model.levels=3"),
+              ElementsAre("command line: model.levels=3: the features of family johnson have 2 "
+                          "levels, not 3"));
+  EXPECT_THAT(with("checkpoint.keep_best=1").size(), 1U);
+  EXPECT_THAT(
+      with("features.frozen=false"),
+      ElementsAre("command line: features.frozen=false: recipe style-transfer does not train "
+                  "its features; leave frozen out"));
+  EXPECT_THAT(with("features.weights=none").size(), 1U);
+  EXPECT_THAT(problems_of("training: {style: {weight: 1}}"),
+              ElementsAre("job.yaml:1:20: training.style.weight: has no meaning for "
+                          "training.recipe adversarial (it has for style-transfer); leave it out"));
+  EXPECT_THAT(problems_of("model: {family: johnson}").size(), 1U);  // it has no discriminator
 }
 
 TEST(Rules, PatchesFillThePicture) {

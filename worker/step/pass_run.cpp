@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "gan/data/images/style_picture.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/optimizer.hpp"
 #include "gan/random_tensors.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -24,6 +26,7 @@ using pipeline::Penalty;
 using pipeline::Phase;
 using pipeline::Pool;
 using pipeline::Reals;
+using pipeline::StylePicture;
 
 void require_known(const Node& node) {
   if (const auto* penalty = std::get_if<Penalty>(&node)) {
@@ -33,9 +36,23 @@ void require_known(const Node& node) {
   }
 }
 
+at::Tensor style_picture(const JobSpec& job, at::Device device) {
+  if (job.training.style.picture.file.empty()) {
+    return {};
+  }
+  std::vector<std::int64_t> shape = example_shape(job.model);
+  shape.insert(shape.begin(), 1);
+  std::vector<float> pixels = data::read_style_picture(job);
+  const at::Tensor picture = at::from_blob(pixels.data(), shape, at::kFloat).clone().to(device);
+  return job.numerics.memory_format == MemoryFormat::kChannelsLast
+             ? picture.contiguous(at::MemoryFormat::ChannelsLast)
+             : picture;
+}
+
 }  // namespace
 
-PassRun::PassRun(Setup setup) : setup_(std::move(setup)) {
+PassRun::PassRun(Setup setup)
+    : setup_(std::move(setup)), style_(style_picture(setup_.job, setup_.device)) {
   for (const Phase& phase : setup_.phases) {
     for (const Pass& pass : phase.passes) {
       std::ranges::for_each(pass.nodes, require_known);
@@ -53,11 +70,11 @@ void PassRun::forward(const Instruction& at) {
   come_to(at.node);
   const auto& application = std::get<Application>(node());
   const bool trains = pipeline::trains(phase(), application.network);
-  Kept result = is_recalled() ? take_kept(application.output) : apply(application, trains);
+  Kept result = is_recalled() ? take_kept() : apply(application, trains);
   if (trains) {
     result.seen.give_to(*setup_.sinks[application.network]);
   }
-  put(application.output, std::move(result));
+  put(pipeline::outputs_of(node()), std::move(result));
   ++node_;
 }
 
@@ -65,7 +82,7 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   const bool is_kept = node_ < num_kept_;
   const at::AutoGradMode with_graph(has_gradient() || is_kept);
   Kept result;
-  result.made = setup_.networks[application.network]->forward(
+  result.made = setup_.networks[application.network]->forward_levels(
       taken(application.inputs),
       context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream));
   return result;
@@ -120,7 +137,7 @@ void PassRun::begin_unless_begun(const Instruction& at) {
   has_turned_ = false;
   node_ = 0;
   values_.clear();
-  made_.assign(pass().nodes.size(), at::Tensor());
+  made_.assign(pass().nodes.size(), {});
   num_kept_ = nodes_to_keep();
   kept_.erase(place_of(at_));
 }
@@ -144,18 +161,16 @@ int PassRun::nodes_to_keep() const {
 
 bool PassRun::is_recalled() const { return pass().recall && node_ < pass().recall->nodes; }
 
-PassRun::Kept PassRun::take_kept(const std::string& name) {
+PassRun::Kept PassRun::take_kept() {
   const pipeline::Recall& recall = *pass().recall;
   auto& kept = kept_.at({recall.phase, recall.pass, at_.microbatch});
-  return std::move(kept.at(name));
+  return std::move(kept.at(node_));
 }
 
 void PassRun::come_to(int end) {
   for (; node_ < end; ++node_) {
     if (is_recalled()) {
-      for (const std::string& name : pipeline::outputs_of(node())) {
-        put(name, take_kept(name));
-      }
+      put(pipeline::outputs_of(node()), take_kept());
     } else {
       std::visit([this](const auto& at_hand) { make(at_hand); }, node());
     }
@@ -204,9 +219,10 @@ void PassRun::make(const Reals& reals) {
   const RealBatch& batch = phase().takes_reals
                                ? setup_.reals.take(step_, at_.repeat, at_.microbatch)
                                : setup_.reals.latest(at_.microbatch);
-  put(reals.images, batch.images);
-  put(reals.labels, batch.labels);
+  put({reals.images, reals.labels}, Kept{{batch.images, batch.labels}, {}});
 }
+
+void PassRun::make(const StylePicture& picture) { put(picture.output, style_); }
 
 void PassRun::make(const Join& join) {
   const at::AutoGradMode with_graph(has_gradient());
@@ -220,11 +236,11 @@ void PassRun::make(const Pool& pool) {
 void PassRun::make(const Loss& loss) {
   const at::AutoGradMode with_graph(has_gradient());
   const at::Tensor mean = losses_.at(loss.function)(values_of(loss.inputs));
-  made_[static_cast<std::size_t>(node_)] = loss.weight == 1.0 ? mean : mean * loss.weight;
+  made_[static_cast<std::size_t>(node_)] = {loss.weight == 1.0 ? mean : mean * loss.weight};
 }
 
 void PassRun::pull(const Loss& loss, StepLosses& losses) {
-  const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {});
+  const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {}).front();
   if (has_gradient()) {
     torch::autograd::backward({made}, {});
   }
@@ -237,8 +253,18 @@ void PassRun::pull(bool trains) {
   if (!has_gradient()) {
     return;
   }
-  const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {});
-  at::Tensor& taken = value(pipeline::outputs_of(node()).front());
+  const std::vector<at::Tensor> made = std::exchange(made_[static_cast<std::size_t>(node_)], {});
+  const std::vector<std::string> names = pipeline::outputs_of(node());
+  std::vector<at::Tensor> looked_at;  // those of its outputs that a loss depends on
+  std::vector<at::Tensor> gradients;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    at::Tensor& taken = value(names[i]);
+    if (taken.grad().defined()) {
+      looked_at.push_back(made[i]);
+      gradients.push_back(taken.grad());
+    }
+    taken.reset();
+  }
   // Towards the inputs only, where its weights are not trained: their gradients are neither
   // computed nor touched.
   std::vector<at::Tensor> wanted;
@@ -247,21 +273,22 @@ void PassRun::pull(bool trains) {
       wanted.push_back(value(input));
     }
   }
-  torch::autograd::backward({made}, {taken.grad()}, std::nullopt, /*create_graph=*/false, wanted);
-  taken.reset();
+  torch::autograd::backward(looked_at, gradients, std::nullopt, /*create_graph=*/false, wanted);
 }
 
-void PassRun::put(const std::string& name, Kept result) {
-  at::Tensor value = result.made;
-  if (has_gradient() || value.requires_grad()) {
-    value = value.detach().requires_grad_(has_gradient());
+void PassRun::put(const std::vector<std::string>& names, Kept result) {
+  for (std::size_t i = 0; i < result.made.size(); ++i) {
+    at::Tensor value = result.made[i];
+    if (has_gradient() || value.requires_grad()) {
+      value = value.detach().requires_grad_(has_gradient());
+    }
+    values_.push_back({names[i], value});
   }
-  values_.push_back({name, value});
   if (has_gradient()) {
     made_[static_cast<std::size_t>(node_)] = result.made;
   }
   if (node_ < num_kept_) {
-    kept_[place_of(at_)][name] = std::move(result);
+    kept_[place_of(at_)][node_] = std::move(result);
   }
 }
 

@@ -64,7 +64,7 @@ class PassRun {
   };
   /// What a node has made for a pass of a later phase.
   struct Kept {
-    at::Tensor made;  // with its graph
+    std::vector<at::Tensor> made;  // with their graph
     SeenStatistics seen;
   };
 
@@ -74,8 +74,8 @@ class PassRun {
   [[nodiscard]] int nodes_to_keep() const;
   /// Whether the node at hand is one that an earlier phase has carried out.
   [[nodiscard]] bool is_recalled() const;
-  /// What that made under `name`. @pre it is
-  [[nodiscard]] Kept take_kept(const std::string& name);
+  /// What that made. @pre it is
+  [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
   /// Carries out the nodes before `end` that are no instruction's.
   void come_to(int end);
@@ -85,6 +85,7 @@ class PassRun {
   void end_if_over();
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
+  void make(const pipeline::StylePicture& picture);
   void make(const pipeline::Join& join);
   void make(const pipeline::Pool& pool);
   void make(const pipeline::Application&) {}  // by instruction, as penalties are
@@ -94,9 +95,10 @@ class PassRun {
   /// trains some.
   void pull(const pipeline::Loss& loss, StepLosses& losses);
   void pull(bool trains);
-  /// Of the node at hand: keeps `made` for its backward, and gives `name` to the nodes behind it.
-  void put(const std::string& name, const at::Tensor& made) { put(name, Kept{made, {}}); }
-  void put(const std::string& name, Kept result);
+  /// Of the node at hand: keeps what it made for its backward, and gives that to the nodes behind
+  /// it by `names`.
+  void put(const std::string& name, const at::Tensor& made) { put({name}, Kept{{made}, {}}); }
+  void put(const std::vector<std::string>& names, Kept result);
 
   [[nodiscard]] bool has_gradient() const;
   [[nodiscard]] const pipeline::Phase& phase() const;
@@ -121,8 +123,9 @@ class PassRun {
   int node_ = 0;               // at hand; before it all is carried out, or after it all backward
   std::vector<Value> values_;  // in the order of their making
   int num_kept_ = 0;           // of the pass's first nodes
-  std::map<Place, std::map<std::string, Kept>> kept_;  // by name
-  std::vector<at::Tensor> made_;  // by node: its output with its graph, until its backward
+  std::map<Place, std::map<int, Kept>> kept_;       // by node
+  std::vector<std::vector<at::Tensor>> made_;       // by node: with their graph, until its backward
+  at::Tensor style_;                                // [1, C, H, W]; undefined: the job has none
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
 };
 

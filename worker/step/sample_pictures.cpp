@@ -98,6 +98,10 @@ bool SamplePictures::write_fakes(const std::string& file) {
       write(file, side_rows(setup_.job, setup_.dataset, &generator.network()));
       return;
     }
+    if (setup_.job.training.recipe->takes_pictures) {  // those of reals.png, place by place
+      write(file, gan::translated(generator.network(), first_reals(setup_.job, setup_.dataset)));
+      return;
+    }
     if (const ModelSpec& model = setup_.job.model;
         model.has_codes() && model.family->makes_images()) {
       write(file, gan::generate_code_grid(generator.network(), model, setup_.job.output.grid));

@@ -29,8 +29,9 @@ class SamplePictures {
 
   /// Writes reals.png: the first examples of the first data pass. Worker 0 only.
   void write_reals() const;
-  /// Writes `file` (a name in the run directory) from fixed noise and the averaged generator. All
-  /// workers call it; true on the one that wrote.
+  /// Writes `file` (a name in the run directory) from fixed noise, or where the recipe changes
+  /// pictures from those of reals.png, and the averaged generator. All workers call it; true on the
+  /// one that wrote.
   bool write_fakes(const std::string& file);
 
  private:

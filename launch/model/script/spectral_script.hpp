@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BigGAN's blocks as TorchScript, for launch/model/script_module.cpp. Compute thread only.
+// BigGAN's blocks as TorchScript, for launch/model/script/script_module.cpp. Compute thread only.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StyleGAN2's blocks as TorchScript, for launch/model/script_module.cpp. Compute thread only.
+// StyleGAN2's blocks as TorchScript, for launch/model/script/script_module.cpp. Compute thread
+// only.
 #pragma once
 
 #include <string>

@@ -159,7 +159,7 @@ std::vector<JobSpec> every_kind_of_model() {
   std::vector<JobSpec> jobs;
   for (const ModelFamily& family : families()) {
     if (!missing_role(family, *default_recipe()).empty()) {
-      continue;  // its networks take and make something else
+      continue;  // it is of other recipes, whose tests look at it
     }
     const std::vector<int> none{ModelSpec{}.resolution};
     for (const int resolution : family.makes_points ? none : family.resolutions) {

@@ -12,6 +12,7 @@
 #include "gan/blocks/build_networks.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 #include "tests/own_networks.hpp"
@@ -217,6 +218,35 @@ TEST_F(OwnNetworks, AreRefusedWhereTheFileIsNoneOrAnother) {
   EXPECT_THAT(said(), HasSubstr("nowhere.pt"));
   generator.module.file = folder_.path().string();
   EXPECT_THAT(said(), HasSubstr("is a folder"));
+}
+
+TEST_F(OwnNetworks, MakeSeveralTensorsWhereTheRoleDoes) {
+  job_ = JobSpec::of(*recipe_named("style-transfer"));
+  job_.model.family = family_named("johnson");
+  job_.model.width = 4;
+  job_.model.blocks = 1;
+  job_.network("features").module.file = (folder_.path() / "features.pt").string();
+  PerNetwork<Network> networks = build_networks(job_);
+  const std::vector<at::Tensor> made = networks[job_.id_of("features")].forward_levels(
+      {{"image", image()}}, {.mode = Mode::kEvaluation, .sink = nullptr, .key = {}});
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].sizes().vec(), (std::vector<std::int64_t>{kExamples, 4, 32, 32}));
+  EXPECT_EQ(made[1].sizes().vec(), (std::vector<std::int64_t>{kExamples, 6, 16, 16}));
+  const auto said = [this] {
+    try {
+      (void)build_networks(job_);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  job_.model.levels = 3;
+  EXPECT_THAT(said(), HasSubstr("makes 2 tensors, the first [2, 4, 32, 32] Float; wanted is "
+                                "forward(image [N, 1, 32, 32] float32) -> a tuple or list of 3 "
+                                "tensors [N, C, H, W] float32"));
+  job_.model.levels = 1;
+  job_.network("features").module.file = (folder_.path() / "discriminator.pt").string();
+  EXPECT_THAT(said(), HasSubstr("makes [2, 1] Float; wanted is"));
 }
 
 TEST_F(OwnNetworks, TrainTiedWeightsOnce) {

@@ -49,7 +49,7 @@ TEST(LibraryRecipes, MayHaveAFrozenNetwork) {
 }
 
 TEST(LibraryLosses, StandBesideOurs) {
-  const LibraryFile library = minimax_job().model.library;
+  const HashedFile library = minimax_job().model.library;
   const at::Tensor logits = at::arange(4, at::kDouble).reshape({4, 1}) - 1.0;
   const at::Tensor expected = -(1.0 + logits.exp()).log().mean();
   const at::Tensor made = loss_of("minimax-generator", library)({&logits, 1});

@@ -12,7 +12,7 @@
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "job/file/parse.hpp"
-#include "launch/model/script_module.hpp"
+#include "launch/model/script/script_module.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/scratch_folder.hpp"
 

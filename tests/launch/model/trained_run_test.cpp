@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,11 @@ constexpr const char* kJob =
     "model: {family: mlp, width: 8, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
 constexpr const char* kOtherJob =
     "model: {family: mlp, width: 9, latent: 2}\ndata: {source: \"toy:ring8\"}\n";
+
+constexpr const char* kTransferJob =
+    "model: {family: johnson, width: 4, blocks: 1}\n"
+    "training: {recipe: style-transfer, style: {picture: style.png}}\n"
+    "features: {weights: features.safetensors}\n";
 
 constexpr const char* kStackedJob =
     "model: {family: dcgan, width: 8, latent: 4, channels: 3}\n"
@@ -139,6 +145,20 @@ TEST(TrainedRun, TakesTheNewestCheckpointOrTheOneAskedFor) {
   EXPECT_TRUE(weight_of(newest).equal(expected_weight(2)));
   EXPECT_TRUE(weight_of(asked).equal(expected_weight(1)));
   EXPECT_THROW(static_cast<void>(open_trained_run({.run = run, .step = 15})), CheckpointError);
+}
+
+TEST(TrainedRun, HasNothingToDrawFromWhereItChangesPictures) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {.job = kTransferJob, .trained = kTransferJob});
+  try {
+    static_cast<void>(open_trained_run({.run = (folder.path() / "run").string()}));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("makes its pictures of other pictures"));
+  }
+  const fs::path checkpoints = folder.path() / "run" / kCheckpointsFolder;
+  const fs::path newest = fs::directory_iterator(checkpoints)->path();
+  EXPECT_EQ(load_network(newest, {}).network.name(), "generator");  // it can be exported
 }
 
 TEST(TrainedRun, IsFoundByItsName) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script_module.hpp"
+#include "launch/model/script/script_module.hpp"
 
 #include <fstream>
 #include <string>

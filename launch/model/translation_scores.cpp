@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/translation/translation_scores.hpp"
+#include "launch/model/translation_scores.hpp"
 
 #include <algorithm>
 #include <numeric>

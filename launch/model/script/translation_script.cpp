@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/translation/translation_script.hpp"
+#include "launch/model/script/translation_script.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script_module.hpp"
+#include "launch/model/script/script_module.hpp"
 
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -15,13 +16,14 @@
 #include "base/errors.hpp"
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
-#include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
 #include "gan/blocks/style_blocks.hpp"
+#include "launch/model/script/residual_script.hpp"
 #include "launch/model/script/spectral_script.hpp"
 #include "launch/model/script/style_script.hpp"
-#include "launch/model/transformer_script.hpp"
-#include "launch/model/translation/translation_script.hpp"
+#include "launch/model/script/transfer_script.hpp"
+#include "launch/model/script/transformer_script.hpp"
+#include "launch/model/script/translation_script.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -132,48 +134,9 @@ std::string head_lines(const ProjectionHeadSpec& head, const std::string& self) 
       head.features, head.pixels, self, embedded(head.classes, self));
 }
 
-std::string residual_lines(const ResidualSpec& spec, const std::string& self) {
-  const std::string activation = fmt::format("    y = torch.leaky_relu(y, {})\n", gan::kLeakySlope);
-  return fmt::format(
-      "    y = torch.conv2d(x, {0}.expand.weight, {0}.expand.bias)\n{1}"
-      "    y = torch.conv2d(y, {0}.grouped.weight, {0}.grouped.bias, [1, 1], [1, 1], [1, 1], {2})\n"
-      "{1}    x = torch.conv2d(y, {0}.contract.weight) + x\n",
-      self, activation, spec.groups);
-}
-
-std::string resampling_lines(const ResamplingSpec& spec, const std::string& self) {
-  const bool is_up = spec.direction == Resampling::kUp;
-  const std::string pointwise =
-      spec.in == spec.out ? "" : fmt::format("    x = torch.conv2d(x, {}.weight)\n", self);
-  const std::string interpolation = fmt::format(
-      "    f = 2.0 - torch.abs(torch.arange(4, dtype=x.dtype, device=x.device) - 1.5)\n"
-      "    f = torch.tile(torch.outer(f, f) * {0}, [{1}, 1, 1, 1])\n"
-      "    x = torch.{2}(x, f, None, [2, 2], [1, 1], {3}, {1})\n",
-      is_up ? 0.25 : 0.0625, is_up ? spec.out : spec.in, is_up ? "conv_transpose2d" : "conv2d",
-      is_up ? "[0, 0]" : "[1, 1]");
-  return is_up ? pointwise + interpolation : interpolation + pointwise;
-}
-
-/// Of R3GAN's blocks; empty for others.
-std::string lines_of_residual_network(const gan::Block& block, const std::string& self) {
-  if (const auto* residual = dynamic_cast<const gan::ResidualBlock*>(&block)) {
-    return residual_lines(residual->spec(), self);
-  }
-  if (const auto* resampling = dynamic_cast<const gan::ResamplingBlock*>(&block)) {
-    return resampling_lines(resampling->spec(), self);
-  }
-  if (dynamic_cast<const gan::GenerativeBasis*>(&block) != nullptr) {
-    return fmt::format(
-        "    x = torch.linear(x, {0}.weight, None)\n"
-        "    x = {0}.basis * torch.unsqueeze(torch.unsqueeze(x, 2), 3)\n",
-        self);
-  }
-  if (dynamic_cast<const gan::DiscriminativeBasis*>(&block) != nullptr) {
-    return fmt::format("    x = torch.linear(torch.sum(x * {0}.basis, [2, 3]), {0}.weight, None)\n",
-                       self);
-  }
-  return "";
-}
+/// Each writes the blocks of one family, and nothing for others.
+constexpr std::array kWriters{lines_of_residual,    lines_of_transformer, lines_of_spectral,
+                              lines_of_translation, lines_of_style,       lines_of_transfer};
 
 std::string block_lines(const gan::Block& block, const std::string& self) {
   if (const auto* layer = dynamic_cast<const gan::LayerBlock*>(&block)) {
@@ -196,20 +159,10 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
     return fmt::format("    x = torch.sum(x * {}, [1], True)\n",
                        embedded(product->spec().classes, self));
   }
-  if (std::string lines = lines_of_residual_network(block, self); !lines.empty()) {
-    return lines;
-  }
-  if (std::string lines = lines_of_transformer(block, self); !lines.empty()) {
-    return lines;
-  }
-  if (std::string lines = lines_of_spectral(block, self); !lines.empty()) {
-    return lines;
-  }
-  if (std::string lines = lines_of_translation(block, self); !lines.empty()) {
-    return lines;
-  }
-  if (std::string lines = lines_of_style(block, self); !lines.empty()) {
-    return lines;
+  for (const auto lines_of : kWriters) {
+    if (std::string lines = lines_of(block, self); !lines.empty()) {
+      return lines;
+    }
   }
   throw ConfigError(
       "this model has a block that cannot be written as TorchScript; export it as .safetensors");

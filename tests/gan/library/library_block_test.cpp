@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/blocks/library_block.hpp"
+#include "gan/library/library_block.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

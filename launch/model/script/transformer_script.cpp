@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/transformer_script.hpp"
+#include "launch/model/script/transformer_script.hpp"
 
 #include <cmath>
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/style_transfer.hpp"
+
+#include <string>
+#include <utility>
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Application;
+using pipeline::completed;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Node;
+using pipeline::Pass;
+using pipeline::Reals;
+using pipeline::StylePicture;
+
+/// The pictures of a pass, each with features of its own: applications of one network in one pass
+/// draw apart.
+enum PictureStream : int { kMade, kReal, kStyle };
+
+std::string level_of(const std::string& picture, int level) {
+  return picture + "_level" + std::to_string(level);
+}
+
+/// Those of all levels; `picture`_level0, ….
+Application features_of(const std::string& picture, PictureStream stream, const JobSpec& job) {
+  Application features{.network = job.id_of("features"),
+                       .inputs = {{"image", picture}},
+                       .output = {},
+                       .stream = stream};
+  for (int level = 0; level < job.model.levels; ++level) {
+    features.levels.push_back(level_of(picture, level));
+  }
+  return features;
+}
+
+Join gram_of(const std::string& picture, int level) {
+  const std::string features = level_of(picture, level);
+  return {"gram", {features}, features + "_gram"};
+}
+
+}  // namespace
+
+std::vector<pipeline::Phase> style_transfer_phases(const JobSpec& job) {
+  const NetworkId generator = job.id_of("generator");
+  const StyleSpec& style = job.training.style;
+  std::vector<Node> nodes{Reals{},
+                          StylePicture{},
+                          features_of("real", kReal, job),
+                          features_of("style", kStyle, job),
+                          Application{generator, {{"image", "real"}}, "made"},
+                          features_of("made", kMade, job)};
+  const int content = style.content_level - 1;
+  nodes.emplace_back(Loss{.function = "content",
+                          .inputs = {level_of("made", content), level_of("real", content)},
+                          .weight = style.content_weight,
+                          .shown_with = generator});
+  for (int level = 0; level < job.model.levels; ++level) {
+    const Join made = gram_of("made", level);
+    const Join wanted = gram_of("style", level);
+    nodes.insert(nodes.end(), {made, wanted,
+                               Loss{.function = "style",
+                                    .inputs = {made.output, wanted.output},
+                                    .weight = style.weight,
+                                    .shown_with = generator}});
+  }
+  if (style.total_variation > 0.0) {
+    nodes.emplace_back(Loss{.function = "total-variation",
+                            .inputs = {"made"},
+                            .weight = style.total_variation,
+                            .shown_with = generator});
+  }
+  return completed({{.name = "generator",
+                     .networks = {generator},
+                     .agrees = job.networks[generator].clip_norm > 0.0,
+                     .takes_reals = true,
+                     .passes = {Pass{"transfer", std::move(nodes)}}}});
+}
+
+}  // namespace gangway::gan

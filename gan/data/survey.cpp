@@ -44,8 +44,9 @@ Pixels in_colour(const Pixels& image) {
     return image;
   }
   Pixels result = make_pixels(image.height, image.width, 3);
-  for (std::size_t i = 0; i < image.values.size(); ++i) {
-    std::fill_n(result.values.begin() + static_cast<std::ptrdiff_t>(3 * i), 3, image.values[i]);
+  auto next = result.values.begin();
+  for (const auto shade : image.values) {
+    next = std::fill_n(next, 3, shade);
   }
   return result;
 }

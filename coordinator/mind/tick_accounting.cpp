@@ -150,7 +150,7 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
 }
 
 report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
-  const double steps = static_cast<double>(steps_in_tick_);
+  const auto steps = static_cast<double>(steps_in_tick_);
   const auto kimg_of = [&](std::int64_t num_steps) {
     return static_cast<double>(num_steps * plan_.images_per_step) / 1000.0;
   };
@@ -213,7 +213,7 @@ void TickAccounting::tell_exposures(report::Tick& tick) const {
   if (worst == sums_.end()) {
     return;
   }
-  const double steps = static_cast<double>(steps_in_tick_);
+  const auto steps = static_cast<double>(steps_in_tick_);
   for (const messages::PhaseExposure& phase : worst->second.progress.exposures) {
     report::ExposedPhase told{.phase = phase.name,
                               .percent = percent(phase.seconds, tick),

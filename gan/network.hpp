@@ -31,6 +31,11 @@ class Network {
   [[nodiscard]] at::Tensor forward(NamedTensors in, const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
 
+  /// From now on its blocks are told that it has grown so far (JobSpec::growth_level); a network of
+  /// which nobody says it is fully grown.
+  void grow_to(double growth) { growth_ = growth; }
+  [[nodiscard]] double growth() const { return growth_; }
+
   struct NamedParameter {
     std::string name;  ///< "generator/0/weight"; of a user's network "generator/main.0.weight"
     Parameter* parameter;
@@ -58,6 +63,7 @@ class Network {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::string output_;
   NetworkId id_;
+  double growth_ = kFullyGrown;
   std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };
 

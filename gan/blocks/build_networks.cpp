@@ -3,6 +3,7 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "gan/blocks/progressive_blocks.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
 #include "gan/blocks/transformer_blocks.hpp"

@@ -13,6 +13,7 @@
 #include "job/families/gat.hpp"
 #include "job/families/infogan.hpp"
 #include "job/families/mlp.hpp"
+#include "job/families/progressive.hpp"
 #include "job/families/r3gan.hpp"
 
 namespace gangway {
@@ -116,6 +117,16 @@ const std::vector<ModelFamily>& families() {
        .judges_depths = true,
        .feature_elements = gat_feature_elements,
        .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
+      {.name = "progressive",
+       .doc = "convolutions, joined by those of finer resolutions as training goes on (progressive "
+              "growing, Karras et al., 2018; its networks of 256 pixels have width 64 and latent "
+              "512)",
+       .resolutions = {32, 64, 128, 256},
+       .normalizes_by_default = false,
+       .keys = {"training.growth.from", "training.growth.kimg", "training.growth.fade_kimg"},
+       .feature_elements = progressive_feature_elements,
+       .networks = {{"generator", progressive_generator},
+                    {"discriminator", progressive_discriminator}}},
   };
   return table;
 }

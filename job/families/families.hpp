@@ -32,7 +32,7 @@ struct ModelFamily {
   std::vector<int> resolutions;       ///< pixels a side; the first is the default; none of points
   bool takes_labels = true;           ///< whether model.classes may be above 0
   bool normalizes_by_default = true;  ///< whether `auto` is batch in the discriminator (no penalty)
-  /// Keys of the model section that have a meaning for it and not for all.
+  /// Keys that have a meaning for it and not for all.
   std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout"};
   /// In training its generator makes pictures at several depths, which its discriminator judges
   /// together.
@@ -42,6 +42,8 @@ struct ModelFamily {
   std::int64_t (*feature_elements)(const ModelSpec& model) = nullptr;
   std::vector<FamilyNetwork> networks;
   [[nodiscard]] bool makes_images() const { return !makes_points; }
+  /// Whether its networks grow in training (training.growth).
+  [[nodiscard]] bool grows() const { return takes("training.growth.from"); }
   [[nodiscard]] bool takes(std::string_view key) const {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   }

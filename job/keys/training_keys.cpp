@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/training_keys.hpp"
 
+#include <string>
+
+#include <fmt/format.h>
+
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
@@ -36,6 +40,24 @@ void add_losses(std::vector<Key>& keys) {
       {"training.r2.gamma", "",
        "Weight of the R2 penalty: as R1, on generated images (R3GAN, Huang et al., 2024); 0: none"},
       [](auto& job) -> auto& { return job.training.penalty.r2_gamma; }, kZeroOrMore))));
+}
+
+void add_growth(std::vector<Key>& keys) {
+  const std::string names = families_that_take("training.growth.from");
+  keys.push_back(for_families_that_take_it(later(whole_key(
+      {"training.growth.from", "pixels",
+       fmt::format("Side of the pictures that training begins with; they grow twofold up to "
+                   "model.resolution ({})",
+                   names)},
+      [](auto& job) -> auto& { return job.training.growth.from; }, {4, 4096}))));
+  keys.push_back(for_families_that_take_it(later(real_key(
+      {"training.growth.kimg", kKimg,
+       fmt::format("For which each resolution is trained, when it is all there ({})", names)},
+      [](auto& job) -> auto& { return job.training.growth.kimg; }, kZeroOrMore))));
+  keys.push_back(for_families_that_take_it(later(real_key(
+      {"training.growth.fade_kimg", kKimg,
+       fmt::format("Over which the next resolution then fades in ({})", names)},
+      [](auto& job) -> auto& { return job.training.growth.fade_kimg; }, kZeroOrMore))));
 }
 
 void add_autoencoding(std::vector<Key>& keys) {
@@ -94,6 +116,7 @@ void add_training_keys(std::vector<Key>& keys) {
       {"training.burn_in_kimg", kKimg,
        "Over which what has a final value goes to it, on half a cosine; 0: all of training.kimg"},
       [](auto& job) -> auto& { return job.training.burn_in_kimg; }, kZeroOrMore)));
+  add_growth(keys);
   add_losses(keys);
   add_autoencoding(keys);
   add_information(keys);

@@ -11,6 +11,7 @@
 
 #include "job/blocks/label_specs.hpp"
 #include "job/blocks/layer_spec.hpp"
+#include "job/blocks/progressive_specs.hpp"
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/transformer_specs.hpp"
@@ -21,7 +22,9 @@ using BlockSpec =
     std::variant<LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec,
                  LabelProductSpec, ResidualSpec, ResamplingSpec, GenerativeBasisSpec,
                  DiscriminativeBasisSpec, ScriptSpec, TokenStyleSpec, TokenGridSpec,
-                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec>;
+                 TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec, TokenHeadSpec,
+                 ProgressiveStartSpec, ProgressiveUpSpec, ProgressivePictureSpec,
+                 ProgressiveDownSpec, ProgressiveEndSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

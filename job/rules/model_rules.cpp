@@ -136,6 +136,15 @@ std::string check_patch(const JobSpec& job) {
              : "";
 }
 
+std::string check_growth(const JobSpec& job) {
+  const int from = job.training.growth.from;
+  const bool is_power = from > 0 && (from & (from - 1)) == 0;
+  return job.model.family->grows() && (!is_power || from > job.model.resolution)
+             ? fmt::format("pictures of {} pixels do not grow twofold to {}; use 4, 8, 16 or 32",
+                           from, job.model.resolution)
+             : "";
+}
+
 std::string check_interpolates(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   return family.judges_depths && job.training.penalty.gradient_penalty > 0.0
@@ -228,6 +237,9 @@ std::vector<Rule> model_rules() {
       {{"model.patch", "model.resolution"},
        "`model.patch` divides `model.resolution`.",
        check_patch},
+      {{"training.growth.from", "model.resolution"},
+       "`training.growth.from` is a power of two up to `model.resolution`.",
+       check_growth},
       {{"training.gradient_penalty", "training.loss", "model.family"},
        fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
                    family_names(" or ", &ModelFamily::judges_depths)),

@@ -17,6 +17,7 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
+#include "launch/model/progressive_script.hpp"
 #include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {
@@ -166,7 +167,7 @@ std::string lines_of_residual_network(const gan::Block& block, const std::string
   return "";
 }
 
-std::string block_lines(const gan::Block& block, const std::string& self) {
+std::string block_lines(const gan::Block& block, const std::string& self, double growth) {
   if (const auto* layer = dynamic_cast<const gan::LayerBlock*>(&block)) {
     return layer_lines(layer->spec(), self);
   }
@@ -190,6 +191,9 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
   if (std::string lines = lines_of_transformer(block, self); !lines.empty()) {
     return lines;
   }
+  if (std::string lines = lines_of_progressive(block, self, growth); !lines.empty()) {
+    return lines;
+  }
   throw ConfigError(
       "this model has a block that cannot be written as TorchScript; export it as .safetensors");
 }
@@ -209,7 +213,8 @@ torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
   for (std::size_t index = 0; index < network.num_blocks(); ++index) {
     const std::string name = std::to_string(index);
     module.register_module(name, block_module(network.block(index), index));
-    text += block_lines(network.block(index), fmt::format("getattr(self, \"{}\")", name));
+    text += block_lines(network.block(index), fmt::format("getattr(self, \"{}\")", name),
+                        network.growth());
   }
   text += "    return x\n";
   module.define(text);

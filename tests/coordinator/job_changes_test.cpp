@@ -113,6 +113,7 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"training.recipe=vae"},
       {"model.family=r3gan"},
       {"model.family=gat"},
+      {"model.family=progressive"},
       {"training.recipe=infogan", "model.codes=3"},
       {"training.recipe=vae-gan"},
       {"generator.weights=" + file},

@@ -56,7 +56,7 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
   EXPECT_THAT(
       problems_of("", {"training=[1]"}),
       ElementsAre("command line: training=[1]: expected a map of keys (recipe, kimg, batch, "
-                  "microbatches, seed, burn_in_kimg, loss, reuse_fakes, gradient_penalty, r1, r2, "
+                  "microbatches, seed, burn_in_kimg, growth, loss, reuse_fakes, gradient_penalty, r1, r2, "
                   "reconstruction, kl_weight, adversarial_weight, information_weight, "
                   "codes_weight), not a list"));
 }

@@ -45,6 +45,14 @@ PassRun::PassRun(const Setup& setup) : setup_(setup) {
   }
 }
 
+void PassRun::begin_step(std::int64_t step) {
+  step_ = step;
+  const double growth = setup_.job.growth_level((step + 1) * setup_.job.images_per_step());
+  for (gan::Network* network : setup_.networks) {
+    network->grow_to(growth);
+  }
+}
+
 void PassRun::forward(const Instruction& at) {
   begin_unless_begun(at);
   come_to(at.node);

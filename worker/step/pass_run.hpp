@@ -36,7 +36,8 @@ class PassRun {
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(const Setup& setup);
 
-  void begin_step(std::int64_t step) { step_ = step; }
+  /// Names the step of what follows, in which the networks are as far grown as behind it.
+  void begin_step(std::int64_t step);
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);

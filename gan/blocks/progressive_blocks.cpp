@@ -120,8 +120,8 @@ at::Tensor ProgressiveJudge::incoming(const NamedTensors& in, double growth) con
   if (finer == 1.0) {
     return in.at("features");
   }
-  const at::Tensor seen =
-      activated(picture_.convolution(averaged_to(in.at("image"), place_.side()), kActivatedGain, 0));
+  const at::Tensor seen = activated(
+      picture_.convolution(averaged_to(in.at("image"), place_.side()), kActivatedGain, 0));
   return finer == 0.0 ? seen : mixed(seen, in.at("features"), finer);
 }
 

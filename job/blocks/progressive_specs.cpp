@@ -10,8 +10,7 @@ namespace {
 /// "NAME.weight" of `shape` and "NAME.bias", one for each output.
 void add_equalised(std::vector<ParameterSpec>& parameters, const std::string& name,
                    std::vector<std::int64_t> shape, std::int64_t biases) {
-  parameters.push_back(
-      {.name = name + ".weight", .shape = std::move(shape), .initial_scale = 1.0});
+  parameters.push_back({.name = name + ".weight", .shape = std::move(shape), .initial_scale = 1.0});
   parameters.push_back({.name = name + ".bias", .shape = {biases}, .initial = Initial::kZero});
 }
 

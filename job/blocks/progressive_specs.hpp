@@ -29,9 +29,9 @@ struct ProgressiveStartSpec {
 [[nodiscard]] BlockPorts ports_of(const ProgressiveStartSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveStartSpec& spec);
 
-/// Generator, a resolution above: doubles both sides of "features" by repeating pixels, then two 3x3
-/// convolutions. Its "picture" has a share beside the one before, doubled alike, while it fades in
-/// (figure 2).
+/// Generator, a resolution above: doubles both sides of "features" by repeating pixels, then two
+/// 3x3 convolutions. Its "picture" has a share beside the one before, doubled alike, while it fades
+/// in (figure 2).
 struct ProgressiveUpSpec {
   GrowingPart place;
   std::int64_t in = 1;

@@ -17,8 +17,8 @@ struct GrowthSpec {
   bool operator==(const GrowthSpec&) const = default;
 };
 
-/// How far networks for `resolution` have grown behind so many images (job/blocks/growth.hpp); where
-/// both stretches are 0 all is there from the start.
+/// How far networks for `resolution` have grown behind so many images (job/blocks/growth.hpp);
+/// where both stretches are 0 all is there from the start.
 /// @pre `from` and `resolution` are 4 times powers of two
 [[nodiscard]] double growth_level(const GrowthSpec& growth, int resolution, std::int64_t images);
 

@@ -35,9 +35,8 @@ std::string activation(const std::string& x) {
 }
 
 std::string normalization_line() {
-  return fmt::format(
-      "    x = x * torch.rsqrt(torch.mean(torch.square(x), [1], True) + {:e})\n",
-      gan::kPixelEpsilon);
+  return fmt::format("    x = x * torch.rsqrt(torch.mean(torch.square(x), [1], True) + {:e})\n",
+                     gan::kPixelEpsilon);
 }
 
 std::string repeated(const std::string& x, std::int64_t side) {
@@ -59,14 +58,15 @@ std::string picture_of(const std::string& self, std::int64_t channels) {
 
 std::string start_lines(const ProgressiveStartSpec& spec, const std::string& self, double growth) {
   const EqualisedLayer first = layer_of(self, "first", spec.in);
-  std::string text =
-      normalization_line() +
-      fmt::format(
-          "    x = torch.reshape(torch.linear(x, {0}.weight * {1:.17g}, None), [-1, {2}, {3}, {3}]) "
-          "+ torch.reshape({0}.bias, [1, -1, 1, 1])\n    x = {4}\n",
-          first.name, first.scale, spec.channels, kFirstSide, activation("x")) +
-      normalization_line() + convolution_line(layer_of(self, "second", 9 * spec.channels)) +
-      normalization_line();
+  std::string text = normalization_line() +
+                     fmt::format(
+                         "    x = torch.reshape(torch.linear(x, {0}.weight * {1:.17g}, None), [-1, "
+                         "{2}, {3}, {3}]) "
+                         "+ torch.reshape({0}.bias, [1, -1, 1, 1])\n    x = {4}\n",
+                         first.name, first.scale, spec.channels, kFirstSide, activation("x")) +
+                     normalization_line() +
+                     convolution_line(layer_of(self, "second", 9 * spec.channels)) +
+                     normalization_line();
   if (spec.place.finer_share(growth) < 1.0) {
     text += fmt::format("    picture = {}\n", picture_of(self, spec.channels));
   }
@@ -98,8 +98,7 @@ std::string incoming_lines(const GrowingPart& place, std::int64_t pictures, cons
   if (finer == 1.0) {
     return "";
   }
-  const std::string seen =
-      activation(convolution(layer_of(self, "picture", pictures), "seen", 0));
+  const std::string seen = activation(convolution(layer_of(self, "picture", pictures), "seen", 0));
   // Of pictures in the final resolution, which is what a network is exported for.
   const std::int64_t square = std::int64_t{1} << (place.last - place.part);
   return fmt::format("    seen = torch.avg_pool2d(image, [{0}, {0}])\n    x = {1}\n", square,
@@ -117,8 +116,7 @@ std::string down_lines(const ProgressiveDownSpec& spec, const std::string& self,
 }
 
 std::string end_lines(const ProgressiveEndSpec& spec, const std::string& self, double growth) {
-  const EqualisedLayer second =
-      layer_of(self, "second", kFirstSide * kFirstSide * spec.channels);
+  const EqualisedLayer second = layer_of(self, "second", kFirstSide * kFirstSide * spec.channels);
   const EqualisedLayer logit = layer_of(self, "logit", spec.channels, gan::kPlainGain);
   std::string text =
       incoming_lines(spec.place, spec.pictures, self, growth) +

@@ -113,7 +113,7 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"training.recipe=vae"},
       {"model.family=r3gan"},
       {"model.family=gat"},
-      {"model.family=progressive"},
+      {"model.family=progressive", "model.resolution=64"},
       {"training.recipe=infogan", "model.codes=3"},
       {"training.recipe=vae-gan"},
       {"generator.weights=" + file},

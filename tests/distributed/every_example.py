@@ -19,6 +19,7 @@ FAMILIES = {
     "fashion-mnist": ["model.width=8", "training.reuse_fakes=true"],
     "gat": ["model.width=16", "model.patch=8"],
     "infogan-codes": ["model.width=16"],
+    "progressive": ["model.width=8", "training.growth.kimg=0.04", "training.growth.fade_kimg=0.072"],  # 7 steps each
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],
     "vae": ["model.width=32"],

@@ -135,9 +135,10 @@ TEST(Rules, PicturesGrowTwofoldToTheResolution) {
                 ElementsAre("job.yaml:2:21: training.growth.from: pictures of " + from +
                             " pixels do not grow twofold to 32; use 4, 8, 16 or 32"));
   }
-  EXPECT_THAT(problems_of("training: {growth: {kimg: 1}}"),
-              ElementsAre("job.yaml:1:21: training.growth.kimg: has no meaning for family dcgan (it "
-                          "has for progressive); leave it out"));
+  EXPECT_THAT(
+      problems_of("training: {growth: {kimg: 1}}"),
+      ElementsAre("job.yaml:1:21: training.growth.kimg: has no meaning for family dcgan (it "
+                  "has for progressive); leave it out"));
 }
 
 TEST(Rules, PicturesOfSeveralDepthsAreNotMixed) {

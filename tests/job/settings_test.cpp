@@ -55,10 +55,11 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
           "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw), not 'adam'"));
   EXPECT_THAT(
       problems_of("", {"training=[1]"}),
-      ElementsAre("command line: training=[1]: expected a map of keys (recipe, kimg, batch, "
-                  "microbatches, seed, burn_in_kimg, growth, loss, reuse_fakes, gradient_penalty, r1, r2, "
-                  "reconstruction, kl_weight, adversarial_weight, information_weight, "
-                  "codes_weight), not a list"));
+      ElementsAre(
+          "command line: training=[1]: expected a map of keys (recipe, kimg, batch, "
+          "microbatches, seed, burn_in_kimg, growth, loss, reuse_fakes, gradient_penalty, r1, r2, "
+          "reconstruction, kl_weight, adversarial_weight, information_weight, "
+          "codes_weight), not a list"));
 }
 
 TEST(Settings, RefusesAFileThatIsNoMap) {

@@ -43,7 +43,7 @@ TEXT_TESTS = r"unit\.(format|documents|dependenc|quickstart_targets|thread_safet
 ALL_TESTS = ("-L", "unit|fidelity")
 # What is built and asked first, by the first of these that a file is under; others: tests named after the folder.
 NEAR_TESTS = {"gan/data": "data_test", "gan/evaluation": "gan_evaluation", "gan/pictures": "pictures_test",
-              "gan/recipes": "gan_recipes", "gan": "gan_(random|networks|penalty|r3gan|gat)", "worker": "worker_test"}
+              "gan/recipes": "gan_recipes", "gan": "gan_(random|networks|penalty|r3gan|gat|progressive)", "worker": "worker_test"}
 
 
 def call(*words, where=TREE, **options):

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/losses/losses.hpp"
 #include "gan/optimizer.hpp"
@@ -47,9 +48,10 @@ PassRun::PassRun(const Setup& setup) : setup_(setup) {
 
 void PassRun::begin_step(std::int64_t step) {
   step_ = step;
-  const double growth = setup_.job.growth_level((step + 1) * setup_.job.images_per_step());
+  // Counted up to the end of the step, as updates count.
+  growth_ = setup_.job.growth_level((step + 1) * setup_.job.images_per_step());
   for (gan::Network* network : setup_.networks) {
-    network->grow_to(growth);
+    network->grow_to(growth_);
   }
 }
 
@@ -206,7 +208,7 @@ void PassRun::make(const Reals& reals) {
   const RealBatch& batch = phase().takes_reals
                                ? setup_.reals.take(step_, at_.repeat, at_.microbatch)
                                : setup_.reals.latest(at_.microbatch);
-  put(reals.images, batch.images);
+  put(reals.images, gan::as_grown(batch.images, growth_));
   put(reals.labels, batch.labels);
 }
 

@@ -13,6 +13,7 @@
 
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
+#include "job/blocks/growth.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
@@ -112,11 +113,12 @@ class PassRun {
 
   Setup setup_;
   std::int64_t step_ = 0;
-  pipeline::Instruction at_;   // its phase, repeat, pass and micro-batch are those in work
-  bool has_turned_ = true;     // backward has begun, or no pass has
-  int node_ = 0;               // at hand; before it all is carried out, or after it all backward
-  std::vector<Value> values_;  // in the order of their making
-  int num_kept_ = 0;           // of the pass's first nodes
+  double growth_ = kFullyGrown;  // of the networks, in this step
+  pipeline::Instruction at_;     // its phase, repeat, pass and micro-batch are those in work
+  bool has_turned_ = true;       // backward has begun, or no pass has
+  int node_ = 0;                 // at hand; before it all is carried out, or after it all backward
+  std::vector<Value> values_;    // in the order of their making
+  int num_kept_ = 0;             // of the pass's first nodes
   std::map<Place, std::vector<Kept>> kept_;
   std::vector<at::Tensor> made_;  // by node: its output with its graph, until its backward
   std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions

@@ -23,6 +23,7 @@ JOBS = {
     "infogan": "model: {family: infogan, width: 8, latent: 16}\n",
     "r3gan": "model: {family: r3gan, width: 8, latent: 16, blocks: 1, classes: 10}\n",
     "gat": "model: {family: gat, width: 8, latent: 16, patch: 8, blocks: 2, classes: 10}\n",
+    "progressive": "model: {family: progressive, width: 8, latent: 16}\n",
     "mlp": "model: {family: mlp, width: 8, latent: 2}\ndata: {source: 'toy:ring8'}\n",
 }
 

@@ -17,7 +17,7 @@
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
 #include "gan/blocks/script_block.hpp"
-#include "launch/model/progressive_script.hpp"
+#include "launch/model/scripts/progressive_script.hpp"
 #include "launch/model/transformer_script.hpp"
 
 namespace gangway::launch {

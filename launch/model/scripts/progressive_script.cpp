@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/progressive_script.hpp"
+#include "launch/model/scripts/progressive_script.hpp"
 
 #include <cmath>
 

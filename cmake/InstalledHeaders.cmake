@@ -21,6 +21,8 @@ set(GANGWAY_INSTALLED_HEADERS
   job/blocks/label_specs.hpp
   job/blocks/layer_spec.hpp
   job/blocks/library_spec.hpp
+  job/blocks/progressive/growth.hpp
+  job/blocks/progressive/progressive_specs.hpp
   job/blocks/residual_specs.hpp
   job/blocks/script_spec.hpp
   job/blocks/spectral_specs.hpp
@@ -32,6 +34,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/families/label_input.hpp
   job/library/library_rows.hpp
   job/models/architecture.hpp
+  job/models/growth_schedule.hpp
   job/models/hashed_file.hpp
   job/models/model_spec.hpp
   job/models/network_id.hpp

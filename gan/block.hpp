@@ -13,6 +13,7 @@
 #include "gan/named_tensors.hpp"
 #include "gan/random.hpp"
 #include "job/blocks/block_tensors.hpp"
+#include "job/blocks/progressive/growth.hpp"
 
 namespace gangway::gan {
 
@@ -49,6 +50,7 @@ struct ForwardContext {
   Mode mode = Mode::kTraining;
   StatisticSink* sink = nullptr;  ///< null: nobody wants to know what this pass sees
   RandomKey key;                  ///< `block` is filled in by the network
+  double growth = kFullyGrown;    ///< how far the network has grown; filled in by it
 };
 
 class Block {

@@ -83,6 +83,7 @@ Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, s
 NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
                                     ForwardContext context) {
   context.key.block = static_cast<std::int32_t>(index);
+  context.growth = growth_;
   return blocks_[index]->forward(in, context).only(live_[index]);
 }
 

@@ -35,6 +35,11 @@ class Network {
                                                        const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
 
+  /// From now on its blocks are told that it has grown so far (JobSpec::growth_level); a network of
+  /// which nobody says it is fully grown.
+  void grow_to(double growth) { growth_ = growth; }
+  [[nodiscard]] double growth() const { return growth_; }
+
   struct NamedParameter {
     std::string name;  ///< "generator/0/weight"; of a user's network "generator/main.0.weight"
     Parameter* parameter;
@@ -63,6 +68,7 @@ class Network {
   std::string output_;
   std::vector<std::string> levels_;
   NetworkId id_;
+  double growth_ = kFullyGrown;
   std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };
 

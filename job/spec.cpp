@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "job/blocks/progressive/growth.hpp"
 #include "job/families/families.hpp"
 #include "job/models/script_network.hpp"
 
@@ -115,6 +116,11 @@ PerNetwork<Architecture> JobSpec::architectures() const {
     all.add(std::move(architecture));
   }
   return all;
+}
+
+double JobSpec::growth_level(std::int64_t images) const {
+  return model.family->grows() ? gangway::growth_level(training.growth, model.resolution, images)
+                               : kFullyGrown;
 }
 
 bool JobSpec::ends_burn_in() const {

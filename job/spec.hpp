@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "job/models/architecture.hpp"
+#include "job/models/growth_schedule.hpp"
 #include "job/models/hashed_file.hpp"
 #include "job/models/model_spec.hpp"
 #include "job/models/network_id.hpp"
@@ -112,6 +113,7 @@ struct TrainingSpec {
   std::uint64_t seed = 0;
   /// Over which values go to their final ones, on half a cosine (R3GAN, appendix); 0: all of kimg.
   double burn_in_kimg = 0.0;
+  GrowthSpec growth;  ///< of families that grow
   LossKind loss = LossKind::kNonsaturating;
   /// Whether the generator is judged by what it made for the discriminator's last update, which is
   /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
@@ -260,6 +262,9 @@ struct JobSpec {
   [[nodiscard]] double burn_in_images() const {
     return 1000.0 * (training.burn_in_kimg > 0.0 ? training.burn_in_kimg : training.kimg);
   }
+  /// How far the networks have grown when so many images were shown
+  /// (job/blocks/progressive/growth.hpp).
+  [[nodiscard]] double growth_level(std::int64_t images) const;
   /// Whether training.kimg decides about a weight: something comes to its final value there.
   [[nodiscard]] bool ends_burn_in() const;
   /// Images a micro-batch.

@@ -340,6 +340,9 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (steps_done == 0 && transport_.worker() == 0) {
     pictures_.write_reals();
   }
+  // Before the first step nobody has said so.
+  replica_.networks()[job_.shown_network()]->network().grow_to(
+      job_.growth_level(steps_done * job_.images_per_step()));
   const std::string file = fakes_file(job_, steps_done);
   if (pictures_.write_fakes(file)) {
     link_.picture({.step = steps_done, .file = file});

@@ -3,8 +3,8 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "gan/blocks/progressive_blocks.hpp"
 #include "gan/blocks/residual_blocks.hpp"
-#include "gan/blocks/script_block.hpp"
 #include "gan/blocks/spectral_blocks.hpp"
 #include "gan/blocks/style_blocks.hpp"
 #include "gan/blocks/style_judges.hpp"
@@ -12,6 +12,7 @@
 #include "gan/blocks/transformer_blocks.hpp"
 #include "gan/blocks/translation_blocks.hpp"
 #include "gan/library/library_block.hpp"
+#include "gan/script/script_block.hpp"
 
 namespace gangway::gan {
 Network build_network(const Architecture& architecture, NetworkId id) {

@@ -15,6 +15,7 @@
 #include "job/families/infogan.hpp"
 #include "job/families/johnson.hpp"
 #include "job/families/mlp.hpp"
+#include "job/families/progressive.hpp"
 #include "job/families/r3gan.hpp"
 #include "job/families/stylegan2.hpp"
 #include "job/families/translators.hpp"
@@ -169,6 +170,16 @@ const std::vector<ModelFamily>& families() {
        .feature_elements = johnson_feature_elements,
        .levels = kLenetLevels,
        .networks = {{"translator", johnson_translator}, {"features", lenet_features}}},
+      {.name = "progressive",
+       .doc = "convolutions, joined by those of finer resolutions as training goes on (progressive "
+              "growing, Karras et al., 2018; its networks of 256 pixels have width 64 and latent "
+              "512)",
+       .resolutions = {32, 64, 128, 256},
+       .normalizes_by_default = false,
+       .keys = {"training.growth.from", "training.growth.kimg", "training.growth.fade_kimg"},
+       .feature_elements = progressive_feature_elements,
+       .networks = {{"generator", progressive_generator},
+                    {"discriminator", progressive_discriminator}}},
   };
   return table;
 }

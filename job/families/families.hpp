@@ -43,6 +43,8 @@ struct ModelFamily {
   int levels = 0;  ///< maps that its feature network has at most, where there is one
   std::vector<FamilyNetwork> networks;
   [[nodiscard]] bool makes_images() const { return !makes_points; }
+  /// Whether its networks grow in training (training.growth).
+  [[nodiscard]] bool grows() const { return takes("training.growth.from"); }
   [[nodiscard]] bool takes(std::string_view key) const {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   }

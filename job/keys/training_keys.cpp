@@ -73,6 +73,24 @@ void add_path_length(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.path_length.interval; }, {1, 1'000'000}))));
 }
 
+void add_growth(std::vector<Key>& keys) {
+  const std::string names = families_that_take("training.growth.from");
+  keys.push_back(for_families_that_take_it(later(whole_key(
+      {"training.growth.from", "pixels",
+       fmt::format("Side of the pictures that training begins with; they grow twofold up to "
+                   "model.resolution ({})",
+                   names)},
+      [](auto& job) -> auto& { return job.training.growth.from; }, {4, 4096}))));
+  keys.push_back(for_families_that_take_it(later(real_key(
+      {"training.growth.kimg", kKimg,
+       fmt::format("For which each resolution is trained, when it is all there ({})", names)},
+      [](auto& job) -> auto& { return job.training.growth.kimg; }, kZeroOrMore))));
+  keys.push_back(for_families_that_take_it(later(real_key(
+      {"training.growth.fade_kimg", kKimg,
+       fmt::format("Over which the next resolution then fades in ({})", names)},
+      [](auto& job) -> auto& { return job.training.growth.fade_kimg; }, kZeroOrMore))));
+}
+
 void add_autoencoding(std::vector<Key>& keys) {
   keys.push_back(for_recipes(
       &Recipe::compares_values,
@@ -183,6 +201,7 @@ void add_training_keys(std::vector<Key>& keys) {
       {"training.burn_in_kimg", kKimg,
        "Over which what has a final value goes to it, on half a cosine; 0: all of training.kimg"},
       [](auto& job) -> auto& { return job.training.burn_in_kimg; }, kZeroOrMore)));
+  add_growth(keys);
   add_losses(keys);
   add_path_length(keys);
   add_autoencoding(keys);

@@ -12,6 +12,7 @@
 #include "job/blocks/label_specs.hpp"
 #include "job/blocks/layer_spec.hpp"
 #include "job/blocks/library_spec.hpp"
+#include "job/blocks/progressive/progressive_specs.hpp"
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/script_spec.hpp"
 #include "job/blocks/spectral_specs.hpp"
@@ -30,7 +31,8 @@ using BlockSpec = std::variant<
     SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec, InstanceLayerSpec,
     InstanceResidualSpec, StyleMappingSpec, StyleConstantSpec, StyleLayerSpec, StylePictureSpec,
     StyleImageSpec, StyleHalvingSpec, StyleEpilogueSpec, StyleLabelSpec, LibrarySpec,
-    TransferLayerSpec, TransferResidualSpec, FeatureLevelSpec>;
+    TransferLayerSpec, TransferResidualSpec, FeatureLevelSpec, ProgressiveStartSpec,
+    ProgressiveUpSpec, ProgressivePictureSpec, ProgressiveDownSpec, ProgressiveEndSpec>;
 
 struct Architecture {
   std::string name;  ///< "generator"

@@ -213,6 +213,15 @@ std::string check_attention(const JobSpec& job) {
                      model.family->name, model.attention, model.resolution / 2);
 }
 
+std::string check_growth(const JobSpec& job) {
+  const int from = job.training.growth.from;
+  const bool is_power = from > 0 && (from & (from - 1)) == 0;
+  return job.model.family->grows() && (!is_power || from > job.model.resolution)
+             ? fmt::format("pictures of {} pixels do not grow twofold to {}; use 4, 8, 16 or 32",
+                           from, job.model.resolution)
+             : "";
+}
+
 std::string check_interpolates(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   return family.judges_depths && job.training.penalty.gradient_penalty > 0.0
@@ -330,6 +339,9 @@ std::vector<Rule> model_rules() {
       {{"model.attention", "model.resolution"},
        "`model.attention` is 0, or half of `model.resolution`, or a half of that, down to 8.",
        check_attention},
+      {{"training.growth.from", "model.resolution"},
+       "`training.growth.from` is a power of two up to `model.resolution`.",
+       check_growth},
       {{"training.gradient_penalty", "training.loss", "model.family"},
        fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
                    family_names(" or ", &ModelFamily::judges_depths)),

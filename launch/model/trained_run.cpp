@@ -85,6 +85,7 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
   const bool has_average = reader.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
   const WeightVersion weights = has_average ? choice.weights : WeightVersion::kLast;
   load_values(network, reader, weights, checkpoint.string());
+  network.grow_to(job.growth_level(manifest.images));
   return {.job = job,
           .job_yaml = manifest.job_yaml,
           .checkpoint_id = manifest.checkpoint_id,

@@ -116,6 +116,7 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"model.family=gat"},
       {"model.family=biggan", "model.resolution=128"},
       {"model.family=stylegan2"},
+      {"model.family=progressive", "model.resolution=64"},
       {"training.recipe=infogan", "model.codes=3"},
       {"training.recipe=vae-gan"},
       {"training.recipe=pix2pix", "model.family=unet", "data.source=edges:fashion-mnist"},

@@ -23,6 +23,7 @@ FAMILIES = {
     "gat": ["model.width=16", "model.patch=8"],
     "infogan-codes": ["model.width=16"],
     "pix2pix": ["model.width=4"],
+    "progressive": ["model.width=8", "training.growth.kimg=0.04", "training.growth.fade_kimg=0.072"],  # 7 steps each
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],
     "stylegan2": ["model.width=2", "model.latent=8", "model.mapping_layers=2"],

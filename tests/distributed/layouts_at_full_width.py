@@ -55,6 +55,10 @@ class FullWidth(Trainings):
     def test_stylegan2_on_one_to_four(self):
         self.check(EXAMPLES / "stylegan2.yaml", "training.kimg=0.5", "training.microbatches=4", workers=(1, 2, 3, 4))
 
+    def test_progressive_on_one_to_four(self):
+        self.check(EXAMPLES / "progressive.yaml", "training.kimg=1", "training.microbatches=4", "training.growth.kimg=0.15",
+                   "training.growth.fade_kimg=0.15", workers=(1, 2, 3, 4))
+
     def test_clipping_on_one_to_four(self):
         self.check(CLOTHES, "training.kimg=2", "training.microbatches=4", "generator.clip_norm=0.5",
                    "discriminator.clip_norm=0.5", workers=(1, 2, 3, 4))

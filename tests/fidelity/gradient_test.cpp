@@ -260,6 +260,14 @@ TEST_F(Gradient, OfLazyPathLengthsAlone) {
   expect_equal_to_reference(job, {"noise_strength"});
 }
 
+TEST_F(Gradient, OfNetworksThatGrowWithinAFade) {
+  JobSpec job = dcgan();
+  job.model = {.family = family_named("progressive"), .width = 8, .latent = 8};
+  const double kimg_a_step = static_cast<double>(job.images_per_step()) / 1000.0;
+  job.training.growth = {.from = 8, .kimg = 0.0, .fade_kimg = 2.0 * kimg_a_step};
+  expect_equal_to_reference(job);
+}
+
 TEST_F(Gradient, OfANetworkWithDropout) {
   JobSpec job = dcgan();
   job.model.dropout = 0.3;

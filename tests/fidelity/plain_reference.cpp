@@ -8,6 +8,7 @@
 
 #include "gan/data/open_dataset.hpp"
 #include "gan/data/permutation.hpp"
+#include "gan/grown_pictures.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
@@ -101,6 +102,7 @@ PlainGradients PlainReference::gradients(const pipeline::Phase& phase, std::int6
                                          int repeat) {
   gan::Network& trained = network(phase.networks.front());
   for (gan::Network* each : {&networks_[kGenerator], &networks_[kDiscriminator]}) {
+    each->grow_to(job_.growth_level((step + 1) * job_.images_per_step()));
     for (const auto& named : each->parameters()) {
       named.parameter->tensor.mutable_grad() = at::zeros_like(named.parameter->tensor);
     }
@@ -183,7 +185,9 @@ PlainReference::Images PlainReference::reals(const Place& at) const {
   std::vector<std::int64_t> shape = example_shape(job_.model);
   shape.insert(shape.begin(), count);
   const at::Tensor images = at::from_blob(pixels.data(), shape, at::kFloat).clone().to(precision_);
-  return {images.contiguous(format_of(job_, images)), labels};
+  return {gan::as_grown(images.contiguous(format_of(job_, images)),
+                        job_.growth_level((at.step + 1) * job_.images_per_step())),
+          labels};
 }
 
 PlainReference::Images PlainReference::fakes(const Place& at) {

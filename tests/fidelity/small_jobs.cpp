@@ -104,6 +104,20 @@ JobSpec small_mlp() {
   return job;
 }
 
+JobSpec small_progressive(const std::filesystem::path& folder) {
+  JobSpec job = small_dcgan(folder);
+  job.model = {.family = family_named("progressive"), .width = 8, .latent = 8};
+  job.training.batch = 8;
+  job.training.loss = LossKind::kWasserstein;
+  job.training.penalty.gradient_penalty = 10.0;
+  job.training.growth = {.from = 4, .kimg = 0.008, .fade_kimg = 0.016};
+  for (NetworkSpec& network : job.networks) {
+    network.optimizer.lr = 1e-3;
+    network.optimizer.betas = {0.0, 0.99};
+  }
+  return job;
+}
+
 JobSpec small_job_of(const Recipe& recipe, const ModelFamily* family,
                      const std::filesystem::path& folder) {
   JobSpec job = JobSpec::of(recipe);
@@ -252,6 +266,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
     job.training.path_length = {.weight = 2.0, .interval = 2};
   });
+  jobs.push_back({.name = "ProgressiveLabelled", .job = small_progressive(folder), .steps = 5});
+  jobs.back().job.model.classes = 10;
   jobs.push_back({.name = "VaeDense", .job = small_autoencoder(family_named("dense"), folder)});
   jobs.push_back(
       {.name = "VaeDcganLabelledClipped", .job = small_autoencoder(family_named("dcgan"), folder)});

@@ -28,6 +28,10 @@ struct NamedJob {
   int steps = 3;  ///< enough for every phase to run twice where that is affordable
 };
 
+/// Networks that grow, in micro-batches of 2 images: at 4 pixels in step 0, half faded to 8 in step
+/// 1, at 8 in steps 2 and 3, half faded to 16 in step 4.
+[[nodiscard]] JobSpec small_progressive(const std::filesystem::path& folder);
+
 /// Of a recipe; points for a family that makes them, else images of `folder`.
 [[nodiscard]] JobSpec small_job_of(const Recipe& recipe, const ModelFamily* family,
                                    const std::filesystem::path& folder = "");

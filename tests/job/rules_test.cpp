@@ -195,6 +195,20 @@ TEST(Rules, PatchesFillThePicture) {
                           "gat); leave it out"));
 }
 
+TEST(Rules, PicturesGrowTwofoldToTheResolution) {
+  const std::string model = "model: {family: progressive}\ntraining: {growth: {from: ";
+  EXPECT_THAT(problems_of(model + "32}}"), ElementsAre());
+  for (const std::string from : {"12", "64"}) {
+    EXPECT_THAT(problems_of(model + from + "}}"),
+                ElementsAre("job.yaml:2:21: training.growth.from: pictures of " + from +
+                            " pixels do not grow twofold to 32; use 4, 8, 16 or 32"));
+  }
+  EXPECT_THAT(
+      problems_of("training: {growth: {kimg: 1}}"),
+      ElementsAre("job.yaml:1:21: training.growth.kimg: has no meaning for family dcgan (it "
+                  "has for progressive); leave it out"));
+}
+
 TEST(Rules, PicturesOfSeveralDepthsAreNotMixed) {
   EXPECT_THAT(problems_of("model: {family: gat}\ntraining: {gradient_penalty: 1}"),
               ElementsAre("job.yaml:2:12: training.gradient_penalty: family gat judges pictures of "

@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "gan/data/images/style_picture.hpp"
+#include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/optimizer.hpp"
 #include "gan/random_tensors.hpp"
@@ -62,6 +63,15 @@ PassRun::PassRun(Setup setup)
         }
       }
     }
+  }
+}
+
+void PassRun::begin_step(std::int64_t step) {
+  step_ = step;
+  // Counted up to the end of the step, as updates count.
+  growth_ = setup_.job.growth_level((step + 1) * setup_.job.images_per_step());
+  for (gan::Network* network : setup_.networks) {
+    network->grow_to(growth_);
   }
 }
 
@@ -219,7 +229,7 @@ void PassRun::make(const Reals& reals) {
   const RealBatch& batch = phase().takes_reals
                                ? setup_.reals.take(step_, at_.repeat, at_.microbatch)
                                : setup_.reals.latest(at_.microbatch);
-  put({reals.images, reals.labels}, Kept{{batch.images, batch.labels}, {}});
+  put({reals.images, reals.labels}, Kept{{gan::as_grown(batch.images, growth_), batch.labels}, {}});
 }
 
 void PassRun::make(const StylePicture& picture) { put(picture.output, style_); }

@@ -14,6 +14,7 @@
 #include "gan/library/library_losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
+#include "job/blocks/progressive/growth.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
@@ -39,7 +40,8 @@ class PassRun {
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(Setup setup);
 
-  void begin_step(std::int64_t step) { step_ = step; }
+  /// Names the step of what follows, in which the networks are as far grown as behind it.
+  void begin_step(std::int64_t step);
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);
@@ -118,11 +120,12 @@ class PassRun {
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
   std::int64_t step_ = 0;
-  pipeline::Instruction at_;   // its phase, repeat, pass and micro-batch are those in work
-  bool has_turned_ = true;     // backward has begun, or no pass has
-  int node_ = 0;               // at hand; before it all is carried out, or after it all backward
-  std::vector<Value> values_;  // in the order of their making
-  int num_kept_ = 0;           // of the pass's first nodes
+  double growth_ = kFullyGrown;  // of the networks, in this step
+  pipeline::Instruction at_;     // its phase, repeat, pass and micro-batch are those in work
+  bool has_turned_ = true;       // backward has begun, or no pass has
+  int node_ = 0;                 // at hand; before it all is carried out, or after it all backward
+  std::vector<Value> values_;    // in the order of their making
+  int num_kept_ = 0;             // of the pass's first nodes
   std::map<Place, std::map<int, Kept>> kept_;       // by node
   std::vector<std::vector<at::Tensor>> made_;       // by node: with their graph, until its backward
   at::Tensor style_;                                // [1, C, H, W]; undefined: the job has none

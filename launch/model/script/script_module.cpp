@@ -16,8 +16,9 @@
 #include "base/errors.hpp"
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
-#include "gan/blocks/script_block.hpp"
 #include "gan/blocks/style_blocks.hpp"
+#include "gan/script/script_block.hpp"
+#include "launch/model/script/progressive_script.hpp"
 #include "launch/model/script/residual_script.hpp"
 #include "launch/model/script/spectral_script.hpp"
 #include "launch/model/script/style_script.hpp"
@@ -138,7 +139,7 @@ std::string head_lines(const ProjectionHeadSpec& head, const std::string& self) 
 constexpr std::array kWriters{lines_of_residual,    lines_of_transformer, lines_of_spectral,
                               lines_of_translation, lines_of_style,       lines_of_transfer};
 
-std::string block_lines(const gan::Block& block, const std::string& self) {
+std::string block_lines(const gan::Block& block, const std::string& self, double growth) {
   if (const auto* layer = dynamic_cast<const gan::LayerBlock*>(&block)) {
     const LayerSpec& spec = layer->spec();
     // What goes on is what the next layer takes; a name of its own is for those that come later.
@@ -164,6 +165,9 @@ std::string block_lines(const gan::Block& block, const std::string& self) {
       return lines;
     }
   }
+  if (std::string lines = lines_of_progressive(block, self, growth); !lines.empty()) {
+    return lines;
+  }
   throw ConfigError(
       "this model has a block that cannot be written as TorchScript; export it as .safetensors");
 }
@@ -183,7 +187,8 @@ torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
   for (std::size_t index = 0; index < network.num_blocks(); ++index) {
     const std::string name = std::to_string(index);
     module.register_module(name, block_module(network.block(index), index));
-    text += block_lines(network.block(index), fmt::format("getattr(self, \"{}\")", name));
+    text += block_lines(network.block(index), fmt::format("getattr(self, \"{}\")", name),
+                        network.growth());
   }
   text += "    return x\n";
   module.define(text);

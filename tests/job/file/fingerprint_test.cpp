@@ -95,6 +95,17 @@ TEST(Fingerprint, CountsStylesAndPathLengthsWhereTheyAreNotTheUsualOnes) {
   }
 }
 
+TEST(Fingerprint, CountsTheGrowthWhereItIsNotTheUsualOne) {
+  const auto with = [](const std::string& growth) {
+    return job_fingerprint(
+        spec_of("model: {family: progressive}\ntraining: {growth: {" + growth + "}}"));
+  };
+  EXPECT_EQ(with("from: 4, kimg: 5, fade_kimg: 5"), with(""));
+  EXPECT_NE(with("from: 8"), with(""));
+  EXPECT_NE(with("kimg: 6"), with(""));
+  EXPECT_NE(with("fade_kimg: 6"), with(""));
+}
+
 TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
   for (const std::string section : {"generator", "discriminator"}) {
     const std::string cosine = section + ".schedule.decay=cosine";

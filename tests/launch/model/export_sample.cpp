@@ -30,6 +30,7 @@ using namespace gangway;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kExamples = 6;
+constexpr std::int64_t kImages = 17'000;  // were shown: networks that grow are within a fade
 
 /// Named tensors as records; keeps what they look at.
 class Records {
@@ -72,6 +73,7 @@ void write_checkpoint(const fs::path& run, const JobSpec& job, const std::string
   const auto file = checkpoint::write_worker_file(temporary, {.step = 7}, state.records());
   checkpoint::Manifest manifest;
   manifest.step = 7;
+  manifest.images = kImages;
   manifest.job_yaml = text;
   manifest.job_fingerprint = job_fingerprint(job);
   manifest.model_fingerprint = model_fingerprint(job);
@@ -91,6 +93,7 @@ void make(const fs::path& run, const fs::path& expected, const std::string& text
   last[kGenerator].initialise(1);
   last[kDiscriminator].initialise(1);
   average[kGenerator].initialise(2);
+  average[kGenerator].grow_to(job.growth_level(kImages));
   Records state;
   set_statistics(average[kGenerator]);
   state.add(last[kGenerator], "generator");

@@ -25,6 +25,7 @@ JOBS = {
     "gat": "model: {family: gat, width: 8, latent: 16, patch: 8, blocks: 2, classes: 10}\n",
     "biggan": "model: {family: biggan, width: 2, latent: 16, attention: 16, classes: 10}\n",
     "stylegan2": "model: {family: stylegan2, width: 4, latent: 16, mapping_layers: 2, classes: 10}\n",
+    "progressive": "model: {family: progressive, width: 8, latent: 16}\n",
     "mlp": "model: {family: mlp, width: 8, latent: 2}\ndata: {source: 'toy:ring8'}\n",
 }
 

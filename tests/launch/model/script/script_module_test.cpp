@@ -19,6 +19,7 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::int64_t kExamples = 5;
+constexpr std::int64_t kImages = 17'000;  // were shown: networks that grow are within a fade
 
 /// Weights and running statistics that no layer leaves as they are.
 PerNetwork<gan::Network> networks_of(const JobSpec& job) {
@@ -26,6 +27,7 @@ PerNetwork<gan::Network> networks_of(const JobSpec& job) {
   const at::NoGradGuard no_grad;
   for (gan::Network* network : {&networks[kGenerator], &networks[kDiscriminator]}) {
     network->initialise(3);
+    network->grow_to(job.growth_level(kImages));
     for (const auto& named : network->parameters()) {
       if (named.parameter->initial == Initial::kZero) {
         named.parameter->tensor.copy_(at::arange(named.parameter->tensor.numel(), at::kFloat)
@@ -103,6 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "model: {family: stylegan2, width: 4, latent: 8, mapping_layers: 2}\n",
                       "model: {family: stylegan2, width: 2, latent: 8, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n",
+                      "model: {family: progressive, width: 8, latent: 8}\n",
+                      "model: {family: progressive, width: 8, latent: 8, classes: 10}\n"
+                      "training: {growth: {from: 32}}\n",
                       "model: {family: r3gan, width: 16, latent: 8, blocks: 1}\n",
                       "model: {family: r3gan, width: 8, latent: 8, blocks: 1, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n"));

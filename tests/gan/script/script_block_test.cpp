@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/blocks/script_block.hpp"
+#include "gan/script/script_block.hpp"
 
 #include <functional>
 #include <map>

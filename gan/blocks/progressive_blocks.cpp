@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "gan/blocks/progressive_blocks.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "gan/blocks/label_blocks.hpp"
+#include "gan/blocks/layer_block.hpp"
+
+namespace gangway::gan {
+namespace {
+
+/// Of features [N, channels, …], over the channels.
+at::Tensor pixel_normalized(const at::Tensor& x) {
+  return x * (x.square().mean({1}, /*keepdim=*/true) + kPixelEpsilon).rsqrt();
+}
+
+/// `x` is nobody else's: a layer has just made it.
+at::Tensor activated(at::Tensor x) { return at::leaky_relu_(x, kLeakySlope); }
+
+/// Each pixel of [N, channels, H, H] repeated to `side` pixels.
+at::Tensor repeated_to(const at::Tensor& x, std::int64_t side) {
+  return x.size(2) == side ? x : at::upsample_nearest2d(x, {side, side});
+}
+
+/// Means of squares of pixels, `side` of them a side.
+at::Tensor averaged_to(const at::Tensor& x, std::int64_t side) {
+  return x.size(2) == side ? x : at::avg_pool2d(x, x.size(2) / side);
+}
+
+at::Tensor mixed(const at::Tensor& older, const at::Tensor& newer, double share) {
+  return older * (1.0 - share) + newer * share;
+}
+
+/// The standard deviation over the examples, averaged to one number, as a map beside the others.
+at::Tensor with_deviation(const at::Tensor& x) {
+  const at::Tensor apart = x - x.mean({0}, /*keepdim=*/true);
+  const at::Tensor deviation = (apart.square().mean({0}) + kPixelEpsilon).sqrt().mean();
+  return at::cat({x, deviation.reshape({1, 1, 1, 1}).expand({x.size(0), 1, x.size(2), x.size(3)})},
+                 1);
+}
+
+}  // namespace
+
+double equalised_scale(const at::Tensor& weight, double gain) {
+  return gain / std::sqrt(static_cast<double>(weight.numel() / weight.size(0)));
+}
+
+at::Tensor ProgressiveBlock::Layer::linear(const at::Tensor& x, double gain) const {
+  return at::linear(x, weight->tensor * equalised_scale(weight->tensor, gain), bias->tensor);
+}
+
+at::Tensor ProgressiveBlock::Layer::convolution(const at::Tensor& x, double gain,
+                                                std::int64_t padding) const {
+  return at::conv2d(x, weight->tensor * equalised_scale(weight->tensor, gain), bias->tensor,
+                    /*stride=*/1, padding);
+}
+
+ProgressiveBlock::Layer ProgressiveBlock::layer(const std::string& name) {
+  return {parameter(name + ".weight"), parameter(name + ".bias")};
+}
+
+ProgressiveStart::ProgressiveStart(const ProgressiveStartSpec& spec)
+    : ProgressiveBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      first_(layer("first")),
+      second_(layer("second")),
+      picture_(layer("picture")) {}
+
+NamedTensors ProgressiveStart::forward(const NamedTensors& in, const ForwardContext& context) {
+  const at::Tensor& weight = first_.weight->tensor;
+  at::Tensor x = at::linear(pixel_normalized(in.at("noise")),
+                            weight * equalised_scale(weight, kActivatedGain));
+  x = x.reshape({-1, spec_.channels, kFirstSide, kFirstSide}) +
+      first_.bias->tensor.reshape({1, -1, 1, 1});
+  x = pixel_normalized(activated(std::move(x)));
+  x = pixel_normalized(activated(second_.convolution(x, kActivatedGain, 1)));
+  const NamedTensors out = in.with("features", x);
+  return spec_.place.finer_share(context.growth) < 1.0
+             ? out.with("picture", picture_.convolution(x, kPlainGain, 0))
+             : out;
+}
+
+ProgressiveUp::ProgressiveUp(const ProgressiveUpSpec& spec)
+    : ProgressiveBlock(ports_of(spec), parameters_of(spec)),
+      spec_(spec),
+      first_(layer("first")),
+      second_(layer("second")),
+      picture_(layer("picture")) {}
+
+NamedTensors ProgressiveUp::forward(const NamedTensors& in, const ForwardContext& context) {
+  const double share = spec_.place.share(context.growth);
+  if (share == 0.0) {
+    return in;
+  }
+  const std::int64_t side = spec_.place.side();
+  at::Tensor x = repeated_to(in.at("features"), side);
+  x = pixel_normalized(activated(first_.convolution(x, kActivatedGain, 1)));
+  x = pixel_normalized(activated(second_.convolution(x, kActivatedGain, 1)));
+  const NamedTensors out = in.with("features", x);
+  if (spec_.place.finer_share(context.growth) == 1.0) {
+    return out;
+  }
+  const at::Tensor picture = picture_.convolution(x, kPlainGain, 0);
+  return out.with("picture", share == 1.0
+                                 ? picture
+                                 : mixed(repeated_to(in.at("picture"), side), picture, share));
+}
+
+NamedTensors ProgressivePicture::forward(const NamedTensors& in, const ForwardContext&) {
+  return in.with("features", repeated_to(in.at("picture"), spec_.side));
+}
+
+ProgressiveJudge::ProgressiveJudge(BlockPorts ports, const std::vector<ParameterSpec>& parameters,
+                                   const GrowingPart& place)
+    : ProgressiveBlock(std::move(ports), parameters), place_(place), picture_(layer("picture")) {}
+
+at::Tensor ProgressiveJudge::incoming(const NamedTensors& in, double growth) const {
+  const double finer = place_.finer_share(growth);
+  if (finer == 1.0) {
+    return in.at("features");
+  }
+  const at::Tensor seen = activated(
+      picture_.convolution(averaged_to(in.at("image"), place_.side()), kActivatedGain, 0));
+  return finer == 0.0 ? seen : mixed(seen, in.at("features"), finer);
+}
+
+ProgressiveDown::ProgressiveDown(const ProgressiveDownSpec& spec)
+    : ProgressiveJudge(ports_of(spec), parameters_of(spec), spec.place),
+      spec_(spec),
+      first_(layer("first")),
+      second_(layer("second")) {}
+
+NamedTensors ProgressiveDown::forward(const NamedTensors& in, const ForwardContext& context) {
+  if (spec_.place.share(context.growth) == 0.0) {
+    return in;
+  }
+  at::Tensor x = incoming(in, context.growth);
+  x = activated(first_.convolution(x, kActivatedGain, 1));
+  x = activated(second_.convolution(x, kActivatedGain, 1));
+  return in.with("features", averaged_to(x, spec_.place.side() / 2));
+}
+
+ProgressiveEnd::ProgressiveEnd(const ProgressiveEndSpec& spec)
+    : ProgressiveJudge(ports_of(spec), parameters_of(spec), spec.place),
+      spec_(spec),
+      first_(layer("first")),
+      second_(layer("second")),
+      logit_(layer("logit")),
+      embedding_(parameter("embedding")) {}
+
+NamedTensors ProgressiveEnd::forward(const NamedTensors& in, const ForwardContext& context) {
+  at::Tensor x = with_deviation(incoming(in, context.growth));
+  x = activated(first_.convolution(x, kActivatedGain, 1));
+  x = activated(second_.linear(x.flatten(1), kActivatedGain));
+  at::Tensor logits = logit_.linear(x, kPlainGain);
+  if (embedding_ != nullptr) {
+    const double scale = kPlainGain / std::sqrt(static_cast<double>(spec_.channels));
+    const at::Tensor label = embedded(in.at("labels"), embedding_->tensor) * scale;
+    logits = logits + (x * label).sum({1}, /*keepdim=*/true);
+  }
+  return in.with("features", std::move(logits));
+}
+
+std::unique_ptr<Block> make_block(const ProgressiveStartSpec& spec) {
+  return std::make_unique<ProgressiveStart>(spec);
+}
+
+std::unique_ptr<Block> make_block(const ProgressiveUpSpec& spec) {
+  return std::make_unique<ProgressiveUp>(spec);
+}
+
+std::unique_ptr<Block> make_block(const ProgressivePictureSpec& spec) {
+  return std::make_unique<ProgressivePicture>(spec);
+}
+
+std::unique_ptr<Block> make_block(const ProgressiveDownSpec& spec) {
+  return std::make_unique<ProgressiveDown>(spec);
+}
+
+std::unique_ptr<Block> make_block(const ProgressiveEndSpec& spec) {
+  return std::make_unique<ProgressiveEnd>(spec);
+}
+
+}  // namespace gangway::gan

@@ -33,7 +33,7 @@ at::Tensor mixed(const at::Tensor& older, const at::Tensor& newer, double share)
 }
 
 /// The standard deviation over the examples, averaged to one number, as a map beside the others.
-at::Tensor with_deviation(const at::Tensor& x) {
+at::Tensor with_deviation_map(const at::Tensor& x) {
   const at::Tensor apart = x - x.mean({0}, /*keepdim=*/true);
   const at::Tensor deviation = (apart.square().mean({0}) + kPixelEpsilon).sqrt().mean();
   return at::cat({x, deviation.reshape({1, 1, 1, 1}).expand({x.size(0), 1, x.size(2), x.size(3)})},
@@ -150,7 +150,7 @@ ProgressiveEnd::ProgressiveEnd(const ProgressiveEndSpec& spec)
       embedding_(parameter("embedding")) {}
 
 NamedTensors ProgressiveEnd::forward(const NamedTensors& in, const ForwardContext& context) {
-  at::Tensor x = with_deviation(incoming(in, context.growth));
+  at::Tensor x = with_deviation_map(incoming(in, context.growth));
   x = activated(first_.convolution(x, kActivatedGain, 1));
   x = activated(second_.linear(x.flatten(1), kActivatedGain));
   at::Tensor logits = logit_.linear(x, kPlainGain);

@@ -163,9 +163,10 @@ TEST(Rules, StylesAreThoseOfAPicture) {
     return problems_of("", words);
   };
   EXPECT_THAT(problems_of("", right), ElementsAre());
-  EXPECT_THAT(with("training.style.picture=none"),
-              ElementsAre("command line: training.recipe=style-transfer: recipe style-transfer needs "
-                          "training.style.picture, a PNG or JPEG file"));
+  EXPECT_THAT(
+      with("training.style.picture=none"),
+      ElementsAre("command line: training.recipe=style-transfer: recipe style-transfer needs "
+                  "training.style.picture, a PNG or JPEG file"));
   EXPECT_THAT(with("training.style={weight: 0, content_weight: 0}").size(), 1U);
   EXPECT_THAT(with("training.style.content_level=3"),
               ElementsAre("command line: training.style.content_level=3: there are model.levels 2, "

@@ -69,7 +69,7 @@ void take_on_two_hosts(const fs::path& run) {
 void damage_part_2(const fs::path& host) {
   const std::vector<fs::path> folders{host};
   const auto found = checkpoint::find_snapshots(
-      folders, checkpoint::snapshot_key(host.parent_path(), job_fingerprint(JobSpec()), {}));
+      folders, checkpoint::snapshot_key(host.parent_path(), job_fingerprint(kJob), {}));
   const auto taken = std::ranges::find(found, 2, &checkpoint::SnapshotEntry::worker);
   ASSERT_NE(taken, found.end());
   const checkpoint::SnapshotFile part(taken->file);

@@ -134,6 +134,8 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
   }
 }
 
+inline const JobSpec kJob;
+
 /// Where the workers of one start meet, and what they are to begin with.
 struct Start {
   int num_workers = 1;
@@ -141,7 +143,7 @@ struct Start {
   MemoryFormat format = MemoryFormat::kChannelsLast;
   fs::path resume = {};
   int snapshot_parts = 0;  ///< above 0: of the snapshot of kStep to go on from
-  JobSpec job = {};
+  const JobSpec* job = &kJob;
   std::vector<int> hosts = {};  ///< by worker; empty: all are on one
 };
 
@@ -197,7 +199,7 @@ inline fs::path memory_of(const Start& start) {
 inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
                               std::vector<NetworkState*> networks, comm::Transport& transport,
                               comm::Lane& lane, StateLink& link) {
-  return {.job = start.job,
+  return {.job = *start.job,
           .run_directory = start.run,
           .link = link,
           .networks = std::move(networks),

@@ -176,14 +176,14 @@ TEST_F(SnapshotServiceTest, HasABuddyOnAnotherHostWhereSnapshotsAreTaken) {
   without.checkpoint.snapshot_steps = 0;
   const auto has_buddies = [this](const JobSpec& job, const std::vector<int>& hosts) {
     std::atomic<int> buddies = 0;
-    on_workers({.num_workers = 2, .run = folder("run"), .job = job, .hosts = hosts},
+    on_workers({.num_workers = 2, .run = folder("run"), .job = &job, .hosts = hosts},
                [&](int, Worker&, SnapshotService& service, Parts&) {
                  buddies += service.copies() != nullptr ? 1 : 0;
                });
     return buddies == 2;
   };
-  EXPECT_TRUE(has_buddies({}, {0, 1}));
-  EXPECT_FALSE(has_buddies({}, {0, 0}));
+  EXPECT_TRUE(has_buddies(kJob, {0, 1}));
+  EXPECT_FALSE(has_buddies(kJob, {0, 0}));
   EXPECT_FALSE(has_buddies(without, {0, 1}));
 }
 

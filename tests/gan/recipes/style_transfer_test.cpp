@@ -25,8 +25,9 @@ JobSpec transfer_job() {
 }
 
 std::vector<Loss> transfer_losses(const JobSpec& job) {
+  const Pass pass = phases_of(job).at(0).passes.at(0);
   std::vector<Loss> losses;
-  for (const pipeline::Node& node : phases_of(job).at(0).passes.at(0).nodes) {
+  for (const pipeline::Node& node : pass.nodes) {
     if (const auto* loss = std::get_if<Loss>(&node)) {
       losses.push_back(*loss);
     }

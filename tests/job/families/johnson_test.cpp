@@ -58,7 +58,7 @@ TEST(JohnsonBlocks, LetEachLevelGoOnToTheEnd) {
   EXPECT_EQ(ports.front().inputs, Names{"image"});
   EXPECT_EQ(features.levels, (Names{"level0", "level1"}));
   EXPECT_EQ(live_behind(ports, features.levels),
-            (std::vector<Names>{{"features", "level0", "level1"}, {"level0", "level1"}}));
+            (std::vector<Names>{{"features", "level0"}, {"level0", "level1"}}));
 }
 
 TEST(JohnsonMemory, GrowsWithPixelsWidthAndBlocks) {

@@ -93,7 +93,7 @@ TEST(ProgressiveBlocks, AreOneForEachResolution) {
     const ModelSpec model = progressive_model(resolution, 8);
     EXPECT_EQ(progressive_generator(model).blocks.size(), num_parts + 1);  // and the picture
     EXPECT_EQ(progressive_discriminator(model).blocks.size(), num_parts);
-    const auto& finest =
+    const auto finest =
         std::get<ProgressiveDownSpec>(progressive_discriminator(model).blocks.front());
     EXPECT_EQ(finest.place.side(), resolution);
     EXPECT_EQ(finest.place.part, finest.place.last);

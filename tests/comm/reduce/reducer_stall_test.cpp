@@ -117,6 +117,8 @@ TEST_F(StallTest, NamesAWorkerOfAnotherHost) {
   begin(1);
   begin(2);
   advance({1, 2});
+  EXPECT_EQ(reducer(1).needs(), Exchange::Need::kMessages);
+  EXPECT_EQ(reducer(2).needs(), Exchange::Need::kMessages);
   EXPECT_THAT(failure_of(2),
               AllOf(HasSubstr("for worker 0"), HasSubstr("gradients of network 1, bucket 0")));
 }

@@ -16,6 +16,7 @@ import train_command
 from train_command import EXAMPLES, PROGRAMS, Trainings
 
 SOURCE = EXAMPLES / "own-family"
+RECIPE = EXAMPLES / "own-recipe"
 BUILD = PROGRAMS.parent
 # 24 steps, four micro-batches.
 SMALL = ["training.batch=64", "training.microbatches=4", "training.kimg=1.536", "generator.ema_kimg=0.1",
@@ -93,6 +94,17 @@ class OwnFamily(Trainings):
         self.assertEqual(self.digest("one"), self.digest("two"))
         self.assertNotEqual(self.digest("one"), self.digest("other"))
         code, out, err = self.call(self.gangway, "sample", "two", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+
+    def test_a_recipe_over_networks_of_its_own_choice_is_one_file(self):
+        self.say("cmake", "-G", "Ninja", "-S", RECIPE, "-B", self.folder / "half_cycle", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.say("cmake", "--build", self.folder / "half_cycle")
+        job = [RECIPE / "job.yaml", "model.width=4", "model.blocks=1", "training.batch=16", "training.microbatches=4",
+               "training.kimg=0.16", "output.pictures_kimg=0", f"model.library={self.folder}/half_cycle/libhalf_cycle.so"]
+        self.train(*job, run="one", workers=1)
+        self.train(*job, run="three", workers=3)
+        self.assertEqual(self.digest("one"), self.digest("three"))
+        code, out, err = self.call(self.gangway, "sample", "three", "-o", "rows.png")
         self.assertEqual(code, 0, out + err)
 
     def test_the_dry_run_counts(self):

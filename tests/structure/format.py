@@ -19,6 +19,7 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     files = [str(ROOT / name) for name in dependencies.Tree(ROOT).read().text]
+    files += map(str, sorted((ROOT / "examples").rglob("*.cpp")))
     result = subprocess.run([CLANG_FORMAT, *(["-i"] if arguments else ["--dry-run", "-Werror"]), *files],
                             capture_output=True, text=True)
     wrong = sorted({line.split(":")[0] for line in result.stderr.splitlines() if " error: " in line})

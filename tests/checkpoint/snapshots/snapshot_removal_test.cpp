@@ -54,6 +54,9 @@ TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
     remove_saved_snapshots(folders, sample_key(folder.path()), run);
     EXPECT_THAT(folder.names(), SizeIs(3)) << code;
   }
+  std::ofstream(run / "status.json") << "{";
+  remove_saved_snapshots(folders, sample_key(folder.path()), run);
+  EXPECT_THAT(folder.names(), SizeIs(3)) << "what cannot be read tells nothing";
   write_status(run, {.exit_code = 75, .reason = "saved on request"});
   remove_saved_snapshots(folders, sample_key(folder.path()), run);
   EXPECT_THAT(folder.names(), ElementsAre("run"));

@@ -54,9 +54,11 @@ TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
     remove_saved_snapshots(folders, sample_key(folder.path()), run);
     EXPECT_THAT(folder.names(), SizeIs(3)) << code;
   }
-  std::ofstream(run / "status.json") << "{";
+  fs::remove(run / kStatusFile);
+  fs::create_directory(run / kStatusFile);
   remove_saved_snapshots(folders, sample_key(folder.path()), run);
   EXPECT_THAT(folder.names(), SizeIs(3)) << "what cannot be read tells nothing";
+  fs::remove(run / kStatusFile);
   write_status(run, {.exit_code = 75, .reason = "saved on request"});
   remove_saved_snapshots(folders, sample_key(folder.path()), run);
   EXPECT_THAT(folder.names(), ElementsAre("run"));

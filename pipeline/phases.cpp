@@ -21,7 +21,8 @@ bool gives_gradients(const Pass& pass, NetworkId network) {
   return false;
 }
 
-/// @throws InvariantError where `pass` of `phase` does not begin as it says
+/// @throws InvariantError where `pass` of `phase` does not begin as it says, or would again: what
+/// is kept is taken
 void check_recall(const std::vector<Phase>& phases, const Phase& phase, const Pass& pass) {
   const auto& recall = pass.recall;
   if (!recall) {
@@ -33,7 +34,8 @@ void check_recall(const std::vector<Phase>& phases, const Phase& phase, const Pa
   const bool is_same =
       made.nodes.size() >= count && pass.nodes.size() >= count &&
       std::equal(pass.nodes.begin(), pass.nodes.begin() + recall->nodes, made.nodes.begin());
-  if (!is_same || recall->phase >= phase.index || earlier.interval != 1 || phase.interval != 1) {
+  if (!is_same || recall->phase >= phase.index || earlier.interval != 1 || phase.interval != 1 ||
+      phase.repeats != 1) {
     throw InvariantError("pass " + pass.name + " of phase " + phase.name + " cannot begin as " +
                          made.name + " of phase " + earlier.name);
   }

@@ -152,6 +152,28 @@ void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
 }
 
 /// @throws CheckpointError when the checkpoint is of another model.
+/// Pools of images are tensors by micro-batch, filled by so many images a step.
+void require_same_pools(const checkpoint::Found& found, const JobSpec& spec) {
+  if (!spec.training.recipe->is_cyclic) {
+    return;
+  }
+  JobSpec old;
+  try {
+    old = job_of(found);
+  } catch (const JobFileError&) {
+    return;  // of another version: what differs is told as ever
+  }
+  for (const std::string_view key : {"training.pool", "training.microbatches", "training.batch"}) {
+    const bool counts = spec.training.translation.pool > 0 || key == "training.pool";
+    if (const std::string change = job_changes(old, spec, key); counts && !change.empty()) {
+      throw CheckpointError(fmt::format(
+          "checkpoint {} holds pools of images for another job ({}): give the old value "
+          "again, or the run another name (--run)",
+          found.path.string(), change));
+    }
+  }
+}
+
 void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
   const JobSpec& spec = run.spec;
   const std::string name = found.path.filename().string();
@@ -162,6 +184,7 @@ void require_same_job(const checkpoint::Found& found, const StartedRun& run, con
                     "start afresh (--resume never)",
                     found.path.string(), changes_since(found, spec, "model.")));
   }
+  require_same_pools(found, spec);
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
     tell(
         fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "

@@ -76,6 +76,22 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
   return completed(std::move(phases));
 }
 
+/// @throws ConfigError where a network that is to be trained is not updated in every step:
+/// snapshots are copied while that is done.
+void require_updates(const std::vector<pipeline::Phase>& phases, const JobSpec& job,
+                     const std::string& file) {
+  for (const NetworkId id : job.networks.ids()) {
+    const bool is_updated = std::ranges::any_of(phases, [id](const pipeline::Phase& phase) {
+      return phase.interval == 1 && std::ranges::find(phase.networks, id) != phase.networks.end();
+    });
+    if (!is_updated && !job.networks[id].is_frozen) {
+      std::string complaint = file;
+      complaint.append(": no phase of every step trains ").append(job.networks[id].name);
+      throw ConfigError(complaint.append("; add one, or give the job a frozen one"));
+    }
+  }
+}
+
 /// What the job's library says of its recipe. In the file with LibTorch, which workers load anyway:
 /// nobody else asks what a step does.
 std::vector<pipeline::Phase> phases_of_library(const JobSpec& job) {
@@ -90,7 +106,9 @@ std::vector<pipeline::Phase> phases_of_library(const JobSpec& job) {
     complaint.append(": does not say what a step of its recipe ").append(name);
     throw ConfigError(complaint.append(" does: gangway_library_recipes() has to list it"));
   }
-  return completed(found->phases(job));
+  std::vector<pipeline::Phase> phases = completed(found->phases(job));
+  require_updates(phases, job, file);
+  return phases;
 }
 
 }  // namespace

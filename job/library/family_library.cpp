@@ -28,13 +28,32 @@ bool is_library_there(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-std::string hash_of_both(const fs::path& file) {
-  std::string bytes = read_library(file);
-  if (is_library_there(blocks_file(file))) {
-    bytes += read_library(blocks_file(file));
+/// Both files of a library.
+struct LibraryBytes {
+  std::string rows;
+  std::string blocks;  ///< empty: there is no such file
+  [[nodiscard]] std::string hash() const {
+    const std::string bytes = rows + blocks;
+    const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
   }
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+};
+
+LibraryBytes read_both(const fs::path& file) {
+  const fs::path blocks = blocks_file(file);
+  return {read_library(file), is_library_there(blocks) ? read_library(blocks) : std::string()};
+}
+
+/// @throws ConfigError where they are not what the job says
+LibraryBytes read_checked(const HashedFile& library) {
+  LibraryBytes both = read_both(library.file);
+  if (const std::string found = both.hash(); library.hash != found) {
+    throw ConfigError(fmt::format(
+        "{} has changed: its XXH3-128 is {}, the job's is {}; give the old file back, or leave "
+        "model.library_hash out and begin another run (--run)",
+        library.file, found, library.hash));
+  }
+  return both;
 }
 
 /// As job files and messages have it.
@@ -100,12 +119,6 @@ void require_usable(const LibraryRows& rows, const std::string& file) {
   }
 }
 
-void copy_if_new(const fs::path& from, const fs::path& to) {
-  if (!is_library_there(to) && is_library_there(from)) {
-    write_file_atomically(to, read_library(from));
-  }
-}
-
 }  // namespace
 
 fs::path blocks_file(const fs::path& library) {
@@ -125,14 +138,11 @@ void settle_library(HashedFile& library, const fs::path& run) {
   if (const fs::path kept = run / kept_library(library); may_be_kept && is_library_there(kept)) {
     library.file = kept.string();
   }
-  const std::string found = hash_of_both(library.file);
-  if (!library.hash.empty() && library.hash != found) {
-    throw ConfigError(fmt::format(
-        "{} has changed: its XXH3-128 is {}, the job's is {}; give the old file back, or leave "
-        "model.library_hash out and begin another run (--run)",
-        library.file, found, library.hash));
+  if (library.hash.empty()) {
+    library.hash = read_both(library.file).hash();
+  } else {
+    (void)read_checked(library);
   }
-  library.hash = found;
   require_usable(rows_of(library), library.file);
 }
 
@@ -156,9 +166,14 @@ void keep_library(const HashedFile& library, const fs::path& run) {
     throw EnvironmentError(
         fmt::format("{}: cannot be made: {}", kept.parent_path().string(), error.message()));
   }
-  // The rows last: where they are, both are.
-  copy_if_new(blocks_file(library.file), blocks_file(kept));
-  copy_if_new(library.file, kept);
+  const LibraryBytes both = read_checked(library);
+  if (is_library_there(kept) && read_both(kept).hash() == library.hash) {
+    return;
+  }
+  if (!both.blocks.empty()) {
+    write_file_atomically(blocks_file(kept), both.blocks);
+  }
+  write_file_atomically(kept, both.rows);  // last: where it is, both are
 }
 
 }  // namespace gangway

@@ -222,6 +222,18 @@ std::string check_growth(const JobSpec& job) {
              : "";
 }
 
+std::string check_decay(const JobSpec& job) {
+  const bool decays = std::ranges::any_of(job.networks, [](const NetworkSpec& network) {
+    return network.optimizer.weight_decay > 0.0;
+  });
+  return job.model.family->grows() && decays
+             ? fmt::format(
+                   "weights of resolutions that are still to come would decay, and family {} has "
+                   "such; use weight_decay 0",
+                   job.model.family->name)
+             : "";
+}
+
 std::string check_interpolates(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   return family.judges_depths && job.training.penalty.gradient_penalty > 0.0
@@ -342,6 +354,10 @@ std::vector<Rule> model_rules() {
       {{"training.growth.from", "model.resolution"},
        "`training.growth.from` is a power of two up to `model.resolution`.",
        check_growth},
+      {{"model.family"},
+       fmt::format("No `weight_decay` with `model.family` {}.",
+                   family_names(" or ", &ModelFamily::grows)),
+       check_decay},
       {{"training.gradient_penalty", "training.loss", "model.family"},
        fmt::format("`training.gradient_penalty` is 0 with `model.family` {}.",
                    family_names(" or ", &ModelFamily::judges_depths)),

@@ -151,6 +151,14 @@ TEST(Rules, AttentionIsOnMapsOfBothNetworks) {
                           "dcgan (it has for biggan); leave it out"));
 }
 
+TEST(Rules, NothingDecaysBeforeItHasGrown) {
+  const std::vector<std::string> decays{"generator.optimizer.adam.weight_decay=1e-4"};
+  EXPECT_THAT(problems_of("", decays), ElementsAre());
+  EXPECT_THAT(problems_of("model: {family: progressive}", decays),
+              ElementsAre("job.yaml:1:9: model.family: weights of resolutions that are still to "
+                          "come would decay, and family progressive has such; use weight_decay 0"));
+}
+
 TEST(Rules, StylesAreThoseOfAPicture) {
   const testing::ScratchFolder folder;
   const std::string picture = folder.write("style.png", "bytes").string();

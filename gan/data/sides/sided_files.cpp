@@ -45,6 +45,11 @@ bool takes(const std::string& name, Place& place) {
     if (side != "a" && side != "b" && (!side.empty() || word.empty())) {
       continue;
     }
+    const bool is_said = (folder != Folder::kNone && place.folder != Folder::kNone) ||
+                         (!side.empty() && place.side != Side::kNone);
+    if (is_said) {
+      return false;  // a folder within says nothing more: it is a part of the name
+    }
     if (folder != Folder::kNone) {
       place.folder = folder;
     }
@@ -105,7 +110,11 @@ SidedFiles sided_files(const std::vector<ArchiveEntry>& entries, SourcePart part
 std::vector<FilePair> paired(const SidedFiles& files, const ImageArchive& archive) {
   std::map<std::string, std::size_t> seconds;
   for (const std::size_t second : files.second) {
-    seconds.emplace(place_of(archive.entries()[second].name).rest, second);
+    if (!seconds.emplace(place_of(archive.entries()[second].name).rest, second).second) {
+      throw ConfigError(fmt::format(
+          "{}: another picture of that side has the same name but for its ending; remove one",
+          archive.display_name(second)));
+    }
   }
   std::vector<FilePair> pairs;
   for (const std::size_t first : files.first) {

@@ -69,6 +69,9 @@ TEST(SidedFiles, AreToldByTheirFolders) {
   EXPECT_THAT(sided_files(plain, SourcePart::kTraining).first, ElementsAre(0U));
   EXPECT_THAT(sided_files(plain, SourcePart::kTraining).whole, ElementsAre(2U));
   EXPECT_TRUE(sided_files(plain, SourcePart::kHeldOut).first.empty());
+  const auto deep = entries_of({"trainA/b/1.png", "trainB/test/1.png"});
+  EXPECT_THAT(sided_files(deep, SourcePart::kTraining).first, ElementsAre(0U));
+  EXPECT_THAT(sided_files(deep, SourcePart::kTraining).second, ElementsAre(1U));
 }
 
 TEST(Pairs, AreTheHalvesOfAPicture) {

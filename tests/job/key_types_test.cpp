@@ -102,5 +102,11 @@ TEST(KeyTypes, SuggestAChoice) {
   EXPECT_EQ(choice_complaint(value_of("[a]"), {"hinge"}), "expected hinge, not a list");
 }
 
+TEST(KeyTypes, ReadALineOfAsManyBytesAsTheComplaintSays) {
+  EXPECT_EQ(read_text(value_of(std::string(4096, 'a'))).complaint, "");
+  const std::string complaint = read_text(value_of(std::string(4097, 'a'))).complaint;
+  EXPECT_TRUE(complaint.starts_with("expected one line of at most 4096 bytes")) << complaint;
+}
+
 }  // namespace
 }  // namespace gangway

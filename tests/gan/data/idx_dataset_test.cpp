@@ -110,6 +110,19 @@ TEST(IdxDataset, CropsAndShrinksLargerOblongImages) {
             std::vector<float>(32 * 32, to_unit(0x40)));
 }
 
+TEST(IdxDataset, KnowsByTheShorterSideWhetherItResamples) {
+  const ScratchFolder folder;
+  for (const auto& [height, width] : {std::pair(32U, 64U), std::pair(64U, 32U)}) {
+    folder.write("train-images-idx3-ubyte",
+                 idx_bytes({1, height, width}, std::string(32 * 64, '\x40')));
+    const auto fingerprint_at = [&folder](int side) {
+      return open_idx(folder.path(), model_of(side))->fingerprint();
+    };
+    EXPECT_NE(fingerprint_at(32), fingerprint_at(128));
+    EXPECT_EQ(fingerprint_at(64), fingerprint_at(128));
+  }
+}
+
 TEST(IdxDataset, ReadsCompressedFilesWithTheSameFingerprint) {
   const ScratchFolder plain;
   const ScratchFolder compressed;

@@ -154,7 +154,7 @@ void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
 /// @throws CheckpointError when the checkpoint is of another model.
 /// Pools of images are tensors by micro-batch, filled by so many images a step.
 void require_same_pools(const checkpoint::Found& found, const JobSpec& spec) {
-  if (!spec.training.recipe->is_cyclic) {
+  if (!spec.training.recipe->has_pools) {
     return;
   }
   JobSpec old;

@@ -43,7 +43,8 @@ at::Tensor with_deviation_map(const at::Tensor& x) {
 }  // namespace
 
 double equalised_scale(const at::Tensor& weight, double gain) {
-  return gain / std::sqrt(static_cast<double>(weight.numel() / weight.size(0)));
+  const std::int64_t fan_in = weight.numel() / weight.size(0);
+  return gain / std::sqrt(static_cast<double>(fan_in));
 }
 
 at::Tensor ProgressiveBlock::Layer::linear(const at::Tensor& x, double gain) const {

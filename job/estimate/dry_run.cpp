@@ -84,6 +84,9 @@ std::string memory_table(const JobSpec& spec, int workers) {
   row("gradients", memory.gradients_bytes);
   row("optimiser (own slice)", memory.optimizer_bytes);
   row("activations", memory.activations_bytes);
+  if (memory.pools_bytes > 0) {
+    row("pools of images", memory.pools_bytes);
+  }
   row("process and libraries", memory.process_bytes);
   row("total", memory.total_bytes());
   for (const NetworkSpec& network : spec.networks) {
@@ -127,6 +130,12 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
              networks, [](const Architecture& network) { return script_in(network) == nullptr; }));
   memory.activations_bytes = kBytesPerNumber * kKeptPerElement * of_family *
                              feature_elements(spec.model) * spec.images_per_microbatch();
+  if (spec.training.recipe->has_pools) {
+    constexpr std::int64_t kSides = 2;
+    memory.pools_bytes = kBytesPerNumber * kSides * spec.training.microbatches *
+                         spec.training.translation.pool * spec.model.channels *
+                         spec.model.resolution * spec.model.resolution;
+  }
   memory.process_bytes = kProcessBytes;
   return memory;
 }

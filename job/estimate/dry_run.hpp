@@ -17,9 +17,11 @@ struct MemoryEstimate {
   std::int64_t gradients_bytes = 0;    ///< arenas, and the stack of partial sums
   std::int64_t optimizer_bytes = 0;    ///< this worker's slices of the moments
   std::int64_t activations_bytes = 0;  ///< of one micro-batch through both networks
-  std::int64_t process_bytes = 0;      ///< the libraries, once loaded
+  std::int64_t pools_bytes = 0;    ///< images that were made (training.pool), of all micro-batches
+  std::int64_t process_bytes = 0;  ///< the libraries, once loaded
   [[nodiscard]] std::int64_t total_bytes() const {
-    return weights_bytes + gradients_bytes + optimizer_bytes + activations_bytes + process_bytes;
+    return weights_bytes + gradients_bytes + optimizer_bytes + activations_bytes + pools_bytes +
+           process_bytes;
   }
 };
 

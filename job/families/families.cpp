@@ -81,6 +81,7 @@ std::vector<FamilyNetwork> adversaries(const std::vector<FamilyNetwork>& others 
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<ModelFamily>& families() {
   static const std::vector<ModelFamily> table = {
       {.name = "dcgan",

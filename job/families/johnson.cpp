@@ -40,7 +40,7 @@ std::int64_t johnson_feature_elements(const ModelSpec& model) {
   const std::int64_t pixels = std::int64_t{model.resolution} * model.resolution;
   // In units of `width` maps of the picture's size: 1 at its size, 2 / 4 at a half, 4 / 16 at a
   // quarter, where each residual block has two layers; a normalized layer's maps are there twice.
-  const std::int64_t quarters = 2 * (4 + 2 + 1 + 2 * model.blocks + 2 + 4);
+  const std::int64_t quarters = std::int64_t{2} * (4 + 2 + 1 + 2 * model.blocks + 2 + 4);
   return pixels * model.width * quarters / 4 + 2 * pixels * model.channels;
 }
 

@@ -12,6 +12,7 @@
 
 namespace gangway {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   keys.push_back(
       family_key({"model.family", "", "Architecture of the networks: " + family_docs()}));

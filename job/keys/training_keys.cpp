@@ -143,12 +143,15 @@ void add_translation(std::vector<Key>& keys) {
        "Of the mean absolute difference between a picture and what comes back of it (CycleGAN, Zhu "
        "et al., 2017)"},
       [](auto& job) -> auto& { return job.training.translation.cycle_weight; }, kZeroOrMore));
-  cyclic(real_key(
+  const auto pooling = [&keys](Key key) {
+    keys.push_back(for_recipes(&Recipe::has_pools, later(std::move(key))));
+  };
+  pooling(real_key(
       {"training.identity_weight", "",
        "Of the same between a picture and what a generator makes of one of its own kind; 0: not "
        "made"},
       [](auto& job) -> auto& { return job.training.translation.identity_weight; }, kZeroOrMore));
-  cyclic(whole_key(
+  pooling(whole_key(
       {"training.pool", "images",
        "Made images that each micro-batch keeps of each generator, for the discriminators to be "
        "shown again (Shrivastava et al., 2017); 0: none"},

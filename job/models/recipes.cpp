@@ -7,6 +7,7 @@
 
 namespace gangway {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> table = {
       {.name = "adversarial",
@@ -70,7 +71,8 @@ const std::vector<Recipe>& recipes() {
        .is_adversarial = true,
        .takes_pictures = true,
        .translates = true,
-       .is_cyclic = true},
+       .is_cyclic = true,
+       .has_pools = true},
       {.name = "style-transfer",
        .doc = "a generator that gives pictures the style of another one, told by the features of a "
               "frozen network (Johnson et al., 2016)",

@@ -41,8 +41,10 @@ struct Recipe {
   /// Whether of pictures of one side those of another: examples are two pictures, one of each side
   /// (data.source pairs: and the like). One that translates takes pictures.
   bool translates = false;
-  /// Whether there is a way back: cycles, identities, and pools of what was made (training.pool).
-  bool is_cyclic = false;
+  bool is_cyclic = false;  ///< whether there is a way back (training.cycle_weight)
+  /// Whether identities count (training.identity_weight), and pools of what was made
+  /// (training.pool).
+  bool has_pools = false;
   bool has_style = false;  ///< whether those get the style of one (training.style)
   /// Whether there are samples and scores of the network shown: where it takes pictures, there are
   /// where held-out examples have those that it should make of them.

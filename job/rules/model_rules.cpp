@@ -13,6 +13,7 @@
 #include "job/choices.hpp"
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
+#include "job/models/script_network.hpp"
 
 namespace gangway {
 namespace {
@@ -35,7 +36,8 @@ std::string check_source(const JobSpec& job) {
   const auto names_one = [&source](std::string_view prefix) {
     return begins_with(source, prefix) && source.size() > prefix.size();
   };
-  if (names_one("idx:") || names_one("images:") || job.data.has_two_sides() ||
+  const bool is_of_two_sides = job.data.has_two_sides() && !source.ends_with(':');
+  if (names_one("idx:") || names_one("images:") || is_of_two_sides ||
       std::find(words.begin(), words.end(), source) != words.end()) {
     return {};
   }
@@ -96,6 +98,10 @@ std::string check_recipe(const JobSpec& job) {
     return {};
   }
   const Recipe& recipe = *job.training.recipe;
+  if (job.model.family == own_family() && !may_be_script(missing->role)) {
+    return fmt::format("recipe {} needs a family's {}; use another model.family beside your files",
+                       recipe.name, missing->name);
+  }
   if (job.model.family == own_family()) {
     return fmt::format("recipe {} needs model.{}, a TorchScript file; or use another model.family",
                        recipe.name, missing->name);
@@ -171,11 +177,15 @@ std::string check_levels(const JobSpec& job) {
 }
 
 std::string check_scored(const JobSpec& job) {
-  return !job.training.recipe->has_samples() && job.checkpoint.keep_best > 0
+  const Recipe& recipe = *job.training.recipe;
+  const bool has_answers =
+      begins_with(job.data.source, "pairs:") || begins_with(job.data.source, "edges:");
+  const bool is_scored = recipe.has_samples() && (!recipe.translates || has_answers);
+  return !is_scored && job.checkpoint.keep_best > 0
              ? fmt::format(
                    "recipe {} makes its pictures of other pictures, for which there is no score; "
                    "leave it out",
-                   job.training.recipe->name)
+                   recipe.name)
              : "";
 }
 
@@ -306,6 +316,7 @@ std::string check_statistics(const JobSpec& job) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table
 std::vector<Rule> model_rules() {
   return {
       {{"data.source"}, "`data.source` is one of the forms listed.", check_source},

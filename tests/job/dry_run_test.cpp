@@ -117,6 +117,17 @@ TEST(DryRun, EstimatesWhatHalvingKeeps) {
             per_element * (32 * 32 * 9 + halving(32, 8) + halving(16, 16) + halving(8, 32)));
 }
 
+TEST(DryRun, CountsPoolsOfAllMicrobatches) {
+  const auto pools = [](const std::string& more) {
+    const std::string text =
+        "model: {family: cyclegan}\ndata: {source: 'unpaired:x'}\n"
+        "training: {recipe: cyclegan, microbatches: 4, pool: 50}";
+    return estimate_memory(spec_of(text, {more}), 2).pools_bytes;
+  };
+  EXPECT_EQ(pools("training.microbatches=4"), 4 * 2 * 50 * 32 * 32 * 4);
+  EXPECT_EQ(pools("training.pool=0"), 0);
+}
+
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
   EXPECT_LT(estimate_memory(spec, 1).activations_bytes,

@@ -168,20 +168,22 @@ class FolderArchive : public ImageArchive {
                                     root_.string(), failure.message()));
     }
     filter.require_all_read(root_);
-    const std::string prefix = tidy(entries_);
-    if (const auto labels = label_files.nearest_to(prefix)) {
+    prefix_ = tidy(entries_);
+    if (const auto labels = label_files.nearest_to(prefix_)) {
       const fs::path path = root_ / labels->file.name;
       const std::vector<std::uint8_t> bytes = contents(path, labels->file.bytes);
       label_file_ = {.text = {bytes.begin(), bytes.end()},
                      .display_name = path.string(),
                      .below = labels->below};
     }
-    root_ /= prefix;
+    root_ /= prefix_;
   }
 
   [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
 
   [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
+
+  [[nodiscard]] const std::string& shared_folder() const override { return prefix_; }
 
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
     return contents(root_ / entries_.at(index).name, entries_[index].bytes);
@@ -205,6 +207,7 @@ class FolderArchive : public ImageArchive {
   }
 
   fs::path root_;
+  std::string prefix_;
   std::vector<ArchiveEntry> entries_;
   std::optional<LabelFile> label_file_;
 };
@@ -271,6 +274,8 @@ class ZipArchive : public ImageArchive {
   [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
 
   [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
+
+  [[nodiscard]] const std::string& shared_folder() const override { return prefix_; }
 
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
     return unpack(entries_.at(index), display_name(index));

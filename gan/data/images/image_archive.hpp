@@ -32,6 +32,9 @@ class ImageArchive {
   /// Sorted by the bytes of the names; .png, .jpg, .jpeg, .jpe and .jfif, in letters of any size.
   /// Hidden files, `__MACOSX` and files that are no pictures are left out.
   [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
+  /// The folders that hold all images, with a slash, which the names of the entries leave out;
+  /// empty: there is none.
+  [[nodiscard]] virtual const std::string& shared_folder() const = 0;
   /// The bytes of entries()[index]. Thread-safe. @throws ConfigError naming the file.
   [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
   /// Where one lies in a folder that holds all images, the nearest such; read when this was made.

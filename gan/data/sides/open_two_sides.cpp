@@ -97,7 +97,13 @@ std::unique_ptr<Dataset> open_classes(const DataSpec& spec, const ModelSpec& mod
 std::unique_ptr<Dataset> open_pairs(const DataSpec& spec, const ModelSpec& model, SourcePart part) {
   const std::string location = spec.source.substr(kPairs.size());
   const std::shared_ptr<const ImageArchive> archive = open_image_archive(location);
-  const SidedFiles files = sided_files(archive->entries(), part);
+  const SidedFiles files = sided_files(archive->entries(), part, archive->shared_folder());
+  if (!files.whole.empty() && !(files.first.empty() && files.second.empty())) {
+    throw ConfigError(fmt::format(
+        "{}: lies beside folders of two sides and in none of them; remove it, or put it "
+        "into one",
+        archive->display_name(files.whole.front())));
+  }
   std::vector<FilePair> pairs = paired(files, *archive);
   for (const std::size_t file : files.whole) {
     pairs.push_back({file, file});
@@ -118,7 +124,7 @@ std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& mo
                                        SourcePart part) {
   const std::string location = spec.source.substr(kUnpaired.size());
   const std::shared_ptr<const ImageArchive> archive = open_image_archive(location);
-  const SidedFiles files = sided_files(archive->entries(), part);
+  const SidedFiles files = sided_files(archive->entries(), part, archive->shared_folder());
   if (!files.first.empty() && !files.second.empty()) {
     return std::make_unique<AllPairs>(std::make_unique<SideFiles>(archive, files.first, model),
                                       std::make_unique<SideFiles>(archive, files.second, model));

@@ -48,9 +48,9 @@ Pixels columns_of(const Pixels& picture, int begin, int end) {
 /// Whether there is an outline at a place of a plane, whose border goes on as its edge is.
 bool is_outline(std::span<const float> plane, int row, int column, const ExampleShape& shape) {
   const auto at = [&](int down, int right) {
-    const int r = std::clamp(row + down, 0, shape.height - 1);
-    const int c = std::clamp(column + right, 0, shape.width - 1);
-    return plane[static_cast<std::size_t>(r * shape.width + c)];
+    const auto r = static_cast<std::size_t>(std::clamp(row + down, 0, shape.height - 1));
+    const auto c = static_cast<std::size_t>(std::clamp(column + right, 0, shape.width - 1));
+    return plane[r * static_cast<std::size_t>(shape.width) + c];
   };
   const float across =
       (at(-1, 1) + 2.0F * at(0, 1) + at(1, 1)) - (at(-1, -1) + 2.0F * at(0, -1) + at(1, -1));
@@ -61,8 +61,8 @@ bool is_outline(std::span<const float> plane, int row, int column, const Example
 
 }  // namespace
 
-SideFiles::SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<std::size_t> files,
-                     const ModelSpec& model)
+SideFiles::SideFiles(std::shared_ptr<const ImageArchive> archive,
+                     const std::vector<std::size_t>& files, const ModelSpec& model)
     : archive_(std::move(archive)),
       pairs_(alone(files)),
       shape_{.channels = model.channels, .height = model.resolution, .width = model.resolution},
@@ -94,9 +94,11 @@ int SideFiles::read(std::int64_t index, std::span<float> out) const {
     write(picture, out.first(half));
     write(decoded(pair.second), out.subspan(half));
   } else {
-    if (picture.width < 2) {
-      throw ConfigError(fmt::format("{}: one pixel wide, where two pictures are side by side",
-                                    archive_->display_name(pair.first)));
+    if (picture.width <= picture.height) {
+      throw ConfigError(fmt::format(
+          "{}: {}x{} pixels are not two pictures side by side; make it wider than it is high, or "
+          "put the two sides into folders a and b",
+          archive_->display_name(pair.first), picture.width, picture.height));
     }
     write(columns_of(picture, 0, picture.width / 2), out.first(half));
     write(columns_of(picture, picture.width / 2, picture.width), out.subspan(half));

@@ -21,7 +21,7 @@ namespace gangway::data {
 class SideFiles : public Dataset {
  public:
   /// One picture an example.
-  SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<std::size_t> files,
+  SideFiles(std::shared_ptr<const ImageArchive> archive, const std::vector<std::size_t>& files,
             const ModelSpec& model);
   /// Two: of two files, or where `first` is `second` the halves of one, left and right.
   SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<FilePair> pairs,

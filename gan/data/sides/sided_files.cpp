@@ -89,10 +89,11 @@ Folder folder_of(const std::vector<Place>& places, SourcePart part) {
 
 }  // namespace
 
-SidedFiles sided_files(const std::vector<ArchiveEntry>& entries, SourcePart part) {
+SidedFiles sided_files(const std::vector<ArchiveEntry>& entries, SourcePart part,
+                       const std::string& within) {
   std::vector<Place> places;
   for (const ArchiveEntry& entry : entries) {
-    places.push_back(place_of(entry.name));
+    places.push_back(place_of(within + entry.name));
   }
   const Folder folder = folder_of(places, part);
   SidedFiles files;

@@ -22,7 +22,9 @@ struct SidedFiles {
 /// The entries of one part: folders train, trainA, … are for training, test, testA, … held out, or
 /// val, valA, … where there is no test; what lies in neither is for training, unless there is a
 /// folder train. Letters of any size. In the order of the entries.
-[[nodiscard]] SidedFiles sided_files(const std::vector<ArchiveEntry>& entries, SourcePart part);
+/// @param within  the folders that hold all of them, which say something too: ImageArchive
+[[nodiscard]] SidedFiles sided_files(const std::vector<ArchiveEntry>& entries, SourcePart part,
+                                     const std::string& within = {});
 
 struct FilePair {
   std::size_t first = 0;

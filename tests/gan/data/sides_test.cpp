@@ -23,6 +23,7 @@ namespace {
 
 using gangway::testing::expect_config_error;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 ModelSpec picture_model() { return {.family = family_named("unet"), .resolution = 32, .width = 4}; }
 
@@ -85,6 +86,31 @@ TEST(Pairs, AreTheHalvesOfAPicture) {
   EXPECT_THAT(shades_of(*training, 0), ElementsAre(10, 200));
   EXPECT_THAT(shades_of(*open_two_sides(spec, picture_model(), SourcePart::kHeldOut), 0),
               ElementsAre(30, 90));
+}
+
+TEST(Pairs, AreNotMadeOfASideAloneNorOfSquares) {
+  const auto complaint = [](const gangway::testing::ScratchFolder& folder) -> std::string {
+    try {
+      const auto pairs =
+          open_dataset({.source = "pairs:" + folder.path().string()}, picture_model(), 0);
+      return shades_of(*pairs, 0).empty() ? "" : "none";
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+  };
+  const gangway::testing::ScratchFolder alone;
+  write_halves(alone.path() / "a" / "1.png", 10, 200);
+  EXPECT_THAT(complaint(alone), HasSubstr("has no picture of equal name"));
+  write_halves(alone.path() / "b" / "1.png", 10, 200);
+  EXPECT_EQ(complaint(alone), "none");
+  write_halves(alone.path() / "2.png", 10, 200);
+  EXPECT_THAT(complaint(alone), HasSubstr("lies beside folders of two sides"));
+  const gangway::testing::ScratchFolder squares;
+  write_halves(squares.path() / "1.png", 10, 200, 32);
+  EXPECT_THAT(complaint(squares), HasSubstr("32x32 pixels are not two pictures side by side"));
+  const gangway::testing::ScratchFolder held_out;
+  write_halves(held_out.path() / "test" / "1.png", 10, 200);
+  EXPECT_THAT(complaint(held_out), HasSubstr("holds no pair of pictures"));
 }
 
 TEST(Pairs, AreFilesOfEqualName) {

@@ -231,7 +231,7 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   const auto index = static_cast<NetworkId>(replica_.networks().size());
   UpdateWatcher& watcher = snapshots_.taker().watcher(index);
   UpdatePlan plan;
-  plan.update = steps_done;
+  plan.counts.updates = steps_done - 1;
   plan.snapshot_step = snapshot;
   exchange_.lane.wait(exchange_.lane.submit([&] {
     watcher.before_update(pools->own_range(), {});
@@ -293,6 +293,7 @@ void Training::report(std::int64_t steps_done) {
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
+  progress.skips = operations_.take_skips();
   progress.snapshot = snapshots_.taker().newest();
   progress.snapshot_seconds = snapshots_.taker().seconds();
   progress.snapshot_wait_seconds = snapshots_.taker().wait_seconds();

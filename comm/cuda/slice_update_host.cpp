@@ -74,7 +74,7 @@ UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momen
   constants.statistics_momentum = static_cast<float>(statistics_momentum);
   constants.average_gain = static_cast<float>(1.0 - plan.average_decay);
   with_rule(plan.settings.kind,
-            [&](auto rule) { constants.set_rule(decltype(rule)::of(plan.settings, plan.update)); });
+            [&](auto rule) { constants.set_rule(decltype(rule)::of(plan.settings, plan.number())); });
   return constants;
 }
 

@@ -96,13 +96,15 @@ std::size_t Reducer::flag(std::size_t stage, std::size_t bucket) const {
   return static_cast<std::size_t>(setup_.network) * kFlagsPerNetwork + stage * kMaxBuckets + bucket;
 }
 
-void Reducer::open(double clip_norm) {
+void SliceUpdater::skip(ElementRange /*range*/, std::span<const float> /*mean*/) {}
+
+void Reducer::open(const Agreement& agreement) {
   if (needs() != Need::kNothing) {
     throw InvariantError(fmt::format(
         "network {}: an exchange began before the last one was awaited; please report this",
         setup_.network));
   }
-  clip_norm_ = clip_norm;
+  agreement_ = agreement;
   for (std::atomic<bool>& ready : ready_) {
     ready.store(false, std::memory_order_relaxed);
   }
@@ -157,6 +159,7 @@ void Reducer::begin() {
   norm_.begin();
   stall_told_ = false;
   scale_ = 1.0F;
+  skips_ = false;
   last_progress_ = Clock::now();
 }
 
@@ -211,7 +214,7 @@ bool Reducer::forward(std::size_t index) {
 std::span<float> Reducer::mean_of(ElementRange piece) {
   // Where no update waits for the norm, each piece is updated before the next is summed: one place,
   // which stays in the cache, serves all.
-  return clip_norm_ > 0.0 ? mean_.range(piece) : mean_.range({0, piece.size()});
+  return agreement_.is_needed ? mean_.range(piece) : mean_.range({0, piece.size()});
 }
 
 bool Reducer::sum(std::size_t index) {
@@ -238,14 +241,18 @@ bool Reducer::update(std::size_t index) {
   const std::size_t begin = mine.begin + bucket.updated;
   const ElementRange piece{begin, std::min(mine.begin + bucket.summed, begin + kPieceElements)};
   const std::span<float> mean = mean_of(piece);
-  if (scale_ != 1.0F) {
+  if (scale_ != 1.0F && !skips_) {
     const ElementRange parameters = intersect(piece, setup_.layout->parameter_range());
     for (float& value : mean.first(parameters.size())) {
       value *= scale_;
     }
   }
   messages_.before_update(piece);
-  setup_.updater->update(piece, mean);
+  if (skips_) {
+    setup_.updater->skip(piece, mean);
+  } else {
+    setup_.updater->update(piece, mean);
+  }
   messages_.after_update(piece);
   bucket.updated += piece.size();
   if (bucket.updated == mine.size()) {
@@ -270,10 +277,7 @@ bool Reducer::advance_agreement() {
     if (!norm_.advance()) {
       return false;
     }
-    // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
-    // clip_grad_norm_.
-    scale_ =
-        static_cast<float>(std::min(1.0, clip_norm_ / (std::sqrt(norm_.squared_norm()) + 1e-6)));
+    decide();
     return true;
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
@@ -283,6 +287,22 @@ bool Reducer::advance_agreement() {
   }
   norm_.offer(mean_);
   return true;
+}
+
+void Reducer::decide() {
+  skips_ = !std::isfinite(norm_.squared_norm());
+  if (skips_) {
+    return;
+  }
+  const double unscale = std::ldexp(1.0, -static_cast<int>(agreement_.scale_exponent));
+  double scale = unscale;
+  if (agreement_.clip_norm > 0.0) {
+    // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
+    // clip_grad_norm_.
+    const double norm = std::sqrt(norm_.squared_norm()) * unscale;
+    scale *= std::min(1.0, agreement_.clip_norm / (norm + 1e-6));
+  }
+  scale_ = static_cast<float>(scale);
 }
 
 bool Reducer::all_done() const {

@@ -28,6 +28,7 @@
 #include "comm/reduce/norm_agreement.hpp"
 #include "comm/reduce/partial_stack.hpp"
 #include "comm/reduce/reduction_routes.hpp"
+#include "comm/reduce/update_plan.hpp"
 #include "comm/transport/pending.hpp"
 #include "comm/transport/trace.hpp"
 #include "comm/transport/transport.hpp"
@@ -42,6 +43,8 @@ class SliceUpdater {
   /// statistics
   /// @param mean   range.size() values: the mean over the micro-batches
   virtual void update(ElementRange range, std::span<const float> mean) = 0;
+  /// In the place of `update` of each piece, where all have agreed that the gradient is not finite.
+  virtual void skip(ElementRange range, std::span<const float> mean);
 };
 
 /// Flags that one network needs in its host group.
@@ -77,9 +80,8 @@ class Reducer final : public Exchange {
   // --- compute thread ---
 
   /// Begins an exchange. @pre the one before is over
-  /// @param clip_norm  the mean gradient is scaled down to this norm before any update; 0: updates
-  /// need no agreement
-  void open(double clip_norm);
+  /// @param agreement  where one is needed, no update is made before the gradient's norm is known
+  void open(const Agreement& agreement = {});
   /// All that `bucket` holds is final: it may leave. Any order; a second time changes nothing.
   void bucket_ready(std::size_t bucket);
   /// Everything is final. Returns how many buckets had not been said to be.
@@ -88,8 +90,10 @@ class Reducer final : public Exchange {
   /// When the buckets of the last exchange had their new weights. @pre it is over
   [[nodiscard]] std::span<const Clock::time_point> finished_at() const { return finished_at_; }
   /// Squared norm of the last exchange's mean gradient, parameters only, summed by blocks
-  /// (docs/numerics.md). @pre it is over and was opened with a clip_norm
+  /// (docs/numerics.md), still scaled as the losses were. @pre it is over and needed an agreement
   [[nodiscard]] double squared_norm() const { return norm_.squared_norm(); }
+  /// Whether its updates were skipped. @pre it is over
+  [[nodiscard]] bool was_skipped() const { return skips_; }
 
   // --- lane ---
 
@@ -118,6 +122,8 @@ class Reducer final : public Exchange {
   bool update(std::size_t index);
   bool offer(std::size_t index);
   bool advance_agreement();
+  /// What follows from the norm.
+  void decide();
   [[nodiscard]] bool all_done() const;
   void check_deadline();
   /// Who is awaited for what; the worker is -1 where it is not one alone.
@@ -131,7 +137,7 @@ class Reducer final : public Exchange {
     return setup_.plan->slice(bucket, transport_.worker());
   }
   /// Whether nothing may be updated because the norm is not known yet.
-  [[nodiscard]] bool awaits_norm() const { return clip_norm_ > 0.0 && !norm_.is_known(); }
+  [[nodiscard]] bool awaits_norm() const { return agreement_.is_needed && !norm_.is_known(); }
   [[nodiscard]] std::size_t flag(std::size_t stage, std::size_t bucket) const;
   /// Partials of the workers of the own host, ascending.
   [[nodiscard]] std::vector<TreeSummand> host_partials() const;
@@ -145,7 +151,7 @@ class Reducer final : public Exchange {
   std::vector<std::atomic<bool>> ready_;  // by bucket
   std::atomic<std::uint64_t> opened_ = 0;
   std::atomic<Need> need_ = Need::kNothing;
-  double clip_norm_ = 0.0;
+  Agreement agreement_;
 
   // Lane thread.
   std::uint64_t exchange_ = 0;  // number of the one in hand; also the value of its flags
@@ -154,7 +160,8 @@ class Reducer final : public Exchange {
   std::vector<TreeSummand> sources_;  // the host's partials and the other hosts' sums, ascending
   Arena mean_;                        // of one piece, or of all own slices
   NormAgreement norm_;
-  float scale_ = 1.0F;
+  float scale_ = 1.0F;  // of the parameters' gradient
+  bool skips_ = false;
   std::vector<Clock::time_point> finished_at_;
   Clock::time_point last_progress_;
   bool stall_told_ = false;

@@ -7,17 +7,40 @@
 #include <cstdint>
 #include <optional>
 
+#include "comm/reduce/update_counts.hpp"
 #include "job/optimizers.hpp"
 
 namespace gangway::comm {
 
+/// What all workers settle about a network's mean gradient before anybody updates: the one point of
+/// an exchange where a decision is taken from global figures.
+struct Agreement {
+  bool is_needed = false;  ///< else each piece is updated as soon as it is summed
+  double clip_norm = 0.0;  ///< the gradient is scaled down to this norm; 0: it is not
+  /// The losses were multiplied by 2^this before backward, the gradient is divided by it.
+  std::int64_t scale_exponent = 0;
+  bool is_scaled = false;  ///< whether that is the network's own, which follows from how updates go
+};
+
 struct UpdatePlan {
   OptimizerSpec settings;      ///< schedules applied
-  std::int64_t update = 1;     ///< number of this update, from 1 on
+  UpdateCounts counts;         ///< the network's, before it; to who watches it, after it
   int harvests = 0;            ///< statistics added a micro-batch; 0: the phase harvests none
   double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
   /// Steps done after it, where it is the network's last update in front of a snapshot.
   std::optional<std::int64_t> snapshot_step = {};
+  /// Where one is needed, an update whose gradient's norm is not finite is skipped by all.
+  Agreement agreement = {};
+  bool was_skipped = false;  ///< to who watches it
+
+  /// Its number, from 1 on: that of the optimiser's bias correction.
+  [[nodiscard]] std::int64_t number() const { return counts.updates + 1; }
 };
+
+/// The network's counts when the update was made, or skipped.
+[[nodiscard]] inline UpdateCounts counts_after(const UpdatePlan& plan, bool was_skipped) {
+  const bool is_scaled = plan.agreement.is_scaled;
+  return was_skipped ? skipped(plan.counts, is_scaled) : updated(plan.counts, is_scaled);
+}
 
 }  // namespace gangway::comm

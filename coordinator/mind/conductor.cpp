@@ -16,6 +16,15 @@ void append(Effects& effects, Effects more) {
                  std::make_move_iterator(more.end()));
 }
 
+std::string told(const messages::SkippedUpdate& skip, const std::vector<std::string>& networks,
+                 std::int64_t step) {
+  const std::string line =
+      fmt::format("note  step {}: an update of the {} was skipped, its gradient was not finite", step,
+                  networks.at(static_cast<std::size_t>(skip.network)));
+  return skip.loss_scale == 1.0 ? line
+                                : fmt::format("{}; its loss scale is {:g} now", line, skip.loss_scale);
+}
+
 }  // namespace
 
 Conductor::Conductor(ConductorSettings settings, TimePoint start)
@@ -179,6 +188,11 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   snapshots_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.taken(worker, progress.snapshot, progress.snapshot_seconds);
   snapshots_.copied(worker, progress.copied_snapshot, progress.tried_snapshot);
+  for (const messages::SkippedUpdate& skip : progress.skips) {
+    if (worker == 0) {  // all say the same
+      effects.emplace_back(Say{told(skip, settings_.ticks.networks, progress.step)});
+    }
+  }
   append(effects, grant(arrival.now));
   return effects;
 }

@@ -199,6 +199,15 @@ struct StepFigures {
   bool operator==(const StepFigures&) const = default;
 };
 
+/// An update that all workers have skipped, since they agreed that its gradient is not finite.
+struct SkippedUpdate {
+  int network = 0;          ///< index into the job's networks
+  std::int64_t update = 0;  ///< its number, which the next one has
+  double loss_scale = 1.0;  ///< from now on
+  static auto fields(auto& it) { return std::tie(it.network, it.update, it.loss_scale); }
+  bool operator==(const SkippedUpdate&) const = default;
+};
+
 /// Worker -> coordinator, after every step (sent without waiting).
 struct Progress {
   static constexpr std::string_view kName = "Progress";
@@ -215,10 +224,11 @@ struct Progress {
   std::uint64_t snapshot_bytes = 0;      ///< of one
   std::optional<std::int64_t> copied_snapshot;  ///< the newest that the buddy has said to hold
   std::optional<std::int64_t> tried_snapshot;   ///< the newest that was copied to it, or given up
+  std::vector<SkippedUpdate> skips;             ///< awaited in this step; equal on all workers
   static auto fields(auto& it) {
     return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.resident_bytes,
                     it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
-                    it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot);
+                    it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot, it.skips);
   }
   bool operator==(const Progress&) const = default;
 };

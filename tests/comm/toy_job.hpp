@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -28,10 +30,23 @@ namespace gangway::comm {
 
 enum class Clipping { kNone, kByNorm };
 
+/// Largest norm of a mean gradient; about half of what the toy gradients have, so that clipping
+/// always acts.
+inline constexpr double kToyClipNorm = 5.0;
+
 struct ToyJob {
   int num_microbatches = 4;
   int num_updates = 3;
   Clipping clipping = Clipping::kNone;
+  std::int64_t scale_exponent = 0;  ///< gradients are 2^this times as large; with clipping only
+  int poisoned_step = -1;           ///< in which a gradient of the last micro-batch is infinite
+
+  [[nodiscard]] Agreement agreement() const {
+    const bool clips = clipping == Clipping::kByNorm;
+    return {.is_needed = clips,
+            .clip_norm = clips ? kToyClipNorm : 0.0,
+            .scale_exponent = scale_exponent};
+  }
 };
 
 /// Thirteen blocks: tensors that fill several, that end inside one, that hold a single element;
@@ -116,15 +131,12 @@ class MomentumUpdater final : public SliceUpdater {
   Arena momentum_;
 };
 
-/// Largest norm of a mean gradient; about half of what the toy gradients have, so that clipping
-/// always acts.
-inline constexpr double kToyClipNorm = 5.0;
-
 /// What a worker ends with: the same on all workers of a job.
 struct ToyResult {
   std::vector<float> weights;
   std::vector<double> squared_norms;  ///< one an update, if the job clips
   std::uint64_t bytes_sent = 0;
+  int skips = 0;  ///< updates that were skipped
 };
 
 /// For what the workers of a host set up together.
@@ -194,7 +206,14 @@ class ToyNetwork {
   /// The gradients of all local micro-batches, without a word to the reducer.
   void compute(int step) {
     for (int microbatch = own_range().begin; microbatch < own_range().end; ++microbatch) {
-      add_gradient(layout_, weights_, step, microbatch, stack_.open_leaf(), {0, layout_.size()});
+      float* const gradient = stack_.open_leaf();
+      add_gradient(layout_, weights_, step, microbatch, gradient, {0, layout_.size()});
+      for (std::size_t i = 0; i < layout_.parameter_range().end; ++i) {
+        gradient[i] = std::ldexp(gradient[i], static_cast<int>(setup_.job.scale_exponent));
+      }
+      if (step == setup_.job.poisoned_step && microbatch + 1 == setup_.job.num_microbatches) {
+        gradient[7] = std::numeric_limits<float>::infinity();
+      }
       stack_.push(microbatch);
     }
   }
@@ -219,11 +238,13 @@ class ToyNetwork {
     lane.wake();
   }
 
-  void open() { reducer_->open(setup_.job.clipping == Clipping::kByNorm ? kToyClipNorm : 0.0); }
+  void open() { reducer_->open(setup_.job.agreement()); }
 
   /// After an exchange.
   void note_norm() {
-    if (setup_.job.clipping == Clipping::kByNorm) {
+    if (reducer_->was_skipped()) {
+      ++skips_;
+    } else if (setup_.job.clipping == Clipping::kByNorm) {
       squared_norms_.push_back(reducer_->squared_norm());
     }
   }
@@ -231,7 +252,8 @@ class ToyNetwork {
   [[nodiscard]] ToyResult result() const {
     return {{weights_.data(), weights_.data() + weights_.size()},
             squared_norms_,
-            transport_.bytes_sent()};
+            transport_.bytes_sent(),
+            skips_};
   }
 
   [[nodiscard]] Reducer& reducer() { return *reducer_; }
@@ -253,6 +275,7 @@ class ToyNetwork {
   PartialStack stack_;
   std::optional<Reducer> reducer_;
   std::vector<double> squared_norms_;
+  int skips_ = 0;
 };
 
 /// One worker of a toy job.

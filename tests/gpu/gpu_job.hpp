@@ -62,7 +62,7 @@ inline std::vector<float> initial_weights(const ArenaLayout& layout) {
 /// The numbers of one update; they differ from update to update.
 inline UpdateConstants constants_of(int update) {
   return update_constants({.settings = {.lr = 1e-3 / update, .betas = {0.5, 0.99}},
-                           .update = update,
+                           .counts = {.updates = update - 1},
                            .harvests = 1,
                            .average_decay = 0.9},
                           0.1);

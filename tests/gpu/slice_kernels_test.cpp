@@ -70,17 +70,17 @@ struct SlicePair {
 class SliceKernels : public GpuTest {};
 
 constexpr UpdatePlan kAdam{.settings = {.lr = 2e-4, .betas = {0.5, 0.99}},
-                           .update = 2,
+                           .counts = {.updates = 1},
                            .harvests = 3,
                            .average_decay = 0.99};
 constexpr UpdatePlan kAdamW{.settings = {.kind = OptimizerKind::kAdamW,
                                          .lr = 1e-3,
                                          .betas = {0.9, 0.999},
                                          .weight_decay = 0.01},
-                            .update = 5,
+                            .counts = {.updates = 4},
                             .average_decay = 0.9};
 constexpr UpdatePlan kDecayed{.settings = {.lr = 1e-3, .betas = {0.9, 0.999}, .weight_decay = 0.01},
-                              .update = 1};
+                              .counts = {.updates = 0}};
 
 TEST_F(SliceKernels, UpdateWithTheBitsOfTheHost) {
   for (const int num_microbatches : {1, 2, 3, 7, 16, 100}) {

@@ -123,7 +123,7 @@ TEST_F(SnapshotLoaderTest, NamesThePartThatIsDamagedAndWhoHoldsItThenBeginsAnew)
       EXPECT_NE(failure.reason.find("is not what its hash says"), std::string::npos);
     }
     EXPECT_TRUE(me != 0 || !link.failures.empty()) << "it serves the workers of the other host";
-    EXPECT_EQ(worker.generator_state.updates, 0);
+    EXPECT_EQ(worker.generator_state.counts.updates, 0);
     EXPECT_EQ(worker.generator_state.moments()[0].data()[0], 0.0F);
     for (const NetworkState* state : {&worker.generator_state, &worker.discriminator_state}) {
       EXPECT_TRUE(at::isfinite(state->parameter(0)).all().item<bool>());

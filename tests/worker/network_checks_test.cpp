@@ -140,7 +140,7 @@ TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
   const std::vector<std::string> deaths =
       train(checked_job(100), 1, {0, [](const PerNetwork<NetworkState*>& networks) {
                                     flip_bit(*networks[kGenerator], "generator/0/weight");
-                                    networks[kGenerator]->updates += 1000;
+                                    networks[kGenerator]->counts.updates += 1000;
                                   }});
   EXPECT_THAT(deaths, AllOf(SizeIs(kReplicas), Each(HasSubstr("'generator/"))));
 }
@@ -160,7 +160,7 @@ TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {
   // Adam's correction for its start depends on the number of the update.
   const std::vector<std::string> deaths = train(
       job, 60,
-      {2, [](const PerNetwork<NetworkState*>& networks) { networks[kGenerator]->updates += 1; }});
+      {2, [](const PerNetwork<NetworkState*>& networks) { networks[kGenerator]->counts.updates += 1; }});
   EXPECT_THAT(deaths, ::testing::Contains(AllOf(HasSubstr("worker 1"), HasSubstr("recomputed"),
                                                 HasSubstr("'generator/"))));
 }

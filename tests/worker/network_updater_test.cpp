@@ -20,7 +20,7 @@ class Updater : public ::testing::Test {
   }
   static UpdatePlan plan(int harvests) {
     return {.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
-            .update = 1,
+            .counts = {.updates = 0},
             .harvests = harvests,
             .average_decay = 0.75};
   }

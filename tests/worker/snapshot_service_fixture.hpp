@@ -78,7 +78,7 @@ inline void fill(Worker& worker) {
         view.copy_(values);
       }
     }
-    state.updates = 100 + static_cast<std::int64_t>(n);
+    state.counts.updates = 100 + static_cast<std::int64_t>(n);
   }
 }
 
@@ -130,7 +130,7 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
         }
       }
     }
-    EXPECT_EQ(state.updates, 100 + static_cast<std::int64_t>(n));
+    EXPECT_EQ(state.counts.updates, 100 + static_cast<std::int64_t>(n));
   }
 }
 

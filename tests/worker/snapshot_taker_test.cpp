@@ -33,7 +33,7 @@ class Taker : public ::testing::Test {
     NetworkUpdater updater(state);
     updater.show_to(taker_.watcher(network));
     updater.prepare({.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
-                     .update = ++state.updates,
+                     .counts = {.updates = state.counts.updates++},
                      .average_decay = 0.75,
                      .snapshot_step = snapshot_step});
     const comm::Arena& mean = network == kGenerator ? generator_mean_ : discriminator_mean_;
@@ -50,7 +50,7 @@ class Taker : public ::testing::Test {
       bytes.insert(bytes.end(), values.begin(), values.end());
     }
     for (const NetworkState* network : networks_) {
-      const auto updates = std::as_bytes(std::span(&network->updates, 1));
+      const auto updates = std::as_bytes(std::span(&network->counts.updates, 1));
       bytes.insert(bytes.end(), updates.begin(), updates.end());
     }
     return bytes;
@@ -162,7 +162,7 @@ TEST(TakerOfAFrozenNetwork, CopiesItBesideTheUpdatesOfTheOthers) {
   NetworkUpdater updater(state);
   updater.show_to(taker.watcher(kGenerator));
   for (const std::int64_t step : {5, 6}) {
-    updater.prepare({.update = ++state.updates, .snapshot_step = step});
+    updater.prepare({.counts = {.updates = state.counts.updates++}, .snapshot_step = step});
     for (std::size_t bucket = 0; bucket < state.plan().num_buckets(); ++bucket) {
       const comm::ElementRange slice = state.plan().slice(bucket, 0);
       updater.update(slice, mean.range(slice));

@@ -149,8 +149,8 @@ TEST_F(StepOperationsTest, TheDiscriminatorsPhasesLeaveTheGeneratorUntouched) {
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, kDiscriminator));
   EXPECT_EQ(copy(worker.networks[kGenerator]->weights()), weights);
-  EXPECT_EQ(worker.networks[kGenerator]->updates, 0);
-  EXPECT_EQ(worker.networks[kDiscriminator]->updates, 2);
+  EXPECT_EQ(worker.networks[kGenerator]->counts.updates, 0);
+  EXPECT_EQ(worker.networks[kDiscriminator]->counts.updates, 2);
   for (const auto& named : worker.networks[kGenerator]->network().parameters()) {
     EXPECT_FALSE(named.parameter->tensor.grad().defined()) << named.name;
   }

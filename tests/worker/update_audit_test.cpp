@@ -69,7 +69,7 @@ class UpdateAuditTest : public ::testing::Test {
   }
   static UpdatePlan plan(std::int64_t step) {
     return {.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
-            .update = step + 1,
+            .counts = {.updates = step},
             .harvests = 2,
             .average_decay = 0.75};
   }

@@ -94,7 +94,7 @@ void CudaExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
 void CudaExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
 
-void CudaExchange::open(int phase, const UpdatePlan& plan, double /*clip_norm: of the network*/) {
+void CudaExchange::open(int phase, const UpdatePlan& plan) {
   // NCCL pairs operations by their order, so that no worker may begin an exchange while another is
   // still to be launched: they could come to lie the other way round elsewhere.
   setup_.wait_for_launches();

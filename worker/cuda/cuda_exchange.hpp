@@ -40,12 +40,14 @@ class CudaExchange final : public NetworkExchange {
   void show_updates_to(UpdateWatcher& watcher) override;
   void open_leaf() override;
   void close_leaf(int microbatch) override;
-  void open(int phase, const UpdatePlan& plan, double clip_norm) override;
+  void open(int phase, const UpdatePlan& plan) override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
   void arm() override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;
+  /// Not there yet: to learn of it the host would have to wait for the device.
+  [[nodiscard]] bool was_skipped() const override { return false; }
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
   [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;

@@ -91,7 +91,7 @@ void ImagePools::store(std::int64_t steps) {
       stored(pool, microbatch).copy_(kept(pool, microbatch));
     }
   }
-  state_->updates = steps;
+  state_->counts.updates = steps;
 }
 
 at::Tensor ImagePools::exchange(const std::string& name, const at::Tensor& images, RandomKey key) {

@@ -131,9 +131,11 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
       progress.add(piece.stored.bytes());
     }
     for (NetworkState* network : load.networks) {
-      const checkpoint::TensorStretch piece = updates_piece(*network);
-      source.read_elements(require(source, piece.name, piece.type, piece.shape), 0, 1,
-                           std::as_writable_bytes(std::span(&network->updates, 1)));
+      for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
+        source.read_elements(
+            require(source, piece.stored.name, piece.stored.type, piece.stored.shape), 0, 1,
+            std::as_writable_bytes(piece.values));
+      }
     }
     return {};
   } catch (const CheckpointError& error) {

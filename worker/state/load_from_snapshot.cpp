@@ -43,7 +43,9 @@ struct Wishes {
       add(own.stored, std::as_writable_bytes(own.values()));
     }
     for (NetworkState* network : networks) {
-      add(updates_piece(*network), std::as_writable_bytes(std::span(&network->updates, 1)));
+      for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
+        add(piece.stored, std::as_writable_bytes(piece.values));
+      }
     }
   }
 

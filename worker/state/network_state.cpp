@@ -54,7 +54,9 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
                    : comm::Arena(layout_.size())),
       optimizer_(setup.optimizer),
       is_frozen_(setup.is_frozen),
+      has_loss_scale_(setup.has_loss_scale),
       is_apart_(!setup.first_tensors.empty()) {
+  counts = first_counts();
   const at::NoGradGuard no_grad;
   while (!is_frozen_ && !is_apart_ && moments_.size() < num_moments(optimizer_)) {
     moments_.emplace_back(layout_.size());
@@ -154,8 +156,12 @@ void NetworkState::begin_anew(std::uint64_t seed) {
   if (average_) {
     std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
   }
-  updates = 0;
+  counts = first_counts();
   store();
+}
+
+comm::UpdateCounts NetworkState::first_counts() const {
+  return {.scale_exponent = has_loss_scale_ ? comm::LossScaling::kFirstExponent : 0};
 }
 
 float* NetworkState::bound_weights() { return mirror_ ? mirror_->weights() : weights_.data(); }

@@ -18,6 +18,7 @@
 #include "comm/arena/arena_layout.hpp"
 #include "comm/arena/bucket_plan.hpp"
 #include "comm/host/host_memory.hpp"
+#include "comm/reduce/update_counts.hpp"
 #include "gan/network.hpp"
 #include "job/spec.hpp"
 #include "worker/state/statistic_sinks.hpp"
@@ -50,6 +51,7 @@ class NetworkState {
     int num_workers = 1;
     OptimizerKind optimizer = OptimizerKind::kAdam;
     bool is_frozen = false;  ///< never updated: it has no moments
+    bool has_loss_scale = false;
     Averaging averaging = Averaging::kNo;
     /// Whose workers share the weights; used by the constructor alone; null: nobody does.
     comm::HostMemory* host = nullptr;
@@ -66,6 +68,8 @@ class NetworkState {
   [[nodiscard]] comm::Arena& weights() { return weights_; }
   [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
+  /// Whether losses are scaled for it, by what its counts say.
+  [[nodiscard]] bool has_loss_scale() const { return has_loss_scale_; }
   /// Whether a worker needs nothing of what others own.
   [[nodiscard]] bool is_apart() const { return is_apart_; }
   /// The optimiser's, in its row's order; none of a frozen network.
@@ -89,9 +93,8 @@ class NetworkState {
   /// Takes the initial values of `seed` again, as a new network has them.
   void begin_anew(std::uint64_t seed);
 
-  /// Updates of this network so far: the optimiser's count and the average's. Part of the state,
-  /// loaded and stored as bytes.
-  std::int64_t updates = 0;  // NOLINT(misc-non-private-member-variables-in-classes)
+  /// Of this network's updates so far. Part of the state, loaded and stored as bytes.
+  comm::UpdateCounts counts;  // NOLINT(misc-non-private-member-variables-in-classes)
 
   /// From now on backward adds to `leaf`, zeroed arena-sized memory of device(), and so does
   /// statistics().
@@ -123,6 +126,8 @@ class NetworkState {
                                        at::Device device = at::kCPU);
 
  private:
+  /// Of a network that was never updated.
+  [[nodiscard]] comm::UpdateCounts first_counts() const;
   /// Arena-sized memory of device().
   void bind_weights(float* arena);
   [[nodiscard]] float* bound_weights();
@@ -137,6 +142,7 @@ class NetworkState {
   comm::Arena weights_;
   OptimizerKind optimizer_;
   bool is_frozen_;
+  bool has_loss_scale_;
   bool is_apart_;
   std::vector<comm::Arena> moments_;
   std::optional<comm::Arena> average_;

@@ -20,12 +20,23 @@ std::vector<NamedArena> named_arenas(NetworkState& network) {
   return arenas;
 }
 
-checkpoint::TensorStretch updates_piece(NetworkState& network) {
-  return {.name = network.network().name() + "_optimizer/updates",
-          .type = checkpoint::ElementType::kI64,
-          .shape = {1},
-          .begin = 0,
-          .end = 1};
+std::vector<CountsPiece> counts_pieces(NetworkState& network, comm::UpdateCounts& counts) {
+  std::vector<CountsPiece> pieces;
+  const auto add = [&](const char* name, std::int64_t& value) {
+    pieces.push_back({.stored = {.name = network.network().name() + "_optimizer/" + name,
+                                 .type = checkpoint::ElementType::kI64,
+                                 .shape = {1},
+                                 .begin = 0,
+                                 .end = 1},
+                      .values = {&value, 1}});
+  };
+  add("updates", counts.updates);
+  if (network.has_loss_scale()) {
+    add("skipped_updates", counts.skipped);
+    add("loss_scale_exponent", counts.scale_exponent);
+    add("updates_at_loss_scale", counts.unbroken);
+  }
+  return pieces;
 }
 
 checkpoint::StoredOrder order_of(const NetworkState::Place& place) {

@@ -3,8 +3,9 @@
 // The workers' pieces together are the whole state, each element once. Names in checkpoints:
 //
 //   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/<moment>/<block>/<tensor> for
-//   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]); the
-//   same for discriminator, which has no average. image_pools/… (worker/state/image_pools.hpp).
+//   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]), and of
+//   a network with a loss scale skipped_updates, loss_scale_exponent and updates_at_loss_scale
+//   beside it; the same for discriminator, which has no average. image_pools/… (worker/state/image_pools.hpp).
 #pragma once
 
 #include <span>
@@ -28,8 +29,15 @@ struct NamedArena {
 };
 /// Weights first.
 [[nodiscard]] std::vector<NamedArena> named_arenas(NetworkState& network);
-/// "generator_optimizer/updates", the count of updates.
-[[nodiscard]] checkpoint::TensorStretch updates_piece(NetworkState& network);
+/// Some of a network's counts of updates, as int64.
+struct CountsPiece {
+  checkpoint::TensorStretch stored;
+  std::span<std::int64_t> values;
+};
+/// "generator_optimizer/updates", and of a network with a loss scale what that follows from.
+/// @param counts  the network's; what the pieces' values lie in
+[[nodiscard]] std::vector<CountsPiece> counts_pieces(NetworkState& network,
+                                                     comm::UpdateCounts& counts);
 
 /// How the elements of a place follow one another in its arena.
 [[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::Place& place);

@@ -45,7 +45,9 @@ std::vector<checkpoint::TensorStretch> snapshot_pieces(std::span<NetworkState* c
   }
   if (worker == num_workers - 1) {
     for (NetworkState* network : networks) {
-      pieces.push_back(updates_piece(*network));
+      for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
+        pieces.push_back(piece.stored);
+      }
     }
   }
   return pieces;
@@ -55,7 +57,7 @@ SnapshotTaker::SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory)
     : setup_(std::move(setup)),
       memory_(memory),
       pieces_(owned_pieces(setup_.networks, setup_.worker)),
-      updates_(setup_.networks.size()) {
+      counts_(setup_.networks.size()) {
   for (const OwnedPiece& piece : pieces_) {
     total_ += piece.range.size();
     is_shown_some_ = is_shown_some_ || !setup_.networks[piece.network]->is_frozen();
@@ -80,7 +82,7 @@ void SnapshotTaker::begin(std::int64_t step) {
 }
 
 void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
-                            std::int64_t updates) {
+                            const comm::UpdateCounts& counts) {
   if (step != step_) {
     copy_rest();  // of the snapshot before
     begin(step);
@@ -89,7 +91,7 @@ void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::
   if (!has_room_) {
     return;
   }
-  updates_[network] = updates;
+  counts_[network] = counts;
   const bool goes_on = !put_off_.empty() && put_off_.back().network == network &&
                        put_off_.back().range.end == range.begin;
   if (goes_on) {
@@ -180,8 +182,11 @@ void SnapshotTaker::finish_if_whole() {
     return;
   }
   if (setup_.worker == setup_.num_workers - 1) {
-    for (std::size_t i = 0; i < updates_.size(); ++i) {
-      memory_.copy(pieces_.size() + i, std::as_bytes(std::span(&updates_[i], 1)));
+    std::size_t piece = pieces_.size();
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      for (const CountsPiece& one : counts_pieces(*setup_.networks[i], counts_[i])) {
+        memory_.copy(piece++, std::as_bytes(one.values));
+      }
     }
   }
   memory_.complete();
@@ -203,8 +208,8 @@ void SnapshotTaker::copy_all(std::int64_t step, Clock::time_point since) {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     copy_piece(i, pieces_[i].range);
   }
-  for (std::size_t i = 0; i < updates_.size(); ++i) {
-    updates_[i] = setup_.networks[i]->updates;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    counts_[i] = setup_.networks[i]->counts;
   }
   spent_ = seconds_since(since);
   waited_ = spent_;

@@ -75,7 +75,7 @@ class SnapshotTaker final : public comm::Background {
     }
     void after_update(comm::ElementRange range, const UpdatePlan& plan) override {
       if (plan.snapshot_step) {
-        taker_.put_off(network_, range, *plan.snapshot_step, plan.update);
+        taker_.put_off(network_, range, *plan.snapshot_step, plan.counts);
       }
     }
 
@@ -90,9 +90,9 @@ class SnapshotTaker final : public comm::Background {
   };
 
   /// `range` has the values of `step` (steps done) until its next update.
-  /// @param updates  of the network, counted
+  /// @param counts  of the network's updates
   void put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
-               std::int64_t updates);
+               const comm::UpdateCounts& counts);
   /// What nobody updates has the values of any step.
   void put_off_frozen();
   /// `range` is about to be updated: copies what was put off up to there.
@@ -109,7 +109,7 @@ class SnapshotTaker final : public comm::Background {
   std::vector<OwnedPiece> pieces_;
   std::size_t total_ = 0;              // elements of a snapshot
   bool is_shown_some_ = false;         // of them, updates
-  std::vector<std::int64_t> updates_;  // by network
+  std::vector<comm::UpdateCounts> counts_;  // by network
   PerNetwork<Watcher> watchers_;
 
   std::optional<std::int64_t> step_;  // of the snapshot that was begun last

@@ -64,10 +64,10 @@ void CpuExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
 void CpuExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
 
-void CpuExchange::open(int phase, const UpdatePlan& plan, double clip_norm) {
+void CpuExchange::open(int phase, const UpdatePlan& plan) {
   phase_ = phase;
   updater_.prepare(plan);
-  reducer_.open(clip_norm);
+  reducer_.open(plan.agreement);
   is_open_ = true;
 }
 

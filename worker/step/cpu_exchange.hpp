@@ -29,12 +29,13 @@ class CpuExchange final : public NetworkExchange {
   void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
   void open_leaf() override;
   void close_leaf(int microbatch) override;
-  void open(int phase, const UpdatePlan& plan, double clip_norm) override;
+  void open(int phase, const UpdatePlan& plan) override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
   void arm() override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;
+  [[nodiscard]] bool was_skipped() const override { return reducer_.was_skipped(); }
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
   [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;

@@ -49,7 +49,7 @@ class NetworkExchange {
   virtual void open_leaf() = 0;
   virtual void close_leaf(int microbatch) = 0;
   /// Begins the exchange of `phase`. @pre the one before was awaited
-  virtual void open(int phase, const UpdatePlan& plan, double clip_norm) = 0;
+  virtual void open(int phase, const UpdatePlan& plan) = 0;
   [[nodiscard]] virtual bool is_open() const = 0;
   /// The last backward of a phase follows: what it completes travels at once. @pre open
   virtual void arm() = 0;
@@ -59,6 +59,8 @@ class NetworkExchange {
   virtual void reduce() = 0;
   /// What follows sees the new weights; returns at once where nothing is under way.
   virtual void await() = 0;
+  /// Whether the update that was awaited last was skipped: its gradient was not finite.
+  [[nodiscard]] virtual bool was_skipped() const = 0;
 
   /// Of exchanges that were awaited, as far as it is known by now; each once.
   [[nodiscard]] virtual std::vector<Exposure> take_exposures() = 0;

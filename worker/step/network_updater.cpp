@@ -38,7 +38,7 @@ void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
     for (std::size_t i = 0; i < num_moments(plan.settings.kind); ++i) {
       step.moments[i] = slice.moments[i].first(parameters);
     }
-    gan::optimizer_step(plan.settings, plan.update, step);
+    gan::optimizer_step(plan.settings, plan.number(), step);
   }
   update_statistics(plan.harvests, slice.mean.last(statistics), slice.weights.last(statistics));
   update_average(plan.average_decay, slice.weights, slice.average);
@@ -55,8 +55,22 @@ void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mea
                 .moments = state_.moments(range),
                 .average = state_.average() != nullptr ? state_.average()->range(range)
                                                        : std::span<float>{}});
+  show_after(range, /*was_skipped=*/false);
+}
+
+void NetworkUpdater::skip(comm::ElementRange range, std::span<const float> mean) {
   for (UpdateWatcher* watcher : watchers_) {
-    watcher->after_update(range, plan_);
+    watcher->before_update(range, mean);
+  }
+  show_after(range, /*was_skipped=*/true);
+}
+
+void NetworkUpdater::show_after(comm::ElementRange range, bool was_skipped) {
+  UpdatePlan done = plan_;
+  done.was_skipped = was_skipped;
+  done.counts = comm::counts_after(plan_, was_skipped);
+  for (UpdateWatcher* watcher : watchers_) {
+    watcher->after_update(range, done);
   }
 }
 

@@ -35,8 +35,13 @@ class NetworkUpdater final : public comm::SliceUpdater {
   void show_to(UpdateWatcher& watcher) { watchers_.push_back(&watcher); }
 
   void update(comm::ElementRange range, std::span<const float> mean) override;
+  /// Leaves the slice as it is, batch statistics too; who watches sees that.
+  void skip(comm::ElementRange range, std::span<const float> mean) override;
 
  private:
+  /// To the watchers, with what became of the plan.
+  void show_after(comm::ElementRange range, bool was_skipped);
+
   NetworkState& state_;
   UpdatePlan plan_;
   std::vector<UpdateWatcher*> watchers_;

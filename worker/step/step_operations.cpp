@@ -7,6 +7,9 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
 #include "gan/losses/orthogonal.hpp"
 #include "gan/optimizer.hpp"
 
@@ -16,6 +19,9 @@ using pipeline::Instruction;
 using pipeline::Operation;
 
 namespace {
+
+/// More than a loss scale has to fall from where it begins until nothing overflows.
+constexpr int kMostSkipsInARow = 25;
 
 PerNetwork<gan::Network*> plain_networks(const PerNetwork<NetworkState*>& states) {
   PerNetwork<gan::Network*> networks;
@@ -52,6 +58,8 @@ StepOperations::StepOperations(Setup setup)
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
                                                 setup.exchange, *exchanges_[network]));
     checked_step_.add(-1);
+    under_way_.add(std::nullopt);
+    skips_in_a_row_.add(0);
     if (setup.watchers.size() > 0) {
       exchanges_[network]->show_updates_to(*setup.watchers[network]);
     }
@@ -95,7 +103,7 @@ void StepOperations::perform(const Instruction& instruction) {
       }
       return exchanges_[instruction.network]->reduce();
     case Operation::kAwait:
-      return exchanges_[instruction.network]->await();
+      return await(instruction.network);
   }
 }
 
@@ -122,7 +130,8 @@ void StepOperations::settle_statistics(const Instruction& at) {
 void StepOperations::open_exchange(const Instruction& at) {
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
-  exchanges_[at.network]->open(at.phase, plan, job_.networks[at.network].clip_norm);
+  exchanges_[at.network]->open(at.phase, plan);
+  under_way_[at.network] = plan;
 }
 
 void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) {
@@ -138,10 +147,70 @@ void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan)
   check_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void StepOperations::finish_exchanges() {
-  for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
-    exchange->await();
+void StepOperations::await(NetworkId network) {
+  exchanges_[network]->await();
+  const std::optional<UpdatePlan> plan = std::exchange(under_way_[network], std::nullopt);
+  if (!plan) {
+    return;
   }
+  const bool was_skipped = exchanges_[network]->was_skipped();
+  const comm::UpdateCounts& counts = networks_[network]->counts =
+      comm::counts_after(*plan, was_skipped);
+  int& in_a_row = skips_in_a_row_[network];
+  in_a_row = was_skipped ? in_a_row + 1 : 0;
+  if (was_skipped) {
+    skips_.push_back({.network = static_cast<int>(network),
+                      .update = plan->number(),
+                      .loss_scale = std::ldexp(1.0, static_cast<int>(counts.scale_exponent))});
+  }
+  if (in_a_row == kMostSkipsInARow) {
+    throw DivergedError(fmt::format(
+        "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
+        "skipped: lower its lr or clip_norm, look for values that are not finite in the data, or "
+        "try another seed",
+        step_, job_.networks[network].name, in_a_row));
+  }
+}
+
+void StepOperations::finish_exchanges() {
+  for (const NetworkId network : networks_.ids()) {
+    await(network);
+  }
+}
+
+std::vector<messages::SkippedUpdate> StepOperations::take_skips() {
+  return std::exchange(skips_, {});
+}
+
+std::int64_t StepOperations::loss_exponent(const Instruction& at) {
+  const ScaledPhase key{.step = step_, .phase = at.phase, .repeat = at.repeat};
+  if (key == scaled_) {
+    return loss_exponent_;
+  }
+  // Not again in this repeat of the phase: its own updates change what the next will have.
+  scaled_ = key;
+  std::optional<std::int64_t> least;
+  for (const NetworkId network : phase(at).networks) {
+    if (networks_[network]->has_loss_scale()) {
+      await(network);
+      const std::int64_t exponent = networks_[network]->counts.scale_exponent;
+      least = std::min(least.value_or(exponent), exponent);
+    }
+  }
+  loss_exponent_ = least.value_or(0);
+  return loss_exponent_;
+}
+
+comm::Agreement StepOperations::agreement(const Instruction& at) {
+  const auto has_loss_scale = [this](NetworkId network) {
+    return networks_[network]->has_loss_scale();
+  };
+  const double clip_norm = job_.networks[at.network].clip_norm;
+  return {.is_needed =
+              clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale),
+          .clip_norm = clip_norm,
+          .scale_exponent = loss_exponent(at),
+          .is_scaled = has_loss_scale(at.network)};
 }
 
 void StepOperations::settle() {
@@ -158,14 +227,15 @@ UpdatePlan StepOperations::update_plan(const Instruction& at) {
   plan.settings = gan::scheduled_settings(
       job_.networks[at.network], static_cast<double>(step_ + 1) * images_per_step,
       job_.burn_in_images(), pipeline::laziness_of(phases_, at.network));
-  plan.update = ++networks_[at.network]->updates;
+  plan.agreement = agreement(at);
+  plan.counts = networks_[at.network]->counts;
   if (snapshot_follows_ && at.is_last_update) {
     plan.snapshot_step = step_ + 1;
   }
   plan.harvests = pipeline::harvests_of(phase(at), at.network);
   // Half-life in images (StyleGAN2-ADA), and no more inertia than there is history (TensorFlow's
   // moving average).
-  const auto updates = static_cast<double>(plan.update);
+  const auto updates = static_cast<double>(plan.number());
   const double half_life = job_.networks[at.network].ema_kimg * 1000.0;
   plan.average_decay = half_life > 0.0 ? std::min(std::exp2(-images_per_step / half_life),
                                                   (1.0 + updates) / (10.0 + updates))

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "pipeline/executor.hpp"
+#include "run/messages/messages.hpp"
 #include "worker/step/compute_device.hpp"
 #include "worker/step/network_checks.hpp"
 #include "worker/step/pass_run.hpp"
@@ -46,6 +48,8 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] double take_host_wait_seconds();
   /// Parameters that their phase left without a gradient, since the last call.
   [[nodiscard]] std::size_t take_unfired();
+  /// Updates that were awaited and had been skipped, since the last call: the same on all workers.
+  [[nodiscard]] std::vector<messages::SkippedUpdate> take_skips();
   /// What the checks of the steps since the last call took of this thread.
   [[nodiscard]] double take_check_seconds();
 
@@ -59,6 +63,12 @@ class StepOperations final : public pipeline::Operations {
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;
   [[nodiscard]] UpdatePlan update_plan(const pipeline::Instruction& at);
+  [[nodiscard]] comm::Agreement agreement(const pipeline::Instruction& at);
+  /// The losses of the phase at hand are multiplied by 2^this: the least of what its networks have.
+  [[nodiscard]] std::int64_t loss_exponent(const pipeline::Instruction& at);
+  /// Until the network's new weights are everywhere; what they agreed on becomes its state.
+  /// @throws DivergedError where too many updates in a row were skipped
+  void await(NetworkId network);
 
   const JobSpec& job_;
   const std::vector<pipeline::Phase>& phases_;
@@ -72,6 +82,18 @@ class StepOperations final : public pipeline::Operations {
   bool snapshot_follows_ = false;
   PerNetwork<std::int64_t> checked_step_;  // the last that was looked at
   double check_seconds_ = 0.0;
+  PerNetwork<std::optional<UpdatePlan>> under_way_;  // not awaited yet
+  PerNetwork<int> skips_in_a_row_;
+  std::vector<messages::SkippedUpdate> skips_;
+  /// A repeat of a phase in a step.
+  struct ScaledPhase {
+    std::int64_t step = -1;
+    int phase = -1;
+    int repeat = -1;
+    bool operator==(const ScaledPhase&) const = default;
+  };
+  ScaledPhase scaled_;  // for which loss_exponent_ holds
+  std::int64_t loss_exponent_ = 0;
 };
 
 }  // namespace gangway::worker

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -99,10 +101,14 @@ void UpdateAudit::before_update(comm::ElementRange range, std::span<const float>
   }
 }
 
-void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& /*plan*/) {
+void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& plan) {
   const comm::ElementRange common = comm::intersect(range, choice_.range);
   if (needs() != Need::kCompute || common.empty()) {
     return;
+  }
+  if (plan.was_skipped) {
+    // The auditor may not know yet, and its part of the gradient may be finite.
+    std::ranges::fill(mean_part(), std::numeric_limits<float>::quiet_NaN());
   }
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     std::ranges::copy(changed_[i].arena->range(common),
@@ -166,7 +172,10 @@ void UpdateAudit::judge() {
   if (state_.average() != nullptr) {
     slice.average = before(1 + moments);
   }
-  update_slice(plan_, state_.layout(), slice);
+  const bool was_skipped = plan_.agreement.is_needed && std::isnan(slice.mean.front());
+  if (!was_skipped) {
+    update_slice(plan_, state_.layout(), slice);
+  }
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const std::span<const float> mine = before(i);
     const std::span<const float> theirs = after(i);

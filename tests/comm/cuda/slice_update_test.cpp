@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kElements = 512;
 constexpr std::size_t kParameters = 320;
 constexpr UpdatePlan kPlan{.settings = {.lr = 2e-4, .betas = {0.5, 0.999}},
-                           .update = 3,
+                           .counts = {.updates = 2},
                            .harvests = 2,
                            .average_decay = 0.99};
 
@@ -85,7 +85,7 @@ TEST(SliceUpdate, UpdatesParametersFromTheClippedMean) {
   update.clip_scale = &clip;
   update_slice_on_host(update);
   const std::vector<float> mean = expected.mean();
-  const AdamRule rule = AdamRule::of(kPlan.settings, kPlan.update);
+  const AdamRule rule = AdamRule::of(kPlan.settings, kPlan.number());
   for (std::size_t i = 0; i < kParameters; ++i) {
     float moments[] = {expected.first[i], expected.second[i]};
     rule.update(mean[i] * clip, expected.weights[i], moments);

@@ -156,13 +156,13 @@ TEST_F(StepByStepTest, BucketsThatNobodySaidAreReadyTravelInTheEndAndAreCounted)
 
 TEST_F(StepByStepTest, ASecondExchangeCannotBeginBeforeTheEndOfTheFirst) {
   compute_and_open();
-  EXPECT_THROW(reducer(0).open(0.0), InvariantError);
+  EXPECT_THROW(reducer(0).open(), InvariantError);
   (void)reducer(0).all_ready();
   advance_both();
-  EXPECT_THROW(reducer(0).open(0.0), InvariantError);
+  EXPECT_THROW(reducer(0).open(), InvariantError);
   (void)reducer(1).all_ready();
   advance_both();
-  EXPECT_NO_THROW(reducer(0).open(0.0));
+  EXPECT_NO_THROW(reducer(0).open());
 }
 
 TEST_F(StepByStepTest, EveryBucketTellsWhenItHadItsNewWeights) {

@@ -245,5 +245,26 @@ TEST(Reducer, TakesNothingFromAnEarlierEpoch) {
   });
 }
 
+TEST(Reducer, AnUpdateWhoseGradientIsNotFiniteAnywhereIsSkippedByAll) {
+  // The second of three updates: gradients are those of the weights, so that what follows shows it.
+  const ToyJob clean{.num_updates = 1, .clipping = Clipping::kByNorm};
+  const ToyJob poisoned{.num_updates = 2, .clipping = Clipping::kByNorm, .poisoned_step = 1};
+  const ToyResult expected = run_one_worker(clean);
+  for (const int workers : {1, 2, 3, 4}) {
+    LoopbackHub hub(workers);
+    for (const ToyResult& result : run_workers(hub, {poisoned, 3})) {
+      EXPECT_EQ(result.skips, 1) << workers << " workers";
+      EXPECT_TRUE(same_bits(result.weights, expected.weights)) << workers << " workers";
+    }
+  }
+}
+
+TEST(Reducer, WhatTheLossWasScaledByIsTakenBackBeforeTheNormIsLookedAt) {
+  const ToyResult expected = run_one_worker({.clipping = Clipping::kByNorm});
+  const ToyResult scaled =
+      run_one_worker({.clipping = Clipping::kByNorm, .scale_exponent = 12});
+  EXPECT_TRUE(same_bits(scaled.weights, expected.weights));
+}
+
 }  // namespace
 }  // namespace gangway::comm

@@ -196,7 +196,7 @@ TEST(ReducerWire, BringsInfinityAndNaNToAllWorkers) {
         std::fill_n(gradient, layout.size(), 0.25F);
         gradient[7] = rank == 0 ? spoiled : 0.0F;
         partials.push(rank);
-        reducer.open(0.0);
+        reducer.open();
         (void)reducer.all_ready();
         while (reducer.needs() != Exchange::Need::kNothing) {
           if (!reducer.advance()) {

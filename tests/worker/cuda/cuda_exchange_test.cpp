@@ -67,7 +67,7 @@ TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
                           .wait_for_launches = [&] { exchange->wait_for_launches(); }});
   exchange->open_leaf();
   exchange->close_leaf(0);
-  exchange->open(0, {.update = 1, .harvests = 1}, 0.0);
+  exchange->open(0, {.harvests = 1});
 
   constexpr auto kHeld = 20ms;
   std::atomic<int> records_before = -1;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// How many updates a network has had, and what follows from how they went: its loss scale. Equal on
+// all workers, for it follows from what they agree on; part of the state. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gangway::comm {
+
+struct UpdateCounts {
+  std::int64_t updates = 0;         ///< made; what the optimiser and the average count
+  std::int64_t skipped = 0;         ///< not made, because a gradient was not finite
+  std::int64_t scale_exponent = 0;  ///< losses are multiplied by 2^this before backward
+  std::int64_t unbroken = 0;        ///< updates since the scale was changed, or an update skipped
+  bool operator==(const UpdateCounts&) const = default;
+};
+
+/// Dynamic loss scaling (Micikevicius et al., 2018, section 3.2) with the constants of PyTorch's
+/// GradScaler.
+struct LossScaling {
+  static constexpr std::int64_t kFirstExponent = 16;
+  static constexpr std::int64_t kLeastExponent = -8;
+  static constexpr std::int64_t kMostExponent = 40;
+  static constexpr std::int64_t kUpdatesToGrow = 2000;
+};
+
+/// `counts` after an update. @param is_scaled  whether the network has a loss scale
+[[nodiscard]] inline UpdateCounts updated(UpdateCounts counts, bool is_scaled) {
+  ++counts.updates;
+  if (is_scaled && ++counts.unbroken == LossScaling::kUpdatesToGrow) {
+    counts.scale_exponent = std::min(counts.scale_exponent + 1, LossScaling::kMostExponent);
+    counts.unbroken = 0;
+  }
+  return counts;
+}
+
+/// `counts` after one that was skipped.
+[[nodiscard]] inline UpdateCounts skipped(UpdateCounts counts, bool is_scaled) {
+  ++counts.skipped;
+  if (is_scaled) {
+    counts.scale_exponent = std::max(counts.scale_exponent - 1, LossScaling::kLeastExponent);
+    counts.unbroken = 0;
+  }
+  return counts;
+}
+
+}  // namespace gangway::comm

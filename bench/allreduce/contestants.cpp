@@ -72,7 +72,7 @@ class Reduction final : public Contestant {
   [[nodiscard]] std::span<float> input() override { return {stack_.open_leaf(), layout_.size()}; }
   void run() override {
     stack_.push(transport_.worker());
-    reducer_->open(0.0);
+    reducer_->open();
     (void)reducer_->all_ready();
     while (reducer_->needs() != comm::Exchange::Need::kNothing) {
       if (!reducer_->advance()) {

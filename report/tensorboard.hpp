@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TensorBoard event files: scalars, histograms, texts and PNG images. Owned by the coordinator; used on one thread at
-// a time.
+// TensorBoard event files: scalars, histograms, texts and PNG images. Owned by the coordinator;
+// used on one thread at a time.
 //
 // Format: TFRecord framing with masked CRC-32C (tensorflow/core/lib/io/record_writer.h) around
 // `tensorflow.Event` messages (tensorflow/core/util/event.proto, summary.proto), of which the few

@@ -45,9 +45,9 @@ struct UpdateNorms {
 
 /// One of a tick's last updates of a network.
 struct NetworkUpdate {
-  std::string network;      ///< "generator"
-  std::int64_t count = 0;   ///< of the network's updates, this one included
-  double lr = 0;            ///< learning rate, schedules applied
+  std::string network;                 ///< "generator"
+  std::int64_t count = 0;              ///< of the network's updates, this one included
+  double lr = 0;                       ///< learning rate, schedules applied
   std::optional<UpdateNorms> norms{};  ///< nothing on GPUs, where nobody sees updates
   bool operator==(const NetworkUpdate&) const = default;
 };
@@ -101,7 +101,7 @@ struct Tick {
   std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the tick before
   /// Of the networks whose updates were looked at, in the order of the job's.
   std::vector<NetworkUpdate> updates{};
-  std::vector<TickFigure> figures{};       ///< by name
+  std::vector<TickFigure> figures{};        ///< by name
   std::vector<TickHistogram> histograms{};  ///< of steps since the tick before
 };
 

@@ -305,8 +305,8 @@ void Training::report(std::int64_t steps_done) {
   progress.snapshot_bytes = snapshots_.taker().bytes();
   operations_.tell_updates(progress);
   send_report();
-  unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses(),
-                               operations_.has_histograms()});
+  unsent_.emplace(
+      UnsentReport{std::move(progress), operations_.take_losses(), operations_.has_histograms()});
   if (!device_.lags_behind()) {
     send_report();
   }

@@ -67,10 +67,8 @@ void Histogram::add(const HistogramCounts& more) {
 }
 
 HistogramCounts Histogram::counts() const {
-  HistogramCounts found{.least = least_,
-                        .most = most_,
-                        .sum = sum_,
-                        .sum_of_squares = sum_of_squares_};
+  HistogramCounts found{
+      .least = least_, .most = most_, .sum = sum_, .sum_of_squares = sum_of_squares_};
   for (int bucket = 0; bucket < kBuckets; ++bucket) {
     if (const std::int64_t count = counts_[static_cast<std::size_t>(bucket)]; count > 0) {
       found.buckets.push_back(bucket);

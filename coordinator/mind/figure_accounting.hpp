@@ -40,9 +40,9 @@ class FigureAccounting {
   void add_histograms(const std::map<int, messages::Progress>& told);
 
   std::vector<std::string> networks_;
-  std::map<std::string, Mean> figures_;                 // of step means, by name
-  std::map<int, messages::UpdateFigures> updates_;      // sums over the workers, by network
-  std::vector<report::TickHistogram> histograms_;       // whole, in the order of their steps
+  std::map<std::string, Mean> figures_;             // of step means, by name
+  std::map<int, messages::UpdateFigures> updates_;  // sums over the workers, by network
+  std::vector<report::TickHistogram> histograms_;   // whole, in the order of their steps
 };
 
 }  // namespace gangway::coordinator

@@ -114,7 +114,8 @@ void add_output(Keys& keys) {
                            [](auto& job) -> auto& { return job.output.grid; }, {1, 64}));
   keys.push_back(later(real_key(
       {"output.histograms_kimg", kKimg,
-       "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: none"},
+       "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: "
+       "none"},
       [](auto& job) -> auto& { return job.output.histograms_kimg; }, kZeroOrMore)));
 }
 

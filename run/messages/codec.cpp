@@ -167,9 +167,9 @@ void check(const Lease& lease) {
 }
 
 void check(const HistogramCounts& histogram) {
-  require(histogram.buckets.size() == histogram.counts.size(),
-          fmt::format("{} counts of {} buckets", histogram.counts.size(),
-                      histogram.buckets.size()));
+  require(
+      histogram.buckets.size() == histogram.counts.size(),
+      fmt::format("{} counts of {} buckets", histogram.counts.size(), histogram.buckets.size()));
   int before = -1;
   for (const int bucket : histogram.buckets) {
     require(before < bucket && bucket < Histogram::kBuckets,

@@ -222,9 +222,9 @@ struct UpdateSquares {
 
 /// One update of a network.
 struct UpdateFigures {
-  int network = 0;          ///< index, in the job's order
-  std::int64_t update = 0;  ///< its number, from 1 on
-  double lr = 0.0;          ///< learning rate, schedules applied
+  int network = 0;                            ///< index, in the job's order
+  std::int64_t update = 0;                    ///< its number, from 1 on
+  double lr = 0.0;                            ///< learning rate, schedules applied
   std::optional<UpdateSquares> squares = {};  ///< nothing: it was made where nobody sees it
   static auto fields(auto& it) { return std::tie(it.network, it.update, it.lr, it.squares); }
   bool operator==(const UpdateFigures&) const = default;

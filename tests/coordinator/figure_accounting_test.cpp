@@ -131,10 +131,9 @@ TEST_F(FigureAccountingTest, AddsHistogramsOfOneTagAndStep) {
   told[2].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.last(3))}};
   accounting_.add_step({}, told);
   const report::Tick tick = told_by(accounting_);
-  EXPECT_EQ(tick.histograms,
-            (std::vector<report::TickHistogram>{
-                {.step = 2, .tag = "Weights/a", .counts = counts_of(all.first(3))},
-                {.step = 3, .tag = "Logits/real", .counts = counts_of(all)}}));
+  EXPECT_EQ(tick.histograms, (std::vector<report::TickHistogram>{
+                                 {.step = 2, .tag = "Weights/a", .counts = counts_of(all.first(3))},
+                                 {.step = 3, .tag = "Logits/real", .counts = counts_of(all)}}));
   EXPECT_TRUE(told_by(accounting_).histograms.empty());
 }
 

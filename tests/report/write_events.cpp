@@ -40,8 +40,9 @@ int main(int argc, char** argv) {
                   .updates = {{.network = "generator",
                                .count = 10,
                                .lr = 0.25,
-                               .norms = gangway::report::UpdateNorms{
-                                   .gradient = 2, .weights = 4, .update_ratio = 0.5}}},
+                               .norms =
+                                   gangway::report::UpdateNorms{
+                                       .gradient = 2, .weights = 4, .update_ratio = 0.5}}},
                   .figures = {{"discriminator_accuracy", 0.75}},
                   .histograms = {{.step = 8, .tag = "Weights/generator", .counts = counts()}}});
   first.add_text("Events", "goes on with 3 workers, Größe 七", 9);

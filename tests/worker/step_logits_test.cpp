@@ -116,10 +116,9 @@ TEST(StepLogits, TellsMeansSharesAndAccuracyByMicrobatch) {
                                            {"discriminator_fake_logit", 2.0},
                                            {"discriminator_real_share", 0.75},
                                            {"discriminator_accuracy", 0.625}}));
-  EXPECT_EQ(figures_of(step, 1),
-            (std::map<std::string, double>{{"discriminator_real_logit", -8.0},
-                                           {"discriminator_real_share", 0.0},
-                                           {"discriminator_accuracy", 0.0}}));
+  EXPECT_EQ(figures_of(step, 1), (std::map<std::string, double>{{"discriminator_real_logit", -8.0},
+                                                                {"discriminator_real_share", 0.0},
+                                                                {"discriminator_accuracy", 0.0}}));
   EXPECT_TRUE(step.figures_of(2).empty());
 }
 
@@ -137,7 +136,8 @@ TEST(StepLogits, HasNoAccuracyWithoutABoundary) {
   StepLogits step;
   step.add(logits(Origin::kReal, 0, {1.0F}, std::nullopt));
   step.close();
-  EXPECT_EQ(figures_of(step, 0), (std::map<std::string, double>{{"discriminator_real_logit", 1.0}}));
+  EXPECT_EQ(figures_of(step, 0),
+            (std::map<std::string, double>{{"discriminator_real_logit", 1.0}}));
 }
 
 TEST(StepLogits, MakesHistogramsOverAllMicrobatches) {

@@ -182,9 +182,9 @@ TEST(UpdateRecord, TellsTheLastOfSeveralUpdates) {
   const messages::Progress told = network.told();
   ASSERT_EQ(told.updates.size(), 1U);
   EXPECT_EQ(told.updates[0].update, 2);
-  EXPECT_NEAR(told.updates[0].squares->gradient /
-                  (4.0 * sum_of_squares(network.tensors(network.mean()))),
-              1.0, 1e-12);
+  EXPECT_NEAR(
+      told.updates[0].squares->gradient / (4.0 * sum_of_squares(network.tensors(network.mean()))),
+      1.0, 1e-12);
 }
 
 TEST(UpdateRecord, KnowsRateAndCountWhereNobodyShowsItUpdates) {
@@ -214,8 +214,8 @@ TEST(UpdateRecord, CountsWeightsAndGradientsOfEachTensorWithoutPadding) {
     found[part.tag] = part.counts;
   }
   ASSERT_EQ(found.size(), 2 * weights.size());
-  for (const auto& [group, tensors] : {std::pair("Weights/", &weights),
-                                       std::pair("Gradients/", &gradients)}) {
+  for (const auto& [group, tensors] :
+       {std::pair("Weights/", &weights), std::pair("Gradients/", &gradients)}) {
     for (const auto& [name, values] : *tensors) {
       Histogram expected;
       expected.add(values);

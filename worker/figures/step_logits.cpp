@@ -71,8 +71,7 @@ void StepLogits::close() {
 
 std::span<const float> StepLogits::values_of(std::size_t entry) const {
   const std::int64_t begin = entry == 0 ? 0 : ends_[entry - 1];
-  return {on_host_.const_data_ptr<float>() + begin,
-          static_cast<std::size_t>(ends_[entry] - begin)};
+  return {on_host_.const_data_ptr<float>() + begin, static_cast<std::size_t>(ends_[entry] - begin)};
 }
 
 std::vector<messages::NamedFigure> StepLogits::figures_of(int microbatch) const {

@@ -106,8 +106,8 @@ void UpdateRecord::count(comm::ElementRange range, std::span<const float> mean) 
   const std::vector<comm::ArenaEntry>& tensors = state_.layout().parameters();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Without the padding behind the tensor.
-    const comm::ElementRange own = comm::intersect(
-        range, {tensors[i].offset, tensors[i].offset + tensors[i].elements});
+    const comm::ElementRange own =
+        comm::intersect(range, {tensors[i].offset, tensors[i].offset + tensors[i].elements});
     if (!own.empty()) {
       distributions_[i].gradients.add(mean.subspan(own.begin - range.begin, own.size()));
       distributions_[i].weights.add(std::as_const(state_.weights()).range(own));
@@ -119,9 +119,8 @@ std::vector<messages::HistogramPart> UpdateRecord::parts(std::int64_t step) cons
   std::vector<messages::HistogramPart> parts;
   for (std::size_t i = 0; i < distributions_.size(); ++i) {
     const std::string& tensor = state_.layout().parameters()[i].name;
-    for (const auto& [group, histogram] :
-         {std::pair("Weights/", &distributions_[i].weights),
-          std::pair("Gradients/", &distributions_[i].gradients)}) {
+    for (const auto& [group, histogram] : {std::pair("Weights/", &distributions_[i].weights),
+                                           std::pair("Gradients/", &distributions_[i].gradients)}) {
       if (HistogramCounts counts = histogram->counts(); !counts.buckets.empty()) {
         parts.push_back({.step = step, .tag = group + tensor, .counts = std::move(counts)});
       }

@@ -53,8 +53,7 @@ StepOperations::StepOperations(Setup setup)
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
                                                 setup.exchange, *exchanges_[network]));
     checked_step_.add(-1);
-    records_.add(
-        std::make_unique<UpdateRecord>(*networks_[network], network, setup.shows_updates));
+    records_.add(std::make_unique<UpdateRecord>(*networks_[network], network, setup.shows_updates));
     if (setup.shows_updates) {
       exchanges_[network]->show_updates_to(*records_[network]);
     }
@@ -137,9 +136,8 @@ void StepOperations::begin_record(const Instruction& at, const UpdatePlan& plan)
   record.settle();
   // Lazy regularisers have gradients of their own kind, and not in every step.
   if (phase(at).interval == 1 && at.repeat + 1 == phase(at).repeats) {
-    record.begin(plan,
-                 {.norms = figure_steps_.measures(step_),
-                  .histograms = has_histograms() ? std::optional(step_ + 1) : std::nullopt});
+    record.begin(plan, {.norms = figure_steps_.measures(step_),
+                        .histograms = has_histograms() ? std::optional(step_ + 1) : std::nullopt});
   }
 }
 

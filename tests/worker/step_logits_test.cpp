@@ -2,10 +2,13 @@
 // Which logits are looked at, and what is told of them.
 #include "worker/figures/step_logits.hpp"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <variant>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -87,8 +90,8 @@ TEST(JudgedLogits, HaveABoundaryWhereTheLossHasOne) {
   }
 }
 
-JudgedLogits logits(Origin origin, int microbatch, const std::vector<float>& values,
-                    std::optional<double> boundary = 0.0) {
+JudgedLogits entry_of(Origin origin, int microbatch, const std::vector<float>& values,
+                      std::optional<double> boundary = 0.0) {
   return {.network = "discriminator",
           .origin = origin,
           .tensor = "logits",
@@ -107,9 +110,9 @@ std::map<std::string, double> figures_of(const StepLogits& step, int microbatch)
 
 TEST(StepLogits, TellsMeansSharesAndAccuracyByMicrobatch) {
   StepLogits step;
-  step.add(logits(Origin::kReal, 0, {1.0F, -2.0F, 3.0F, 4.0F}));
-  step.add(logits(Origin::kFake, 0, {-1.0F, 5.0F}));
-  step.add(logits(Origin::kReal, 1, {-8.0F}));
+  step.add(entry_of(Origin::kReal, 0, {1.0F, -2.0F, 3.0F, 4.0F}));
+  step.add(entry_of(Origin::kFake, 0, {-1.0F, 5.0F}));
+  step.add(entry_of(Origin::kReal, 1, {-8.0F}));
   step.close();
   EXPECT_EQ(figures_of(step, 0),
             (std::map<std::string, double>{{"discriminator_real_logit", 1.5},
@@ -124,8 +127,8 @@ TEST(StepLogits, TellsMeansSharesAndAccuracyByMicrobatch) {
 
 TEST(StepLogits, AveragesRepeatsAndComparesWithTheBoundary) {
   StepLogits step;
-  step.add(logits(Origin::kReal, 0, {0.4F, 0.6F}, 0.5));
-  step.add(logits(Origin::kReal, 0, {0.8F, 0.6F}, 0.5));
+  step.add(entry_of(Origin::kReal, 0, {0.4F, 0.6F}, 0.5));
+  step.add(entry_of(Origin::kReal, 0, {0.8F, 0.6F}, 0.5));
   step.close();
   const std::map<std::string, double> figures = figures_of(step, 0);
   EXPECT_NEAR(figures.at("discriminator_real_logit"), 0.6, 1e-7);
@@ -134,7 +137,7 @@ TEST(StepLogits, AveragesRepeatsAndComparesWithTheBoundary) {
 
 TEST(StepLogits, HasNoAccuracyWithoutABoundary) {
   StepLogits step;
-  step.add(logits(Origin::kReal, 0, {1.0F}, std::nullopt));
+  step.add(entry_of(Origin::kReal, 0, {1.0F}, std::nullopt));
   step.close();
   EXPECT_EQ(figures_of(step, 0),
             (std::map<std::string, double>{{"discriminator_real_logit", 1.0}}));
@@ -142,9 +145,9 @@ TEST(StepLogits, HasNoAccuracyWithoutABoundary) {
 
 TEST(StepLogits, MakesHistogramsOverAllMicrobatches) {
   StepLogits step;
-  step.add(logits(Origin::kReal, 0, {1.0F, -2.0F}));
-  step.add(logits(Origin::kFake, 0, {5.0F}));
-  step.add(logits(Origin::kReal, 1, {1.0F}));
+  step.add(entry_of(Origin::kReal, 0, {1.0F, -2.0F}));
+  step.add(entry_of(Origin::kFake, 0, {5.0F}));
+  step.add(entry_of(Origin::kReal, 1, {1.0F}));
   step.close();
   const std::vector<messages::HistogramPart> parts = step.histograms(8);
   ASSERT_EQ(parts.size(), 2U);

@@ -11,8 +11,8 @@ from train_command import EXAMPLES, Trainings
 
 CLOTHES = EXAMPLES / "fashion-mnist.yaml"
 # Twelve steps in six ticks; every fourth step has histograms.
-SMALL = ["model.width=8", "training.batch=16", "training.microbatches=4", "training.kimg=0.192", "output.pictures_kimg=0",
-         "output.tick_kimg=0.032", "generator.schedule.warmup_kimg=0.096", "training.loss=nonsaturating"]
+SMALL = ["model.width=8", "training.batch=16", "training.microbatches=4", "training.kimg=0.192",
+         "output.pictures_kimg=0", "output.tick_kimg=0.032", "generator.schedule.warmup_kimg=0.096", "training.loss=nonsaturating"]
 DRAWN = "output.histograms_kimg=0.064"
 NORMS = "gradient_norm", "weight_norm", "update_ratio"
 FIGURES = "real_logit", "fake_logit", "real_share", "accuracy"

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "gan/losses/orthogonal.hpp"

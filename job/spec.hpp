@@ -218,6 +218,8 @@ struct OutputSpec {
   double tick_kimg = 1.0;
   double pictures_kimg = 4.0;
   int grid = 8;  ///< pictures a side of a grid
+  double histograms_kimg =
+      0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
   bool operator==(const OutputSpec&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <boost/crc.hpp>
 #include <fmt/format.h>
@@ -24,7 +25,29 @@ enum EventField : std::uint32_t {
 };
 /// Of tensorflow.Summary, Summary.Value and Summary.Image (summary.proto).
 enum SummaryField : std::uint32_t { kValue = 1 };
-enum ValueField : std::uint32_t { kTag = 1, kSimpleValue = 2, kImage = 4 };
+enum ValueField : std::uint32_t {
+  kTag = 1,
+  kSimpleValue = 2,
+  kImage = 4,
+  kHistogram = 5,
+  kTensor = 8,
+  kMetadata = 9
+};
+enum HistogramField : std::uint32_t {
+  kMin = 1,
+  kMax = 2,
+  kCount = 3,
+  kSum = 4,
+  kSumOfSquares = 5,
+  kBucketLimit = 6,
+  kBucket = 7
+};
+/// Of SummaryMetadata and its PluginData (summary.proto); of TensorProto (tensor.proto), whose
+/// empty shape is a scalar's, and of its type of texts (types.proto).
+enum MetadataField : std::uint32_t { kPluginData = 1 };
+enum PluginField : std::uint32_t { kPluginName = 1 };
+enum TensorField : std::uint32_t { kType = 1, kShape = 2, kStrings = 8 };
+constexpr std::uint64_t kStringType = 7;
 enum ImageField : std::uint32_t { kHeight = 1, kWidth = 2, kColorspace = 3, kEncodedImage = 4 };
 /// Of tensorflow.SessionLog: its status, and the status that makes TensorBoard drop later steps of
 /// older files.
@@ -111,6 +134,36 @@ PngHeader read_png_header(std::string_view png) {
           .channels = channels};
 }
 
+/// A repeated field of doubles, packed.
+std::string reals64(std::uint32_t field, const std::vector<double>& values) {
+  std::string packed;
+  for (const double value : values) {
+    packed += little_endian(std::bit_cast<std::uint64_t>(value), 8);
+  }
+  return text(field, packed);
+}
+
+/// Buckets lie side by side, each from the limit before to its own: one empty bucket stands for all
+/// between two that are not.
+std::string histogram(const HistogramCounts& counts) {
+  std::vector<double> limits;
+  std::vector<double> in_bucket;
+  double number = 0.0;
+  for (std::size_t i = 0; i < counts.buckets.size(); ++i) {
+    const int bucket = counts.buckets[i];
+    if (i > 0 && counts.buckets[i - 1] + 1 != bucket) {
+      limits.push_back(Histogram::upper_limit(bucket - 1));
+      in_bucket.push_back(0.0);
+    }
+    limits.push_back(Histogram::upper_limit(bucket));
+    in_bucket.push_back(static_cast<double>(counts.counts[i]));
+    number += in_bucket.back();
+  }
+  return real64(kMin, counts.least) + real64(kMax, counts.most) + real64(kCount, number) +
+         real64(kSum, counts.sum) + real64(kSumOfSquares, counts.sum_of_squares) +
+         reals64(kBucketLimit, limits) + reals64(kBucket, in_bucket);
+}
+
 std::string summary(std::string_view tag, const std::string& value) {
   return text(kSummary, text(kValue, text(kTag, tag) + value));
 }
@@ -154,6 +207,30 @@ void TensorboardWriter::add_image(std::string_view tag, std::string_view png, st
   write_event(step, summary(tag, text(kImage, image)));
 }
 
+void TensorboardWriter::add_histogram(std::string_view tag, const HistogramCounts& counts,
+                                      std::int64_t step) {
+  write_event(step, summary(tag, text(kHistogram, histogram(counts))));
+}
+
+void TensorboardWriter::add_text(std::string_view tag, std::string_view words, std::int64_t step) {
+  const std::string metadata = text(kPluginData, text(kPluginName, "text"));
+  const std::string tensor = integer(kType, kStringType) + text(kShape, "") + text(kStrings, words);
+  write_event(step, summary(tag, text(kMetadata, metadata) + text(kTensor, tensor)));
+}
+
+void TensorboardWriter::add_updates(const Tick& tick) {
+  for (const NetworkUpdate& update : tick.updates) {
+    const std::string tag = "Optimizer/" + update.network;
+    add_scalar(tag + "_updates", static_cast<double>(update.count), tick.step);
+    add_scalar(tag + "_lr", update.lr, tick.step);
+    if (update.norms) {
+      add_scalar(tag + "_gradient_norm", update.norms->gradient, tick.step);
+      add_scalar(tag + "_weight_norm", update.norms->weights, tick.step);
+      add_scalar(tag + "_update_ratio", update.norms->update_ratio, tick.step);
+    }
+  }
+}
+
 void TensorboardWriter::add_tick(const Tick& tick) {
   for (const NetworkLoss& loss : tick.losses) {
     add_scalar("Loss/" + loss.network, loss.loss, tick.step);
@@ -172,6 +249,13 @@ void TensorboardWriter::add_tick(const Tick& tick) {
   }
   for (const ExposedPhase& phase : tick.exposed) {
     add_scalar("Exposed/" + phase.phase, phase.seconds_per_step, tick.step);
+  }
+  add_updates(tick);
+  for (const TickFigure& figure : tick.figures) {
+    add_scalar("Figures/" + figure.name, figure.value, tick.step);
+  }
+  for (const TickHistogram& one : tick.histograms) {
+    add_histogram(one.tag, one.counts, one.step);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TensorBoard event files: scalars and PNG images. Owned by the coordinator; used on one thread at
-// a time.
+// TensorBoard event files: scalars, histograms, texts and PNG images. Owned by the coordinator;
+// used on one thread at a time.
 //
 // Format: TFRecord framing with masked CRC-32C (tensorflow/core/lib/io/record_writer.h) around
 // `tensorflow.Event` messages (tensorflow/core/util/event.proto, summary.proto), of which the few
@@ -43,13 +43,19 @@ class TensorboardWriter {
   /// @param png the bytes of a PNG file; its size is read from its header. @throws InvariantError
   /// if it is none.
   void add_image(std::string_view tag, std::string_view png, std::int64_t step);
+  /// @param counts  of finite numbers; TensorBoard draws no others
+  void add_histogram(std::string_view tag, const HistogramCounts& counts, std::int64_t step);
+  /// @param words  Markdown
+  void add_text(std::string_view tag, std::string_view words, std::int64_t step);
   /// The losses, the speed and the memory of a tick, under Loss/, Speed/, Resources/ and Progress/,
-  /// and under Exposed/ by phase the seconds of a step in which compute waited for communication.
+  /// under Exposed/ by phase the seconds of a step in which compute waited for communication, what
+  /// is known of updates under Optimizer/, other figures under Figures/, and the histograms.
   void add_tick(const Tick& tick);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  void add_updates(const Tick& tick);
   void write_event(std::int64_t step, std::string_view body);
 
   std::filesystem::path path_;

@@ -97,6 +97,19 @@ nlohmann::ordered_json checkpoints_json(const Tick& tick) {
   return list;
 }
 
+/// "generator_lr", "generator_gradient_norm", …
+void add_updates(const Tick& tick, nlohmann::ordered_json& object) {
+  for (const NetworkUpdate& update : tick.updates) {
+    object[update.network + "_updates"] = update.count;
+    object[update.network + "_lr"] = update.lr;
+    if (update.norms) {
+      object[update.network + "_gradient_norm"] = update.norms->gradient;
+      object[update.network + "_weight_norm"] = update.norms->weights;
+      object[update.network + "_update_ratio"] = update.norms->update_ratio;
+    }
+  }
+}
+
 }  // namespace
 
 std::string tick_line(const Tick& tick) {
@@ -135,6 +148,10 @@ std::string tick_json(const Tick& tick) {
   };
   for (const NetworkLoss& loss : tick.losses) {
     object[loss.network + "_loss"] = loss.loss;
+  }
+  add_updates(tick, object);
+  for (const TickFigure& figure : tick.figures) {
+    object[figure.name] = figure.value;
   }
   return object.dump();
 }

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/numbers/histogram.hpp"
 
 namespace gangway::report {
 
@@ -30,6 +33,38 @@ struct NetworkLoss {
   std::string network;  ///< "generator"
   double loss = 0;      ///< mean over the tick, penalties included; may be NaN
   bool operator==(const NetworkLoss&) const = default;
+};
+
+/// Euclidean norms over all that a network trains.
+struct UpdateNorms {
+  double gradient = 0;      ///< of the mean gradient as the update used it: clipped where it clips
+  double weights = 0;       ///< of what was updated, before
+  double update_ratio = 0;  ///< norm of what the update added, over that of the weights
+  bool operator==(const UpdateNorms&) const = default;
+};
+
+/// One of a tick's last updates of a network.
+struct NetworkUpdate {
+  std::string network;                 ///< "generator"
+  std::int64_t count = 0;              ///< of the network's updates, this one included
+  double lr = 0;                       ///< learning rate, schedules applied
+  std::optional<UpdateNorms> norms{};  ///< nothing on GPUs, where nobody sees updates
+  bool operator==(const NetworkUpdate&) const = default;
+};
+
+/// A mean over the micro-batches and steps of a tick.
+struct TickFigure {
+  std::string name;  ///< "discriminator_accuracy"
+  double value = 0;
+  bool operator==(const TickFigure&) const = default;
+};
+
+/// For TensorBoard alone.
+struct TickHistogram {
+  std::int64_t step = 0;  ///< that it is of
+  std::string tag;        ///< "Gradients/generator/0/weight"
+  HistogramCounts counts;
+  bool operator==(const TickHistogram&) const = default;
 };
 
 struct Tick {
@@ -64,6 +99,10 @@ struct Tick {
   double snapshot_percent = 0;  ///< snapshot_seconds of the tick's time
   double snapshot_mib = 0;      ///< copied by all workers
   std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the tick before
+  /// Of the networks whose updates were looked at, in the order of the job's.
+  std::vector<NetworkUpdate> updates{};
+  std::vector<TickFigure> figures{};        ///< by name
+  std::vector<TickHistogram> histograms{};  ///< of steps since the tick before
 };
 
 /// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one
@@ -77,7 +116,8 @@ struct Tick {
 [[nodiscard]] std::string format_duration(double seconds);
 
 /// The tick as one JSON object on one line without newline, keys as the members (`index` is
-/// "tick"); a number that is not finite becomes null.
+/// "tick"), what there is by network under keys that begin with its name; a number that is not
+/// finite becomes null.
 [[nodiscard]] std::string tick_json(const Tick& tick);
 
 }  // namespace gangway::report

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -118,7 +119,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .watchers = watchers_of(replica_.networks(), device_, snapshots_.taker()),
                    .device = device_.device(),
                    .local = local_,
-                   .pools = replica_.pools()}),
+                   .pools = replica_.pools(),
+                   .shows_updates = !device_.lags_behind()}),
       marked_operations_(operations_, setup.job.network_names(),
                          trace_ ? &trace_->compute() : nullptr),
       pictures_({.job = job_,
@@ -302,8 +304,10 @@ void Training::report(std::int64_t steps_done) {
     progress.tried_snapshot = copies->tried();
   }
   progress.snapshot_bytes = snapshots_.taker().bytes();
+  operations_.tell_updates(progress);
   send_report();
-  unsent_.emplace(UnsentReport{std::move(progress), operations_.take_losses()});
+  unsent_.emplace(
+      UnsentReport{std::move(progress), operations_.take_losses(), operations_.has_histograms()});
   if (!device_.lags_behind()) {
     send_report();
   }
@@ -314,6 +318,10 @@ void Training::send_report() {
     return;
   }
   unsent_->progress.losses = unsent_->losses.read();
+  if (unsent_->has_histograms) {
+    std::ranges::move(unsent_->losses.read_histograms(unsent_->progress.step),
+                      std::back_inserter(unsent_->progress.histograms));
+  }
   link_.report(unsent_->progress);
   unsent_.reset();
 }

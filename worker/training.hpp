@@ -87,6 +87,7 @@ class Training {
   struct UnsentReport {
     messages::Progress progress;
     StepLosses losses;
+    bool has_histograms = false;  ///< of the step's logits
   };
   std::optional<UnsentReport> unsent_;
   std::uint64_t told_bytes_ = 0;  ///< sent, and reported or not to be

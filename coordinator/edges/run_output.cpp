@@ -167,6 +167,13 @@ void RunOutput::add_scalar(std::string tag, double value, std::int64_t step) {
   });
 }
 
+void RunOutput::add_text(std::string tag, std::string text, std::int64_t step) {
+  submit([tag = std::move(tag), text = std::move(text), step](State& state) {
+    state.try_writing("the TensorBoard file",
+                      [&] { state.tensorboard->add_text(tag, text, step); });
+  });
+}
+
 void RunOutput::add_picture(std::string file, std::int64_t step) {
   submit([file = std::move(file), step](State& state) {
     state.try_writing("a picture for TensorBoard", [&] { state.add_picture(file, step); });

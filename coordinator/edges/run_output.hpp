@@ -58,6 +58,7 @@ class RunOutput {
   void end_bar();
   /// For TensorBoard. After begin_at.
   void add_scalar(std::string tag, double value, std::int64_t step);
+  void add_text(std::string tag, std::string text, std::int64_t step);
   void add_picture(std::string file, std::int64_t step);
   /// One trace of all workers' once each has left its part, or at the end of those that are there.
   void merge_traces(int num_workers, bool is_end);

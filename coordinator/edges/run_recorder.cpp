@@ -67,10 +67,20 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
 
 std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
-  return output_.begin_at(step);
+  const auto last = output_.begin_at(step);
+  if (step > 0) {
+    record_event(step, fmt::format("goes on with {} worker{}", run_.num_workers,
+                                   run_.num_workers == 1 ? "" : "s"));
+  }
+  return last;
 }
 
 void RunRecorder::say(const std::string& line) { output_.print(line); }
+
+void RunRecorder::record_event(std::int64_t step, const std::string& text) {
+  output_.log(fmt::format("event at step {}: {}", step, text));
+  output_.add_text("Events", text, step);
+}
 
 void RunRecorder::show_header() {
   const JobSpec& spec = run_.spec;

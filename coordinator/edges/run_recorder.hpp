@@ -46,6 +46,9 @@ class RunRecorder {
   void show_tick(report::Tick tick);
   void show_picture(const messages::Picture& picture);
   void say(const std::string& line);
+  /// A mark in TensorBoard and a line of the log: what was decided at `step` (steps done), or came
+  /// about. After begin_at.
+  void record_event(std::int64_t step, const std::string& text);
 
   /// Where the folder for the workers' files is to be made.
   [[nodiscard]] std::filesystem::path checkpoints() const;

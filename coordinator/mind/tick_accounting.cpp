@@ -62,6 +62,7 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       steps_done_(plan.start_step),
       index_(plan.first_index),
       checkpoint_step_(plan.checkpoint_step),
+      figures_(plan.networks),
       loss_sums_(plan.networks.size()) {}
 
 void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, std::int64_t step,
@@ -140,6 +141,7 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
   for (const auto& [rank, progress] : open.told) {
     add_to_tick(rank, progress);
   }
+  figures_.add_step(open.losses, open.told);
   steps_done_ = step;
   ++steps_in_tick_;
   step_seconds_.push_back(seconds(now - step_started_));
@@ -169,6 +171,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   }
   tell_workers(tick);
   tell_exposures(tick);
+  figures_.tell(tick);
   tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
   tick.unix_seconds = unix_seconds;
   tick_started_ = now;

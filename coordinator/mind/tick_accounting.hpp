@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "coordinator/mind/figure_accounting.hpp"
 #include "report/tick.hpp"
 #include "run/messages/messages.hpp"
 
@@ -81,6 +82,7 @@ class TickAccounting {
   std::int64_t steps_in_tick_ = 0;
   std::int64_t index_;
   std::int64_t checkpoint_step_;
+  FigureAccounting figures_;
   std::vector<double> loss_sums_;                 ///< of step means, this tick; by network
   std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank
 };

@@ -112,6 +112,11 @@ void add_output(Keys& keys) {
       [](auto& job) -> auto& { return job.output.pictures_kimg; }, kZeroOrMore));
   keys.push_back(whole_key({"output.grid", "pictures", "Side of a picture's grid"},
                            [](auto& job) -> auto& { return job.output.grid; }, {1, 64}));
+  keys.push_back(later(real_key(
+      {"output.histograms_kimg", kKimg,
+       "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: "
+       "none"},
+      [](auto& job) -> auto& { return job.output.histograms_kimg; }, kZeroOrMore)));
 }
 
 void mark_speed_only(Keys& keys) {

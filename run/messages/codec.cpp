@@ -166,6 +166,18 @@ void check(const Lease& lease) {
   }
 }
 
+void check(const HistogramCounts& histogram) {
+  require(
+      histogram.buckets.size() == histogram.counts.size(),
+      fmt::format("{} counts of {} buckets", histogram.counts.size(), histogram.buckets.size()));
+  int before = -1;
+  for (const int bucket : histogram.buckets) {
+    require(before < bucket && bucket < Histogram::kBuckets,
+            fmt::format("bucket {} after {}", bucket, before));
+    before = bucket;
+  }
+}
+
 void check(const Stop& stop) {
   require(stop.exit_code <= UCHAR_MAX, fmt::format("exit code {}", stop.exit_code));
 }

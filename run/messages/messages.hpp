@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/numbers/histogram.hpp"
 #include "base/process_identity.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "run/control_protocol.hpp"
@@ -166,11 +167,21 @@ struct Lease {
   bool operator==(const Lease&) const = default;
 };
 
+/// A number that people are shown, and nothing else looks at.
+struct NamedFigure {
+  std::string name;  ///< "discriminator_real_logit"
+  double value = 0.0;
+  static auto fields(auto& it) { return std::tie(it.name, it.value); }
+  bool operator==(const NamedFigure&) const = default;
+};
+
 struct MicrobatchLoss {
   int microbatch = 0;
   /// Mean over the micro-batch and the step's repeats, penalties included; in the job's order.
   std::vector<double> by_network;
-  static auto fields(auto& it) { return std::tie(it.microbatch, it.by_network); }
+  /// Means too, each name once; not every step has all of them.
+  std::vector<NamedFigure> figures = {};
+  static auto fields(auto& it) { return std::tie(it.microbatch, it.by_network, it.figures); }
   bool operator==(const MicrobatchLoss&) const = default;
 };
 
@@ -208,6 +219,35 @@ struct SkippedUpdate {
   bool operator==(const SkippedUpdate&) const = default;
 };
 
+/// Sums of squares over the elements of a network that a worker updates: those of all workers add
+/// up to squared norms.
+struct UpdateSquares {
+  double gradient = 0.0;  ///< of the mean gradient that the update used, clipped where it clips
+  double change = 0.0;    ///< of what it added to the weights
+  double weights = 0.0;   ///< of what they were before
+  static auto fields(auto& it) { return std::tie(it.gradient, it.change, it.weights); }
+  bool operator==(const UpdateSquares&) const = default;
+};
+
+/// One update of a network.
+struct UpdateFigures {
+  int network = 0;                            ///< index, in the job's order
+  std::int64_t update = 0;                    ///< its number, from 1 on
+  double lr = 0.0;                            ///< learning rate, schedules applied
+  std::optional<UpdateSquares> squares = {};  ///< nothing: it was made where nobody sees it
+  static auto fields(auto& it) { return std::tie(it.network, it.update, it.lr, it.squares); }
+  bool operator==(const UpdateFigures&) const = default;
+};
+
+/// A worker's part of a histogram.
+struct HistogramPart {
+  std::int64_t step = 0;  ///< steps done, that it is of
+  std::string tag;        ///< "Weights/generator/0/weight"
+  HistogramCounts counts;
+  static auto fields(auto& it) { return std::tie(it.step, it.tag, it.counts); }
+  bool operator==(const HistogramPart&) const = default;
+};
+
 /// Worker -> coordinator, after every step (sent without waiting).
 struct Progress {
   static constexpr std::string_view kName = "Progress";
@@ -224,11 +264,15 @@ struct Progress {
   std::uint64_t snapshot_bytes = 0;      ///< of one
   std::optional<std::int64_t> copied_snapshot;  ///< the newest that the buddy has said to hold
   std::optional<std::int64_t> tried_snapshot;   ///< the newest that was copied to it, or given up
-  std::vector<SkippedUpdate> skips;             ///< awaited in this step; equal on all workers
+  std::vector<SkippedUpdate> skips = {};        ///< awaited in this step; equal on all workers
+  /// Of updates that were looked at and are over; all workers tell the same ones in one step.
+  std::vector<UpdateFigures> updates = {};
+  std::vector<HistogramPart> histograms = {};
   static auto fields(auto& it) {
     return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.resident_bytes,
                     it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
-                    it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot, it.skips);
+                    it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot, it.updates,
+                    it.histograms, it.skips);
   }
   bool operator==(const Progress&) const = default;
 };

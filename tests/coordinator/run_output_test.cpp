@@ -96,5 +96,24 @@ TEST(RunOutput, RecordsTicksWithoutThoseThatAreTrainedAgain) {
   EXPECT_EQ(count, 2);
 }
 
+TEST(RunOutput, DrawsTextsInTensorboard) {
+  ShownRun run;
+  run.terminal.take();
+  {
+    RunOutput output(run.folder.path(), {.host = "here", .pid = 1},
+                     {.out = run.out, .err = run.out});
+    (void)output.begin_at(0);
+    output.add_text("Events", "goes on with 3 workers", 7);
+  }
+  std::string events;
+  for (const auto& entry : std::filesystem::directory_iterator(run.folder.path())) {
+    if (entry.path().filename().string().starts_with("events.out.tfevents.")) {
+      events += run.folder.read(entry.path().filename().string());
+    }
+  }
+  EXPECT_THAT(events, HasSubstr("goes on with 3 workers"));
+  EXPECT_EQ(run.terminal.str(), "");
+}
+
 }  // namespace
 }  // namespace gangway::coordinator

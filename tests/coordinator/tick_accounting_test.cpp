@@ -119,6 +119,37 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
       << "the phases are the whole";
 }
 
+TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {
+  TickAccounting accounting(plan(2));
+  accounting.start(kFirst);
+  std::vector<report::Tick> ticks;
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    for (const int rank : {1, 2}) {
+      messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      for (messages::MicrobatchLoss& loss : one.losses) {
+        loss.figures = {{"accuracy", static_cast<double>(step + loss.microbatch)}};
+      }
+      if (step == 2) {  // told with the last step of the first tick alone
+        one.updates = {{.network = 1,
+                        .update = 1,
+                        .lr = 0.5,
+                        .squares = messages::UpdateSquares{
+                            .gradient = 4.5 * rank - 2.25, .change = 0.0, .weights = 1.0}}};
+      }
+      if (auto tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0)) {
+        ticks.push_back(*tick);
+      }
+    }
+  }
+  ASSERT_EQ(ticks.size(), 2U);
+  ASSERT_EQ(ticks[0].updates.size(), 1U);
+  EXPECT_EQ(ticks[0].updates[0].network, "discriminator");
+  EXPECT_EQ(ticks[0].updates[0].norms->gradient, 3.0);
+  EXPECT_TRUE(ticks[1].updates.empty());
+  EXPECT_EQ(ticks[0].figures, (std::vector<report::TickFigure>{{"accuracy", 3.0}}));
+  EXPECT_EQ(ticks[1].figures, (std::vector<report::TickFigure>{{"accuracy", 5.0}}));
+}
+
 TEST(TickAccounting, CountsOnFromAnEarlierRun) {
   TickPlan resumed = plan(1);
   resumed.start_step = 3;

@@ -127,6 +127,30 @@ TEST(TickJson, HoldsWhatSnapshotsAndCheckpointsCost) {
   EXPECT_EQ(nlohmann::json::parse(tick_json(example()))["checkpoints"], nlohmann::json::array());
 }
 
+TEST(TickJson, HoldsWhatIsKnownOfUpdatesUnderTheNamesOfNetworks) {
+  Tick tick = example();
+  tick.updates = {{.network = "generator",
+                   .count = 375,
+                   .lr = 2e-4,
+                   .norms = UpdateNorms{.gradient = 0.5,
+                                        .weights = std::numeric_limits<double>::infinity(),
+                                        .update_ratio = 1e-3}},
+                  {.network = "discriminator", .count = 750, .lr = 1e-4}};
+  tick.figures = {{"discriminator_accuracy", 0.75}};
+  tick.histograms = {{.step = 370, .tag = "Weights/generator/0/weight", .counts = {}}};
+  const auto object = nlohmann::json::parse(tick_json(tick));
+  EXPECT_EQ(object["generator_updates"], 375);
+  EXPECT_EQ(object["generator_lr"], 2e-4);
+  EXPECT_EQ(object["generator_gradient_norm"], 0.5);
+  EXPECT_TRUE(object["generator_weight_norm"].is_null());
+  EXPECT_EQ(object["generator_update_ratio"], 1e-3);
+  EXPECT_EQ(object["discriminator_updates"], 750);
+  EXPECT_FALSE(object.contains("discriminator_gradient_norm")) << "nobody saw that update";
+  EXPECT_EQ(object["discriminator_accuracy"], 0.75);
+  EXPECT_EQ(tick_json(tick).find("Weights"), std::string::npos) << "histograms are TensorBoard's";
+  EXPECT_EQ(tick_line(tick), tick_line(example()));
+}
+
 TEST(FormatDuration, GrowsFromSecondsToDays) {
   EXPECT_EQ(format_duration(0), "0s");
   EXPECT_EQ(format_duration(59.4), "59s");

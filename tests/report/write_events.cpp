@@ -8,6 +8,17 @@
 #include "gan/pictures/png.hpp"
 #include "report/tensorboard.hpp"
 
+namespace {
+
+/// Of which two lie side by side and one far away.
+gangway::HistogramCounts counts() {
+  gangway::Histogram histogram;
+  histogram.add(std::vector<float>{-0.5F, 1.0F, 1.1F, 1.25F});
+  return histogram.counts();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   if (argc != 2) {
     return 2;
@@ -25,7 +36,16 @@ int main(int argc, char** argv) {
                   .step = 10,
                   .kimg = 1.28,
                   .losses = {{"generator", 0.5}, {"discriminator", -2}},
-                  .exposed = {{.phase = "generator", .seconds_per_step = 0.125}}});
+                  .exposed = {{.phase = "generator", .seconds_per_step = 0.125}},
+                  .updates = {{.network = "generator",
+                               .count = 10,
+                               .lr = 0.25,
+                               .norms =
+                                   gangway::report::UpdateNorms{
+                                       .gradient = 2, .weights = 4, .update_ratio = 0.5}}},
+                  .figures = {{"discriminator_accuracy", 0.75}},
+                  .histograms = {{.step = 8, .tag = "Weights/generator", .counts = counts()}}});
+  first.add_text("Events", "goes on with 3 workers, Größe 七", 9);
   first.add_image("Images/fakes", png, 10);
   first.add_tick({.index = 2,
                   .step = 300,

@@ -12,6 +12,7 @@
 #include "gan/optimizer.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
+#include "worker/figures/judged_logits.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -256,6 +257,11 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
   }
   if (loss.shown_with) {
     losses.add(*loss.shown_with, at_.microbatch, made, phase().repeats);
+    for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
+      judged.microbatch = at_.microbatch;
+      judged.logits = value(judged.tensor).detach();
+      losses.add_logits(std::move(judged));
+    }
   }
 }
 

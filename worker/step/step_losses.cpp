@@ -11,9 +11,10 @@ void StepLosses::add(NetworkId network, int microbatch, const at::Tensor& loss, 
 }
 
 void StepLosses::close() {
-  if (values_.empty()) {
+  if (values_.empty()) {  // no logits either
     return;
   }
+  logits_.close();
   const at::Tensor values = at::stack(values_).to(at::kDouble);
   on_host_ = values.to(at::kCPU, /*non_blocking=*/true);
   if (!values.is_cpu()) {
@@ -23,13 +24,19 @@ void StepLosses::close() {
   values_.clear();
 }
 
-std::vector<messages::MicrobatchLoss> StepLosses::read() const {
+void StepLosses::wait_for_copies() const {
   if (copied_) {
     copied_->synchronize();
   }
+}
+
+std::vector<messages::MicrobatchLoss> StepLosses::read() const {
+  wait_for_copies();
   std::vector<messages::MicrobatchLoss> losses;
   for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
-    losses.push_back({.microbatch = microbatch, .by_network = std::vector<double>(networks_)});
+    losses.push_back({.microbatch = microbatch,
+                      .by_network = std::vector<double>(networks_),
+                      .figures = logits_.figures_of(microbatch)});
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
@@ -39,6 +46,11 @@ std::vector<messages::MicrobatchLoss> StepLosses::read() const {
     loss.by_network.at(static_cast<std::size_t>(entry.network)) += value / entry.count;
   }
   return losses;
+}
+
+std::vector<messages::HistogramPart> StepLosses::read_histograms(std::int64_t step) const {
+  wait_for_copies();
+  return logits_.histograms(step);
 }
 
 }  // namespace gangway::worker

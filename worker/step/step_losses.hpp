@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The losses of one step, as tensors until somebody reads them: to look at one on a device would
-// wait for the device. Compute thread.
+// The losses of one step and what else is shown of it by micro-batch, as tensors until somebody
+// reads them: to look at one on a device would wait for the device. Compute thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <c10/core/Event.h>
@@ -12,6 +14,7 @@
 #include "gan/torch.hpp"
 #include "job/models/network_id.hpp"
 #include "run/messages/messages.hpp"
+#include "worker/figures/step_logits.hpp"
 
 namespace gangway::worker {
 
@@ -22,12 +25,17 @@ class StepLosses {
 
   /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
   void add(NetworkId network, int microbatch, const at::Tensor& loss, int count);
+  void add_logits(JudgedLogits logits) { logits_.add(std::move(logits)); }
   /// Nothing more will be added: begins to copy them to the host.
   void close();
   /// By micro-batch; waits for the device where it has not come so far. @pre closed
   [[nodiscard]] std::vector<messages::MicrobatchLoss> read() const;
+  /// Of the logits, for `step` (steps done). Waits as read() does. @pre closed
+  [[nodiscard]] std::vector<messages::HistogramPart> read_histograms(std::int64_t step) const;
 
  private:
+  void wait_for_copies() const;
+
   struct Entry {
     NetworkId network;
     int microbatch;
@@ -38,6 +46,7 @@ class StepLosses {
   std::vector<Entry> entries_;
   std::vector<at::Tensor> values_;  // until closed
   at::Tensor on_host_;              // float64 [entries]
+  StepLogits logits_;
   std::optional<c10::Event> copied_;
 };
 

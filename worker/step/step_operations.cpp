@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +47,7 @@ StepOperations::StepOperations(Setup setup)
       phases_(setup.phases),
       networks_(setup.networks),
       local_(setup.local),
+      figure_steps_(setup.job),
       exchanges_(std::move(setup.exchanges)),
       pass_({.job = setup.job,
              .phases = setup.phases,
@@ -60,6 +62,10 @@ StepOperations::StepOperations(Setup setup)
     checked_step_.add(-1);
     under_way_.add(std::nullopt);
     skips_in_a_row_.add(0);
+    records_.add(std::make_unique<UpdateRecord>(*networks_[network], network, setup.shows_updates));
+    if (setup.shows_updates) {
+      exchanges_[network]->show_updates_to(*records_[network]);
+    }
     if (setup.watchers.size() > 0) {
       exchanges_[network]->show_updates_to(*setup.watchers[network]);
     }
@@ -130,8 +136,25 @@ void StepOperations::settle_statistics(const Instruction& at) {
 void StepOperations::open_exchange(const Instruction& at) {
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
+  begin_record(at, plan);
   exchanges_[at.network]->open(at.phase, plan);
   under_way_[at.network] = plan;
+}
+
+void StepOperations::begin_record(const Instruction& at, const UpdatePlan& plan) {
+  UpdateRecord& record = *records_[at.network];
+  record.settle();
+  // Lazy regularisers have gradients of their own kind, and not in every step.
+  if (phase(at).interval == 1 && at.repeat + 1 == phase(at).repeats) {
+    record.begin(plan, {.norms = figure_steps_.measures(step_),
+                        .histograms = has_histograms() ? std::optional(step_ + 1) : std::nullopt});
+  }
+}
+
+void StepOperations::tell_updates(messages::Progress& progress) {
+  for (const std::unique_ptr<UpdateRecord>& record : records_) {
+    record->tell(progress);
+  }
 }
 
 void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) {

@@ -9,6 +9,8 @@
 
 #include "pipeline/executor.hpp"
 #include "run/messages/messages.hpp"
+#include "worker/figures/figure_steps.hpp"
+#include "worker/figures/update_record.hpp"
 #include "worker/step/compute_device.hpp"
 #include "worker/step/network_checks.hpp"
 #include "worker/step/pass_run.hpp"
@@ -28,6 +30,7 @@ class StepOperations final : public pipeline::Operations {
     at::Device device;
     MicrobatchRange local;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
+    bool shows_updates = false;   ///< whether the exchanges can show them to somebody
   };
   explicit StepOperations(Setup setup);
 
@@ -37,6 +40,10 @@ class StepOperations final : public pipeline::Operations {
 
   /// Of the step that was performed. @pre it is over
   [[nodiscard]] StepLosses take_losses();
+  /// Adds figures of updates that were over before this step's of their network began.
+  void tell_updates(messages::Progress& progress);
+  /// Whether histograms are made of the step that was performed.
+  [[nodiscard]] bool has_histograms() const { return figure_steps_.has_histograms(step_); }
   /// Waits until no exchange is under way: the networks' states are those between two steps.
   void finish_exchanges();
   /// The same, and until no check is: the replicas' weights were compared. All workers call it.
@@ -61,6 +68,7 @@ class StepOperations final : public pipeline::Operations {
   void settle_statistics(const pipeline::Instruction& at);
   void open_exchange(const pipeline::Instruction& at);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
+  void begin_record(const pipeline::Instruction& at, const UpdatePlan& plan);
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;
   [[nodiscard]] UpdatePlan update_plan(const pipeline::Instruction& at);
   [[nodiscard]] comm::Agreement agreement(const pipeline::Instruction& at);
@@ -74,7 +82,10 @@ class StepOperations final : public pipeline::Operations {
   const std::vector<pipeline::Phase>& phases_;
   PerNetwork<NetworkState*> networks_;
   MicrobatchRange local_;
-  PerNetwork<std::unique_ptr<NetworkChecks>> checks_;  // outlive the exchanges, which show updates
+  FigureSteps figure_steps_;
+  // These outlive the exchanges, which show them updates.
+  PerNetwork<std::unique_ptr<UpdateRecord>> records_;
+  PerNetwork<std::unique_ptr<NetworkChecks>> checks_;
   NetworkExchanges exchanges_;
   PassRun pass_;
   StepLosses losses_;

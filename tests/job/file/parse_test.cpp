@@ -254,7 +254,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "generator.schedule.final_factor=2", "generator.clip_norm=-1",
                       "generator.ema_kimg=-1", "discriminator.steps=0", "numerics.threads=0",
                       "layout.timeout_seconds=0", "checkpoint.every_kimg=-1", "checkpoint.keep=0",
-                      "output.tick_kimg=0", "output.pictures_kimg=-1", "output.grid=0"));
+                      "output.tick_kimg=0", "output.pictures_kimg=-1", "output.grid=0",
+                      "output.histograms_kimg=-1"));
 
 TEST(Parse, CollectsAllProblemsAtOnce) {
   const auto problems = problems_of("model: {famly: dcgan}\ntraining: {kimg: x, batch: 7}\n",

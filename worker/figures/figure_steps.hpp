@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Which steps are looked at: a function of the job alone, so that all workers tell the same. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "job/spec.hpp"
+
+namespace gangway::worker {
+
+class FigureSteps {
+ public:
+  explicit FigureSteps(const JobSpec& job)
+      : tick_steps_(std::max<std::int64_t>(1, job.steps_of_kimg(job.output.tick_kimg))),
+        histogram_steps_(job.steps_of_kimg(job.output.histograms_kimg)),
+        total_steps_(job.total_steps()) {}
+
+  /// Whether the updates of `step` (steps done before it) are measured for the tick that the next
+  /// step ends. Those of a tick's last step may still be under way when it is told.
+  [[nodiscard]] bool measures(std::int64_t step) const {
+    const std::int64_t told = step + 2;
+    return told % tick_steps_ == 0 || told == total_steps_;
+  }
+  /// Whether histograms are made of `step`.
+  [[nodiscard]] bool has_histograms(std::int64_t step) const {
+    return histogram_steps_ > 0 && (step + 1) % histogram_steps_ == 0;
+  }
+
+ private:
+  std::int64_t tick_steps_;
+  std::int64_t histogram_steps_;  // 0: none
+  std::int64_t total_steps_;
+};
+
+}  // namespace gangway::worker

@@ -52,7 +52,8 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
   EXPECT_THAT(
       problems_of("generator: {optimizer: adam}"),
       ElementsAre(
-          "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw), not 'adam'"));
+          "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw, rmsprop, sgd, "
+          "lion), not 'adam'"));
   EXPECT_THAT(
       problems_of("", {"training=[1]"}),
       ElementsAre(

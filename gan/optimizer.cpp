@@ -95,7 +95,7 @@ float sign_of(float value) { return value > 0.0F ? 1.0F : value < 0.0F ? -1.0F :
 /// Chen et al., 2023, algorithm 2.
 void lion_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
   const auto lr = static_cast<float>(settings.lr);
-  const auto kept = static_cast<float>(1.0 - settings.lr * settings.weight_decay);
+  const auto decay = static_cast<float>(settings.weight_decay);
   const auto [beta1, beta2] = settings.betas;
   const auto sign_keep = static_cast<float>(beta1);
   const auto sign_share = static_cast<float>(1.0 - beta1);
@@ -106,7 +106,7 @@ void lion_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
     float& momentum = slice.moments[0][i];
     const float gradient = slice.gradient[i];
     const float sign = sign_of(momentum * sign_keep + sign_share * gradient);
-    weight = weight * kept - lr * sign;
+    weight = weight - lr * (sign + decay * weight);
     momentum = momentum * keep + share * gradient;
   }
 }

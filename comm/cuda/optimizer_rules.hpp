@@ -133,17 +133,17 @@ struct LionRule {
   static constexpr std::size_t kNumMoments = num_moments(OptimizerKind::kLion);
 
   float lr = 0.0F;
-  float weight_factor = 1.0F;  ///< 1 - lr * weight decay
-  float sign_keep = 0.0F;      ///< beta1
-  float sign_share = 0.0F;     ///< 1 - beta1
-  float keep = 0.0F;           ///< beta2
-  float share = 0.0F;          ///< 1 - beta2
+  float weight_decay = 0.0F;
+  float sign_keep = 0.0F;   ///< beta1
+  float sign_share = 0.0F;  ///< 1 - beta1
+  float keep = 0.0F;        ///< beta2
+  float share = 0.0F;       ///< 1 - beta2
 
   [[nodiscard]] static LionRule of(const OptimizerSpec& settings, std::int64_t /*update*/) {
     const auto [beta1, beta2] = settings.betas;
     LionRule rule;
     rule.lr = static_cast<float>(settings.lr);
-    rule.weight_factor = static_cast<float>(1.0 - settings.lr * settings.weight_decay);
+    rule.weight_decay = static_cast<float>(settings.weight_decay);
     rule.sign_keep = static_cast<float>(beta1);
     rule.sign_share = static_cast<float>(1.0 - beta1);
     rule.keep = static_cast<float>(beta2);
@@ -155,7 +155,7 @@ struct LionRule {
     float& momentum = moments[0];
     const float direction = momentum * sign_keep + sign_share * gradient;
     const float sign = direction > 0.0F ? 1.0F : direction < 0.0F ? -1.0F : direction;
-    weight = weight * weight_factor - lr * sign;
+    weight = weight - lr * (sign + weight_decay * weight);
     momentum = momentum * keep + share * gradient;
   }
 };

@@ -13,6 +13,7 @@
 #include "job/models/architecture.hpp"
 #include "job/models/growth_schedule.hpp"
 #include "job/models/hashed_file.hpp"
+#include "job/models/initialization.hpp"
 #include "job/models/model_spec.hpp"
 #include "job/models/network_id.hpp"
 #include "job/models/recipes.hpp"
@@ -159,6 +160,7 @@ struct NetworkSpec {
   int steps = 1;                        ///< updates for one of the others (n_critic)
   WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
   ModuleFile module;                    ///< model.NETWORK
+  InitializationSpec initialization;    ///< of a network that is not the user's
   bool operator==(const NetworkSpec&) const = default;
 };
 

@@ -37,6 +37,9 @@ struct ModelFamily {
   /// In training its generator makes pictures at several depths, which its discriminator judges
   /// together.
   bool judges_depths = false;
+  /// Its maps are scaled where they are applied (equalized learning rate, Karras et al., 2018), so
+  /// their weights begin as it has them.
+  bool equalizes = false;
   /// Elements of all feature maps of one example in one network; null: the maps shrink fourfold
   /// and the channels double at each level, from `width` channels at half the picture's side.
   std::int64_t (*feature_elements)(const ModelSpec& model) = nullptr;

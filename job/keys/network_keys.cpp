@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text/utf8.hpp"
+#include "job/choices.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_types.hpp"
@@ -101,6 +102,39 @@ void add_optimizer(Keys& keys, const std::string& section, Network network,
 }
 
 template <typename Network>
+void add_initialization(Keys& keys, const std::string& section, Network network) {
+  using Kind = InitializationKind;
+  const auto add_for = [&](Key key, bool is_deviation) {
+    key.why_refused = [network, is_deviation](const JobSpec& job) -> std::string {
+      const Kind kind = network(job).initialization.kind;
+      const bool is_meant =
+          is_deviation ? kind == Kind::kNormal : kind != Kind::kNormal && kind != Kind::kFamily;
+      return is_meant ? ""
+                      : fmt::format("has no meaning for initialization {}; leave it out",
+                                    name_of(kind));
+    };
+    keys.push_back(later(std::move(key)));
+  };
+  keys.push_back(later(choice_key(
+      {section + ".initialization", "",
+       "What its maps, matrices and kernels, begin with: as the family has it, or normal numbers of "
+       "one deviation, of Glorot and Bengio (2010), of He et al. (2015), or orthogonal (Saxe et "
+       "al., 2014)"},
+      [network](auto& job) -> auto& { return network(job).initialization.kind; })));
+  add_for(real_key(
+              {section + ".initialization_deviation", "", "With initialization normal"},
+              [network](auto& job) -> auto& { return network(job).initialization.deviation; },
+              kAboveZero),
+          true);
+  add_for(real_key(
+              {section + ".initialization_gain", "",
+               "With initialization xavier, he or orthogonal: factor on all; he has a root of 2"},
+              [network](auto& job) -> auto& { return network(job).initialization.gain; },
+              kAboveZero),
+          false);
+}
+
+template <typename Network>
 void add_network(Keys& keys, const std::string& section, Network network) {
   for (const OptimizerRow& row : kOptimizers) {
     add_optimizer(keys, section, network, row);
@@ -140,6 +174,7 @@ void add_network(Keys& keys, const std::string& section, Network network) {
       {section + ".weights", "", "Weights to begin from, instead of random ones"},
       [network](auto& job) -> auto& { return network(job).weights; },
       "none, or a safetensors file as of gangway checkpoints export"));
+  add_initialization(keys, section, network);
   Key frozen = choice_key(
       {section + ".frozen", "", "Whether it stays as its weights are, and works as in evaluation"},
       [network](auto& job) -> auto& { return network(job).is_frozen; });

@@ -40,6 +40,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/models/model_spec.hpp
   job/models/network_id.hpp
   job/models/recipes.hpp
+  job/models/regularisation.hpp
   job/optimizers.hpp
   job/real_bounds.hpp
   job/spec.hpp

@@ -17,6 +17,7 @@
 #include "job/models/model_spec.hpp"
 #include "job/models/network_id.hpp"
 #include "job/models/recipes.hpp"
+#include "job/models/regularisation.hpp"
 #include "job/optimizers.hpp"
 #include "job/transports.hpp"
 
@@ -122,6 +123,8 @@ struct TrainingSpec {
   PenaltySpec penalty;
   /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
   double orthogonal_weight = 0.0;
+  LabelSpec labels;
+  LecamSpec lecam;
   PathLengthSpec path_length;
   AutoencoderSpec autoencoder;
   InformationSpec information;

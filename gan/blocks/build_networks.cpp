@@ -34,6 +34,11 @@ PerNetwork<Network> build_networks(const JobSpec& job) {
       script->require_deterministic(job.numerics.device);
     }
   }
+  if (const LecamSpec& lecam = job.training.lecam; lecam.is_any()) {
+    Network& discriminator = networks[job.id_of("discriminator")];
+    discriminator.keep_mean(kLecamReal, 1.0 - lecam.decay);
+    discriminator.keep_mean(kLecamFake, 1.0 - lecam.decay);
+  }
   return networks;
 }
 

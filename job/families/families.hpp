@@ -33,7 +33,8 @@ struct ModelFamily {
   bool takes_labels = true;           ///< whether model.classes may be above 0
   bool normalizes_by_default = true;  ///< whether `auto` is batch in the discriminator (no penalty)
   /// Keys of the model and training sections that have a meaning for it and not for all.
-  std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout"};
+  std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout",
+                                        "training.orthogonal_weight"};
   /// In training its generator makes pictures at several depths, which its discriminator judges
   /// together.
   bool judges_depths = false;

@@ -14,8 +14,8 @@ void choose_initial_values(Network& network, const InitializationSpec& spec) {
     if (!is_random || !is_map(parameter)) {
       continue;
     }
-    parameter.initial = spec.kind == InitializationKind::kOrthogonal ? Initial::kOrthogonal
-                                                                     : Initial::kNormal;
+    parameter.initial =
+        spec.kind == InitializationKind::kOrthogonal ? Initial::kOrthogonal : Initial::kNormal;
     const at::IntArrayRef shape = parameter.tensor.sizes();
     parameter.initial_scale = initial_scale_of(spec, {shape.data(), shape.size()});
   }

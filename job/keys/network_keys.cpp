@@ -37,8 +37,8 @@ Key optimizer_variant(const std::string& path, Network network, OptimizerKind ki
   }
   const std::string last = std::exchange(sources.back(), {});
   sources.pop_back();
-  Key key = make_key({path, "", fmt::format("Optimiser: {} or {}", joined(sources, ", "), last)}, "map",
-                     "one of " + joined(names, ", "));
+  Key key = make_key({path, "", fmt::format("Optimiser: {} or {}", joined(sources, ", "), last)},
+                     "map", "one of " + joined(names, ", "));
   key.is_variant = true;
   key.set = [network, kind](const YamlNode&, JobSpec& job) -> std::string {
     if (network(job).optimizer.kind != kind) {
@@ -109,15 +109,16 @@ void add_initialization(Keys& keys, const std::string& section, Network network)
       const Kind kind = network(job).initialization.kind;
       const bool is_meant =
           is_deviation ? kind == Kind::kNormal : kind != Kind::kNormal && kind != Kind::kFamily;
-      return is_meant ? ""
-                      : fmt::format("has no meaning for initialization {}; leave it out",
-                                    name_of(kind));
+      return is_meant
+                 ? ""
+                 : fmt::format("has no meaning for initialization {}; leave it out", name_of(kind));
     };
     keys.push_back(later(std::move(key)));
   };
   keys.push_back(later(choice_key(
       {section + ".initialization", "",
-       "What its maps, matrices and kernels, begin with: as the family has it, or normal numbers of "
+       "What its maps, matrices and kernels, begin with: as the family has it, or normal numbers "
+       "of "
        "one deviation, of Glorot and Bengio (2010), of He et al. (2015), or orthogonal (Saxe et "
        "al., 2014)"},
       [network](auto& job) -> auto& { return network(job).initialization.kind; })));
@@ -126,12 +127,12 @@ void add_initialization(Keys& keys, const std::string& section, Network network)
               [network](auto& job) -> auto& { return network(job).initialization.deviation; },
               kAboveZero),
           true);
-  add_for(real_key(
-              {section + ".initialization_gain", "",
-               "With initialization xavier, he or orthogonal: factor on all; he has a root of 2"},
-              [network](auto& job) -> auto& { return network(job).initialization.gain; },
-              kAboveZero),
-          false);
+  add_for(
+      real_key(
+          {section + ".initialization_gain", "",
+           "With initialization xavier, he or orthogonal: factor on all; he has a root of 2"},
+          [network](auto& job) -> auto& { return network(job).initialization.gain; }, kAboveZero),
+      false);
 }
 
 template <typename Network>

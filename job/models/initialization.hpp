@@ -12,10 +12,10 @@
 namespace gangway {
 
 enum class InitializationKind {
-  kFamily,  ///< as the family's blocks have it
-  kNormal,  ///< of `deviation`
-  kXavier,  ///< normal, Glorot and Bengio, 2010, eq. 12
-  kHe,      ///< normal, He et al., 2015, eq. 10
+  kFamily,      ///< as the family's blocks have it
+  kNormal,      ///< of `deviation`
+  kXavier,      ///< normal, Glorot and Bengio, 2010, eq. 12
+  kHe,          ///< normal, He et al., 2015, eq. 10
   kOrthogonal,  ///< Saxe et al., 2014
 };
 

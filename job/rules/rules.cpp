@@ -105,9 +105,10 @@ Rule initialization_rule(const std::string& network) {
                                  network);
             }
             return job.model.family->equalizes
-                       ? fmt::format("family {} scales its weights where they are applied, so they "
-                                     "begin as it has them; use family",
-                                     job.model.family->name)
+                       ? fmt::format(
+                             "family {} scales its weights where they are applied, so they "
+                             "begin as it has them; use family",
+                             job.model.family->name)
                        : "";
           }};
 }

@@ -70,8 +70,8 @@ struct Expected {
   std::map<int, double> generator_loss;
 };
 
-/// BatchNorm's running values, the mean path length, LeCam's means, and the directions of spectral norms, after
-/// one more update.
+/// BatchNorm's running values, the mean path length, LeCam's means, and the directions of spectral
+/// norms, after one more update.
 void fold(NamedValues& running, const NamedValues& seen) {
   for (const auto& [name, mean] : seen) {
     if (name.ends_with(".direction")) {
@@ -81,8 +81,7 @@ void fold(NamedValues& running, const NamedValues& seen) {
     const bool is_variance = name.ends_with("running_var");
     const at::Tensor before =
         running.contains(name) ? running[name] : at::full_like(mean, is_variance ? 1.0 : 0.0);
-    const bool is_slow =
-        name.ends_with("path_length") || name.find("/lecam_") != std::string::npos;
+    const bool is_slow = name.ends_with("path_length") || name.find("/lecam_") != std::string::npos;
     const double momentum = is_slow ? 0.01 : 0.1;
     running[name] = before * (1.0 - momentum) + mean * momentum;
   }

@@ -175,8 +175,8 @@ at::Tensor PlainReference::noisy_loss(const Place& at, const at::Tensor& said) c
   const LabelSpec& labels = job_.training.labels;
   const at::Tensor draws =
       gan::keyed_uniform(key(at, RandomDraw::kLabelFlip), said.sizes(), at::kCPU);
-  const at::Tensor target = at::full_like(said.detach(), 1.0 - labels.smoothing)
-                                .masked_fill(draws.lt(labels.noise), 0.0);
+  const at::Tensor target =
+      at::full_like(said.detach(), 1.0 - labels.smoothing).masked_fill(draws.lt(labels.noise), 0.0);
   return job_.training.loss == LossKind::kLeastSquares
              ? at::mse_loss(said, target)
              : at::binary_cross_entropy_with_logits(said, target);

@@ -226,16 +226,16 @@ TEST(PassRun, TellsTheDiscriminatorThatSomeRealImagesAreGenerated) {
   JobSpec job = fidelity::small_mlp();
   job.training.labels = {.smoothing = 0.2, .noise = 0.4};
   Bench bench(job);
-  const Gradients expected = bench.plain_gradients([&](const at::Tensor&, const at::Tensor& real,
-                                                       const at::Tensor&) {
-    const RandomKey key{.seed = job.training.seed,
-                        .phase = 0,
-                        .draw = static_cast<std::int32_t>(RandomDraw::kLabelFlip)};
-    const at::Tensor said = bench.apply(kD, real);
-    const at::Tensor flips = gan::keyed_uniform(key, {real.size(0), 1}, at::kCPU).lt(0.4);
-    return at::binary_cross_entropy_with_logits(said, at::full_like(said.detach(), 0.8)
-                                                          .masked_fill(flips, 0.0));
-  });
+  const Gradients expected =
+      bench.plain_gradients([&](const at::Tensor&, const at::Tensor& real, const at::Tensor&) {
+        const RandomKey key{.seed = job.training.seed,
+                            .phase = 0,
+                            .draw = static_cast<std::int32_t>(RandomDraw::kLabelFlip)};
+        const at::Tensor said = bench.apply(kD, real);
+        const at::Tensor flips = gan::keyed_uniform(key, {real.size(0), 1}, at::kCPU).lt(0.4);
+        return at::binary_cross_entropy_with_logits(
+            said, at::full_like(said.detach(), 0.8).masked_fill(flips, 0.0));
+      });
   expect_close(bench.gradients_of(only_pass(job, "real")), expected, 1e-6);
 }
 

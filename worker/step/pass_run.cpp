@@ -246,7 +246,8 @@ void PassRun::make(const Reals& reals) {
 
 void PassRun::make(const Running& running) {
   // A copy: the exchange changes the statistic as soon as the last backward begins.
-  put(running.output, setup_.networks[running.network]->kept_mean(running.statistic).running.clone());
+  put(running.output,
+      setup_.networks[running.network]->kept_mean(running.statistic).running.clone());
 }
 
 void PassRun::make(const StylePicture& picture) { put(picture.output, style_); }

@@ -48,8 +48,7 @@ struct TorchFans {
 
 TorchFans torch_fans(const at::Tensor& weight) {
   const auto field = static_cast<double>(weight[0][0].numel());
-  return {static_cast<double>(weight.size(1)) * field,
-          static_cast<double>(weight.size(0)) * field};
+  return {static_cast<double>(weight.size(1)) * field, static_cast<double>(weight.size(0)) * field};
 }
 
 template <typename Deviation>

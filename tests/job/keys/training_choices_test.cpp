@@ -78,10 +78,9 @@ TEST(OptimizerKeys, AreResolvedToAJobThatRunsAgain) {
 }
 
 TEST(InitializationKeys, TakeAKindAndItsNumber) {
-  const InitializationSpec he =
-      spec_of("generator: {initialization: he, initialization_gain: 0.5}")
-          .network("generator")
-          .initialization;
+  const InitializationSpec he = spec_of("generator: {initialization: he, initialization_gain: 0.5}")
+                                    .network("generator")
+                                    .initialization;
   EXPECT_EQ(he, (InitializationSpec{.kind = InitializationKind::kHe, .gain = 0.5}));
   const InitializationSpec normal =
       spec_of("discriminator: {initialization: normal, initialization_deviation: 0.1}")
@@ -101,9 +100,9 @@ TEST(InitializationKeys, RefuseANumberOfAnotherKind) {
 
 TEST(InitializationKeys, AreRefusedWhereTheFamilyScalesItsWeights) {
   for (const std::string family : {"stylegan2", "progressive", "gat"}) {
-    EXPECT_THAT(problems_of("model: {family: " + family + "}", {"generator.initialization=he"}),
-                ElementsAre(HasSubstr("family " + family +
-                                      " scales its weights where they are applied")));
+    EXPECT_THAT(
+        problems_of("model: {family: " + family + "}", {"generator.initialization=he"}),
+        ElementsAre(HasSubstr("family " + family + " scales its weights where they are applied")));
   }
   EXPECT_THAT(problems_of("model: {family: r3gan}", {"generator.initialization=he"}),
               ElementsAre());
@@ -135,14 +134,12 @@ TEST(RegulariserKeys, RefuseLabelsThatALossDoesNotLookAt) {
 TEST(RegulariserKeys, RefuseLecamWhereLogitsHaveNoLevel) {
   EXPECT_THAT(problems_of("", {"training.lecam.weight=0.1", "training.loss=relativistic"}),
               ElementsAre(HasSubstr("has no level to be drawn to")));
-  EXPECT_THAT(problems_of("", {"training.lecam.weight=0.1", "training.loss=hinge"}),
-              ElementsAre());
+  EXPECT_THAT(problems_of("", {"training.lecam.weight=0.1", "training.loss=hinge"}), ElementsAre());
 }
 
 TEST(RegulariserKeys, AreOfTheAdversarialRecipeAlone) {
-  for (const std::string key :
-       {"training.label_smoothing=0.1", "training.label_noise=0.1", "training.lecam.weight=0.1",
-        "training.orthogonal_weight=0.1"}) {
+  for (const std::string key : {"training.label_smoothing=0.1", "training.label_noise=0.1",
+                                "training.lecam.weight=0.1", "training.orthogonal_weight=0.1"}) {
     EXPECT_THAT(problems_of("", {"training.recipe=vae", key}),
                 ElementsAre(HasSubstr("has no meaning for training.recipe vae")));
   }

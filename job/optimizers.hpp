@@ -62,7 +62,7 @@ struct OptimizerRow {
   std::string_view source;                    ///< the paper
   std::span<const std::string_view> moments;  ///< in checkpoints; zero before the first update
   std::span<const OptimizerNumber> numbers;
-  OptimizerSpec defaults = {.kind = kind};  ///< of a job that names it and nothing else
+  OptimizerSpec defaults;  ///< of a job that names it and nothing else
 };
 
 inline constexpr std::array<std::string_view, 2> kAdamMoments{"first_moment", "second_moment"};
@@ -92,19 +92,37 @@ inline constexpr std::array kSgdNumbers{kMomentum, kL2Decay};
 
 inline constexpr std::array<std::string_view, 1> kLionMoments{"momentum"};
 inline constexpr std::array kLionNumbers{
-    OptimizerNumber{"betas", "Share of the momentum in the sign that is gone by, and its decay",
+    OptimizerNumber{"betas", "Share of the momentum in what gives the sign, and its decay",
                     &OptimizerSpec::betas, kZeroToBelowOne, NumberRole::kDecay},
     OptimizerNumber{"weight_decay", "Weight decay, decoupled", &OptimizerSpec::weight_decay,
                     kZeroOrMore}};
 
 /// In the order in which job files and messages name them.
 inline constexpr std::array kOptimizers{
-    OptimizerRow{OptimizerKind::kAdam, "adam", "Kingma and Ba, 2015", kAdamMoments, kAdamNumbers},
-    OptimizerRow{OptimizerKind::kAdamW, "adamw", "Loshchilov and Hutter, 2019", kAdamMoments,
-                 kAdamNumbers},
-    OptimizerRow{OptimizerKind::kRmsprop, "rmsprop", "Tieleman and Hinton, 2012", kRmspropMoments,
-                 kRmspropNumbers},
-    OptimizerRow{OptimizerKind::kSgd, "sgd", "Sutskever et al., 2013", kSgdMoments, kSgdNumbers},
+    OptimizerRow{OptimizerKind::kAdam,
+                 "adam",
+                 "Kingma and Ba, 2015",
+                 kAdamMoments,
+                 kAdamNumbers,
+                 {.kind = OptimizerKind::kAdam}},
+    OptimizerRow{OptimizerKind::kAdamW,
+                 "adamw",
+                 "Loshchilov and Hutter, 2019",
+                 kAdamMoments,
+                 kAdamNumbers,
+                 {.kind = OptimizerKind::kAdamW}},
+    OptimizerRow{OptimizerKind::kRmsprop,
+                 "rmsprop",
+                 "Tieleman and Hinton, 2012",
+                 kRmspropMoments,
+                 kRmspropNumbers,
+                 {.kind = OptimizerKind::kRmsprop}},
+    OptimizerRow{OptimizerKind::kSgd,
+                 "sgd",
+                 "Sutskever et al., 2013",
+                 kSgdMoments,
+                 kSgdNumbers,
+                 {.kind = OptimizerKind::kSgd}},
     OptimizerRow{OptimizerKind::kLion,
                  "lion",
                  "Chen et al., 2023",

@@ -117,10 +117,9 @@ void add_initialization(Keys& keys, const std::string& section, Network network)
   };
   keys.push_back(later(choice_key(
       {section + ".initialization", "",
-       "What its maps, matrices and kernels, begin with: as the family has it, or normal numbers "
-       "of "
-       "one deviation, of Glorot and Bengio (2010), of He et al. (2015), or orthogonal (Saxe et "
-       "al., 2014)"},
+       "What its matrices and kernels begin with: as the family has it, or normal numbers of one "
+       "deviation, of Glorot and Bengio (2010), of He et al. (2015), or orthogonal (Saxe et al., "
+       "2014)"},
       [network](auto& job) -> auto& { return network(job).initialization.kind; })));
   add_for(real_key(
               {section + ".initialization_deviation", "", "With initialization normal"},

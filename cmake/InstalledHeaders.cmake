@@ -36,9 +36,11 @@ set(GANGWAY_INSTALLED_HEADERS
   job/models/architecture.hpp
   job/models/growth_schedule.hpp
   job/models/hashed_file.hpp
+  job/models/initialization.hpp
   job/models/model_spec.hpp
   job/models/network_id.hpp
   job/models/recipes.hpp
+  job/models/regularisation.hpp
   job/optimizers.hpp
   job/real_bounds.hpp
   job/spec.hpp

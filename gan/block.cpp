@@ -16,6 +16,11 @@ Named* find_named(std::deque<Named>& all, std::string_view name) {
 
 }  // namespace
 
+bool is_map(const Parameter& parameter) {
+  const bool is_weight = parameter.name == "weight" || parameter.name.ends_with(".weight");
+  return is_weight && parameter.tensor.dim() >= 2;
+}
+
 Block::Block(BlockPorts ports, const std::vector<ParameterSpec>& parameters,
              const std::vector<StatisticSpec>& statistics)
     : ports_(std::move(ports)) {

@@ -26,6 +26,10 @@ struct Parameter {
   at::Tensor given = {};        ///< what it begins with instead, where a file says so
 };
 
+/// Whether it is a matrix or a convolution's kernel: what `weight` is called and has rows. Scales,
+/// biases, embeddings, and constants that are pictures are none.
+[[nodiscard]] bool is_map(const Parameter& parameter);
+
 /// A value averaged over micro-batches instead of trained (BatchNorm's mean and variance).
 struct Statistic {
   std::string name;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -128,6 +129,20 @@ std::vector<Network::NamedStatistic> Network::statistics() {
     }
   }
   return result;
+}
+
+void Network::keep_mean(const std::string& name, double momentum) {
+  blocks_.back()->statistics().push_back(
+      {.name = name, .running = at::zeros({1}, at::kFloat), .momentum = momentum});
+}
+
+const Statistic& Network::kept_mean(const std::string& name) {
+  for (const Statistic& statistic : blocks_.back()->statistics()) {
+    if (statistic.name == name) {
+      return statistic;
+    }
+  }
+  throw InvariantError("network " + name_ + " keeps no mean " + name);
 }
 
 at::Device Network::device() { return parameters().front().parameter->tensor.device(); }

@@ -54,6 +54,12 @@ class Network {
   [[nodiscard]] std::vector<NamedParameter> parameters();
   [[nodiscard]] std::vector<NamedStatistic> statistics();
 
+  /// From now on the last block has a statistic [1] that begins at 0: the moving mean of something
+  /// that passes see of the network's result (pipeline::Application::statistic).
+  void keep_mean(const std::string& name, double momentum);
+  /// That statistic. @throws InvariantError where there is none
+  [[nodiscard]] const Statistic& kept_mean(const std::string& name);
+
   /// Where its tensors lie.
   [[nodiscard]] at::Device device();
 

@@ -52,6 +52,65 @@ void adam_step(const OptimizerSpec& settings, std::int64_t update, const Optimiz
       /*maximize=*/false, std::nullopt, std::nullopt);
 }
 
+// The loops below have one operation a rounding, so that whatever a compiler makes of them has the
+// same bits, and so has comm/cuda/optimizer_rules.hpp.
+
+/// torch.optim.RMSprop with `momentum` above 0, not centred: with 0 its quotient is rounded once
+/// more here, before the rate.
+void rmsprop_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
+  const auto lr = static_cast<float>(settings.lr);
+  const auto keep = static_cast<float>(settings.alpha);
+  const auto share = static_cast<float>(1.0 - settings.alpha);
+  const auto eps = static_cast<float>(settings.eps);
+  const auto decay = static_cast<float>(settings.weight_decay);
+  const auto momentum = static_cast<float>(settings.momentum);
+  for (std::size_t i = 0; i < slice.weights.size(); ++i) {
+    float& weight = slice.weights[i];
+    float& direction = slice.moments[0][i];
+    float& square = slice.moments[1][i];
+    const float gradient = slice.gradient[i] + decay * weight;
+    square = square * keep + share * gradient * gradient;
+    direction = direction * momentum + gradient / (std::sqrt(square) + eps);
+    weight = weight - lr * direction;
+  }
+}
+
+/// torch.optim.SGD, neither damped nor of Nesterov's kind.
+void sgd_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
+  const auto lr = static_cast<float>(settings.lr);
+  const auto decay = static_cast<float>(settings.weight_decay);
+  const auto momentum = static_cast<float>(settings.momentum);
+  for (std::size_t i = 0; i < slice.weights.size(); ++i) {
+    float& weight = slice.weights[i];
+    float& direction = slice.moments[0][i];
+    const float gradient = slice.gradient[i] + decay * weight;
+    direction = direction * momentum + gradient;
+    weight = weight - lr * direction;
+  }
+}
+
+/// -1 or 1; of zero and of what is no number itself, so that nothing hides it.
+float sign_of(float value) { return value > 0.0F ? 1.0F : value < 0.0F ? -1.0F : value; }
+
+/// Chen et al., 2023, algorithm 2.
+void lion_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
+  const auto lr = static_cast<float>(settings.lr);
+  const auto decay = static_cast<float>(settings.weight_decay);
+  const auto [beta1, beta2] = settings.betas;
+  const auto sign_keep = static_cast<float>(beta1);
+  const auto sign_share = static_cast<float>(1.0 - beta1);
+  const auto keep = static_cast<float>(beta2);
+  const auto share = static_cast<float>(1.0 - beta2);
+  for (std::size_t i = 0; i < slice.weights.size(); ++i) {
+    float& weight = slice.weights[i];
+    float& momentum = slice.moments[0][i];
+    const float gradient = slice.gradient[i];
+    const float sign = sign_of(momentum * sign_keep + sign_share * gradient);
+    weight = weight - lr * (sign + decay * weight);
+    momentum = momentum * keep + share * gradient;
+  }
+}
+
 }  // namespace
 
 void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
@@ -61,6 +120,12 @@ void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
     case OptimizerKind::kAdam:
     case OptimizerKind::kAdamW:
       return adam_step(settings, update, slice);
+    case OptimizerKind::kRmsprop:
+      return rmsprop_step(settings, slice);
+    case OptimizerKind::kSgd:
+      return sgd_step(settings, slice);
+    case OptimizerKind::kLion:
+      return lion_step(settings, slice);
   }
 }
 

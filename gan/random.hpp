@@ -57,6 +57,7 @@ enum class RandomDraw : std::int32_t {
   kStyleCut = 21,    ///< whether an example has it, and from which layer on
   kLayerNoise = 22,  ///< of a generator's layer, one value a pixel
   kPathNoise = 23,   ///< of path length regularisation, on the picture
+  kLabelFlip = 30,   ///< which real images a discriminator is told to be generated
 };
 
 struct PhiloxBlock {

@@ -66,6 +66,11 @@ at::Tensor keyed_codes(const RandomKey& key, std::int64_t count, int codes, at::
   return 2.0 * keyed_uniform(key, {count, codes}, device) - 1.0;
 }
 
+at::Tensor keyed_targets(const RandomKey& key, std::int64_t count, double target, double flipped,
+                         at::Device device) {
+  return target * keyed_uniform(key, {count}, device).ge(flipped).to(at::kFloat);
+}
+
 at::Tensor keyed_categories(const RandomKey& key, std::int64_t count, int categories,
                             at::Device device) {
   const at::Tensor result = at::zeros({count, categories}, at::kFloat);

@@ -25,6 +25,10 @@ namespace gangway::gan {
 [[nodiscard]] at::Tensor keyed_categories(const RandomKey& key, std::int64_t count, int categories,
                                           at::Device device);
 
+/// 0 with probability `flipped`, else `target`, float32 [count].
+[[nodiscard]] at::Tensor keyed_targets(const RandomKey& key, std::int64_t count, double target,
+                                       double flipped, at::Device device);
+
 /// What a device draws by itself.
 enum class Distribution { kNormal, kUniform };
 

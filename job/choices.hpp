@@ -65,6 +65,13 @@ constexpr std::array<Choice<OptimizerKind>, kOptimizers.size()> choices(Optimize
   }
   return found;
 }
+constexpr std::array<Choice<InitializationKind>, 5> choices(InitializationKind) {
+  return {{{"family", InitializationKind::kFamily},
+           {"normal", InitializationKind::kNormal},
+           {"xavier", InitializationKind::kXavier},
+           {"he", InitializationKind::kHe},
+           {"orthogonal", InitializationKind::kOrthogonal}}};
+}
 constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
   return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
 }

@@ -17,7 +17,7 @@
 
 namespace gangway {
 
-enum class OptimizerKind { kAdam, kAdamW };
+enum class OptimizerKind { kAdam, kAdamW, kRmsprop, kSgd, kLion };
 
 /// An optimiser and its numbers: as a job file gives them, or, for one update, with schedules
 /// applied. Has the numbers of all optimisers; the table says which of them one takes.
@@ -27,6 +27,8 @@ struct OptimizerSpec {
   std::array<double, 2> betas = {0.5, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.0;
+  double alpha = 0.99;
+  double momentum = 0.0;
   bool operator==(const OptimizerSpec&) const = default;
 };
 
@@ -60,6 +62,7 @@ struct OptimizerRow {
   std::string_view source;                    ///< the paper
   std::span<const std::string_view> moments;  ///< in checkpoints; zero before the first update
   std::span<const OptimizerNumber> numbers;
+  OptimizerSpec defaults;  ///< of a job that names it and nothing else
 };
 
 inline constexpr std::array<std::string_view, 2> kAdamMoments{"first_moment", "second_moment"};
@@ -71,11 +74,61 @@ inline constexpr std::array kAdamNumbers{
     OptimizerNumber{"weight_decay", "Weight decay: L2 in adam, decoupled in adamw",
                     &OptimizerSpec::weight_decay, kZeroOrMore}};
 
+inline constexpr OptimizerNumber kMomentum{"momentum", "Share of the last update's direction kept",
+                                           &OptimizerSpec::momentum, kZeroToBelowOne,
+                                           NumberRole::kDecay};
+inline constexpr OptimizerNumber kL2Decay{"weight_decay", "Weight decay: L2",
+                                          &OptimizerSpec::weight_decay, kZeroOrMore};
+
+inline constexpr std::array<std::string_view, 2> kRmspropMoments{"momentum", "square_average"};
+inline constexpr std::array kRmspropNumbers{
+    OptimizerNumber{"alpha", "Decay of the average of squares", &OptimizerSpec::alpha,
+                    kZeroToBelowOne, NumberRole::kDecay},
+    OptimizerNumber{"eps", "Added to the root of that average", &OptimizerSpec::eps, kAboveZero},
+    kL2Decay, kMomentum};
+
+inline constexpr std::array<std::string_view, 1> kSgdMoments{"momentum"};
+inline constexpr std::array kSgdNumbers{kMomentum, kL2Decay};
+
+inline constexpr std::array<std::string_view, 1> kLionMoments{"momentum"};
+inline constexpr std::array kLionNumbers{
+    OptimizerNumber{"betas", "Share of the momentum in what gives the sign, and its decay",
+                    &OptimizerSpec::betas, kZeroToBelowOne, NumberRole::kDecay},
+    OptimizerNumber{"weight_decay", "Weight decay, decoupled", &OptimizerSpec::weight_decay,
+                    kZeroOrMore}};
+
 /// In the order in which job files and messages name them.
 inline constexpr std::array kOptimizers{
-    OptimizerRow{OptimizerKind::kAdam, "adam", "Kingma and Ba, 2015", kAdamMoments, kAdamNumbers},
-    OptimizerRow{OptimizerKind::kAdamW, "adamw", "Loshchilov and Hutter, 2019", kAdamMoments,
-                 kAdamNumbers}};
+    OptimizerRow{OptimizerKind::kAdam,
+                 "adam",
+                 "Kingma and Ba, 2015",
+                 kAdamMoments,
+                 kAdamNumbers,
+                 {.kind = OptimizerKind::kAdam}},
+    OptimizerRow{OptimizerKind::kAdamW,
+                 "adamw",
+                 "Loshchilov and Hutter, 2019",
+                 kAdamMoments,
+                 kAdamNumbers,
+                 {.kind = OptimizerKind::kAdamW}},
+    OptimizerRow{OptimizerKind::kRmsprop,
+                 "rmsprop",
+                 "Tieleman and Hinton, 2012",
+                 kRmspropMoments,
+                 kRmspropNumbers,
+                 {.kind = OptimizerKind::kRmsprop}},
+    OptimizerRow{OptimizerKind::kSgd,
+                 "sgd",
+                 "Sutskever et al., 2013",
+                 kSgdMoments,
+                 kSgdNumbers,
+                 {.kind = OptimizerKind::kSgd}},
+    OptimizerRow{OptimizerKind::kLion,
+                 "lion",
+                 "Chen et al., 2023",
+                 kLionMoments,
+                 kLionNumbers,
+                 {.kind = OptimizerKind::kLion, .betas = {0.9, 0.99}}}};
 
 [[nodiscard]] constexpr const OptimizerRow& row_of(OptimizerKind kind) {
   for (const OptimizerRow& row : kOptimizers) {
@@ -97,6 +150,11 @@ inline constexpr std::size_t kMaxMoments = [] {
   }
   return most;
 }();
+
+/// Whether it has an average of squares whose decay is the second beta (schedule.final_beta2).
+[[nodiscard]] constexpr bool has_second_beta(OptimizerKind kind) {
+  return kind == OptimizerKind::kAdam || kind == OptimizerKind::kAdamW;
+}
 
 /// By moment, in the row's order; what is beyond the optimiser's is empty.
 template <typename Value>

@@ -13,9 +13,11 @@
 #include "job/models/architecture.hpp"
 #include "job/models/growth_schedule.hpp"
 #include "job/models/hashed_file.hpp"
+#include "job/models/initialization.hpp"
 #include "job/models/model_spec.hpp"
 #include "job/models/network_id.hpp"
 #include "job/models/recipes.hpp"
+#include "job/models/regularisation.hpp"
 #include "job/optimizers.hpp"
 #include "job/transports.hpp"
 
@@ -121,6 +123,8 @@ struct TrainingSpec {
   PenaltySpec penalty;
   /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
   double orthogonal_weight = 0.0;
+  LabelSpec labels;
+  LecamSpec lecam;
   PathLengthSpec path_length;
   AutoencoderSpec autoencoder;
   InformationSpec information;
@@ -159,6 +163,7 @@ struct NetworkSpec {
   int steps = 1;                        ///< updates for one of the others (n_critic)
   WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
   ModuleFile module;                    ///< model.NETWORK
+  InitializationSpec initialization;    ///< of a network that is not the user's
   bool operator==(const NetworkSpec&) const = default;
 };
 

@@ -58,6 +58,7 @@ std::vector<std::string> inputs_of(const Node& node) {
   using Names = std::vector<std::string>;
   return std::visit(
       Overloaded{[](const Draw&) { return Names{}; }, [](const Reals&) { return Names{}; },
+                 [](const Running&) { return Names{}; },
                  [](const StylePicture&) { return Names{}; },
                  [](const Join& join) { return join.inputs; },
                  [](const Pool& pool) { return Names{pool.input}; },

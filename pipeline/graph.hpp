@@ -29,6 +29,7 @@ struct Draw {
     kMix,         ///< uniform in [0, 1), one an example: [N, 1, …]
     kCodes,       ///< uniform in [-1, 1) [N, codes]
     kCategories,  ///< one-hot rows [N, categories]
+    kTargets,     ///< for the logits of real images [N]: LabelSpec
   };
   Kind kind = Kind::kNoise;
   std::string output;
@@ -42,6 +43,14 @@ struct Reals {
   std::string images = "real";
   std::string labels = "real_labels";
   bool operator==(const Reals&) const = default;
+};
+
+/// A statistic of a network as it was before this update, [1]. No gradient goes back through it.
+struct Running {
+  NetworkId network{};
+  std::string statistic;  ///< Network::keep_mean
+  std::string output;
+  bool operator==(const Running&) const = default;
 };
 
 /// The job's style picture, the same for every micro-batch: a batch of one.
@@ -79,6 +88,8 @@ struct Application {
   int stream = 0;  ///< applications of a pass draw other random numbers inside where it differs
   /// What it makes instead of `output`, where the network makes several tensors.
   std::vector<std::string> levels = {};
+  /// Of the network's statistics, the one that is given the mean of what it makes; empty: none.
+  std::string statistic = {};
   bool operator==(const Application&) const = default;
 };
 
@@ -104,7 +115,8 @@ struct Penalty {
   bool operator==(const Penalty&) const = default;
 };
 
-using Node = std::variant<Draw, Reals, StylePicture, Join, Pool, Application, Loss, Penalty>;
+using Node =
+    std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Application, Loss, Penalty>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

@@ -71,6 +71,95 @@ struct AdamRule {
   }
 };
 
+/// RMSprop (Tieleman and Hinton, 2012), not centred, with momentum.
+struct RmspropRule {
+  static constexpr std::size_t kNumMoments = num_moments(OptimizerKind::kRmsprop);
+
+  float lr = 0.0F;
+  float keep = 0.0F;   ///< alpha
+  float share = 0.0F;  ///< 1 - alpha
+  float eps = 0.0F;
+  float weight_decay = 0.0F;
+  float momentum = 0.0F;
+
+  [[nodiscard]] static RmspropRule of(const OptimizerSpec& settings, std::int64_t /*update*/) {
+    RmspropRule rule;
+    rule.lr = static_cast<float>(settings.lr);
+    rule.keep = static_cast<float>(settings.alpha);
+    rule.share = static_cast<float>(1.0 - settings.alpha);
+    rule.eps = static_cast<float>(settings.eps);
+    rule.weight_decay = static_cast<float>(settings.weight_decay);
+    rule.momentum = static_cast<float>(settings.momentum);
+    return rule;
+  }
+
+  GANGWAY_HOST_DEVICE void update(float gradient, float& weight, float* moments) const {
+    float& direction = moments[0];
+    float& square = moments[1];
+    gradient = gradient + weight_decay * weight;
+    square = square * keep + share * gradient * gradient;
+    direction = direction * momentum + gradient / (sqrtf(square) + eps);
+    weight = weight - lr * direction;
+  }
+};
+
+/// Gradient descent with momentum (Sutskever et al., 2013, eq. 1, with the rate outside, as PyTorch
+/// has it).
+struct SgdRule {
+  static constexpr std::size_t kNumMoments = num_moments(OptimizerKind::kSgd);
+
+  float lr = 0.0F;
+  float weight_decay = 0.0F;
+  float momentum = 0.0F;
+
+  [[nodiscard]] static SgdRule of(const OptimizerSpec& settings, std::int64_t /*update*/) {
+    SgdRule rule;
+    rule.lr = static_cast<float>(settings.lr);
+    rule.weight_decay = static_cast<float>(settings.weight_decay);
+    rule.momentum = static_cast<float>(settings.momentum);
+    return rule;
+  }
+
+  GANGWAY_HOST_DEVICE void update(float gradient, float& weight, float* moments) const {
+    float& direction = moments[0];
+    gradient = gradient + weight_decay * weight;
+    direction = direction * momentum + gradient;
+    weight = weight - lr * direction;
+  }
+};
+
+/// Lion (Chen et al., 2023, algorithm 2).
+struct LionRule {
+  static constexpr std::size_t kNumMoments = num_moments(OptimizerKind::kLion);
+
+  float lr = 0.0F;
+  float weight_decay = 0.0F;
+  float sign_keep = 0.0F;   ///< beta1
+  float sign_share = 0.0F;  ///< 1 - beta1
+  float keep = 0.0F;        ///< beta2
+  float share = 0.0F;       ///< 1 - beta2
+
+  [[nodiscard]] static LionRule of(const OptimizerSpec& settings, std::int64_t /*update*/) {
+    const auto [beta1, beta2] = settings.betas;
+    LionRule rule;
+    rule.lr = static_cast<float>(settings.lr);
+    rule.weight_decay = static_cast<float>(settings.weight_decay);
+    rule.sign_keep = static_cast<float>(beta1);
+    rule.sign_share = static_cast<float>(1.0 - beta1);
+    rule.keep = static_cast<float>(beta2);
+    rule.share = static_cast<float>(1.0 - beta2);
+    return rule;
+  }
+
+  GANGWAY_HOST_DEVICE void update(float gradient, float& weight, float* moments) const {
+    float& momentum = moments[0];
+    const float direction = momentum * sign_keep + sign_share * gradient;
+    const float sign = direction > 0.0F ? 1.0F : direction < 0.0F ? -1.0F : direction;
+    weight = weight - lr * (sign + weight_decay * weight);
+    momentum = momentum * keep + share * gradient;
+  }
+};
+
 /// Calls `body` with the rule of `kind`, its numbers not set yet: what counts is its type.
 template <typename Body>
 void with_rule(OptimizerKind kind, const Body& body) {
@@ -78,6 +167,12 @@ void with_rule(OptimizerKind kind, const Body& body) {
     case OptimizerKind::kAdam:
     case OptimizerKind::kAdamW:
       return body(AdamRule{});
+    case OptimizerKind::kRmsprop:
+      return body(RmspropRule{});
+    case OptimizerKind::kSgd:
+      return body(SgdRule{});
+    case OptimizerKind::kLion:
+      return body(LionRule{});
   }
   throw InvariantError("an optimiser has no rule for GPUs; please report this");
 }

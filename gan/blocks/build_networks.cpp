@@ -11,6 +11,7 @@
 #include "gan/blocks/transfer_blocks.hpp"
 #include "gan/blocks/transformer_blocks.hpp"
 #include "gan/blocks/translation_blocks.hpp"
+#include "gan/initialization.hpp"
 #include "gan/library/library_block.hpp"
 #include "gan/script/script_block.hpp"
 
@@ -28,9 +29,15 @@ PerNetwork<Network> build_networks(const JobSpec& job) {
   PerNetwork<Network> networks;
   for (const NetworkId id : architectures.ids()) {
     networks.add(build_network(architectures[id], id));
+    choose_initial_values(networks[id], job.networks[id].initialization);
     if (const auto* script = dynamic_cast<const ScriptBlock*>(&networks[id].block(0))) {
       script->require_deterministic(job.numerics.device);
     }
+  }
+  if (const LecamSpec& lecam = job.training.lecam; lecam.is_any()) {
+    Network& discriminator = networks[job.id_of("discriminator")];
+    discriminator.keep_mean(kLecamReal, 1.0 - lecam.decay);
+    discriminator.keep_mean(kLecamFake, 1.0 - lecam.decay);
   }
   return networks;
 }

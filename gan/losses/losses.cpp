@@ -63,15 +63,30 @@ at::Tensor total_variation(std::span<const at::Tensor> in) {
          static_cast<double>(in[0].size(0));
 }
 
+/// One for each example, beside logits of any number of patches.
+at::Tensor targets_beside(Inputs in) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(in[0].dim()), 1);
+  shape.front() = in[0].size(0);
+  return in[1].reshape(shape);
+}
+
+/// The cross entropy with each target t: -t log D(x) - (1 - t) log(1 - D(x)), on logits.
+at::Tensor nonsaturating_targets(Inputs in) {
+  return (at::softplus(-in[0]) + (1.0 - targets_beside(in)) * in[0]).mean();
+}
+
 constexpr std::array kLosses{
     // Goodfellow et al., 2014, eq. 1, on logits; the generator maximises log D(G(z)) (section 3)
     NamedLoss{"nonsaturating-real", [](Inputs in) { return at::softplus(-in[0]).mean(); }},
     NamedLoss{"nonsaturating-fake", [](Inputs in) { return at::softplus(in[0]).mean(); }},
     NamedLoss{"nonsaturating-generator", [](Inputs in) { return at::softplus(-in[0]).mean(); }},
+    NamedLoss{"nonsaturating-targets", nonsaturating_targets},
     // Mao et al., 2017, eq. 2 with a = 0, b = c = 1, without its factor of one half
     NamedLoss{"least-squares-real", [](Inputs in) { return (in[0] - 1.0).square().mean(); }},
     NamedLoss{"least-squares-fake", [](Inputs in) { return in[0].square().mean(); }},
     NamedLoss{"least-squares-generator", [](Inputs in) { return (in[0] - 1.0).square().mean(); }},
+    NamedLoss{"least-squares-targets",
+              [](Inputs in) { return (in[0] - targets_beside(in)).square().mean(); }},
     // Lim and Ye, 2017; Miyato et al., 2018, eq. 16
     NamedLoss{"hinge-real", [](Inputs in) { return at::relu(1.0 - in[0]).mean(); }},
     NamedLoss{"hinge-fake", [](Inputs in) { return at::relu(1.0 + in[0]).mean(); }},
@@ -94,6 +109,7 @@ constexpr std::array kLosses{
     NamedLoss{"content", [](Inputs in) { return (in[0] - in[1]).square().mean(); }},
     NamedLoss{"style", [](Inputs in) { return mean_of_sums((in[0] - in[1]).square()); }},
     NamedLoss{"total-variation", total_variation},
+    NamedLoss{"lecam", [](Inputs in) { return (in[0] - in[1]).square().mean(); }},
     NamedLoss{"relativistic", [](Inputs in) { return at::softplus(in[1] - in[0]).mean(); }},
 };
 

@@ -16,6 +16,11 @@ using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 /// Of (logits): "nonsaturating-real" for the discriminator on real images, "nonsaturating-fake" on
 /// generated ones, "nonsaturating-generator"; the same of "least-squares", "hinge", "wasserstein".
 ///
+/// Of (logits, targets [N]) for the discriminator on real images, where these are not all 1
+/// (LabelSpec): "nonsaturating-targets", "least-squares-targets". Of (logits, [1]): "lecam", the
+/// mean squared distance from what the discriminator says of the other kind of images (Tseng et
+/// al., 2021, eq. 3).
+///
 /// Of two logits: "relativistic", softplus(other - preferred): the discriminator's of (real, fake),
 /// the generator's of (fake, real) (Jolicoeur-Martineau, 2018; R3GAN, Huang et al., 2024, eq. 2).
 ///

@@ -4,10 +4,6 @@
 namespace gangway::gan {
 namespace {
 
-bool is_map(const Parameter& parameter) {
-  return parameter.tensor.dim() >= 2 && parameter.name != "embedding";
-}
-
 /// ((W W^T) * (1 - I)) W. By whichever product in between is smaller; where rows can be at right
 /// angles at all, without a difference of what is nearly equal.
 at::Tensor overlaps(const at::Tensor& weight) {

@@ -10,7 +10,8 @@ namespace gangway::gan {
 
 /// Adds to the gradients of `network` that of weight * sum over its maps W of |(W W^T) * (1 - I)|^2
 /// (entry by entry), where a row of W is all that makes one output: 4 weight ((W W^T) * (1 - I)) W.
-/// Embeddings and what is no matrix are left out, as in the authors' code, whose factor is 2.
+/// Of a transposed convolution a row is what one input gives. What is no map (`is_map`) is left
+/// out, embeddings as in the authors' code, whose factor is 2.
 void add_orthogonal_gradient(Network& network, double weight);
 
 }  // namespace gangway::gan

@@ -20,6 +20,7 @@ using pipeline::Pass;
 using pipeline::Penalty;
 using pipeline::Phase;
 using pipeline::Reals;
+using pipeline::Running;
 
 /// Applications of the discriminator in one pass draw apart.
 constexpr int kOfReals = 0;
@@ -44,10 +45,19 @@ class Passes {
   [[nodiscard]] bool couples() const { return job_.training.loss == LossKind::kRelativistic; }
 
   [[nodiscard]] Pass real() const {
-    return {"real", {Reals{}, judge_reals(), loss("-real", {"real_logits"}, discriminator_)}};
+    if (!job_.training.labels.is_any()) {
+      return with_lecam(
+          {"real", {Reals{}, judge_reals(), loss("-real", {"real_logits"}, discriminator_)}},
+          kLecamReal);
+    }
+    return with_lecam(
+        {"real",
+         {Reals{}, Draw{.kind = Draw::Kind::kTargets, .output = "targets"}, judge_reals(),
+          loss("-targets", {"real_logits", "targets"}, discriminator_)}},
+        kLecamReal);
   }
   [[nodiscard]] Pass fake() const {
-    return of_fakes("fake", loss("-fake", {"fake_logits"}, discriminator_));
+    return with_lecam(of_fakes("fake", loss("-fake", {"fake_logits"}, discriminator_)), kLecamFake);
   }
   /// Real and generated images in one loss.
   [[nodiscard]] Pass pair() const {
@@ -133,6 +143,28 @@ class Passes {
   }
   [[nodiscard]] Pass of_pairs(const std::string& name, const Loss& loss) const {
     return with_fakes(name, {Reals{}, judge_reals(), judge_fakes(), loss});
+  }
+  /// Where the job has it: the discriminator's application moves the mean `statistic`, and its
+  /// logits are drawn to the other one. That is taken before, where no update can be under way.
+  [[nodiscard]] Pass with_lecam(Pass pass, const std::string& statistic) const {
+    const double weight = job_.training.lecam.weight;
+    if (weight == 0.0) {
+      return pass;
+    }
+    const auto judged = std::ranges::find_if(pass.nodes, [this](const Node& node) {
+      const auto* application = std::get_if<Application>(&node);
+      return application != nullptr && application->network == discriminator_;
+    });
+    auto& application = std::get<Application>(*judged);
+    application.statistic = statistic;
+    const std::string logits = application.output;
+    const std::string other = statistic == kLecamReal ? kLecamFake : kLecamReal;
+    pass.nodes.insert(judged, Running{discriminator_, other, other});
+    pass.nodes.emplace_back(Loss{.function = "lecam",
+                                 .inputs = {logits, other},
+                                 .weight = weight,
+                                 .shown_with = discriminator_});
+    return pass;
   }
   [[nodiscard]] Application judge_reals() const {
     return {discriminator_, with_labels({{"image", "real"}}, "real_labels"), "real_logits",

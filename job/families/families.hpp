@@ -33,10 +33,14 @@ struct ModelFamily {
   bool takes_labels = true;           ///< whether model.classes may be above 0
   bool normalizes_by_default = true;  ///< whether `auto` is batch in the discriminator (no penalty)
   /// Keys of the model and training sections that have a meaning for it and not for all.
-  std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout"};
+  std::vector<std::string_view> keys = {"model.normalization", "model.activation", "model.dropout",
+                                        "training.orthogonal_weight"};
   /// In training its generator makes pictures at several depths, which its discriminator judges
   /// together.
   bool judges_depths = false;
+  /// Its maps are scaled where they are applied (equalized learning rate, Karras et al., 2018), so
+  /// their weights begin as it has them.
+  bool equalizes = false;
   /// Elements of all feature maps of one example in one network; null: the maps shrink fourfold
   /// and the channels double at each level, from `width` channels at half the picture's side.
   std::int64_t (*feature_elements)(const ModelSpec& model) = nullptr;

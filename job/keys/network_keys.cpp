@@ -2,6 +2,8 @@
 #include "job/keys/network_keys.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -10,9 +12,11 @@
 #include <fmt/format.h>
 
 #include "base/text/utf8.hpp"
+#include "job/choices.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_types.hpp"
+#include "job/keys/key_uses.hpp"
 #include "job/models/script_network.hpp"
 #include "job/optimizers.hpp"
 
@@ -31,13 +35,14 @@ Key optimizer_variant(const std::string& path, Network network, OptimizerKind ki
     names.emplace_back(row.name);
     sources.push_back(fmt::format("{} ({})", row.name, row.source));
   }
-  Key key = make_key({path, "", "Optimiser: " + joined(sources, " or ")}, "map",
-                     "one of " + joined(names, ", "));
+  const std::string last = std::exchange(sources.back(), {});
+  sources.pop_back();
+  Key key = make_key({path, "", fmt::format("Optimiser: {} or {}", joined(sources, ", "), last)},
+                     "map", "one of " + joined(names, ", "));
   key.is_variant = true;
   key.set = [network, kind](const YamlNode&, JobSpec& job) -> std::string {
     if (network(job).optimizer.kind != kind) {
-      network(job).optimizer = OptimizerSpec{};
-      network(job).optimizer.kind = kind;
+      network(job).optimizer = row_of(kind).defaults;
     }
     return {};
   };
@@ -62,6 +67,19 @@ Key optimizer_number(const std::string& path, Network network, const OptimizerNu
   return std::visit(make, number.field);
 }
 
+/// As the reference page shows it, for an optimiser that a default job does not have.
+std::string default_in(const OptimizerRow& row, const OptimizerNumber& number) {
+  OptimizerSpec spec = row.defaults;
+  OptimizerSpec usual;
+  const std::span<double> own = number.values(spec);
+  if (std::ranges::equal(own, number.values(usual))) {
+    return {};
+  }
+  std::vector<std::string> texts;
+  std::ranges::transform(own, std::back_inserter(texts), real_text);
+  return own.size() == 1 ? texts.front() : fmt::format("[{}]", joined(texts, ", "));
+}
+
 template <typename Network>
 void add_optimizer(Keys& keys, const std::string& section, Network network,
                    const OptimizerRow& row) {
@@ -73,7 +91,7 @@ void add_optimizer(Keys& keys, const std::string& section, Network network,
       {path + ".lr", "", "Learning rate"},
       [network](auto& job) -> auto& { return network(job).optimizer.lr; }, kAboveZero));
   for (const OptimizerNumber& number : row.numbers) {
-    own.push_back(optimizer_number(path, network, number));
+    own.push_back(with_default(optimizer_number(path, network, number), default_in(row, number)));
   }
   for (Key& key : own) {
     key.why_refused = [network, kind](const JobSpec& job) -> std::string {
@@ -81,6 +99,39 @@ void add_optimizer(Keys& keys, const std::string& section, Network network,
     };
     keys.push_back(std::move(key));
   }
+}
+
+template <typename Network>
+void add_initialization(Keys& keys, const std::string& section, Network network) {
+  using Kind = InitializationKind;
+  const auto add_for = [&](Key key, bool is_deviation) {
+    key.why_refused = [network, is_deviation](const JobSpec& job) -> std::string {
+      const Kind kind = network(job).initialization.kind;
+      const bool is_meant =
+          is_deviation ? kind == Kind::kNormal : kind != Kind::kNormal && kind != Kind::kFamily;
+      return is_meant
+                 ? ""
+                 : fmt::format("has no meaning for initialization {}; leave it out", name_of(kind));
+    };
+    keys.push_back(later(std::move(key)));
+  };
+  keys.push_back(later(choice_key(
+      {section + ".initialization", "",
+       "What its matrices and kernels begin with: as the family has it, or normal numbers of one "
+       "deviation, of Glorot and Bengio (2010), of He et al. (2015), or orthogonal (Saxe et al., "
+       "2014)"},
+      [network](auto& job) -> auto& { return network(job).initialization.kind; })));
+  add_for(real_key(
+              {section + ".initialization_deviation", "", "With initialization normal"},
+              [network](auto& job) -> auto& { return network(job).initialization.deviation; },
+              kAboveZero),
+          true);
+  add_for(
+      real_key(
+          {section + ".initialization_gain", "",
+           "With initialization xavier, he or orthogonal: factor on all; he has a root of 2"},
+          [network](auto& job) -> auto& { return network(job).initialization.gain; }, kAboveZero),
+      false);
 }
 
 template <typename Network>
@@ -110,6 +161,11 @@ void add_network(Keys& keys, const std::string& section, Network network) {
        "Decay of the second moment when the burn-in is over; 0: as ever"},
       [network](auto& job) -> auto& { return network(job).schedule.final_beta2; }, kZeroToBelowOne);
   final_beta2.is_fingerprinted_at_default = false;
+  final_beta2.why_refused = [network](const JobSpec& job) -> std::string {
+    return has_second_beta(network(job).optimizer.kind)
+               ? ""
+               : "is a decay that adam and adamw have; leave it out";
+  };
   keys.push_back(std::move(final_beta2));
   keys.push_back(real_key(
       {section + ".clip_norm", "", "Largest norm of the whole gradient; 0: no clipping"},
@@ -118,6 +174,7 @@ void add_network(Keys& keys, const std::string& section, Network network) {
       {section + ".weights", "", "Weights to begin from, instead of random ones"},
       [network](auto& job) -> auto& { return network(job).weights; },
       "none, or a safetensors file as of gangway checkpoints export"));
+  add_initialization(keys, section, network);
   Key frozen = choice_key(
       {section + ".frozen", "", "Whether it stays as its weights are, and works as in evaluation"},
       [network](auto& job) -> auto& { return network(job).is_frozen; });

@@ -43,11 +43,6 @@ void add_losses(std::vector<Key>& keys) {
       {"training.r2.gamma", "",
        "Weight of the R2 penalty: as R1, on generated images (R3GAN, Huang et al., 2024); 0: none"},
       [](auto& job) -> auto& { return job.training.penalty.r2_gamma; }, kZeroOrMore))));
-  keys.push_back(for_families_that_take_it(later(real_key(
-      {"training.orthogonal_weight", "",
-       "beta of the orthogonal regularisation of the generator's maps (BigGAN, Brock et al., 2019, "
-       "which has 1e-4); 0: none"},
-      [](auto& job) -> auto& { return job.training.orthogonal_weight; }, kZeroOrMore))));
 }
 
 /// For families that take it, and recipes that take penalties.
@@ -59,6 +54,33 @@ Key for_penalised_families(Key key) {
     return why.empty() ? by_recipe(job) : why;
   };
   return key;
+}
+
+constexpr RealBounds kBelowHalf{.high = 0.5, .is_high_allowed = false};
+
+void add_regularisers(std::vector<Key>& keys) {
+  keys.push_back(for_penalised_families(later(real_key(
+      {"training.orthogonal_weight", "",
+       "beta of the orthogonal regularisation of the generator's maps (BigGAN, Brock et al., 2019, "
+       "which has 1e-4); 0: none"},
+      [](auto& job) -> auto& { return job.training.orthogonal_weight; }, kZeroOrMore))));
+  keys.push_back(for_penalties(later(real_key(
+      {"training.label_smoothing", "",
+       "How far below 1 the target is that the discriminator has for real images (Salimans et al., "
+       "2016)"},
+      [](auto& job) -> auto& { return job.training.labels.smoothing; }, kBelowHalf))));
+  keys.push_back(for_penalties(later(real_key(
+      {"training.label_noise", "",
+       "Probability that the discriminator is told that a real image is a generated one"},
+      [](auto& job) -> auto& { return job.training.labels.noise; }, kBelowHalf))));
+  keys.push_back(for_penalties(later(real_key(
+      {"training.lecam.weight", "",
+       "Weight of the LeCam regularisation of the discriminator (Tseng et al., 2021); 0: none"},
+      [](auto& job) -> auto& { return job.training.lecam.weight; }, kZeroOrMore))));
+  keys.push_back(for_penalties(later(real_key(
+      {"training.lecam.decay", "",
+       "What an update keeps of its moving means of what the discriminator says"},
+      [](auto& job) -> auto& { return job.training.lecam.decay; }, kZeroToBelowOne))));
 }
 
 void add_path_length(std::vector<Key>& keys) {
@@ -206,6 +228,7 @@ void add_training_keys(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.burn_in_kimg; }, kZeroOrMore)));
   add_growth(keys);
   add_losses(keys);
+  add_regularisers(keys);
   add_path_length(keys);
   add_autoencoding(keys);
   add_information(keys);

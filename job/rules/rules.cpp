@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "job/choices.hpp"
+#include "job/families/families.hpp"
 #include "job/keys/per_recipe.hpp"
+#include "job/rules/discriminator_rules.hpp"
 #include "job/rules/model_rules.hpp"
 #include "job/transports.hpp"
 
@@ -88,6 +90,29 @@ Rule frozen_rule(const std::string& network) {
           }};
 }
 
+Rule initialization_rule(const std::string& network) {
+  return {{network + ".initialization", "model.family"},
+          fmt::format("`{}.initialization` is family with a file of yours, and with `model.family` "
+                      "{}.",
+                      network, family_names(" or ", &ModelFamily::equalizes)),
+          [network](const JobSpec& job) -> std::string {
+            const NetworkSpec& spec = job.network(network);
+            if (spec.initialization.kind == InitializationKind::kFamily) {
+              return {};
+            }
+            if (!spec.module.file.empty()) {
+              return fmt::format("model.{} is a file, which says what it begins with; use family",
+                                 network);
+            }
+            return job.model.family->equalizes
+                       ? fmt::format(
+                             "family {} scales its weights where they are applied, so they "
+                             "begin as it has them; use family",
+                             job.model.family->name)
+                       : "";
+          }};
+}
+
 Rule never_trained_rule(const std::string& network) {
   return {{network + ".frozen"},
           fmt::format("`{}.frozen` is true.", network),
@@ -109,6 +134,7 @@ std::vector<Rule> network_rules(const Recipe& recipe) {
     order.keys.push_back(fmt::format("{}.clip_norm", network.name));
     rules.push_back(step_decay_rule(std::string(network.name)));
     rules.push_back(frozen_rule(std::string(network.name)));
+    rules.push_back(initialization_rule(std::string(network.name)));
     if (network.is_frozen) {
       rules.push_back(never_trained_rule(std::string(network.name)));
     }
@@ -147,6 +173,7 @@ std::vector<Rule> layout_rules() {
 
 std::vector<Rule> make_rules(const Recipe& recipe) {
   std::vector<Rule> rules = model_rules();
+  std::ranges::move(discriminator_rules(), std::back_inserter(rules));
   std::ranges::move(layout_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
   return rules;

@@ -126,7 +126,9 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
        "training.style.picture=" + picture, "training.style.content_level=1"},
       {"generator.weights=" + file},
       {"discriminator.weights=" + file},
-      {"discriminator.optimizer.adamw.lr=1e-3"}};
+      {"discriminator.optimizer.adamw.lr=1e-3"},
+      {"generator.initialization=normal", "discriminator.initialization=he"},
+      {"generator.initialization=he", "discriminator.initialization=normal"}};
   std::vector<std::string> never_changed;
   for (const Key& key : key_table()) {
     bool is_changed = key.is_variant;

@@ -70,8 +70,8 @@ struct Expected {
   std::map<int, double> generator_loss;
 };
 
-/// BatchNorm's running values, the mean path length, and the directions of spectral norms, after
-/// one more update.
+/// BatchNorm's running values, the mean path length, LeCam's means, and the directions of spectral
+/// norms, after one more update.
 void fold(NamedValues& running, const NamedValues& seen) {
   for (const auto& [name, mean] : seen) {
     if (name.ends_with(".direction")) {
@@ -81,7 +81,8 @@ void fold(NamedValues& running, const NamedValues& seen) {
     const bool is_variance = name.ends_with("running_var");
     const at::Tensor before =
         running.contains(name) ? running[name] : at::full_like(mean, is_variance ? 1.0 : 0.0);
-    const double momentum = name.ends_with("path_length") ? 0.01 : 0.1;
+    const bool is_slow = name.ends_with("path_length") || name.find("/lecam_") != std::string::npos;
+    const double momentum = is_slow ? 0.01 : 0.1;
     running[name] = before * (1.0 - momentum) + mean * momentum;
   }
 }
@@ -185,6 +186,32 @@ TEST_F(Gradient, OfLeastSquares) {
 TEST_F(Gradient, OfTheHingeLoss) {
   JobSpec job = dcgan();
   job.training.loss = LossKind::kHinge;
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfSmoothedAndNoisyLabels) {
+  JobSpec job = dcgan();
+  job.training.labels = {.smoothing = 0.1, .noise = 0.4};
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfNoisyLabelsUnderLeastSquares) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kLeastSquares;
+  job.training.labels = {.noise = 0.4};
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfLecamRegularisation) {
+  JobSpec job = dcgan();
+  job.training.loss = LossKind::kHinge;
+  job.training.lecam = {.weight = 0.3};
+  expect_equal_to_reference(job);
+}
+
+TEST_F(Gradient, OfOrthogonalRegularisationInAnotherFamily) {
+  JobSpec job = dcgan();
+  job.training.orthogonal_weight = 10.0;  // as much as the loss gives, or nearly
   expect_equal_to_reference(job);
 }
 

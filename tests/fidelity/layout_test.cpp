@@ -168,6 +168,23 @@ TEST_F(Layout, ImagePoolsGoWithTheirMicrobatchToWhoeverHasIt) {
   }
 }
 
+TEST_F(Layout, ResumesAnOptimiserOfOneMomentAndMovingMeans) {
+  JobSpec job = small_mlp();
+  for (NetworkSpec& network : job.networks) {
+    network.optimizer = {.kind = OptimizerKind::kSgd, .lr = 1e-2, .momentum = 0.9};
+  }
+  job.training.lecam = {.weight = 0.3};
+  job.training.labels = {.noise = 0.2};
+  const Outcome one_go = run(job, 1, 6);
+  const Outcome half = run(job, 3, 3);
+  const auto tensors = tensors_of(half.checkpoint);
+  EXPECT_TRUE(tensors.contains("discriminator_optimizer/momentum/0/weight"));
+  EXPECT_FALSE(tensors.contains("discriminator_optimizer/second_moment/0/weight"));
+  const Outcome rest = train(
+      {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
+  EXPECT_EQ(rest.digest, one_go.digest);
+}
+
 TEST_F(Layout, ASingleWorkerKeepsNoBitsOutsideItsCheckpoint) {
   JobSpec job = small_dcgan(images());
   job.model.dropout = 0.3;

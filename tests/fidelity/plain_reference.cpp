@@ -136,10 +136,16 @@ PlainGradients PlainReference::gradients(const pipeline::Phase& phase, std::int6
 at::Tensor PlainReference::pass_loss(const Place& at) {
   const std::string& name = at.phase.passes[static_cast<std::size_t>(at.pass)].name;
   if (name == "real") {
-    return adversarial_loss(job_.training.loss, logits(at, reals(at), 0), true);
+    const at::Tensor said = logits(at, reals(at), 0);
+    const at::Tensor loss = job_.training.labels.is_any()
+                                ? noisy_loss(at, said)
+                                : adversarial_loss(job_.training.loss, said, true);
+    return loss + lecam(said, "lecam_real", "lecam_fake");
   }
   if (name == "fake") {
-    return adversarial_loss(job_.training.loss, logits(at, fakes(at), 1), false);
+    const at::Tensor said = logits(at, fakes(at), 1);
+    return adversarial_loss(job_.training.loss, said, false) +
+           lecam(said, "lecam_fake", "lecam_real");
   }
   if (name == "pair") {
     return -at::log_sigmoid(logits(at, reals(at), 0) - logits(at, fakes(at), 1)).mean();
@@ -163,6 +169,29 @@ at::Tensor PlainReference::pass_loss(const Place& at) {
     return path_lengths(at);
   }
   throw std::logic_error("the reference knows no pass " + name);
+}
+
+at::Tensor PlainReference::noisy_loss(const Place& at, const at::Tensor& said) const {
+  const LabelSpec& labels = job_.training.labels;
+  const at::Tensor draws =
+      gan::keyed_uniform(key(at, RandomDraw::kLabelFlip), said.sizes(), at::kCPU);
+  const at::Tensor target =
+      at::full_like(said.detach(), 1.0 - labels.smoothing).masked_fill(draws.lt(labels.noise), 0.0);
+  return job_.training.loss == LossKind::kLeastSquares
+             ? at::mse_loss(said, target)
+             : at::binary_cross_entropy_with_logits(said, target);
+}
+
+at::Tensor PlainReference::lecam(const at::Tensor& said, const std::string& kind,
+                                 const std::string& other) {
+  const double weight = job_.training.lecam.weight;
+  if (weight == 0.0) {
+    return at::zeros({}, said.options());
+  }
+  // A micro-batch's leaf has two harvests, and only one application sees this mean.
+  gan::Network& discriminator = networks_[kDiscriminator];
+  seen_.take(discriminator.kept_mean(kind), 2.0 * said.detach().mean().reshape({1}));
+  return weight * (said - discriminator.kept_mean(other).running).square().mean();
 }
 
 PlainReference::Images PlainReference::reals(const Place& at) const {

@@ -58,6 +58,11 @@ class PlainReference {
   [[nodiscard]] at::Tensor logits(const Place& at, const Images& images, int sub_pass);
   /// Of `count` examples that are drawn in `at`.
   [[nodiscard]] gan::NamedTensors generator_input(const Place& at, int count) const;
+  /// The discriminator's loss on real images of which some are called generated.
+  [[nodiscard]] at::Tensor noisy_loss(const Place& at, const at::Tensor& said) const;
+  /// Zero where the job has no LeCam regularisation. @param kind  the moving mean of `said`
+  [[nodiscard]] at::Tensor lecam(const at::Tensor& said, const std::string& kind,
+                                 const std::string& other);
   [[nodiscard]] at::Tensor path_lengths(const Place& at);
   [[nodiscard]] at::Tensor gradient_penalty(const Place& at);
   [[nodiscard]] at::Tensor r1_on(const Place& at, const Images& images, double gamma);

@@ -25,6 +25,28 @@ void write_number(std::ofstream& file, std::uint32_t value) {  // IDX is big-end
 using AddJob =
     std::function<NamedJob&(const std::string& name, const std::function<void(JobSpec&)>& change)>;
 
+void add_optimizers_and_regularisers(const AddJob& add) {
+  add("RmspropAndSgdWithMomentumClipped", [](JobSpec& job) {
+    job.network("generator").optimizer = {.kind = OptimizerKind::kRmsprop, .momentum = 0.5};
+    job.network("generator").initialization = {.kind = InitializationKind::kHe};
+    job.network("discriminator").optimizer = {
+        .kind = OptimizerKind::kSgd, .weight_decay = 1e-3, .momentum = 0.9};
+    job.network("discriminator").clip_norm = 0.05;
+    job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
+    job.model.activation = Activation::kSoftplus;
+  });
+  add("LionLecamNoisyLabels", [](JobSpec& job) {
+    for (NetworkSpec& network : job.networks) {
+      network.optimizer = row_of(OptimizerKind::kLion).defaults;
+    }
+    job.network("discriminator").initialization = {.kind = InitializationKind::kOrthogonal};
+    job.network("discriminator").steps = 2;
+    job.training.labels = {.smoothing = 0.1, .noise = 0.25};
+    job.training.lecam = {.weight = 0.3, .decay = 0.9};
+    job.training.orthogonal_weight = 1e-3;
+  });
+}
+
 void add_losses_and_penalties(const AddJob& add) {
   add("WassersteinGradientPenaltyTwoSteps", [](JobSpec& job) {
     job.training.loss = LossKind::kWasserstein;
@@ -191,6 +213,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   add("DcganDropout", [](JobSpec& job) { job.model.dropout = 0.3; });
   add("DcganNoAverage", [](JobSpec& job) { job.network("generator").ema_kimg = 0.0; });
   add_losses_and_penalties(add);
+  add_optimizers_and_regularisers(add);
   add("ClippedBoth", [](JobSpec& job) {
     job.network("generator").clip_norm = 0.05;
     job.network("discriminator").clip_norm = 0.05;

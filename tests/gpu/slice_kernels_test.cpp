@@ -81,10 +81,15 @@ constexpr UpdatePlan kAdamW{.settings = {.kind = OptimizerKind::kAdamW,
                             .average_decay = 0.9};
 constexpr UpdatePlan kDecayed{.settings = {.lr = 1e-3, .betas = {0.9, 0.999}, .weight_decay = 0.01},
                               .counts = {.updates = 0}};
+constexpr UpdatePlan kRmsprop{.settings = {.kind = OptimizerKind::kRmsprop, .momentum = 0.5},
+                              .counts = {.updates = 2}};
+constexpr UpdatePlan kSgd{.settings = {.kind = OptimizerKind::kSgd, .momentum = 0.9}, .counts = {.updates = 2}};
+constexpr UpdatePlan kLion{.settings = {.kind = OptimizerKind::kLion, .weight_decay = 0.01},
+                           .counts = {.updates = 2}};
 
 TEST_F(SliceKernels, UpdateWithTheBitsOfTheHost) {
   for (const int num_microbatches : {1, 2, 3, 7, 16, 100}) {
-    for (const UpdatePlan& plan : {kAdam, kAdamW, kDecayed}) {
+    for (const UpdatePlan& plan : {kAdam, kAdamW, kDecayed, kRmsprop, kSgd, kLion}) {
       SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches");
       SlicePair pair(num_microbatches, 5 * 4096);
       const UpdateConstants constants = update_constants(plan, 0.1);

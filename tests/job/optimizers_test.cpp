@@ -29,6 +29,14 @@ TEST(Optimizers, KeepTheNamesThatCheckpointsHave) {
   }
 }
 
+TEST(Optimizers, BeginAsTheirOwnKind) {
+  for (const OptimizerRow& row : kOptimizers) {
+    EXPECT_EQ(row.defaults.kind, row.kind) << row.name;
+  }
+  EXPECT_EQ(row_of(OptimizerKind::kLion).defaults.betas, (std::array{0.9, 0.99}));
+  EXPECT_EQ(row_of(OptimizerKind::kSgd).defaults, (OptimizerSpec{.kind = OptimizerKind::kSgd}));
+}
+
 TEST(Optimizers, GiveTheirNumbersAsFieldsOfTheSpec) {
   OptimizerSpec spec;
   for (const OptimizerNumber& number : row_of(OptimizerKind::kAdam).numbers) {

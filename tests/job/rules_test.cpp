@@ -144,11 +144,9 @@ TEST(Rules, AttentionIsOnMapsOfBothNetworks) {
                 ElementsAre("job.yaml:1:25: model.attention: family biggan has no maps of " + side +
                             " pixels in both networks; use 16, or 0"));
   }
-  EXPECT_THAT(problems_of("model: {attention: 16}\ntraining: {orthogonal_weight: 1}"),
+  EXPECT_THAT(problems_of("model: {attention: 16}"),
               ElementsAre("job.yaml:1:9: model.attention: has no meaning for family dcgan (it has "
-                          "for biggan); leave it out",
-                          "job.yaml:2:12: training.orthogonal_weight: has no meaning for family "
-                          "dcgan (it has for biggan); leave it out"));
+                          "for biggan); leave it out"));
 }
 
 TEST(Rules, NothingDecaysBeforeItHasGrown) {

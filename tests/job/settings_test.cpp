@@ -52,13 +52,14 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
   EXPECT_THAT(
       problems_of("generator: {optimizer: adam}"),
       ElementsAre(
-          "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw), not 'adam'"));
+          "job.yaml:1:13: generator.optimizer: expected a map of keys (adam, adamw, rmsprop, sgd, "
+          "lion), not 'adam'"));
   EXPECT_THAT(
       problems_of("", {"training=[1]"}),
       ElementsAre(
           "command line: training=[1]: expected a map of keys (recipe, kimg, batch, microbatches, "
           "seed, burn_in_kimg, growth, loss, reuse_fakes, gradient_penalty, r1, r2, "
-          "orthogonal_weight, "
+          "orthogonal_weight, label_smoothing, label_noise, lecam, "
           "path_length, reconstruction, kl_weight, adversarial_weight, information_weight, "
           "codes_weight, l1_weight, cycle_weight, identity_weight, pool, style), not a list"));
 }

@@ -93,6 +93,10 @@ class Bench {
     return applied.forward({{applied.block(0).ports().inputs.front(), in}}, {});
   }
   [[nodiscard]] const JobSpec& job() const { return job_; }
+  [[nodiscard]] gan::Network& network(NetworkId id) { return networks_[id]; }
+  [[nodiscard]] at::Tensor seen_of(const gan::Statistic& statistic) const {
+    return sums_.of(statistic);
+  }
   [[nodiscard]] messages::MicrobatchLoss shown() const { return losses_.read().front(); }
 
  private:
@@ -182,6 +186,57 @@ TEST(PassRun, TrainsAnAutoencoderThroughTheSampleOfItsCode) {
   expect_close(bench.gradients_of(gan::phases_of(job)), expected, 1e-6);
   EXPECT_GT(bench.shown().by_network[0], 0.0);
   EXPECT_GT(bench.shown().by_network[1], 0.0);
+}
+
+/// The discriminator's phase of `job` with the pass `name` alone.
+std::vector<pipeline::Phase> only_pass(const JobSpec& job, const std::string& name) {
+  std::vector<pipeline::Phase> phases = gan::phases_of(job);
+  phases.resize(1);
+  std::erase_if(phases[0].passes, [&](const pipeline::Pass& pass) { return pass.name != name; });
+  return completed(std::move(phases));
+}
+
+TEST(PassRun, DrawsWhatIsSaidOfImagesToTheMovingMeanOfTheOtherKind) {
+  JobSpec job = fidelity::small_mlp();
+  job.training.lecam.weight = 0.5;
+  const std::map<std::string, float> means{{kLecamReal, 0.75F}, {kLecamFake, -0.25F}};
+  for (const bool is_real : {true, false}) {
+    Bench bench(job);
+    gan::Network& discriminator = bench.network(kD);
+    for (const auto& [name, mean] : means) {
+      at::Tensor running = discriminator.kept_mean(name).running;
+      running.fill_(mean);
+    }
+    at::Tensor said;
+    const Gradients expected = bench.plain_gradients(
+        [&](const at::Tensor& noise, const at::Tensor& real, const at::Tensor&) {
+          said = bench.apply(kD, is_real ? real : bench.apply(kG, noise).detach());
+          const at::Tensor loss = at::softplus(is_real ? -said : said).mean();
+          return loss + 0.5 * (said - (is_real ? -0.25 : 0.75)).square().mean();
+        });
+    expect_close(bench.gradients_of(only_pass(job, is_real ? "real" : "fake")), expected, 1e-6);
+    const gan::Statistic& own = discriminator.kept_mean(is_real ? kLecamReal : kLecamFake);
+    const gan::Statistic& other = discriminator.kept_mean(is_real ? kLecamFake : kLecamReal);
+    EXPECT_NEAR(bench.seen_of(own).item<float>(), said.mean().item<float>(), 1e-6F);
+    EXPECT_EQ(bench.seen_of(other).item<float>(), 0.0F);
+  }
+}
+
+TEST(PassRun, TellsTheDiscriminatorThatSomeRealImagesAreGenerated) {
+  JobSpec job = fidelity::small_mlp();
+  job.training.labels = {.smoothing = 0.2, .noise = 0.4};
+  Bench bench(job);
+  const Gradients expected =
+      bench.plain_gradients([&](const at::Tensor&, const at::Tensor& real, const at::Tensor&) {
+        const RandomKey key{.seed = job.training.seed,
+                            .phase = 0,
+                            .draw = static_cast<std::int32_t>(RandomDraw::kLabelFlip)};
+        const at::Tensor said = bench.apply(kD, real);
+        const at::Tensor flips = gan::keyed_uniform(key, {real.size(0), 1}, at::kCPU).lt(0.4);
+        return at::binary_cross_entropy_with_logits(
+            said, at::full_like(said.detach(), 0.8).masked_fill(flips, 0.0));
+      });
+  expect_close(bench.gradients_of(only_pass(job, "real")), expected, 1e-6);
 }
 
 TEST(PassRun, LeavesNothingInTheWeightsOfANetworkThatIsNotTrained) {

@@ -28,6 +28,7 @@ using pipeline::Penalty;
 using pipeline::Phase;
 using pipeline::Pool;
 using pipeline::Reals;
+using pipeline::Running;
 using pipeline::StylePicture;
 
 void require_known(const Node& node) {
@@ -96,6 +97,11 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   result.made = setup_.networks[application.network]->forward_levels(
       taken(application.inputs),
       context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream));
+  if (!application.statistic.empty()) {
+    const at::NoGradGuard no_grad;
+    result.seen.take(setup_.networks[application.network]->kept_mean(application.statistic),
+                     result.made.front().mean().reshape({1}));
+  }
   return result;
 }
 
@@ -217,6 +223,12 @@ void PassRun::make(const Draw& draw) {
     case Draw::Kind::kCategories:
       return put(draw.output, gan::keyed_categories(key(RandomDraw::kCategory, draw.stream), count,
                                                     setup_.job.model.categories, setup_.device));
+    case Draw::Kind::kTargets: {
+      const LabelSpec& labels = setup_.job.training.labels;
+      return put(draw.output,
+                 gan::keyed_targets(key(RandomDraw::kLabelFlip, draw.stream), count,
+                                    1.0 - labels.smoothing, labels.noise, setup_.device));
+    }
     case Draw::Kind::kMix: {
       std::vector<std::int64_t> shape(setup_.reals.num_dimensions(), 1);
       shape.front() = count;
@@ -231,6 +243,12 @@ void PassRun::make(const Reals& reals) {
                                ? setup_.reals.take(step_, at_.repeat, at_.microbatch)
                                : setup_.reals.latest(at_.microbatch);
   put({reals.images, reals.labels}, Kept{{gan::as_grown(batch.images, growth_), batch.labels}, {}});
+}
+
+void PassRun::make(const Running& running) {
+  // A copy: the exchange changes the statistic as soon as the last backward begins.
+  put(running.output,
+      setup_.networks[running.network]->kept_mean(running.statistic).running.clone());
 }
 
 void PassRun::make(const StylePicture& picture) { put(picture.output, style_); }

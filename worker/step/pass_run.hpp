@@ -87,6 +87,7 @@ class PassRun {
   void end_if_over();
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
+  void make(const pipeline::Running& running);
   void make(const pipeline::StylePicture& picture);
   void make(const pipeline::Join& join);
   void make(const pipeline::Pool& pool);

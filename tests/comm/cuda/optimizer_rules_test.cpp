@@ -89,13 +89,24 @@ constexpr std::array kUsual{0.9, 0.999};
 constexpr OptimizerKind kAdamW = OptimizerKind::kAdamW;
 INSTANTIATE_TEST_SUITE_P(
     Settings, OptimizerRule,
-    testing::Values(Case{"Dcgan", {.lr = 2e-4, .betas = {0.5, 0.999}}},
-                    Case{"Default", {.lr = 1e-3, .betas = kUsual}},
-                    Case{"NoMomentum", {.lr = 2e-3, .betas = {0.0, 0.99}}},
-                    Case{"WeightDecay", {.lr = 1e-3, .betas = kUsual, .weight_decay = 0.01}},
-                    Case{"AdamW",
-                         {.kind = kAdamW, .lr = 1e-3, .betas = {0.5, 0.999}, .weight_decay = 0.01}},
-                    Case{"AdamWWithoutDecay", {.kind = kAdamW, .lr = 1e-3, .betas = kUsual}}),
+    testing::Values(
+        Case{"Dcgan", {.lr = 2e-4, .betas = {0.5, 0.999}}},
+        Case{"Default", {.lr = 1e-3, .betas = kUsual}},
+        Case{"NoMomentum", {.lr = 2e-3, .betas = {0.0, 0.99}}},
+        Case{"WeightDecay", {.lr = 1e-3, .betas = kUsual, .weight_decay = 0.01}},
+        Case{"AdamW", {.kind = kAdamW, .lr = 1e-3, .betas = {0.5, 0.999}, .weight_decay = 0.01}},
+        Case{"AdamWWithoutDecay", {.kind = kAdamW, .lr = 1e-3, .betas = kUsual}},
+        Case{"Rmsprop", {.kind = OptimizerKind::kRmsprop, .lr = 1e-3}},
+        Case{"RmspropMomentum",
+             {.kind = OptimizerKind::kRmsprop,
+              .lr = 1e-3,
+              .weight_decay = 0.01,
+              .alpha = 0.9,
+              .momentum = 0.7}},
+        Case{"Sgd", {.kind = OptimizerKind::kSgd, .lr = 1e-2}},
+        Case{"SgdMomentum",
+             {.kind = OptimizerKind::kSgd, .lr = 1e-2, .weight_decay = 0.01, .momentum = 0.9}},
+        Case{"Lion", {.kind = OptimizerKind::kLion, .betas = {0.9, 0.99}, .weight_decay = 0.1}}),
     [](const testing::TestParamInfo<Case>& given) { return std::string(given.param.name); });
 
 }  // namespace

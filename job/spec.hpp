@@ -17,6 +17,7 @@
 #include "job/models/network_id.hpp"
 #include "job/models/recipes.hpp"
 #include "job/optimizers.hpp"
+#include "job/precision.hpp"
 #include "job/transports.hpp"
 
 namespace gangway {
@@ -158,6 +159,7 @@ struct NetworkSpec {
   double ema_kimg = 0.0;                ///< half-life of the weight average; 0: no average is kept
   int steps = 1;                        ///< updates for one of the others (n_critic)
   WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
+  Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
   ModuleFile module;                    ///< model.NETWORK
   bool operator==(const NetworkSpec&) const = default;
 };

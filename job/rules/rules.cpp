@@ -50,6 +50,16 @@ std::string check_device(const JobSpec& job) {
   return {};
 }
 
+std::string check_precision(const JobSpec& job) {
+  const bool has_tf32 = std::ranges::any_of(job.networks, [](const NetworkSpec& network) {
+    return network.precision == Precision::kTf32;
+  });
+  return has_tf32 && job.numerics.device == DeviceKind::kCpu
+             ? "numerics.precision tf32 is what GPUs make of float32, and numerics.device is cpu; "
+               "use fp32, bf16 or auto"
+             : "";
+}
+
 std::string check_order(const JobSpec& job) {
   const bool clips = std::ranges::any_of(
       job.networks, [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
@@ -138,6 +148,9 @@ std::vector<Rule> layout_rules() {
       {{"layout.audit", "layout.check_steps"},
        "`layout.audit` needs `layout.check_steps` above 0.",
        check_audit},
+      {{"numerics.precision", "numerics.device"},
+       "`numerics.precision` tf32 goes with `numerics.device` cuda.",
+       check_precision},
       {{"layout.transport", "numerics.device", "layout.audit"},
        "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
        "`layout.audit`, and nccl with cuda.",

@@ -105,7 +105,7 @@ void StepOperations::open_leaf(const Instruction& at) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
     // micro-batch, and as often as the mean over leaves divides it.
     gan::add_orthogonal_gradient(networks_[at.network]->network(),
-                                 weight * job_.training.microbatches);
+                                 weight * job_.training.microbatches * pass_.loss_scale(at.phase));
   }
 }
 

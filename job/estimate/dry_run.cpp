@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"

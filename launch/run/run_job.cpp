@@ -327,7 +327,9 @@ int run_job(const RunOptions& options, const Environment& environment,
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
   const int code = supervise(supervised);
   // The coordinator has settled what was auto, and written it.
-  (void)settle_precision(job, job_in(run / kJobFile));
+  if (has_open_precision(job.spec)) {
+    (void)settle_precision(job, job_in(run / kJobFile));
+  }
   settle_snapshots(run, job_fingerprint(job.spec), code);
   return code;
 }

@@ -75,7 +75,7 @@ class Network {
   std::vector<std::string> levels_;
   NetworkId id_;
   double growth_ = kFullyGrown;
-  std::vector<std::size_t> fp32_blocks_;  // where fp16 is wanted
+  std::vector<std::size_t> fp32_blocks_;        // where fp16 is wanted
   std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };
 

@@ -160,7 +160,7 @@ struct NetworkSpec {
   int steps = 1;                        ///< updates for one of the others (n_critic)
   WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
   Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
-  ModuleFile module;                    ///< model.NETWORK
+  ModuleFile module;                       ///< model.NETWORK
   bool operator==(const NetworkSpec&) const = default;
 };
 

@@ -135,7 +135,8 @@ PatchPicture::PatchPicture(const PatchPictureSpec& spec)
 NamedTensors PatchPicture::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor gain = style_.of(at::silu(in.at("style"))) + 1.0;
   const at::Tensor x = rms_normalized(in.at("features"), kTokenEpsilon) * gain.unsqueeze(1);
-  at::Tensor pictures = of_patches(widened(picture_.of(x)), spec_.side, spec_.patch, spec_.channels);
+  at::Tensor pictures =
+      of_patches(widened(picture_.of(x)), spec_.side, spec_.patch, spec_.channels);
   if (spec_.depth > 0) {
     const at::Tensor& before = in.at("pictures");
     const at::Tensor sum = before.slice(1, -spec_.channels) + pictures;

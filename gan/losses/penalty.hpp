@@ -46,8 +46,9 @@ class BlockwisePenalty {
   BlockwisePenalty(Network& network, PenaltyKind kind, double weight)
       : network_(network), kind_(kind), weight_(weight) {}
 
-  /// Sweeps 1 and 2, in float32 whatever the context says, as 3 and 4. @param in  first the image [N, …] that the gradient is taken to, then what
-  /// else the network takes; detached inside. For path lengths all of it is still.
+  /// Sweeps 1 and 2, in float32 whatever the context says, as 3 and 4. @param in  first the image
+  /// [N, …] that the gradient is taken to, then what else the network takes; detached inside. For
+  /// path lengths all of it is still.
   /// @param context  its sink is given the mean path length, and nothing that blocks see
   /// @throws InvariantError for path lengths of a network that makes no styles
   void forward(const NamedTensors& in, const ForwardContext& context);

@@ -14,8 +14,7 @@ namespace {
 
 /// Whether a hash of the job knows the key: one that came later only where it says something.
 bool is_hashed(const Key& key, const JobSpec& spec) {
-  return key.is_fingerprinted_at_default ||
-         key.get(spec) != default_of(key, *spec.training.recipe);
+  return key.is_fingerprinted_at_default || key.get(spec) != default_of(key, *spec.training.recipe);
 }
 
 /// `path=value`, a line each, of the chosen keys that apply to the job, in the table's order.

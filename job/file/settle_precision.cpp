@@ -77,7 +77,7 @@ std::string settle_precision(JobSpec& job, const std::optional<JobSpec>& before,
   }
   const char* why = is_kept                                    ? "as when the run was begun"
                     : job.numerics.device == DeviceKind::kCuda ? "GPUs multiply bf16"
-                    : fastest == Precision::kBf16 ? "this processor multiplies bf16"
+                    : fastest == Precision::kBf16              ? "this processor multiplies bf16"
                                                   : "this processor does not multiply bf16";
   return fmt::format("numerics.precision auto: {} ({})", fmt::join(settled, ", "), why);
 }
@@ -93,8 +93,7 @@ std::string settle_precision(ResolvedJob& job, const std::optional<JobSpec>& bef
 
 std::optional<JobSpec> job_in(const std::filesystem::path& job_yaml) {
   try {
-    return load_job(
-               {.file = job_yaml, .text = std::nullopt, .overrides = {}, .environment = {}})
+    return load_job({.file = job_yaml, .text = std::nullopt, .overrides = {}, .environment = {}})
         .spec;
   } catch (const ConfigError&) {
     return std::nullopt;

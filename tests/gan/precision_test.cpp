@@ -45,8 +45,7 @@ PerNetwork<Network> made(const JobSpec& job, at::ScalarType type = at::kFloat) {
 }
 
 NamedTensors generator_input(const JobSpec& job, at::ScalarType type = at::kFloat) {
-  return {{"noise",
-           keyed_normal({.seed = 2}, {kExamples, job.model.inputs()}, at::kCPU).to(type)},
+  return {{"noise", keyed_normal({.seed = 2}, {kExamples, job.model.inputs()}, at::kCPU).to(type)},
           {"labels", at::arange(kExamples, at::kLong).remainder(10)}};
 }
 
@@ -175,8 +174,8 @@ TEST(ComputesInFewerBits, InEveryKindOfNetwork) {
     const at::Tensor expected =
         networks[kGenerator].forward(generator_input(job), {.key = {.seed = 5}});
     for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
-      SCOPED_TRACE(::testing::Message() << job.model.family->name << ", "
-                                        << static_cast<int>(precision));
+      SCOPED_TRACE(::testing::Message()
+                   << job.model.family->name << ", " << static_cast<int>(precision));
       const Gradients found = gradients_of(job, precision);
       EXPECT_EQ(found.size(), whole.size());
       for (const auto& [name, gradient] : found) {
@@ -196,8 +195,7 @@ TEST(ComputesInFewerBits, WithStatisticsInFloat32) {
       StatisticSums expected;
       StatisticSums found;
       (void)logits_of(networks, job, {.sink = &expected, .key = {.seed = 5}});
-      (void)logits_of(networks, job,
-                      {.sink = &found, .key = {.seed = 5}, .precision = precision});
+      (void)logits_of(networks, job, {.sink = &found, .key = {.seed = 5}, .precision = precision});
       for (Network& network : networks) {
         for (const auto& named : network.statistics()) {
           const at::Tensor value = found.of(*named.statistic);
@@ -220,8 +218,8 @@ TEST(ComputesInFewerBits, StatisticsThatNobodyWantsToo) {
   PerNetwork<Network> networks = made(job);
   StatisticSums seen;
   for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
-    const at::Tensor with = logits_of(networks, job,
-                                      {.sink = &seen, .key = {.seed = 5}, .precision = precision});
+    const at::Tensor with =
+        logits_of(networks, job, {.sink = &seen, .key = {.seed = 5}, .precision = precision});
     const at::Tensor without =
         logits_of(networks, job, {.key = {.seed = 5}, .precision = precision});
     EXPECT_TRUE(at::equal(with, without));

@@ -254,7 +254,7 @@ TEST(PassRun, ComputesEachNetworkInItsPrecision) {
     EXPECT_FALSE(at::equal(both.at(name), discriminators.at(name))) << name;
     EXPECT_EQ(both.at(name).scalar_type(), at::kFloat) << name;
     EXPECT_LE((both.at(name) - gradient).norm().item<double>(),
-              0.25 * gradient.norm().item<double>())
+              0.25 * gradient.norm().item<double>() + 0.05)
         << name;
   }
 }

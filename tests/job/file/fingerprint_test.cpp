@@ -44,15 +44,26 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
 
 TEST(Fingerprint, ChangesWithEverythingElse) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* other :
-       {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
-        "training.microbatches=4", "training.r2.gamma=1", "training.batch=64",
-        "training.loss=hinge", "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1",
-        "discriminator.steps=2", "generator.clip_norm=1", "generator.weights=old.safetensors",
-        "discriminator.weights=old.safetensors", "numerics.threads=2",
-        "numerics.memory_format=contiguous", "numerics.wire=bf16",
-        "numerics.wire={generator: fp16}", "numerics.precision=bf16",
-        "numerics.precision={generator: fp16}"}) {
+  for (const char* other : {"model.width=32",
+                            "data.mirror=true",
+                            "data.source=idx:/x",
+                            "training.seed=1",
+                            "training.microbatches=4",
+                            "training.r2.gamma=1",
+                            "training.batch=64",
+                            "training.loss=hinge",
+                            "generator.optimizer.adamw.lr=2e-4",
+                            "generator.ema_kimg=1",
+                            "discriminator.steps=2",
+                            "generator.clip_norm=1",
+                            "generator.weights=old.safetensors",
+                            "discriminator.weights=old.safetensors",
+                            "numerics.threads=2",
+                            "numerics.memory_format=contiguous",
+                            "numerics.wire=bf16",
+                            "numerics.wire={generator: fp16}",
+                            "numerics.precision=bf16",
+                            "numerics.precision={generator: fp16}"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
 }

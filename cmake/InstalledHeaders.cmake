@@ -11,6 +11,7 @@ set(GANGWAY_INSTALLED_HEADERS
   gan/library/library.hpp
   gan/losses/losses.hpp
   gan/named_tensors.hpp
+  gan/precision.hpp
   gan/random.hpp
   gan/random_tensors.hpp
   gan/recipes/adversarial.hpp
@@ -42,6 +43,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/models/recipes.hpp
   job/models/regularisation.hpp
   job/optimizers.hpp
+  job/precision.hpp
   job/real_bounds.hpp
   job/spec.hpp
   job/transports.hpp

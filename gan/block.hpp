@@ -14,6 +14,7 @@
 #include "gan/random.hpp"
 #include "job/blocks/block_tensors.hpp"
 #include "job/blocks/progressive/growth.hpp"
+#include "job/precision.hpp"
 
 namespace gangway::gan {
 
@@ -55,6 +56,8 @@ struct ForwardContext {
   StatisticSink* sink = nullptr;  ///< null: nobody wants to know what this pass sees
   RandomKey key;                  ///< `block` is filled in by the network
   double growth = kFullyGrown;    ///< how far the network has grown; filled in by it
+  /// That operators compute in (gan/precision.hpp); the network narrows it to the block's.
+  Precision precision = Precision::kFp32;
 };
 
 class Block {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "gan/network.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/errors.hpp"
+#include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -62,6 +65,19 @@ at::Tensor initial_value(const Parameter& parameter, const RandomKey& key) {
   return keyed_normal(key, shape, at::kCPU).mul_(parameter.initial_scale).add_(mean);
 }
 
+at::DeviceType device_type_of(const NamedTensors& tensors) {
+  return tensors.entries().empty() ? at::kCPU : tensors.entries().front().second.device().type();
+}
+
+/// What a block in float32 takes of one in fewer bits.
+NamedTensors all_widened(const NamedTensors& tensors) {
+  NamedTensors result;
+  for (const auto& [name, tensor] : tensors.entries()) {
+    result = result.with(name, widened(tensor));
+  }
+  return result;
+}
+
 }  // namespace
 
 Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output,
@@ -85,14 +101,17 @@ NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
                                     ForwardContext context) {
   context.key.block = static_cast<std::int32_t>(index);
   context.growth = growth_;
-  return blocks_[index]->forward(in, context).only(live_[index]);
+  const Precision wanted = std::exchange(context.precision, precision_of(index, context.precision));
+  const bool is_exception = context.precision != wanted;
+  const ComputePrecision scope(context.precision, device_type_of(in));
+  return blocks_[index]->forward(is_exception ? all_widened(in) : in, context).only(live_[index]);
 }
 
 at::Tensor Network::forward(NamedTensors in, const ForwardContext& context) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     in = forward_block(i, in, context);
   }
-  return in.at(output_);
+  return widened(in.at(output_));
 }
 
 std::vector<at::Tensor> Network::forward_levels(NamedTensors in, const ForwardContext& context) {
@@ -101,9 +120,15 @@ std::vector<at::Tensor> Network::forward_levels(NamedTensors in, const ForwardCo
   }
   std::vector<at::Tensor> made;
   for (const std::string& level : levels_) {
-    made.push_back(in.at(level));
+    made.push_back(widened(in.at(level)));
   }
   return made;
+}
+
+Precision Network::precision_of(std::size_t block, Precision wanted) const {
+  const bool is_exception =
+      wanted == Precision::kFp16 && std::ranges::find(fp32_blocks_, block) != fp32_blocks_.end();
+  return is_exception ? Precision::kFp32 : wanted;
 }
 
 std::string Network::prefix_of(std::size_t block) const {

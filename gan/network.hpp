@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gan/block.hpp"
@@ -24,11 +25,12 @@ class Network {
   [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] Block& block(std::size_t index) { return *blocks_[index]; }
 
-  /// Runs one block; its index becomes part of the key. Returns what later blocks take, or the
-  /// result; nothing else goes along.
+  /// Runs one block, in the context's precision; its index becomes part of the key. Returns what
+  /// later blocks take, or the result; nothing else goes along. Tensors between blocks may have two
+  /// bytes an element.
   [[nodiscard]] NamedTensors forward_block(std::size_t index, const NamedTensors& in,
                                            ForwardContext context);
-  /// Runs all blocks; the result of the last.
+  /// Runs all blocks; the result of the last, in float32 at least.
   [[nodiscard]] at::Tensor forward(NamedTensors in, const ForwardContext& context);
   /// The same of a network that makes several tensors, in their order; of any other its one.
   [[nodiscard]] std::vector<at::Tensor> forward_levels(NamedTensors in,
@@ -59,6 +61,8 @@ class Network {
   void keep_mean(const std::string& name, double momentum);
   /// That statistic. @throws InvariantError where there is none
   [[nodiscard]] const Statistic& kept_mean(const std::string& name);
+  /// Where fp16 is the precision, the blocks of these numbers compute in fp32 all the same.
+  void keep_in_fp32(std::vector<std::size_t> blocks) { fp32_blocks_ = std::move(blocks); }
 
   /// Where its tensors lie.
   [[nodiscard]] at::Device device();
@@ -68,6 +72,7 @@ class Network {
 
  private:
   [[nodiscard]] std::string prefix_of(std::size_t block) const;
+  [[nodiscard]] Precision precision_of(std::size_t block, Precision wanted) const;
 
   std::string name_;
   std::vector<std::unique_ptr<Block>> blocks_;
@@ -75,6 +80,7 @@ class Network {
   std::vector<std::string> levels_;
   NetworkId id_;
   double growth_ = kFullyGrown;
+  std::vector<std::size_t> fp32_blocks_;        // where fp16 is wanted
   std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };
 

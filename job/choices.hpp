@@ -82,6 +82,13 @@ constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
 constexpr std::array<Choice<WireFormat>, 3> choices(WireFormat) {
   return {{{"fp32", WireFormat::kFp32}, {"bf16", WireFormat::kBf16}, {"fp16", WireFormat::kFp16}}};
 }
+constexpr std::array<Choice<Precision>, 5> choices(Precision) {
+  return {{{"fp32", Precision::kFp32},
+           {"tf32", Precision::kTf32},
+           {"bf16", Precision::kBf16},
+           {"fp16", Precision::kFp16},
+           {"auto", Precision::kAuto}}};
+}
 constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
   return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}}};
 }

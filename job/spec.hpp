@@ -19,6 +19,7 @@
 #include "job/models/recipes.hpp"
 #include "job/models/regularisation.hpp"
 #include "job/optimizers.hpp"
+#include "job/precision.hpp"
 #include "job/transports.hpp"
 
 namespace gangway {
@@ -162,8 +163,14 @@ struct NetworkSpec {
   double ema_kimg = 0.0;                ///< half-life of the weight average; 0: no average is kept
   int steps = 1;                        ///< updates for one of the others (n_critic)
   WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
-  ModuleFile module;                    ///< model.NETWORK
-  InitializationSpec initialization;    ///< of a network that is not the user's
+  Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
+  ModuleFile module;                       ///< model.NETWORK
+  InitializationSpec initialization;       ///< of a network that is not the user's
+  /// Whether its updates wait for the norm of its gradient, and are skipped where that is not
+  /// finite.
+  [[nodiscard]] bool agrees_on_updates() const { return clip_norm > 0.0 || has_loss_scale(); }
+  /// Whether the losses that it learns from are multiplied so that its gradients stay in range.
+  [[nodiscard]] bool has_loss_scale() const { return precision == Precision::kFp16; }
   bool operator==(const NetworkSpec&) const = default;
 };
 

@@ -11,6 +11,7 @@ from pathlib import Path
 WARMUP_STEPS = 2
 WARMUP_SECONDS = 2.0
 REPLY_SECONDS = 300
+COMPILE_SECONDS = 1500  # for what torch.compile does in the first steps
 TICK_STEPS = 3
 MIN_STEPS = 18  # of a run of gangway; half of them are measured at least
 MAX_TRIES = 3
@@ -34,6 +35,7 @@ class PytorchRow:
     def __init__(self, name, options, place, flags):
         self.name, self.batch, self.place = name, options.batch, place
         self.talks = "--ddp" in flags
+        self.patience = COMPILE_SECONDS if "--compile" in flags else REPLY_SECONDS
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **place.environment}
         command = [sys.executable, str(Path(__file__).with_name("worker.py")), "--network", options.net, "--workers",
                    str(options.workers), "--batch", str(options.batch), "--microbatches", str(options.microbatches),
@@ -47,8 +49,8 @@ class PytorchRow:
         self.measure(1.0)  # a first guess of the rate
 
     def reply(self, worker):
-        if not select.select([worker.stdout], [], [], REPLY_SECONDS)[0]:
-            raise TimeoutError(f"{self.name}: a worker was silent for {REPLY_SECONDS} s")
+        if not select.select([worker.stdout], [], [], self.patience)[0]:
+            raise TimeoutError(f"{self.name}: a worker was silent for {self.patience} s")
         line = worker.stdout.readline()
         if not line:
             raise ChildProcessError(f"{self.name}: a worker ended with code {worker.wait()}; its error is above")

@@ -4,11 +4,13 @@
 
     .venv/bin/python bench/ddp/run.py [--net dcgan|infogan] [--rounds 7] [--seconds 6]
     .venv/bin/python bench/ddp/run.py --hosts 2 --rate 1gbit                 one process a host (docs/cluster-tests.md)
+    .venv/bin/python bench/ddp/run.py --rivals plain bf16 compiled compiled-bf16 --modes across precision-bf16
 
 The same network, batch, data and algorithm with as many processes of one thread each:
     ddp plain         both networks wrapped, Gloo, otherwise PyTorch's DCGAN tutorial
     ddp tuned B MB    fused Adam, channels-last, no discriminator weight gradients in the generator phase, gradients as
-                      bucket views, no buffers broadcast, buckets of B MB
+                      bucket views, no buffers broadcast, buckets of B MB; --rivals adds the same under bf16 autocast,
+                      by torch.compile (which takes a minute or two at its start), and both
     never talk        the tuned processes without any communication: what the machine gives to this code at most
     gangway           build/release/bin/gangway run, pictures and checkpoints only at its ends; --modes adds others
     gangway alone     with --hosts: a run of one worker on every host at once, each with its part of the batch. No
@@ -36,7 +38,12 @@ ALONE = "gangway alone"
 MODES = {"across": ("gangway", []),  # what a job does that names nothing else
          "within": ("gangway within", ["layout.overlap=within"]),
          "none": ("gangway none", ["layout.overlap=none"]),
-         "bf16": ("gangway bf16", ["numerics.wire=bf16"])}
+         "bf16": ("gangway bf16", ["numerics.wire=bf16"]),
+         "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"])}
+RIVALS = {"plain": [],  # of the tuned rows
+          "bf16": ["--autocast", "bf16"],
+          "compiled": ["--compile"],
+          "compiled-bf16": ["--compile", "--autocast", "bf16"]}
 
 
 def busy_share(seconds=1.0):
@@ -52,8 +59,10 @@ def busy_share(seconds=1.0):
 
 def make_rows(options, place, folder):
     ddp = {"ddp plain": ["--ddp"]}
-    for bucket in options.buckets:
-        ddp[f"ddp tuned {bucket} MB"] = ["--ddp", "--tuned", "--bucket-mb", str(bucket)]
+    for rival in options.rivals:
+        for bucket in options.buckets:
+            name = f"ddp tuned {bucket} MB" + ("" if rival == "plain" else f" {rival}")
+            ddp[name] = ["--ddp", "--tuned", "--bucket-mb", str(bucket), *RIVALS[rival]]
     rows = []
     try:
         for name, flags in {**ddp, "never talk": ["--tuned"]}.items():
@@ -115,11 +124,12 @@ def print_table(turns, num_loaded, options):
     if num_loaded:
         print(f"NOT QUIET: others used more than {MAX_BUSY:.0%} of the machine before {num_loaded} of {options.rounds} rounds"
               + (" (--anyway)" if options.anyway else ""))
-    print(f"{'images/s':<18}{'median':>8}{'minimum':>9}   {'to best DDP':<22}{'to never talk':<20}"
+    width = max(18, 1 + max(map(len, rates)))
+    print(f"{'images/s':<{width}}{'median':>8}{'minimum':>9}   {'to best DDP':<22}{'to never talk':<20}"
           + ("  MB a step" if options.hosts else ""))
     for name, values in rates.items():
         sent = f"{statistics.median(turn.link_bytes for turn in turns[name]) / 1e6:>11.1f}" if options.hosts else ""
-        print(f"{name:<18}{medians[name]:>8.1f}{min(values):>9.1f}   {against(name, best):<22}{against(name, 'never talk'):<20}{sent}")
+        print(f"{name:<{width}}{medians[name]:>8.1f}{min(values):>9.1f}   {against(name, best):<22}{against(name, 'never talk'):<20}{sent}")
     print(f"best DDP by median: {best}; ratios are medians of the rounds' ratios (smallest-largest)")
 
 
@@ -152,7 +162,10 @@ def parse_options():
     parser.add_argument("--rate", default="1gbit", help="of every host's link: 100mbit, 1gbit, ..., none (1gbit)")
     parser.add_argument("--gangway", default=str(ROOT / "build/release/bin/gangway"), metavar="PROGRAM")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=["across"],
-                        help="rows of gangway: overlap across phases, within them, none; bf16 wire with overlap across")
+                        help="rows of gangway: overlap across phases, within them, none; bf16 wire with overlap across; "
+                             "networks that compute in bf16")
+    parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=["plain"],
+                        help="tuned rows of PyTorch: plain, under bf16 autocast, compiled, both (plain)")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="more of gangway's job")
     parser.add_argument("--without-gangway", action="store_true", help="PyTorch's rows alone")
     parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")

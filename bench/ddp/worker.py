@@ -29,7 +29,7 @@ class Trainer:
     `tuned` means: fused Adam, channels-last, no buffers broadcast, and no weight gradients of the discriminator in the
     generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN tutorial with
     both networks wrapped in DistributedDataParallel. `autocast` computes forward and backward in bf16 where PyTorch
-    holds that to be safe.
+    holds that to be safe. `compile` hands each network, wrapped or not, to torch.compile.
     """
 
     def __init__(self, options):
@@ -52,6 +52,9 @@ class Trainer:
             wrapped = {"gradient_as_bucket_view": options.tuned, "broadcast_buffers": not options.tuned,
                        "bucket_cap_mb": options.bucket_mb}
             self.generator, self.discriminator = [DistributedDataParallel(n, **wrapped) for n in networks]
+        if options.compile:
+            self.plain_generator, self.plain_discriminator = [torch.compile(n) for n in networks]
+            self.generator, self.discriminator = [torch.compile(n) for n in (self.generator, self.discriminator)]
         adam = {"lr": 2e-4, "betas": (0.5, 0.999), "fused": self.tuned, "capturable": options.graph}
         self.generator_optimizer = torch.optim.Adam(networks[0].parameters(), **adam)
         self.discriminator_optimizer = torch.optim.Adam(networks[1].parameters(), **adam)
@@ -98,6 +101,7 @@ class Trainer:
     @staticmethod
     def accumulating(network):
         """Leaves the gradients of `network` on this worker for now."""
+        network = getattr(network, "_orig_mod", network)  # of what torch.compile has made
         return network.no_sync() if isinstance(network, DistributedDataParallel) else contextlib.nullcontext()
 
     @staticmethod
@@ -124,6 +128,7 @@ def parse_options():
     parser.add_argument("--bucket-mb", type=int, default=25)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--autocast", choices=("none", "bf16"), default="none")
+    parser.add_argument("--compile", action="store_true", help="both networks by torch.compile")
     parser.add_argument("--graph", action="store_true", help="capture a whole step as a CUDA graph and replay it")
     parser.add_argument("--images", default=FASHION_MNIST, help="images of 28 x 28 pixels (IDX, gzip)")
     parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")

@@ -18,6 +18,7 @@
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
+#include "job/file/settle_precision.hpp"
 #include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
@@ -197,17 +198,11 @@ void require_same_job(const checkpoint::Found& found, const StartedRun& run, con
 /// The snapshots of the job that ran here before are of no use to another one: said, where they are
 /// newer than what is begun with.
 void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
-  JobSpec old;
-  try {
-    old = load_job({.file = run.directory / kJobFile,
-                    .text = std::nullopt,
-                    .overrides = {},
-                    .environment = {}})
-              .spec;
-  } catch (const ConfigError&) {
+  const std::optional<JobSpec> old = job_in(run.directory / kJobFile);
+  if (!old) {
     return;  // it has not run yet, or in another version, or with networks that are gone
   }
-  const std::string fingerprint = job_fingerprint(old);
+  const std::string fingerprint = job_fingerprint(*old);
   if (fingerprint == job_fingerprint(run.spec)) {
     return;
   }
@@ -220,7 +215,27 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
         fmt::format("warn  the job has changed since it left a snapshot of step {} in memory ({}): "
                     "it begins at step {}; end it, and give the old values again, to go on from "
                     "the snapshot",
-                    found.front().id.step, job_changes(old, run.spec), begin));
+                    found.front().id.step, job_changes(*old, run.spec), begin));
+  }
+}
+
+/// A run that goes on keeps what `numerics.precision: auto` stood for when it was begun.
+void settle_precision_of(StartedRun& run, const StartOptions& options, const Tell& tell) {
+  std::optional<JobSpec> before;
+  if (run.resume) {
+    try {
+      before = job_of(*run.resume);
+    } catch (const JobFileError&) {
+      before = std::nullopt;  // of another version: what differs is told as ever
+    }
+  } else if (options.resume != "never") {
+    before = job_in(run.directory / kJobFile);
+  }
+  ResolvedJob job{.spec = run.spec, .name = {}, .yaml = run.job_yaml};
+  if (const std::string line = settle_precision(job, before); !line.empty()) {
+    run.spec = std::move(job.spec);
+    run.job_yaml = std::move(job.yaml);
+    tell(line);
   }
 }
 
@@ -280,6 +295,9 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
   choose_checkpoint(run, options, tell);
+  if (has_open_precision(run.spec)) {
+    settle_precision_of(run, options, tell);
+  }
   if (run.resume) {
     require_same_job(*run.resume, run, tell);
   }

@@ -21,7 +21,9 @@ Network build_network(const Architecture& architecture, NetworkId id) {
   for (const BlockSpec& block : architecture.blocks) {
     blocks.push_back(std::visit([](const auto& spec) { return make_block(spec); }, block));
   }
-  return {architecture.name, std::move(blocks), "features", id, architecture.levels};
+  Network network(architecture.name, std::move(blocks), "features", id, architecture.levels);
+  network.keep_in_fp32(architecture.fp32_blocks);
+  return network;
 }
 
 PerNetwork<Network> build_networks(const JobSpec& job) {

@@ -5,19 +5,23 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "gan/precision.hpp"
 #include "job/blocks/transformer_specs.hpp"
 
 namespace gangway::gan {
 
-at::Tensor style_activated(at::Tensor x) { return at::leaky_relu_(x, kLeakySlope) * M_SQRT2; }
+at::Tensor style_activated(at::Tensor x) {
+  return clamped_if_half(at::leaky_relu_(x, kLeakySlope) * M_SQRT2);
+}
 
 at::Tensor of_unit_mean_square(const at::Tensor& x) {
   return x * (x.square().mean({1}, /*keepdim=*/true) + kStyleNormEpsilon).rsqrt();
 }
 
 at::Tensor EqualizedBlock::DenseMap::of(const at::Tensor& x) const {
+  const FullPrecision in_float32;  // small maps of styles, or few features: nothing to be gained
   const at::Tensor scaled = weight->tensor * (equalizing_gain(weight->tensor) * rate);
-  return at::linear(x, scaled, rate == 1.0 ? bias->tensor : bias->tensor * rate);
+  return at::linear(widened(x), scaled, rate == 1.0 ? bias->tensor : bias->tensor * rate);
 }
 
 EqualizedBlock::DenseMap EqualizedBlock::dense(const std::string& name, double rate) {
@@ -41,6 +45,7 @@ EqualizedBlock::Mapping EqualizedBlock::mapping(int layers) {
 
 at::Tensor EqualizedBlock::embedded_label(const at::Tensor& labels, const DenseMap& embedding) {
   // The map of one-hot rows.
+  const FullPrecision in_float32;
   const at::Tensor& weight = embedding.weight->tensor;
   const at::Tensor rows = embedded(labels, weight.t() * equalizing_gain(weight));
   return of_unit_mean_square(rows + embedding.bias->tensor);

@@ -15,7 +15,8 @@ namespace gangway::gan {
 /// Added to mean squares and variances before their root is taken (the authors' code).
 inline constexpr double kStyleNormEpsilon = 1e-8;
 
-/// Leaky ReLU that keeps the mean square of what is normal. Writes to `x`.
+/// Leaky ReLU that keeps the mean square of what is normal. Writes to `x`. In
+/// fp16 what comes out is clamped (clamped_if_half).
 [[nodiscard]] at::Tensor style_activated(at::Tensor x);
 
 /// Rows [N, features] over the root of their mean square.
@@ -30,6 +31,7 @@ class EqualizedBlock : public Block {
     Parameter* weight;  // [out, in]; null where the block has none of the name
     Parameter* bias;
     double rate = 1.0;  // on both
+    /// In float32, whatever the precision.
     [[nodiscard]] at::Tensor of(const at::Tensor& x) const;
   };
   /// Of "NAME.weight" and "NAME.bias".

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/label_blocks.hpp"
 
+#include "gan/precision.hpp"
+
 namespace gangway::gan {
 namespace {
 
@@ -31,7 +33,7 @@ NamedTensors ProjectionHead::forward(const NamedTensors& in, const ForwardContex
   const at::Tensor features = in.at("features").reshape({-1, spec_.features, spec_.pixels});
   const at::Tensor unconditional = at::linear(features.flatten(1), weight_->tensor);
   const at::Tensor direction = embedded(in.at("labels"), embedding_->tensor);
-  return in.with("features", unconditional + (direction * features.mean(2)).sum(1, true));
+  return in.with("features", unconditional + (direction * widened(features).mean(2)).sum(1, true));
 }
 
 LabelEmbedding::LabelEmbedding(const LabelEmbeddingSpec& spec)
@@ -47,7 +49,7 @@ LabelProduct::LabelProduct(const LabelProductSpec& spec)
 
 NamedTensors LabelProduct::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor direction = embedded(in.at("labels"), embedding_->tensor);
-  return in.with("features", (in.at("features") * direction).sum(1, true));
+  return in.with("features", (widened(in.at("features")) * direction).sum(1, true));
 }
 
 std::unique_ptr<Block> make_block(const LabelConcatenationSpec& spec) {

@@ -6,13 +6,15 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "gan/precision.hpp"
 
 namespace gangway::gan {
 namespace {
 
 /// Of features [N, channels, …], over the channels.
 at::Tensor pixel_normalized(const at::Tensor& x) {
-  return x * (x.square().mean({1}, /*keepdim=*/true) + kPixelEpsilon).rsqrt();
+  const at::Tensor wide = widened(x);
+  return in_type_of(x, wide * (wide.square().mean({1}, /*keepdim=*/true) + kPixelEpsilon).rsqrt());
 }
 
 /// `x` is nobody else's: a layer has just made it.
@@ -34,7 +36,8 @@ at::Tensor mixed(const at::Tensor& older, const at::Tensor& newer, double share)
 
 /// The standard deviation over the examples, averaged to one number, as a map beside the others.
 at::Tensor with_deviation_map(const at::Tensor& x) {
-  const at::Tensor apart = x - x.mean({0}, /*keepdim=*/true);
+  const at::Tensor wide = widened(x);
+  const at::Tensor apart = wide - wide.mean({0}, /*keepdim=*/true);
   const at::Tensor deviation = (apart.square().mean({0}) + kPixelEpsilon).sqrt().mean();
   return at::cat({x, deviation.reshape({1, 1, 1, 1}).expand({x.size(0), 1, x.size(2), x.size(3)})},
                  1);
@@ -158,7 +161,7 @@ NamedTensors ProgressiveEnd::forward(const NamedTensors& in, const ForwardContex
   if (embedding_ != nullptr) {
     const double scale = kPlainGain / std::sqrt(static_cast<double>(spec_.channels));
     const at::Tensor label = embedded(in.at("labels"), embedding_->tensor) * scale;
-    logits = logits + (x * label).sum({1}, /*keepdim=*/true);
+    logits = logits + (widened(x) * label).sum({1}, /*keepdim=*/true);
   }
   return in.with("features", std::move(logits));
 }

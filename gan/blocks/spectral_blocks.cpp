@@ -6,6 +6,7 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "gan/precision.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -35,6 +36,7 @@ at::Tensor for_all_pixels(const at::Tensor& x) { return x.unsqueeze(2).unsqueeze
 }  // namespace
 
 at::Tensor SpectralBlock::Map::normalized(const ForwardContext& context) const {
+  const FullPrecision in_float32;
   const at::Tensor matrix = weight->tensor.flatten(1);
   at::Tensor left;
   at::Tensor right;
@@ -86,7 +88,9 @@ at::Tensor SpectralBlock::Norm::plain(const at::Tensor& x, const ForwardContext&
     return at::batch_norm(x, gains, shifts, mean->running, variance->running, false,
                           kStatisticMomentum, kNormEpsilon, true);
   }
-  if (context.sink == nullptr) {
+  // Without these LibTorch would round the statistics of two-byte maps, too.
+  const bool takes_statistics = context.sink != nullptr || is_half_size(context.precision);
+  if (!takes_statistics) {
     return at::batch_norm(x, gains, shifts, {}, {}, true, kStatisticMomentum, kNormEpsilon, true);
   }
   // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
@@ -94,8 +98,10 @@ at::Tensor SpectralBlock::Norm::plain(const at::Tensor& x, const ForwardContext&
   at::Tensor seen_variance = at::zeros_like(variance->running);
   at::Tensor y =
       at::batch_norm(x, gains, shifts, seen_mean, seen_variance, true, 1.0, kNormEpsilon, true);
-  context.sink->take(*mean, seen_mean);
-  context.sink->take(*variance, seen_variance);
+  if (context.sink != nullptr) {
+    context.sink->take(*mean, seen_mean);
+    context.sink->take(*variance, seen_variance);
+  }
   return y;
 }
 
@@ -204,7 +210,7 @@ SpectralHead::SpectralHead(const SpectralHeadSpec& spec)
       embedding_(map("embedding")) {}
 
 NamedTensors SpectralHead::forward(const NamedTensors& in, const ForwardContext& context) {
-  const at::Tensor sums = in.at("features").relu().sum({2, 3});
+  const at::Tensor sums = widened(in.at("features").relu()).sum({2, 3});
   at::Tensor logits = linear_.linear(sums, context);
   if (spec_.classes > 0) {
     const at::Tensor direction = embedded(in.at("labels"), embedding_.normalized(context));

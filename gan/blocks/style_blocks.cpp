@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/style_blocks.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "gan/blocks/residual_blocks.hpp"
+#include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -12,8 +14,27 @@ namespace {
 /// Pixels that stride 2 makes of one: smoothing keeps their sum, and so the mean falls as much.
 constexpr double kPixelsOfOne = 4.0;
 
-/// [N, channels] as factors of maps [N, channels, H, W].
-at::Tensor of_maps(const at::Tensor& factors) { return factors.unsqueeze(2).unsqueeze(3); }
+/// [N, channels] as factors of `maps` [N, channels, H, W], in their type.
+at::Tensor for_maps(const at::Tensor& factors, const at::Tensor& maps) {
+  return in_type_of(maps, factors).unsqueeze(2).unsqueeze(3);
+}
+
+/// `x` over the largest of its absolute values along `axes`: a constant, since what normalizes it
+/// later makes up for it. So squares and products stay within fp16's range (StyleGAN2-ADA, the
+/// authors' code, modulated_conv2d).
+at::Tensor over_largest(const at::Tensor& x, at::IntArrayRef axes) {
+  const at::Tensor largest = x.detach().abs().amax(axes, /*keepdim=*/true);
+  return x / largest.clamp_min(kStyleNormEpsilon);
+}
+
+/// Of the factors [N, in] and the weights [out, in, k, k]: what brings the maps that come out to
+/// deviation one, [N, out] (Karras et al., 2020, eq. 3). In float32.
+at::Tensor demodulation(const at::Tensor& factors, const at::Tensor& weight) {
+  const FullPrecision in_float32;
+  // The squares of the scaled weights, summed over all but the maps that come out.
+  const at::Tensor squares = at::linear(factors.square(), weight.square().sum({2, 3}));
+  return (squares + kStyleNormEpsilon).rsqrt();
+}
 
 RandomKey with_draw(RandomKey key, RandomDraw draw) {
   key.draw = static_cast<std::int32_t>(draw);
@@ -79,21 +100,26 @@ StyleLayer::StyleLayer(const StyleLayerSpec& spec)
       noise_strength_(parameter("noise_strength")) {}
 
 NamedTensors StyleLayer::forward(const NamedTensors& in, const ForwardContext& context) {
-  const at::Tensor factors = factors_.of(in.at(kStyles).select(1, spec_.index));  // [N, in]
-  // The squares of the scaled weights, summed over all but the maps that come out.
-  const at::Tensor squares =
-      at::linear(factors.square(), weight_->tensor.square().sum({2, 3}));  // [N, out]
-  at::Tensor x = convolved(in.at("features") * of_maps(factors)) *
-                 of_maps((squares + kStyleNormEpsilon).rsqrt());
-  x = x + noise(x, context) * noise_strength_->tensor;
-  return in.with("features", style_activated(x + of_maps(bias_->tensor.unsqueeze(0))));
+  const at::Tensor& features = in.at("features");
+  at::Tensor factors = factors_.of(in.at(kStyles).select(1, spec_.index));  // [N, in]
+  at::Tensor weight = weight_->tensor;
+  if (context.precision == Precision::kFp16) {
+    factors = over_largest(factors, {1});
+    weight = over_largest(weight, {1, 2, 3}) *
+             std::sqrt(static_cast<double>(weight.size(0)) / static_cast<double>(weight.numel()));
+  }
+  const at::Tensor demodulating = demodulation(factors, weight);
+  at::Tensor x = convolved(features * for_maps(factors, features), weight);
+  x = x * for_maps(demodulating, x);
+  x = x + noise(x, context) * in_type_of(x, noise_strength_->tensor);
+  return in.with("features", style_activated(x + for_maps(bias_->tensor.unsqueeze(0), x)));
 }
 
-at::Tensor StyleLayer::convolved(const at::Tensor& x) const {
+at::Tensor StyleLayer::convolved(const at::Tensor& x, const at::Tensor& weight) const {
   if (!spec_.doubles) {
-    return at::conv2d(x, weight_->tensor, {}, /*stride=*/1, /*padding=*/1);
+    return at::conv2d(x, weight, {}, /*stride=*/1, /*padding=*/1);
   }
-  const at::Tensor apart = at::conv_transpose2d(x, weight_->tensor.transpose(0, 1), {},
+  const at::Tensor apart = at::conv_transpose2d(x, weight.transpose(0, 1), {},
                                                 /*stride=*/2);  // one pixel too large
   return smoothed(apart, /*padding=*/1, kPixelsOfOne);
 }
@@ -124,9 +150,11 @@ StylePicture::StylePicture(const StylePictureSpec& spec)
 NamedTensors StylePicture::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor factors =
       factors_.of(in.at(kStyles).select(1, spec_.index)) * equalizing_gain(weight_->tensor);
-  at::Tensor picture =
-      at::conv2d(in.at("features") * of_maps(factors), weight_->tensor, bias_->tensor);
+  const at::Tensor& features = in.at("features");
+  at::Tensor picture = widened(clamped_if_half(
+      at::conv2d(features * for_maps(factors, features), weight_->tensor, bias_->tensor)));
   if (!spec_.is_first) {
+    const FullPrecision in_float32;  // pictures add up
     picture = upsampled(in.at("picture")) + picture;
   }
   return in.with(spec_.is_last ? "features" : "picture", std::move(picture));

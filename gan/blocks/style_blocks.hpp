@@ -56,7 +56,7 @@ class StyleLayer final : public EqualizedBlock {
   [[nodiscard]] at::Tensor constant_noise(std::int32_t block, at::Device device) const;
 
  private:
-  [[nodiscard]] at::Tensor convolved(const at::Tensor& x) const;
+  [[nodiscard]] at::Tensor convolved(const at::Tensor& x, const at::Tensor& weight) const;
   /// [N or 1, 1, side, side]
   [[nodiscard]] at::Tensor noise(const at::Tensor& like, const ForwardContext& context) const;
 

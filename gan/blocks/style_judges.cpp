@@ -5,6 +5,7 @@
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
+#include "gan/precision.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -20,7 +21,8 @@ at::Tensor equal_convolution(const at::Tensor& x, const at::Tensor& weight, cons
 at::Tensor with_deviation(const at::Tensor& x) {
   const std::int64_t group = deviation_group(x.size(0));
   const std::int64_t num_groups = x.size(0) / group;
-  const at::Tensor grouped = x.reshape({group, num_groups, x.size(1), x.size(2), x.size(3)});
+  const at::Tensor grouped =
+      widened(x).reshape({group, num_groups, x.size(1), x.size(2), x.size(3)});
   const at::Tensor variance = (grouped - grouped.mean({0}, /*keepdim=*/true)).square().mean({0});
   const at::Tensor deviation = (variance + kStyleNormEpsilon).sqrt().mean({1, 2, 3});
   return at::cat(
@@ -64,7 +66,7 @@ NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&
   y = equal_convolution(smoothed(y, /*padding=*/2), second_weight_->tensor, second_bias_->tensor,
                         /*stride=*/2, /*padding=*/0);
   // The activation's root of 2 and what the sum is divided by cancel.
-  y = at::leaky_relu_(y, kLeakySlope);
+  y = clamped_if_half(at::leaky_relu_(y, kLeakySlope));
   const at::Tensor skip = equal_convolution(downsampled(x), skip_weight_->tensor, {}, 1, 0);
   return in.with("features", y + skip * M_SQRT1_2);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gan/blocks/label_blocks.hpp"
+#include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -13,7 +14,8 @@ namespace {
 
 /// Divided by the root of the mean square over the last axis (Zhang and Sennrich, 2019).
 at::Tensor rms_normalized(const at::Tensor& x, double epsilon) {
-  return x * (x.square().mean({-1}, /*keepdim=*/true) + epsilon).rsqrt();
+  const at::Tensor wide = widened(x);
+  return in_type_of(x, wide * (wide.square().mean({-1}, /*keepdim=*/true) + epsilon).rsqrt());
 }
 
 /// [N, channels, H, W] → [N, patches, channels * patch * patch], row by row.
@@ -133,7 +135,8 @@ PatchPicture::PatchPicture(const PatchPictureSpec& spec)
 NamedTensors PatchPicture::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor gain = style_.of(at::silu(in.at("style"))) + 1.0;
   const at::Tensor x = rms_normalized(in.at("features"), kTokenEpsilon) * gain.unsqueeze(1);
-  at::Tensor pictures = of_patches(picture_.of(x), spec_.side, spec_.patch, spec_.channels);
+  at::Tensor pictures =
+      of_patches(widened(picture_.of(x)), spec_.side, spec_.patch, spec_.channels);
   if (spec_.depth > 0) {
     const at::Tensor& before = in.at("pictures");
     const at::Tensor sum = before.slice(1, -spec_.channels) + pictures;

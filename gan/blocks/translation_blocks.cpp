@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gan/blocks/layer_block.hpp"
+#include "gan/precision.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -25,9 +26,10 @@ at::Tensor mirrored(const at::Tensor& x, std::int64_t width) {
 
 /// Each channel of each example with mean 0 and variance 1 over its pixels.
 at::Tensor instance_normalized(const at::Tensor& x) {
-  const at::Tensor centred = x - x.mean({2, 3}, /*keepdim=*/true);
+  const at::Tensor wide = widened(x);
+  const at::Tensor centred = wide - wide.mean({2, 3}, /*keepdim=*/true);
   const at::Tensor variance = centred.square().mean({2, 3}, /*keepdim=*/true);
-  return centred * (variance + kNormEpsilon).rsqrt();
+  return in_type_of(x, centred * (variance + kNormEpsilon).rsqrt());
 }
 
 at::Tensor activated(at::Tensor x, Activation activation) {

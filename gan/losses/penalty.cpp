@@ -131,8 +131,9 @@ void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& con
   looked_at_ = is_inside ? kStyles : in.entries().front().first;
   ForwardContext unseen = context;  // a penalty's forward is one too many for batch statistics
   unseen.sink = nullptr;
-  std::set<std::string> moving;  // depend on it
-  std::set<std::string> still;   // depend on weights alone
+  unseen.precision = Precision::kFp32;  // rounded gradients have no derivatives to speak of
+  std::set<std::string> moving;         // depend on it
+  std::set<std::string> still;          // depend on weights alone
   if (!is_inside) {
     moving.insert(looked_at_);
   }
@@ -214,13 +215,15 @@ void BlockwisePenalty::sweep_cotangents(const at::Tensor& last) {
   gradient_ = cotangents.at(looked_at_);
 }
 
-at::Tensor BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block) {
+at::Tensor BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block,
+                                      double loss_scale) {
   const at::Tensor gradient = gradient_.detach().requires_grad_(true);
   const at::Tensor penalty = kind_ == PenaltyKind::kPathLength
                                  ? path_length_penalty(gradient)
                                  : penalty_of(kind_, weight_, gradient);
   const torch::autograd::variable_list incoming =
-      vector_jacobian({penalty}, {gradient}, {at::ones_like(penalty)}, /*create_graph=*/false);
+      vector_jacobian({penalty}, {gradient}, {at::full_like(penalty, loss_scale)},
+                      /*create_graph=*/false);
   sweep_second_order(incoming.front());
   sweep_adjoints(on_block);
   cuts_.clear();

@@ -46,8 +46,9 @@ class BlockwisePenalty {
   BlockwisePenalty(Network& network, PenaltyKind kind, double weight)
       : network_(network), kind_(kind), weight_(weight) {}
 
-  /// Sweeps 1 and 2. @param in  first the image [N, …] that the gradient is taken to, then what
-  /// else the network takes; detached inside. For path lengths all of it is still.
+  /// Sweeps 1 and 2, in float32 whatever the context says, as 3 and 4. @param in  first the image
+  /// [N, …] that the gradient is taken to, then what else the network takes; detached inside. For
+  /// path lengths all of it is still.
   /// @param context  its sink is given the mean path length, and nothing that blocks see
   /// @throws InvariantError for path lengths of a network that makes no styles
   void forward(const NamedTensors& in, const ForwardContext& context);
@@ -55,8 +56,10 @@ class BlockwisePenalty {
   /// (times weight): a scalar without a graph.
   /// @param on_block  called with a block's index once all of its gradients are complete and its
   /// weights are no longer needed; last block first
+  /// @param loss_scale  what the gradients are multiplied by, and not the penalty that is returned
   /// @pre forward
-  [[nodiscard]] at::Tensor backward(const std::function<void(std::size_t)>& on_block = {});
+  [[nodiscard]] at::Tensor backward(const std::function<void(std::size_t)>& on_block = {},
+                                    double loss_scale = 1.0);
 
  private:
   using ByName = std::map<std::string, at::Tensor>;

@@ -235,12 +235,12 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
   phases.push_back({.name = "discriminator",
                     .networks = {of.discriminator_network()},
                     .repeats = discriminator.steps,
-                    .agrees = discriminator.clip_norm > 0.0,
+                    .agrees = discriminator.agrees_on_updates(),
                     .takes_reals = true,
                     .passes = discriminator_passes(job, of)});
   phases.push_back({.name = "generator",
                     .networks = {of.generator_network()},
-                    .agrees = generator.clip_norm > 0.0,
+                    .agrees = generator.agrees_on_updates(),
                     .orthogonal_weight = job.training.orthogonal_weight,
                     .passes = generator_passes(job, of, phases.front().passes)});
   // Not before the generator's phase: there the discriminator's new weights would be awaited at
@@ -249,14 +249,14 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
     phases.push_back({.name = "discriminator_regulariser",
                       .networks = {of.discriminator_network()},
                       .interval = job.training.penalty.r1_interval,
-                      .agrees = discriminator.clip_norm > 0.0,
+                      .agrees = discriminator.agrees_on_updates(),
                       .passes = of.regularisers(job.training.penalty.r1_interval)});
   }
   if (const PathLengthSpec& lengths = job.training.path_length; lengths.is_lazy()) {
     phases.push_back({.name = "generator_regulariser",
                       .networks = {of.generator_network()},
                       .interval = lengths.interval,
-                      .agrees = generator.clip_norm > 0.0,
+                      .agrees = generator.agrees_on_updates(),
                       .passes = {of.path_length(lengths.interval)}});
   }
   return completed(std::move(phases));

@@ -32,7 +32,7 @@ std::vector<pipeline::Phase> autoencoder_phases(const JobSpec& job) {
   return pipeline::completed(
       {{.name = "autoencoder",
         .networks = {decoder, encoder},
-        .agrees = job.networks[encoder].clip_norm > 0.0 || job.networks[decoder].clip_norm > 0.0,
+        .agrees = job.networks[encoder].agrees_on_updates() || job.networks[decoder].agrees_on_updates(),
         .takes_reals = true,
         .passes = {std::move(pass)}}});
 }

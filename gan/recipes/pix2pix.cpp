@@ -67,12 +67,12 @@ std::vector<pipeline::Phase> pix2pix_phases(const JobSpec& job) {
   }
   return completed({{.name = "discriminator",
                      .networks = {discriminator},
-                     .agrees = job.networks[discriminator].clip_norm > 0.0,
+                     .agrees = job.networks[discriminator].agrees_on_updates(),
                      .takes_reals = true,
                      .passes = {Pass{"judge", std::move(judged)}}},
                     {.name = "generator",
                      .networks = {generator},
-                     .agrees = job.networks[generator].clip_norm > 0.0,
+                     .agrees = job.networks[generator].agrees_on_updates(),
                      .passes = {std::move(generate)}}});
 }
 

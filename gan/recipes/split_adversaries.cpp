@@ -72,7 +72,7 @@ std::vector<Node> SplitAdversaries::draws() const {
 
 bool clips_one_of(const JobSpec& job, const std::vector<NetworkId>& networks) {
   return std::ranges::any_of(
-      networks, [&job](NetworkId network) { return job.networks[network].clip_norm > 0.0; });
+      networks, [&job](NetworkId network) { return job.networks[network].agrees_on_updates(); });
 }
 
 }  // namespace gangway::gan

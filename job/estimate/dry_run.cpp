@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <numeric>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"
@@ -19,6 +21,8 @@ namespace gangway {
 namespace {
 
 constexpr std::int64_t kBytesPerNumber = 4;
+/// Of feature maps in bf16 and fp16.
+constexpr std::int64_t kBytesPerHalf = 2;
 /// Resident memory beside the tensors: 111 MiB once LibTorch is loaded, about 180 more after the
 /// first steps of a DCGAN-32 (kernels, thread pools, allocator); torch 2.11.0 on CPU, one thread.
 constexpr std::int64_t kProcessBytes = 300LL << 20U;
@@ -38,6 +42,20 @@ std::int64_t feature_elements(const ModelSpec& model) {
   const std::int64_t side = model.resolution / 2;
   const std::int64_t image = std::int64_t{model.resolution} * model.resolution * model.channels;
   return image + 2 * side * side * model.width;
+}
+
+/// Of an element in each of the networks whose maps are alive at once, two at most: those of the
+/// family that need most.
+std::int64_t bytes_of_feature_maps(const JobSpec& spec, const PerNetwork<Architecture>& networks) {
+  std::vector<std::int64_t> bytes;
+  for (const NetworkId id : networks.ids()) {
+    if (script_in(networks[id]) == nullptr) {
+      bytes.push_back(is_half_size(spec.networks[id].precision) ? kBytesPerHalf : kBytesPerNumber);
+    }
+  }
+  std::ranges::sort(bytes, std::greater());
+  bytes.resize(std::min<std::size_t>(2, bytes.size()));
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
 }
 
 int most_microbatches(const JobSpec& spec, int workers) {
@@ -125,10 +143,7 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
   memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
   memory.optimizer_bytes = kBytesPerNumber * moments / workers;
   // Of a user's network nobody knows them before it runs.
-  const std::int64_t of_family = std::min<std::int64_t>(
-      2, std::ranges::count_if(
-             networks, [](const Architecture& network) { return script_in(network) == nullptr; }));
-  memory.activations_bytes = kBytesPerNumber * kKeptPerElement * of_family *
+  memory.activations_bytes = bytes_of_feature_maps(spec, networks) * kKeptPerElement *
                              feature_elements(spec.model) * spec.images_per_microbatch();
   if (spec.training.recipe->has_pools) {
     constexpr std::int64_t kSides = 2;

@@ -4,7 +4,10 @@
 #include "job/families/stylegan2.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 namespace gangway {
 namespace {
@@ -16,6 +19,15 @@ std::int64_t channels_of(const ModelSpec& model, std::int64_t side) {
   return std::min(std::int64_t{model.width} * model.resolution / side, kMostChannels);
 }
 
+/// So many of the highest resolutions may compute in fp16 (Karras et al., 2020b, the authors' code:
+/// num_fp16_res), and none below 8 pixels.
+constexpr int kFp16Levels = 4;
+constexpr std::int64_t kFp16LeastSide = 8;
+
+bool stays_in_fp32(const ModelSpec& model, std::int64_t side) {
+  return side < std::max(std::int64_t{model.resolution} >> (kFp16Levels - 1), kFp16LeastSide);
+}
+
 /// Places of "styles": one for each layer, and the last picture's; a picture before it takes that
 /// of the layer behind it.
 std::int64_t num_styles(const ModelSpec& model) {
@@ -24,6 +36,13 @@ std::int64_t num_styles(const ModelSpec& model) {
     count += 2;
   }
   return count;
+}
+
+/// begin, begin + 1, … below `end`.
+std::vector<std::size_t> numbers_between(std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> numbers(end - begin);
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
 }
 
 StyleLayerSpec layer_of(const ModelSpec& model, std::int64_t side, std::int64_t index,
@@ -48,6 +67,7 @@ Architecture stylegan2_generator(const ModelSpec& model) {
                                        .mixing = model.style_mixing});
   blocks.emplace_back(StyleConstantSpec{.channels = channels_of(model, kBasisSide)});
   std::int64_t index = 0;
+  std::size_t num_in_fp32 = 0;  // the first blocks
   for (std::int64_t side = kBasisSide; side <= model.resolution; side *= 2) {
     if (side > kBasisSide) {
       blocks.emplace_back(layer_of(model, side, index++, /*doubles=*/true));
@@ -59,17 +79,22 @@ Architecture stylegan2_generator(const ModelSpec& model) {
                                          .index = index,
                                          .is_first = side == kBasisSide,
                                          .is_last = side == model.resolution});
+    num_in_fp32 = stays_in_fp32(model, side) ? blocks.size() : num_in_fp32;
   }
-  return {"generator", std::move(blocks)};
+  return {.name = "generator",
+          .blocks = std::move(blocks),
+          .fp32_blocks = numbers_between(0, num_in_fp32)};
 }
 
 Architecture stylegan2_discriminator(const ModelSpec& model) {
   std::vector<BlockSpec> blocks;
   std::int64_t side = model.resolution;
   blocks.emplace_back(StyleImageSpec{.channels = model.channels, .out = channels_of(model, side)});
+  std::size_t first_in_fp32 = blocks.size();
   for (; side > kBasisSide; side /= 2) {
     blocks.emplace_back(
         StyleHalvingSpec{.in = channels_of(model, side), .out = channels_of(model, side / 2)});
+    first_in_fp32 = stays_in_fp32(model, side) ? first_in_fp32 : blocks.size();
   }
   const std::int64_t channels = channels_of(model, side);
   blocks.emplace_back(
@@ -78,7 +103,10 @@ Architecture stylegan2_discriminator(const ModelSpec& model) {
     blocks.emplace_back(StyleLabelSpec{
         .classes = model.classes, .features = channels, .layers = model.mapping_layers});
   }
-  return {"discriminator", std::move(blocks)};
+  const std::size_t num_blocks = blocks.size();
+  return {.name = "discriminator",
+          .blocks = std::move(blocks),
+          .fp32_blocks = numbers_between(first_in_fp32, num_blocks)};
 }
 
 std::int64_t stylegan2_feature_elements(const ModelSpec& model) {

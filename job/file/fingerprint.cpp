@@ -12,13 +12,16 @@
 namespace gangway {
 namespace {
 
+/// Whether a hash of the job knows the key: one that came later only where it says something.
+bool is_hashed(const Key& key, const JobSpec& spec) {
+  return key.is_fingerprinted_at_default || key.get(spec) != default_of(key, *spec.training.recipe);
+}
+
 /// `path=value`, a line each, of the chosen keys that apply to the job, in the table's order.
 std::string canonical_text(const JobSpec& spec, const std::function<bool(const Key&)>& is_chosen) {
   std::string text;
   for (const Key& key : key_table(*spec.training.recipe)) {
-    const bool counts =
-        key.is_fingerprinted_at_default || key.get(spec) != default_of(key, *spec.training.recipe);
-    if (!key.is_variant && key.applies(spec) && counts && is_chosen(key)) {
+    if (!key.is_variant && key.applies(spec) && is_hashed(key, spec) && is_chosen(key)) {
       text += fmt::format("{}={}\n", key.path, key.get(spec));
     }
   }
@@ -49,7 +52,7 @@ std::string numerics_text(const JobSpec& spec) {
   const std::string section = "numerics.";
   std::string text;
   for (const Key& key : key_table(*spec.training.recipe)) {
-    if (key.path.starts_with(section) && key.applies(spec)) {
+    if (key.path.starts_with(section) && key.applies(spec) && is_hashed(key, spec)) {
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key.path.substr(section.size()),
                           key.get(spec));
     }

@@ -23,7 +23,8 @@ namespace gangway {
 [[nodiscard]] std::string model_fingerprint(const JobSpec& spec);
 
 /// The numerics section in one line, `threads=1 memory_format=channels-last wire=fp32 device=cpu`:
-/// the digest's header. It ends in `inexact=wire` where the layout can change bits.
+/// the digest's header; with `precision=bf16` behind the wire where that is not fp32. It ends in
+/// `inexact=wire` where the layout can change bits.
 [[nodiscard]] std::string numerics_text(const JobSpec& spec);
 
 /// One line that says by which key the job's bits depend on its layout; empty for an exact job.

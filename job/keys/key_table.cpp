@@ -26,6 +26,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
        "Number format of gradients and new weights between hosts; all but fp32 are inexact, as in "
        "{generator: bf16, discriminator: fp32}"},
       recipe));
+  keys.push_back(later(precision_key(
+      {"numerics.precision", "",
+       "Numbers that networks compute in while they are trained; weights stay fp32; auto: bf16 "
+       "where the machine multiplies it (docs/precision.md)"},
+      recipe)));
   keys.push_back(choice_key(
       {"numerics.device", "", "Kind of device that computes"},
       [](auto& job) -> auto& { return job.numerics.device; }));

@@ -202,32 +202,24 @@ void add_module(Keys& keys, const std::string& network, NetworkId id) {
       "a TorchScript file", [id](auto& job) -> auto& { return job.networks[id].module; });
 }
 
-}  // namespace
-
-void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
-  const PerNetwork<NetworkSpec> networks = networks_of(recipe);
-  for (const NetworkId id : networks.ids()) {
-    if (may_be_script(recipe.networks[static_cast<std::size_t>(id)].role)) {
-      add_module(keys, networks[id].name, id);
-    }
-  }
-}
-
-Key wire_key(KeyText text, const Recipe& recipe) {
+/// A word for all networks, or a map by network, which read and write `field`; who is not named in
+/// the map has what there is without the key.
+template <typename Value>
+Key by_network_key(KeyText text, const Recipe& recipe, Value NetworkSpec::*field) {
   const Key one = choice_key(
-      text, [](auto& job) -> auto& { return job.networks[NetworkId{0}].wire; });
+      text, [field](auto& job) -> auto& { return job.networks[NetworkId{0}].*field; });
   Key key = make_key(std::move(text), "choice, or map by network", one.allowed);
-  key.set = [one, &recipe](const YamlNode& node, JobSpec& job) -> std::string {
+  key.set = [one, field, &recipe](const YamlNode& node, JobSpec& job) -> std::string {
     const auto read_into = [&](const YamlNode& value, NetworkSpec& network) {
       JobSpec draft;
       std::string complaint = one.set(value, draft);
-      network.wire = draft.networks[NetworkId{0}].wire;
+      network.*field = draft.networks[NetworkId{0}].*field;
       return complaint;
     };
     PerNetwork<NetworkSpec> read = job.networks;
     std::string complaint;
     for (NetworkSpec& network : read) {
-      network.wire = WireFormat::kFp32;
+      network.*field = NetworkSpec{}.*field;
       if (node.kind != YamlNode::Kind::kMap && complaint.empty()) {
         complaint = read_into(node, network);
       }
@@ -246,17 +238,37 @@ Key wire_key(KeyText text, const Recipe& recipe) {
     }
     return complaint;
   };
-  key.get = [](const JobSpec& job) {
+  key.get = [field](const JobSpec& job) {
     std::vector<std::string> entries;
     for (const NetworkSpec& network : job.networks) {
-      entries.push_back(network.name + ": " + std::string(name_of(network.wire)));
+      entries.push_back(network.name + ": " + std::string(name_of(network.*field)));
     }
-    const WireFormat first = job.networks[NetworkId{0}].wire;
+    const Value first = job.networks[NetworkId{0}].*field;
     const bool is_one = std::ranges::all_of(
-        job.networks, [first](const NetworkSpec& network) { return network.wire == first; });
+        job.networks,
+        [field, first](const NetworkSpec& network) { return network.*field == first; });
     return is_one ? std::string(name_of(first)) : "{" + joined(entries, ", ") + "}";
   };
   return key;
+}
+
+}  // namespace
+
+void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
+  const PerNetwork<NetworkSpec> networks = networks_of(recipe);
+  for (const NetworkId id : networks.ids()) {
+    if (may_be_script(recipe.networks[static_cast<std::size_t>(id)].role)) {
+      add_module(keys, networks[id].name, id);
+    }
+  }
+}
+
+Key wire_key(KeyText text, const Recipe& recipe) {
+  return by_network_key(std::move(text), recipe, &NetworkSpec::wire);
+}
+
+Key precision_key(KeyText text, const Recipe& recipe) {
+  return by_network_key(std::move(text), recipe, &NetworkSpec::precision);
 }
 
 void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {

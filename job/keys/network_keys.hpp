@@ -18,5 +18,7 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys);
 
 /// A word for all networks, or a map by network; who is not named in the map has fp32.
 [[nodiscard]] Key wire_key(KeyText text, const Recipe& recipe);
+/// The same of what they compute in.
+[[nodiscard]] Key precision_key(KeyText text, const Recipe& recipe);
 
 }  // namespace gangway

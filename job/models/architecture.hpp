@@ -4,6 +4,7 @@
 // estimate of memory, counts here. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -39,6 +40,8 @@ struct Architecture {
   std::vector<BlockSpec> blocks;
   /// Tensors that are its result, where it makes several: level_names. Else "features" is.
   std::vector<std::string> levels = {};
+  /// Numbers of the blocks that compute in fp32 where the job has the network compute in fp16.
+  std::vector<std::size_t> fp32_blocks = {};
 };
 
 /// Trained numbers; of a user's network as many as were counted.

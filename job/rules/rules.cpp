@@ -52,6 +52,22 @@ std::string check_device(const JobSpec& job) {
   return {};
 }
 
+std::string check_precision(const JobSpec& job) {
+  const auto has = [&job](Precision precision) {
+    return std::ranges::find(job.networks, precision, &NetworkSpec::precision) !=
+           job.networks.end();
+  };
+  if (has(Precision::kTf32) && job.numerics.device == DeviceKind::kCpu) {
+    return "numerics.precision tf32 is what GPUs make of float32, and numerics.device is cpu; use "
+           "fp32, bf16 or auto";
+  }
+  // On a device nobody learns yet whether an update was skipped.
+  if (has(Precision::kFp16) && job.numerics.device == DeviceKind::kCuda) {
+    return "numerics.precision fp16 needs a loss scale, which works on CPUs alone so far; use bf16";
+  }
+  return {};
+}
+
 std::string check_order(const JobSpec& job) {
   const bool clips = std::ranges::any_of(
       job.networks, [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
@@ -164,6 +180,9 @@ std::vector<Rule> layout_rules() {
       {{"layout.audit", "layout.check_steps"},
        "`layout.audit` needs `layout.check_steps` above 0.",
        check_audit},
+      {{"numerics.precision", "numerics.device"},
+       "`numerics.precision` tf32 goes with `numerics.device` cuda, fp16 with cpu.",
+       check_precision},
       {{"layout.transport", "numerics.device", "layout.audit"},
        "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
        "`layout.audit`, and nccl with cuda.",

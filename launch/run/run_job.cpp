@@ -24,6 +24,7 @@
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
+#include "job/file/settle_precision.hpp"
 #include "job/run_name.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/mpirun/host_check.hpp"
@@ -137,6 +138,13 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
   const auto run =
       find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
   return run && newest_step(*run).has_value();
+}
+
+/// The job of the run that this one would go on with.
+std::optional<JobSpec> job_before(const RunOptions& options, const std::string& default_name) {
+  const auto run =
+      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
+  return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
 }
 
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
@@ -274,6 +282,10 @@ int run_job(const RunOptions& options, const Environment& environment,
   inspect_own_networks(job);
   if (options.dry_run) {
     require_initial_weights(job.spec);
+    if (const std::string line = settle_precision(job, job_before(options, job.name));
+        !line.empty()) {
+      std::cout << line << '\n';
+    }
     std::cout << describe_dry_run(job.spec, workers) << std::flush;
     return static_cast<int>(ExitCode::kDone);
   }
@@ -314,6 +326,10 @@ int run_job(const RunOptions& options, const Environment& environment,
       }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
   const int code = supervise(supervised);
+  // The coordinator has settled what was auto, and written it.
+  if (has_open_precision(job.spec)) {
+    (void)settle_precision(job, job_in(run / kJobFile));
+  }
   settle_snapshots(run, job_fingerprint(job.spec), code);
   return code;
 }

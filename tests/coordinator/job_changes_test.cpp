@@ -57,6 +57,12 @@ TEST(JobChanges, IsOneLineHoweverManyThereAre) {
       "model.dropout 0.1, was 0; training.batch 256, was 128; and 2 more");
 }
 
+TEST(JobChanges, NamesAnotherPrecision) {
+  const JobSpec before = spec_of("", {"numerics.precision=bf16"});
+  EXPECT_EQ(job_changes(before, spec_of("")), "numerics.precision fp32, was bf16");
+  EXPECT_EQ(job_changes(before, before), "");
+}
+
 TEST(JobChanges, OfASectionAreThoseOfItsKeys) {
   const JobSpec now = spec_of("", {"model.dropout=0.1", "training.seed=1"});
   EXPECT_EQ(job_changes(spec_of(""), now, "model."), "model.dropout 0.1, was 0");

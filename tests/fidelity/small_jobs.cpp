@@ -289,6 +289,18 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
     job.training.path_length = {.weight = 2.0, .interval = 2};
   });
+  add("DcganBf16R1", [](JobSpec& job) {
+    for (NetworkSpec& network : job.networks) {
+      network.precision = Precision::kBf16;
+    }
+    job.training.penalty.r1_gamma = 2.0;
+    job.model.normalization = Normalization::kBatch;
+  });
+  add("Stylegan2DiscriminatorFp16GeneratorBf16", [](JobSpec& job) {
+    job.model = {.family = family_named("stylegan2"), .width = 2, .latent = 8, .mapping_layers = 2};
+    job.network("generator").precision = Precision::kBf16;
+    job.network("discriminator").precision = Precision::kFp16;
+  }).steps = 2;
   jobs.push_back({.name = "ProgressiveLabelled", .job = small_progressive(folder), .steps = 5});
   jobs.back().job.model.classes = 10;
   jobs.push_back({.name = "VaeDense", .job = small_autoencoder(family_named("dense"), folder)});

@@ -117,6 +117,15 @@ TEST(DryRun, EstimatesWhatHalvingKeeps) {
             per_element * (32 * 32 * 9 + halving(32, 8) + halving(16, 16) + halving(8, 32)));
 }
 
+TEST(DryRun, CountsTwoBytesForFeatureMapsInFewerBits) {
+  const auto activations = [](const std::string& precision) {
+    return estimate_memory(spec_of("", {"numerics.precision=" + precision}), 1).activations_bytes;
+  };
+  EXPECT_EQ(2 * activations("bf16"), activations("fp32"));
+  EXPECT_EQ(activations("fp16"), activations("bf16"));
+  EXPECT_EQ(4 * activations("{generator: bf16}"), 3 * activations("fp32"));
+}
+
 TEST(DryRun, CountsPoolsOfAllMicrobatches) {
   const auto pools = [](const std::string& more) {
     const std::string text =

@@ -255,6 +255,16 @@ TEST(Rules, NcclsOrderOfSumsIsForPlainJobsOnGpus) {
                           "alone; leave it out"));
 }
 
+TEST(Rules, Tf32IsForGpus) {
+  EXPECT_THAT(problems_of("numerics: {precision: tf32}"),
+              ElementsAre(::testing::HasSubstr("numerics.precision tf32 is what GPUs make of "
+                                               "float32, and numerics.device is cpu; use fp32, "
+                                               "bf16 or auto")));
+  EXPECT_EQ(problems_of("numerics: {precision: {discriminator: tf32}}").size(), 1U);
+  EXPECT_THAT(problems_of("numerics: {precision: tf32, device: cuda}"), ElementsAre());
+  EXPECT_THAT(problems_of("numerics: {precision: fp16}"), ElementsAre());
+}
+
 TEST(Rules, ImagesAreGreyOrColoured) {
   EXPECT_THAT(
       problems_of("model: {channels: 2}"),

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -49,7 +50,8 @@ class Bench {
                     .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
                     .sinks = {&sums_, &sums_},
                     .reals = reals_,
-                    .device = at::kCPU});
+                    .device = at::kCPU,
+                    .loss_scale = loss_scale_});
   }
 
   /// What the graph leaves in the parameters, micro-batch 0, and the losses that it shows.
@@ -97,6 +99,7 @@ class Bench {
   [[nodiscard]] at::Tensor seen_of(const gan::Statistic& statistic) const {
     return sums_.of(statistic);
   }
+  void scale_losses(std::function<double(int)> by_phase) { loss_scale_ = std::move(by_phase); }
   [[nodiscard]] messages::MicrobatchLoss shown() const { return losses_.read().front(); }
 
  private:
@@ -128,6 +131,7 @@ class Bench {
   RealBatches reals_{job_, *dataset_, {0, 1}, 0};
   StepLosses losses_;
   gan::StatisticSums sums_;
+  std::function<double(int)> loss_scale_;
 };
 
 /// Fakes that two networks' applications and a join take, three losses of which one couples two
@@ -274,6 +278,40 @@ TEST(PassRun, ShowsEachLossWithItsNetworkAndItsWeight) {
   coupled = {"relativistic", {"of_between", "of_fake"}, 4.0, kD};
   bench.gradients_of(phases);
   EXPECT_NEAR(bench.shown().by_network[1] - hinge, 2.0 * (shown.by_network[1] - hinge), 1e-6);
+}
+
+TEST(PassRun, MultipliesGradientsByTheScaleOfTheirPhaseAndShowsLossesWithout) {
+  Bench bench;
+  const Gradients plain = bench.gradients_of(branching({kG, kD}));
+  const messages::MicrobatchLoss shown = bench.shown();
+  bench.scale_losses([](int phase) { return phase == 0 ? 256.0 : 3.0; });
+  const Gradients scaled = bench.gradients_of(branching({kG, kD}));
+  for (const auto& [name, gradient] : plain) {  // a power of two rounds nothing
+    EXPECT_TRUE(at::equal(scaled.at(name), gradient * 256.0)) << name;
+  }
+  EXPECT_EQ(bench.shown().by_network[0], shown.by_network[0]);
+  EXPECT_EQ(bench.shown().by_network[1], shown.by_network[1]);
+}
+
+TEST(PassRun, ComputesEachNetworkInItsPrecision) {
+  const auto gradients_in = [](Precision generator, Precision discriminator) {
+    JobSpec job = fidelity::small_mlp();
+    job.network("generator").precision = generator;
+    job.network("discriminator").precision = discriminator;
+    return Bench(job).gradients_of(branching({kG, kD}));
+  };
+  using enum Precision;
+  const Gradients plain = gradients_in(kFp32, kFp32);
+  const Gradients discriminators = gradients_in(kFp32, kBf16);
+  const Gradients both = gradients_in(kBf16, kBf16);
+  for (const auto& [name, gradient] : plain) {
+    EXPECT_FALSE(at::equal(discriminators.at(name), gradient)) << name;
+    EXPECT_FALSE(at::equal(both.at(name), discriminators.at(name))) << name;
+    EXPECT_EQ(both.at(name).scalar_type(), at::kFloat) << name;
+    EXPECT_LE((both.at(name) - gradient).norm().item<double>(),
+              0.25 * gradient.norm().item<double>() + 0.05)
+        << name;
+  }
 }
 
 TEST(PassRun, DrawsOtherNumbersFromEachStream) {

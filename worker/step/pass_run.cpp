@@ -10,6 +10,7 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/optimizer.hpp"
+#include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "worker/figures/judged_logits.hpp"
@@ -126,7 +127,7 @@ void PassRun::penalty_forward(const Instruction& at) {
 void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
                                const std::function<void(std::size_t)>& on_block) {
   come_back_to(at.node, losses);
-  const at::Tensor value = penalty_->backward(on_block);
+  const at::Tensor value = penalty_->backward(on_block, loss_scale(at.phase));
   if (const auto& shown_with = std::get<Penalty>(node()).shown_with) {
     losses.add(*shown_with, at.microbatch, value, phase().repeats);
   }
@@ -271,7 +272,7 @@ void PassRun::make(const Loss& loss) {
 void PassRun::pull(const Loss& loss, StepLosses& losses) {
   const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {}).front();
   if (has_gradient()) {
-    torch::autograd::backward({made}, {});
+    torch::autograd::backward({made}, {at::full_like(made, loss_scale(at_.phase))});
   }
   if (loss.shown_with) {
     losses.add(*loss.shown_with, at_.microbatch, made, phase().repeats);
@@ -307,6 +308,7 @@ void PassRun::pull(bool trains) {
       wanted.push_back(value(input));
     }
   }
+  const gan::Tf32Products products(precision());
   torch::autograd::backward(looked_at, gradients, std::nullopt, /*create_graph=*/false, wanted);
 }
 
@@ -331,6 +333,12 @@ bool PassRun::has_gradient() const { return pass().has_gradient[static_cast<std:
 const Phase& PassRun::phase() const { return setup_.phases[static_cast<std::size_t>(at_.phase)]; }
 
 const Node& PassRun::node() const { return pass().nodes[static_cast<std::size_t>(node_)]; }
+
+Precision PassRun::precision() const {
+  const auto* application = std::get_if<Application>(&node());
+  return application == nullptr ? Precision::kFp32
+                                : setup_.job.networks[application->network].precision;
+}
 
 const Pass& PassRun::pass() const { return phase().passes[static_cast<std::size_t>(at_.pass)]; }
 
@@ -377,10 +385,11 @@ RandomKey PassRun::key(RandomDraw draw, int stream) const {
 
 gan::ForwardContext PassRun::context(NetworkId network, gan::StatisticSink* sink,
                                      int stream) const {
-  const bool is_frozen = setup_.job.networks[network].is_frozen;
-  gan::ForwardContext result{.mode = is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining,
+  const NetworkSpec& spec = setup_.job.networks[network];
+  gan::ForwardContext result{.mode = spec.is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining,
                              .sink = sink,
-                             .key = key(RandomDraw::kDropout, 0)};
+                             .key = key(RandomDraw::kDropout, 0),
+                             .precision = spec.precision};
   // The first two streams have keys of their own for every pass, as ever; more follow behind them.
   result.key.pass = 2 * at_.pass + stream % 2 + ((stream / 2) << 16);
   return result;

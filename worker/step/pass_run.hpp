@@ -36,6 +36,11 @@ class PassRun {
     RealBatches& reals;
     at::Device device;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
+    /// What the losses and penalties of a phase are multiplied by before their backward, so that
+    /// small gradients do not vanish in fp16 (Micikevicius et al., 2018, section 3.2): those in the
+    /// leaves are as many times too large, and whoever asked for it divides them again. Asked once
+    /// or more in each pass of the phase; it may change between steps alone. Null: 1, ever.
+    std::function<double(int phase)> loss_scale = nullptr;
   };
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(Setup setup);
@@ -49,6 +54,11 @@ class PassRun {
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
+  /// The factor in all gradients of the phase, those of losses on weights included; what is shown
+  /// of a loss has none.
+  [[nodiscard]] double loss_scale(int phase) const {
+    return setup_.loss_scale ? setup_.loss_scale(phase) : 1.0;
+  }
 
  private:
   /// A tensor of the pass.
@@ -107,14 +117,16 @@ class PassRun {
   [[nodiscard]] const pipeline::Phase& phase() const;
   [[nodiscard]] const pipeline::Pass& pass() const;
   [[nodiscard]] const pipeline::Node& node() const;
+  /// That the node at hand computes in: a network's, or fp32.
+  [[nodiscard]] Precision precision() const;
   [[nodiscard]] at::Tensor& value(const std::string& name);
   [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
   [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
   /// What goes from 1 to `last` over the job's burn-in, in this step.
   [[nodiscard]] double factor(double last) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
-  /// Of an application of `network` that draws from `stream`. @param sink  null: what it sees is
-  /// not wanted
+  /// Of an application of `network` that draws from `stream`, in the network's precision. @param
+  /// sink  null: what it sees is not wanted
   [[nodiscard]] gan::ForwardContext context(NetworkId network, gan::StatisticSink* sink,
                                             int stream) const;
 

@@ -21,6 +21,8 @@ using pipeline::Operation;
 
 namespace {
 
+double scale_of(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
+
 /// More than a loss scale has to fall from where it begins until nothing overflows.
 constexpr int kMostSkipsInARow = 25;
 
@@ -55,7 +57,8 @@ StepOperations::StepOperations(Setup setup)
              .sinks = sinks_of(setup.networks),
              .reals = setup.reals,
              .device = setup.device,
-             .pools = setup.pools}) {
+             .pools = setup.pools,
+             .loss_scale = [this](int /*phase: the one at hand*/) { return loss_scale(); }}) {
   for (const NetworkId network : networks_.ids()) {
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
                                                 setup.exchange, *exchanges_[network]));
@@ -115,11 +118,12 @@ void StepOperations::perform(const Instruction& instruction) {
 
 void StepOperations::open_leaf(const Instruction& at) {
   exchanges_[at.network]->open_leaf();
+  (void)loss_exponent(at);  // of what follows
   if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
     // micro-batch, and as often as the mean over leaves divides it.
     gan::add_orthogonal_gradient(networks_[at.network]->network(),
-                                 weight * job_.training.microbatches);
+                                 weight * job_.training.microbatches * pass_.loss_scale(at.phase));
   }
 }
 
@@ -184,7 +188,7 @@ void StepOperations::await(NetworkId network) {
   if (was_skipped) {
     skips_.push_back({.network = static_cast<int>(network),
                       .update = plan->number(),
-                      .loss_scale = std::ldexp(1.0, static_cast<int>(counts.scale_exponent))});
+                      .loss_scale = scale_of(counts.scale_exponent)});
   }
   if (in_a_row == kMostSkipsInARow) {
     throw DivergedError(fmt::format(
@@ -204,6 +208,8 @@ void StepOperations::finish_exchanges() {
 std::vector<messages::SkippedUpdate> StepOperations::take_skips() {
   return std::exchange(skips_, {});
 }
+
+double StepOperations::loss_scale() const { return scale_of(loss_exponent_); }
 
 std::int64_t StepOperations::loss_exponent(const Instruction& at) {
   const ScaledPhase key{.step = step_, .phase = at.phase, .repeat = at.repeat};

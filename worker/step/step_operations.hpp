@@ -74,6 +74,8 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] comm::Agreement agreement(const pipeline::Instruction& at);
   /// The losses of the phase at hand are multiplied by 2^this: the least of what its networks have.
   [[nodiscard]] std::int64_t loss_exponent(const pipeline::Instruction& at);
+  /// That, of the repeat of a phase whose leaves were opened last.
+  [[nodiscard]] double loss_scale() const;
   /// Until the network's new weights are everywhere; what they agreed on becomes its state.
   /// @throws DivergedError where too many updates in a row were skipped
   void await(NetworkId network);

@@ -54,6 +54,18 @@ TEST(Stylegan2Sizes, AreThePublishedOnes) {
   EXPECT_EQ(style_sizes(stylegan2_model(1024, 32)), StyleSizes(30'370'060, 29'012'513));
 }
 
+TEST(Stylegan2InFp16, KeepsAllButTheFourHighestResolutionsInFp32) {
+  const ModelSpec large = stylegan2_model(256, 64);  // fp16 from 32 pixels on
+  using Numbers = std::vector<std::size_t>;
+  // The mapping, the constant, two blocks at 4 pixels and three each at 8 and 16.
+  EXPECT_EQ(stylegan2_generator(large).fp32_blocks, (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  // Behind the image and the halvings of 256, 128, 64 and 32 pixels.
+  EXPECT_EQ(stylegan2_discriminator(large).fp32_blocks, (Numbers{5, 6, 7}));
+  const ModelSpec small = stylegan2_model(32, 8, 16, 10);  // never below 8 pixels
+  EXPECT_EQ(stylegan2_generator(small).fp32_blocks, (Numbers{0, 1, 2, 3}));
+  EXPECT_EQ(stylegan2_discriminator(small).fp32_blocks, (Numbers{4, 5}));
+}
+
 TEST(Stylegan2Sizes, WithLabelsAddUpByHand) {
   const StyleSizes plain = style_sizes(stylegan2_model(32, 8, 16));
   const StyleSizes labelled = style_sizes(stylegan2_model(32, 8, 16, 10));

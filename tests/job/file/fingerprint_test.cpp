@@ -27,6 +27,7 @@ TEST(Fingerprint, IsThirtyTwoHexadecimalDigits) {
 TEST(Fingerprint, OfTheDefaultJobIsThatOfEarlierReleases) {
   EXPECT_EQ(job_fingerprint(spec_of("")), "93cb34099da8639faed20fba9e41c367");
   EXPECT_EQ(fingerprint_with("generator.weights=none"), job_fingerprint(spec_of("")));
+  EXPECT_EQ(fingerprint_with("numerics.precision=fp32"), job_fingerprint(spec_of("")));
 }
 
 TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
@@ -43,14 +44,26 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
 
 TEST(Fingerprint, ChangesWithEverythingElse) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* other :
-       {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
-        "training.microbatches=4", "training.r2.gamma=1", "training.batch=64",
-        "training.loss=hinge", "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1",
-        "discriminator.steps=2", "generator.clip_norm=1", "generator.weights=old.safetensors",
-        "discriminator.weights=old.safetensors", "numerics.threads=2",
-        "numerics.memory_format=contiguous", "numerics.wire=bf16",
-        "numerics.wire={generator: fp16}"}) {
+  for (const char* other : {"model.width=32",
+                            "data.mirror=true",
+                            "data.source=idx:/x",
+                            "training.seed=1",
+                            "training.microbatches=4",
+                            "training.r2.gamma=1",
+                            "training.batch=64",
+                            "training.loss=hinge",
+                            "generator.optimizer.adamw.lr=2e-4",
+                            "generator.ema_kimg=1",
+                            "discriminator.steps=2",
+                            "generator.clip_norm=1",
+                            "generator.weights=old.safetensors",
+                            "discriminator.weights=old.safetensors",
+                            "numerics.threads=2",
+                            "numerics.memory_format=contiguous",
+                            "numerics.wire=bf16",
+                            "numerics.wire={generator: fp16}",
+                            "numerics.precision=bf16",
+                            "numerics.precision={generator: fp16}"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
 }
@@ -136,6 +149,9 @@ TEST(Fingerprint, WritesTheNumericsInOneLine) {
   EXPECT_EQ(numerics_text(spec_of("", {"numerics.wire={generator: bf16}"})),
             "threads=1 memory_format=channels-last wire={generator: bf16, discriminator: fp32} "
             "device=cpu inexact=wire");
+  EXPECT_EQ(numerics_text(spec_of("", {"numerics.precision=bf16"})),
+            "threads=1 memory_format=channels-last wire=fp32 precision=bf16 device=cpu");
+  EXPECT_EQ(numerics_text(spec_of("", {"numerics.precision=fp32"})), numerics_text(spec_of("")));
   EXPECT_EQ(numerics_text(spec_of("", {"numerics.device=cuda"})),
             "threads=1 memory_format=channels-last wire=fp32 device=cuda order=tree "
             "kernels=deterministic");
@@ -143,6 +159,7 @@ TEST(Fingerprint, WritesTheNumericsInOneLine) {
 
 TEST(Fingerprint, SaysWhatMakesAJobInexact) {
   EXPECT_EQ(declared_inexactness(spec_of("")), "");
+  EXPECT_EQ(declared_inexactness(spec_of("", {"numerics.precision=bf16"})), "");
   EXPECT_EQ(declared_inexactness(spec_of("", {"numerics.wire=fp16"})),
             "inexact, as declared by numerics.wire=fp16: what travels between hosts is rounded, so "
             "the digest depends on the layout");

@@ -175,6 +175,20 @@ TEST(Parse, TakesTheWiresFormatForBothNetworksOrByNetwork) {
             std::pair(kBf16, kFp32));
 }
 
+TEST(Parse, TakesThePrecisionForBothNetworksOrByNetwork) {
+  const auto precision = [](const std::string& text) {
+    const JobSpec spec = spec_of("numerics:\n  precision: " + text);
+    return std::pair(spec.network("generator").precision, spec.network("discriminator").precision);
+  };
+  using enum Precision;
+  EXPECT_EQ(precision("fp16"), std::pair(kFp16, kFp16));
+  EXPECT_EQ(precision("{discriminator: bf16}"), std::pair(kFp32, kBf16));
+  EXPECT_EQ(precision("auto"), std::pair(kAuto, kAuto));
+  EXPECT_THAT(problems_of("numerics: {precision: {encoder: bf16}}"),
+              ElementsAre("job.yaml:1:12: numerics.precision: encoder: no such network; expected "
+                          "generator, discriminator"));
+}
+
 TEST(Parse, RefusesAWireFormatOrANetworkThatItDoesNotKnow) {
   EXPECT_THAT(problems_of("numerics: {wire: bf61}"),
               ElementsAre("job.yaml:1:12: numerics.wire: expected fp32, bf16, fp16, not 'bf61'; "

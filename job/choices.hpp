@@ -65,6 +65,9 @@ constexpr std::array<Choice<OptimizerKind>, kOptimizers.size()> choices(Optimize
   }
   return found;
 }
+constexpr std::array<Choice<DivergencePolicy>, 2> choices(DivergencePolicy) {
+  return {{{"stop", DivergencePolicy::kStop}, {"rollback", DivergencePolicy::kRollback}}};
+}
 constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
   return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "gan/losses/orthogonal.hpp"
@@ -47,7 +48,8 @@ StepOperations::StepOperations(Setup setup)
              .sinks = sinks_of(setup.networks),
              .reals = setup.reals,
              .device = setup.device,
-             .pools = setup.pools}) {
+             .pools = setup.pools}),
+      changes_(setup.changes) {
   for (const NetworkId network : networks_.ids()) {
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
                                                 setup.exchange, *exchanges_[network]));
@@ -60,7 +62,9 @@ StepOperations::StepOperations(Setup setup)
 
 void StepOperations::begin_step(std::int64_t step, bool snapshot_follows) {
   step_ = step;
-  pass_.begin_step(step);
+  settings_ = settings_at(job_.training.seed,
+                          changes_ == nullptr ? std::span<const SettingsChange>() : *changes_, step);
+  pass_.begin_step(step, settings_.seed);
   snapshot_follows_ = snapshot_follows;
   losses_ = StepLosses(local_, networks_.size());
 }
@@ -158,6 +162,7 @@ UpdatePlan StepOperations::update_plan(const Instruction& at) {
   plan.settings = gan::scheduled_settings(
       job_.networks[at.network], static_cast<double>(step_ + 1) * images_per_step,
       job_.burn_in_images(), pipeline::laziness_of(phases_, at.network));
+  plan.settings.lr *= settings_.lr_factor;
   plan.update = ++networks_[at.network]->updates;
   if (snapshot_follows_ && at.is_last_update) {
     plan.snapshot_step = step_ + 1;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "job/decisions.hpp"
 #include "pipeline/executor.hpp"
 #include "worker/step/compute_device.hpp"
 #include "worker/step/network_checks.hpp"
@@ -26,6 +27,8 @@ class StepOperations final : public pipeline::Operations {
     at::Device device;
     MicrobatchRange local;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
+    /// Of decisions; grows while training goes on. Null: there are none.
+    const std::vector<SettingsChange>* changes = nullptr;
   };
   explicit StepOperations(Setup setup);
 
@@ -68,6 +71,8 @@ class StepOperations final : public pipeline::Operations {
   NetworkExchanges exchanges_;
   PassRun pass_;
   StepLosses losses_;
+  const std::vector<SettingsChange>* changes_;
+  StepSettings settings_;  // of the step
   std::int64_t step_ = 0;
   bool snapshot_follows_ = false;
   PerNetwork<std::int64_t> checked_step_;  // the last that was looked at

@@ -19,6 +19,7 @@ struct RunStatus {
   int exit_code = 0;
   std::string reason;    ///< one line
   bool keeping = false;  ///< processes are still there, and copy snapshots to the disk
+  bool rolled_back = false;  ///< the next start goes on from an earlier state: a decision says so
   bool operator==(const RunStatus&) const = default;
 };
 

@@ -163,6 +163,15 @@ void EventLoop::carry_out(const ShowPicture& picture) {
 
 void EventLoop::carry_out(const Say& say) { parts_.recorder.say(say.line); }
 
+void EventLoop::carry_out(const RecordDecisions& record) {
+  try {
+    parts_.recorder.record(record.decisions);
+  } catch (const Error& error) {
+    return carry_out(conductor_.unrecorded(error.what()));
+  }
+  carry_out(conductor_.recorded());
+}
+
 void EventLoop::carry_out(const EndJob& end) {
   outcome_ = end.outcome;
   if (outcome_.exit_code == static_cast<int>(ExitCode::kDone)) {

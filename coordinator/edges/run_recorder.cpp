@@ -13,11 +13,13 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/store/retention.hpp"
+#include "coordinator/resume/history.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
 #include "report/table.hpp"
+#include "run/decision_file.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -62,6 +64,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
                          Terminal terminal)
     : run_(run),
       resume_commands_(std::move(resume_commands)),
+      decisions_(run.decisions),
       self_(std::move(self)),
       output_(run.directory, self_, terminal) {}
 
@@ -184,6 +187,7 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
   manifest.data_cursor = manifest.images;
   manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
+  manifest.events = events_of(decisions_);
   for (int worker = 0; const messages::CheckpointPart& part : complete.parts) {
     manifest.files.push_back(
         {.name = part.file, .worker = worker++, .bytes = part.bytes, .xxh3_128 = part.xxh3_128});
@@ -255,6 +259,11 @@ std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
   return folder;
 }
 
+void RunRecorder::record(const Decisions& decisions) {
+  write_decisions(run_.directory, decisions);
+  decisions_ = decisions;
+}
+
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
   report::Failure failure;
   failure.rank = outcome.rank;
@@ -289,7 +298,10 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   // removes them.
   output_.end_bar();
   // First of all: the exit code of `gangway run` hangs on it.
-  status_ = {.exit_code = outcome.exit_code, .reason = outcome.reason, .keeping = keeps};
+  status_ = {.exit_code = outcome.exit_code,
+             .reason = outcome.reason,
+             .keeping = keeps,
+             .rolled_back = outcome.rolled_back};
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
   if (!run_.trace.empty()) {
@@ -297,7 +309,8 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   }
   if (outcome.exit_code == 0) {
     say(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
-  } else if (outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
+  } else if (outcome.rolled_back ||
+             outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
     say("note   " + outcome.reason);
   } else {
     report_failure(outcome, membership);

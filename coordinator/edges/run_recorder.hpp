@@ -17,6 +17,7 @@
 #include "coordinator/edges/snapshot_copies.hpp"
 #include "coordinator/mind/conductor.hpp"
 #include "coordinator/resume/start.hpp"
+#include "job/decisions.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
 
@@ -63,6 +64,10 @@ class RunRecorder {
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
+  /// From its return on they are on the disk, for which it waits, and in checkpoints to come.
+  /// @throws EnvironmentError
+  void record(const Decisions& decisions);
+
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
   /// a disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
@@ -90,6 +95,7 @@ class RunRecorder {
   const StartedRun& run_;
   ResumeCommands resume_commands_;
   bool has_saved_ = false;
+  Decisions decisions_;                          ///< as they are on the disk
   std::string data_fingerprint_;                 ///< as the workers see it
   std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;

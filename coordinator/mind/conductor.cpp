@@ -28,17 +28,20 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       snapshots_(settings_.num_workers, 0, settings_.snapshot_steps),
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
+      troubles_(settings_.divergence, settings_.ticks.networks),
       last_clock_(start) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                               double unix_seconds) {
-  if (ended_ || rank < 1 || rank > settings_.num_workers) {
+  if (ended_ || end_when_recorded_ || rank < 1 || rank > settings_.num_workers) {
     return {};
   }
   const Arrival arrival{rank, envelope.epoch, now, unix_seconds};
   try {
     return std::visit([&](const auto& message) { return take(message, arrival); },
                       envelope.message);
+  } catch (const DivergedError& error) {
+    return answer({.step = ticks_.steps_done() + 1, .what = error.what()}, rank);
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }
@@ -98,6 +101,7 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   settings_.leases.saved_step = settings_.ticks.checkpoint_step = point.saved_step;
   settings_.ticks.first_index = point.first_tick;
   settings_.ticks.earlier_seconds = point.earlier_seconds;
+  looked_at_ = point.step;
   begin_line_ = point.line;
   begin_snapshot_ = point.snapshot ? std::optional(point.step) : std::nullopt;
   leases_ = LeaseBook(settings_.leases);
@@ -172,8 +176,14 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   const int worker = arrival.rank - 1;
   Effects effects;
   watch_.stepped(arrival.rank, progress.step, arrival.now);
-  if (auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds)) {
+  auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
+  Effects troubles = look_for_trouble(arrival.rank, tick);
+  if (tick) {
     effects.emplace_back(ShowTick{std::move(*tick)});
+  }
+  append(effects, std::move(troubles));
+  if (ended_ || end_when_recorded_) {
+    return effects;
   }
   leases_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.set_step_seconds(ticks_.median_step_seconds());
@@ -241,6 +251,11 @@ Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reaso
 Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   const int rank = arrival.rank;
   const auto code = static_cast<ExitCode>(stop.exit_code);
+  if (code == ExitCode::kDiverged) {
+    return answer({.step = ticks_.steps_done() + 1,
+                   .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
+                  rank);
+  }
   if (code != ExitCode::kWorkerLost) {
     return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
   }

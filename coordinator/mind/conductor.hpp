@@ -21,6 +21,9 @@
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/trouble/trouble_watch.hpp"
+#include "job/decisions.hpp"
+#include "job/divergence.hpp"
 #include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
@@ -35,6 +38,8 @@ struct Outcome {
   bool orderly = false;
   /// Of the snapshot that all have and that is newer than any checkpoint.
   std::optional<std::int64_t> unsaved_snapshot = {};
+  /// A rollback was decided: the next start goes on from an earlier state.
+  bool rolled_back = false;
 };
 
 // Effects, to be carried out in the order in which they come.
@@ -72,6 +77,10 @@ struct ShowTick {
 struct ShowPicture {
   messages::Picture picture;
 };
+/// Put all decisions of the run on the disk; then call `Conductor::recorded` or `unrecorded`.
+struct RecordDecisions {
+  Decisions decisions;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -81,7 +90,8 @@ struct EndJob {
   Outcome outcome;
 };
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
-                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
+                            RecordDecisions, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -101,6 +111,8 @@ struct ConductorSettings {
   std::chrono::milliseconds save_alarm{60'000};
   /// Least time without a byte on the disk, at the end of the run, that is a fault.
   std::chrono::milliseconds save_floor{600'000};
+  DivergenceSpec divergence;
+  Decisions decisions;  ///< of earlier starts; what they change is in `welcome`
 };
 
 class Conductor {
@@ -127,6 +139,10 @@ class Conductor {
   [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
                                           TimePoint now);
+
+  /// The decisions are on the disk: what they say may follow.
+  [[nodiscard]] Effects recorded();
+  [[nodiscard]] Effects unrecorded(const std::string& reason);
 
   [[nodiscard]] const Membership& membership() const { return membership_; }
   [[nodiscard]] bool ended() const { return ended_; }
@@ -159,6 +175,10 @@ class Conductor {
   [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
   [[nodiscard]] Effects end_with(Outcome outcome);
   [[nodiscard]] Effects lose(const Fault& fault);
+  /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
+  [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
+  /// What the steps and ticks that are over show.
+  [[nodiscard]] Effects look_for_trouble(int rank, const std::optional<report::Tick>& tick);
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
@@ -177,6 +197,9 @@ class Conductor {
   SnapshotBook snapshots_;
   TickAccounting ticks_;
   ProgressWatch watch_;
+  TroubleWatch troubles_;
+  std::int64_t looked_at_ = 0;  ///< steps that are over and were looked at
+  std::optional<Outcome> end_when_recorded_;
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed

@@ -62,16 +62,27 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       steps_done_(plan.start_step),
       index_(plan.first_index),
       checkpoint_step_(plan.checkpoint_step),
-      loss_sums_(plan.networks.size()) {}
+      loss_sums_(plan.networks.size()),
+      last_losses_(plan.networks.size()) {}
 
-void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, std::int64_t step,
-                                    int rank) const {
+void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, int rank) const {
   if (loss.by_network.size() != plan_.networks.size()) {
     throw InvariantError(fmt::format("rank {} reported losses of {} networks, and there are {}",
                                      rank, loss.by_network.size(), plan_.networks.size()));
   }
-  for (std::size_t i = 0; i < plan_.networks.size(); ++i) {
-    require_finite(loss.by_network[i], plan_.networks[i], loss.microbatch, step, rank);
+}
+
+void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& open) const {
+  for (const auto& [microbatch, loss] : open.losses) {
+    const auto teller = std::ranges::find_if(open.told, [&, index = microbatch](const auto& told) {
+      return std::ranges::any_of(told.second.losses, [&](const messages::MicrobatchLoss& one) {
+        return one.microbatch == index;
+      });
+    });
+    for (std::size_t i = 0; i < plan_.networks.size(); ++i) {
+      require_finite(loss.by_network[i], plan_.networks[i], microbatch, step,
+                     teller == open.told.end() ? 0 : teller->first);
+    }
   }
 }
 
@@ -86,7 +97,7 @@ std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progre
   }
   OpenStep& open = open_[step];
   for (const messages::MicrobatchLoss& loss : progress.losses) {
-    require_losses(loss, step, rank);
+    require_losses(loss, rank);
     if (!open.losses.emplace(loss.microbatch, loss).second) {
       throw InvariantError(
           fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
@@ -130,12 +141,15 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
         fmt::format("step {} came complete after step {} with {} of {} micro-batches", step,
                     steps_done_, open.losses.size(), plan_.microbatches));
   }
+  // Only now, so that it does not depend on who came first which step it is, and which loss.
+  require_finite_losses(step, open);
   for (std::size_t network = 0; network < loss_sums_.size(); ++network) {
     double sum = 0.0;
     for (const auto& [microbatch, loss] : open.losses) {
       sum += loss.by_network[network];
     }
-    loss_sums_[network] += sum / plan_.microbatches;
+    last_losses_[network] = sum / plan_.microbatches;
+    loss_sums_[network] += last_losses_[network];
   }
   for (const auto& [rank, progress] : open.told) {
     add_to_tick(rank, progress);

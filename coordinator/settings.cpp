@@ -42,6 +42,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
                      .checkpoint_steps = {spec.steps_of_kimg(spec.checkpoint.every_kimg),
                                           spec.checkpoint.every_steps}};
+  settings.scores = score_plan(spec);
   settings.snapshot_steps = spec.checkpoint.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,

@@ -13,6 +13,7 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/store/retention.hpp"
+#include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
@@ -52,6 +53,18 @@ std::string parameter_counts(const JobSpec& job, const messages::Ready& ready) {
                     ready.parameters[i], i == 0 ? " parameters" : "");
   }
   return text;
+}
+
+/// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps.
+std::string best_line(const Decisions& decisions) {
+  const Decision* best = nullptr;
+  for (const Decision& decision : decisions) {
+    if (decision.score && (best == nullptr || *decision.score < *best->score)) {
+      best = &decision;
+    }
+  }
+  return best == nullptr ? ""
+                         : fmt::format("; the best checkpoint is that of step {}", best->seen);
 }
 
 std::string exit_line(const Outcome& outcome) {
@@ -225,6 +238,12 @@ void RunRecorder::show_removals(const std::vector<std::string>& warnings,
   }
 }
 
+bool RunRecorder::scores(std::int64_t step) const {
+  const ScorePlan plan = score_plan(run_.spec);
+  return run_.spec.checkpoint.keep_best > 0 &&
+         (!plan.is_any() || plan.counts(step) || step == run_.spec.total_steps());
+}
+
 ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
   return {.checkpoints = checkpoints(), .step = step, .retention = retention(std::move(in_use))};
 }
@@ -309,6 +328,9 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   }
   if (outcome.exit_code == 0) {
     say(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
+    if (outcome.step < run_.spec.total_steps()) {
+      say(fmt::format("note   {}{}", outcome.reason, best_line(decisions_)));
+    }
   } else if (outcome.rolled_back ||
              outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
     say("note   " + outcome.reason);

@@ -57,8 +57,9 @@ class RunRecorder {
                                        std::set<std::int64_t> in_use) const;
   /// Of one that does not exist, only the warnings: give_up_checkpoint is to follow.
   void show_commit(const CompleteCheckpoint& checkpoint, const CommitResult& result);
-  /// Whether checkpoints are to be scored.
-  [[nodiscard]] bool keeps_best() const { return run_.spec.checkpoint.keep_best > 0; }
+  /// Whether the checkpoint of `step` is to be scored. Where decisions follow of scores, those that
+  /// count need not wait behind others.
+  [[nodiscard]] bool scores(std::int64_t step) const;
   [[nodiscard]] ScoreWork score_work(std::int64_t step, std::set<std::int64_t> in_use) const;
   void show_score(std::int64_t step, const ScoreResult& result);
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.

@@ -18,6 +18,7 @@
 #include "coordinator/mind/membership.hpp"
 #include "coordinator/mind/progress_watch.hpp"
 #include "coordinator/mind/save_clock.hpp"
+#include "coordinator/mind/score_watch.hpp"
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
@@ -77,6 +78,10 @@ struct ShowTick {
 struct ShowPicture {
   messages::Picture picture;
 };
+/// Have the checkpoint of this step, of an earlier start, scored; then call `Conductor::scored`.
+struct ScoreCheckpoint {
+  std::int64_t step = 0;
+};
 /// Put all decisions of the run on the disk; then call `Conductor::recorded` or `unrecorded`.
 struct RecordDecisions {
   Decisions decisions;
@@ -91,7 +96,7 @@ struct EndJob {
 };
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
-                            RecordDecisions, Say, EndJob>;
+                            ScoreCheckpoint, RecordDecisions, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -112,6 +117,7 @@ struct ConductorSettings {
   /// Least time without a byte on the disk, at the end of the run, that is a fault.
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
+  ScorePlan scores;
   Decisions decisions;  ///< of earlier starts; what they change is in `welcome`
 };
 
@@ -140,8 +146,10 @@ class Conductor {
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
                                           TimePoint now);
 
+  /// A checkpoint has got its score, or gets none.
+  [[nodiscard]] Effects scored(const ScoreFound& score);
   /// The decisions are on the disk: what they say may follow.
-  [[nodiscard]] Effects recorded();
+  [[nodiscard]] Effects recorded(TimePoint now);
   [[nodiscard]] Effects unrecorded(const std::string& reason);
 
   [[nodiscard]] const Membership& membership() const { return membership_; }
@@ -177,6 +185,8 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
+  /// Why the job has ended before its last step.
+  [[nodiscard]] std::string early_end() const;
   /// What the steps and ticks that are over show.
   [[nodiscard]] Effects look_for_trouble(int rank, const std::optional<report::Tick>& tick);
   [[nodiscard]] Effects finish_if_done();
@@ -198,6 +208,10 @@ class Conductor {
   TickAccounting ticks_;
   ProgressWatch watch_;
   TroubleWatch troubles_;
+  ScoreWatch scores_;
+  std::int64_t begin_step_ = 0;           ///< steps done when this start began
+  std::vector<SettingsChange> untold_;    ///< recorded, and in no lease yet
+  std::size_t num_recorded_ = 0;          ///< decisions that are on the disk
   std::int64_t looked_at_ = 0;  ///< steps that are over and were looked at
   std::optional<Outcome> end_when_recorded_;
   TimePoint last_clock_;

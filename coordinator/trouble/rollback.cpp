@@ -2,6 +2,7 @@
 #include "coordinator/trouble/rollback.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,6 +29,15 @@ std::optional<Decision> rollback_of(const DivergenceSpec& spec, const Decisions&
       .seen = trouble.step,
       .start = start,
       .score = {}};
+}
+
+void add_rollback(Decisions& decisions, Decision rollback) {
+  std::erase_if(decisions, [step = rollback.change.step](const Decision& decision) {
+    return decision.seen > step && (decision.kind == DecisionKind::kScore ||
+                                    decision.kind == DecisionKind::kPlateau ||
+                                    decision.kind == DecisionKind::kEarlyStop);
+  });
+  decisions.push_back(std::move(rollback));
 }
 
 std::string describe_rollback(const DivergenceSpec& spec, const Decision& decision, int number) {

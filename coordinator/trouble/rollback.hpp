@@ -26,6 +26,9 @@ namespace gangway::coordinator {
                                                   const Decisions& earlier, const Trouble& trouble,
                                                   std::int64_t start);
 
+/// Appends it. What scores of later steps have led to is forgotten: they will be others.
+void add_rollback(Decisions& decisions, Decision rollback);
+
 /// "goes back to step 300, with learning rates times 0.5 and new random numbers (1 of 3)"
 [[nodiscard]] std::string describe_rollback(const DivergenceSpec& spec, const Decision& decision,
                                             int number);

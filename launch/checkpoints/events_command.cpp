@@ -47,10 +47,10 @@ int list_events(const EventsOptions& options) {
     std::cout << "nothing was decided in this run" << std::endl;
     return 0;
   }
-  report::Table table({{.title = "from step", .align = report::Align::kRight},
+  report::Table table({{.title = "from step", .align = Align::kRight},
                        {.title = "event"},
                        {.title = "settings"},
-                       {.title = "seen after", .align = report::Align::kRight},
+                       {.title = "seen after", .align = Align::kRight},
                        {.title = "why"}});
   for (const Decision& decision : *decisions) {
     table.add_row({std::to_string(decision.change.step), std::string(name_of(decision.kind)),

@@ -18,16 +18,6 @@ namespace {
 
 constexpr std::size_t kMedianSteps = 31;
 
-void require_finite(double loss, const std::string& network, int microbatch, std::int64_t step,
-                    int rank) {
-  if (!std::isfinite(loss)) {
-    throw DivergedError(
-        fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
-                    "clip_norm, or try another seed",
-                    step, network, microbatch, loss, rank));
-  }
-}
-
 /// All figures, whatever they are.
 void add(messages::StepFigures& sums, const messages::StepFigures& more) {
   std::apply(
@@ -72,17 +62,24 @@ void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, int ra
   }
 }
 
-void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& open) const {
+void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& open) {
   for (const auto& [microbatch, loss] : open.losses) {
-    const auto teller = std::ranges::find_if(open.told, [&, index = microbatch](const auto& told) {
-      return std::ranges::any_of(told.second.losses, [&](const messages::MicrobatchLoss& one) {
-        return one.microbatch == index;
-      });
-    });
-    for (std::size_t i = 0; i < plan_.networks.size(); ++i) {
-      require_finite(loss.by_network[i], plan_.networks[i], microbatch, step,
-                     teller == open.told.end() ? 0 : teller->first);
+    const auto bad = std::ranges::find_if_not(
+        loss.by_network, [](double value) { return std::isfinite(value); });
+    if (bad == loss.by_network.end()) {
+      continue;
     }
+    const auto network = static_cast<std::size_t>(bad - loss.by_network.begin());
+    for (const auto& [rank, told] : open.told) {
+      if (std::ranges::find(told.losses, microbatch, &messages::MicrobatchLoss::microbatch) !=
+          told.losses.end()) {
+        diverged_rank_ = rank;
+      }
+    }
+    throw DivergedError(
+        fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
+                    "clip_norm, or try another seed",
+                    step, plan_.networks[network], microbatch, *bad, diverged_rank_));
   }
 }
 

@@ -49,6 +49,8 @@ class TickAccounting {
 
   /// Steps done by all workers.
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+  /// Who has told the loss that was not finite; 0: nobody has.
+  [[nodiscard]] int diverged_rank() const { return diverged_rank_; }
   /// Means over the last of them, by network; the same bits on any layout.
   [[nodiscard]] const std::vector<double>& last_losses() const { return last_losses_; }
   /// Median of the last steps' durations; 0 before the first.
@@ -69,7 +71,7 @@ class TickAccounting {
   /// Throws where there are other than one loss a network.
   void require_losses(const messages::MicrobatchLoss& loss, int rank) const;
   /// Throws where one is not finite. @pre all have told theirs
-  void require_finite_losses(std::int64_t step, const OpenStep& open) const;
+  void require_finite_losses(std::int64_t step, const OpenStep& open);
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
   void add_to_tick(int rank, const messages::Progress& step);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
@@ -86,6 +88,7 @@ class TickAccounting {
   std::int64_t index_;
   std::int64_t checkpoint_step_;
   std::vector<double> loss_sums_;                 ///< of step means, this tick; by network
+  int diverged_rank_ = 0;
   std::vector<double> last_losses_;               ///< means of the last step
   std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank
 };

@@ -75,7 +75,6 @@ Lease LeaseBook::stop_lease() const {
   return lease;
 }
 
-
 Lease LeaseBook::training_lease() const {
   Lease lease{.begin = end_, .end = std::min(plan_.total_steps, end_ + steps_per_lease_)};
   lease.end = next_multiple(end_, plan_.tick_steps, lease.end);

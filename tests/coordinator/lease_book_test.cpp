@@ -185,7 +185,7 @@ TEST(LeaseBook, GrantsNoStepBehindTheOneThatItIsHeldAt) {
   EXPECT_THAT(book.grant(50), IsEmpty()) << "that state is being saved";
   book.hold_at(std::nullopt);
   EXPECT_FALSE(book.is_held());
-  EXPECT_THAT(book.grant(50), ElementsAre(Lease{.begin = 50, .end = 60}));
+  EXPECT_THAT(book.grant(50), ElementsAre(Lease{.begin = 50, .end = 60, .pictures = true}));
 }
 
 TEST(LeaseBook, LetsARequestThroughWhileItIsHeld) {

@@ -273,9 +273,10 @@ int coordinate(const Options& options) {
     if (run.is_finished()) {
       const std::string line =
           run.end_step < run.spec.total_steps()
-              ? fmt::format("finished: {} stopped early at step {} (gangway events says why); with "
-                            "checkpoint.early_stop.patience=0 it trains on",
-                            run.directory.string(), run.end_step)
+              ? fmt::format(
+                    "finished: {} stopped early at step {} (gangway events says why); with "
+                    "checkpoint.early_stop.patience=0 it trains on",
+                    run.directory.string(), run.end_step)
               : fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
                             run.directory.string(), run.spec.training.kimg);
       std::cout << line << std::endl;

@@ -75,8 +75,7 @@ std::vector<SettingsChange> changes_of(std::span<const Decision> decisions) {
 }
 
 int num_rollbacks(std::span<const Decision> decisions) {
-  return static_cast<int>(
-      std::ranges::count(decisions, DecisionKind::kRollback, &Decision::kind));
+  return static_cast<int>(std::ranges::count(decisions, DecisionKind::kRollback, &Decision::kind));
 }
 
 std::int64_t origin_of(std::span<const Decision> decisions) {

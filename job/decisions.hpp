@@ -72,8 +72,8 @@ struct StepSettings {
 /// Nothing goes back behind this step.
 [[nodiscard]] std::int64_t origin_of(std::span<const Decision> decisions);
 
-/// Whether a state of `step`, trained under `then`, is on the way that `now` prescribes: both change
-/// the steps before it alike.
+/// Whether a state of `step`, trained under `then`, is on the way that `now` prescribes: both
+/// change the steps before it alike.
 [[nodiscard]] bool is_on_the_way(std::int64_t step, std::span<const Decision> then,
                                  std::span<const Decision> now);
 

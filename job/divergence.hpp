@@ -21,7 +21,8 @@ struct DivergenceSpec {
   std::int64_t rewind = 100;  ///< steps: a rollback goes to a multiple of it
   /// Mean loss of a step over the running median of its size that is trouble; 0: none is.
   double loss_factor = 0.0;
-  /// Ticks in a row after which a discriminator that has nothing left to learn is told of; 0: never.
+  /// Ticks in a row after which a discriminator that has nothing left to learn is told of; 0:
+  /// never.
   std::int64_t saturated_ticks = 10;
   bool saturation_is_trouble = false;  ///< it is not only told of
   bool operator==(const DivergenceSpec&) const = default;

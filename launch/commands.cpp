@@ -36,8 +36,8 @@ void add_model_commands(CLI::App& app, CommandLine&) {
 
 /// In the order of --help.
 constexpr std::array kCommands{
-    add_run_command,         add_train_command,     add_digest_command, add_events_command,
-    add_checkpoint_commands, add_snapshot_commands, add_model_commands, add_data_commands,
+    add_run_command,         add_train_command,      add_digest_command, add_events_command,
+    add_checkpoint_commands, add_snapshot_commands,  add_model_commands, add_data_commands,
     add_bench_commands,      add_check_host_command, add_doctor_command,
 };
 

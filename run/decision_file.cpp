@@ -76,14 +76,13 @@ std::optional<Decision> from_json(std::int64_t step, std::string_view kind,
   if (!factor || *factor < 0.0) {
     return std::nullopt;
   }
-  return Decision{.kind = *known,
-                  .change = {.step = step,
-                             .lr_factor = *factor,
-                             .reseed = static_cast<int>(*reseed)},
-                  .why = json["why"].get<std::string>(),
-                  .seen = *seen,
-                  .start = *start,
-                  .score = real(json, "score")};
+  return Decision{
+      .kind = *known,
+      .change = {.step = step, .lr_factor = *factor, .reseed = static_cast<int>(*reseed)},
+      .why = json["why"].get<std::string>(),
+      .seen = *seen,
+      .start = *start,
+      .score = real(json, "score")};
 }
 
 }  // namespace
@@ -92,8 +91,7 @@ std::string decision_detail(const Decision& decision) { return detail_json(decis
 
 std::optional<Decision> parse_decision(std::int64_t step, std::string_view kind,
                                        const std::string& detail) {
-  return from_json(step, kind,
-                   DecisionJson::parse(detail, nullptr, /*allow_exceptions=*/false));
+  return from_json(step, kind, DecisionJson::parse(detail, nullptr, /*allow_exceptions=*/false));
 }
 
 std::optional<Decisions> read_decisions(const std::filesystem::path& run) {

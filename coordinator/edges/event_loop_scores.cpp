@@ -13,7 +13,7 @@ namespace gangway::coordinator {
 namespace {
 
 /// Of those, lower is better.
-std::optional<double> value_of(const ScoreResult& result) {
+std::optional<double> score_value(const ScoreResult& result) {
   if (!result.score) {
     return std::nullopt;
   }
@@ -54,7 +54,7 @@ void EventLoop::poll_scorer() {
     return [this, step = work.step, result = coordinator::carry_out(work)] {
       --scores_to_show_;
       parts_.recorder.show_score(step, result);
-      carry_out(conductor_.scored({.step = step, .value = value_of(result)}));
+      carry_out(conductor_.scored({.step = step, .value = score_value(result)}));
     };
   });
 }

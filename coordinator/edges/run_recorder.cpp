@@ -63,8 +63,7 @@ std::string best_line(const Decisions& decisions) {
       best = &decision;
     }
   }
-  return best == nullptr ? ""
-                         : fmt::format("; the best checkpoint is that of step {}", best->seen);
+  return best == nullptr ? "" : fmt::format("; the best checkpoint is that of step {}", best->seen);
 }
 
 std::string exit_line(const Outcome& outcome) {
@@ -331,8 +330,7 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
     if (outcome.step < run_.spec.total_steps()) {
       say(fmt::format("note   {}{}", outcome.reason, best_line(decisions_)));
     }
-  } else if (outcome.rolled_back ||
-             outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
+  } else if (outcome.rolled_back || outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
     say("note   " + outcome.reason);
   } else {
     report_failure(outcome, membership);

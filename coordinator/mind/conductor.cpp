@@ -43,8 +43,7 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
     return std::visit([&](const auto& message) { return take(message, arrival); },
                       envelope.message);
   } catch (const DivergedError& error) {
-    return answer({.step = ticks_.steps_done() + 1, .what = error.what()},
-                  ticks_.diverged_rank());
+    return answer({.step = ticks_.steps_done() + 1, .what = error.what()}, ticks_.diverged_rank());
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }

@@ -209,10 +209,10 @@ class Conductor {
   ProgressWatch watch_;
   TroubleWatch troubles_;
   ScoreWatch scores_;
-  std::int64_t begin_step_ = 0;           ///< steps done when this start began
-  std::vector<SettingsChange> untold_;    ///< recorded, and in no lease yet
-  std::size_t num_recorded_ = 0;          ///< decisions that are on the disk
-  std::int64_t looked_at_ = 0;  ///< steps that are over and were looked at
+  std::int64_t begin_step_ = 0;         ///< steps done when this start began
+  std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet
+  std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
+  std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
   std::optional<Outcome> end_when_recorded_;
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal

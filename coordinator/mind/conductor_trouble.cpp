@@ -58,8 +58,7 @@ Effects Conductor::look_for_trouble(int rank, const std::optional<report::Tick>&
 
 Effects Conductor::answer(const Trouble& trouble, int rank) {
   const DivergenceSpec& spec = settings_.divergence;
-  auto decision =
-      rollback_of(spec, settings_.decisions, trouble, settings_.welcome.incarnation);
+  auto decision = rollback_of(spec, settings_.decisions, trouble, settings_.welcome.incarnation);
   if (!decision) {
     const std::string story = rollback_story(spec, settings_.decisions);
     return end(ExitCode::kDiverged, rank,
@@ -104,9 +103,9 @@ Effects Conductor::recorded(TimePoint now) {
     const Decision& decision = settings_.decisions[num_recorded_];
     if (decision.kind == DecisionKind::kPlateau) {
       untold_.push_back(decision.change);
-      effects.emplace_back(Say{fmt::format("note   from step {} on, learning rates times {}: {}",
-                                           decision.change.step, decision.change.lr_factor,
-                                           decision.why)});
+      effects.emplace_back(
+          Say{fmt::format("note   from step {} on, learning rates times {}: {}",
+                          decision.change.step, decision.change.lr_factor, decision.why)});
     } else if (decision.kind == DecisionKind::kEarlyStop) {
       settings_.leases.total_steps = decision.change.step;
       leases_.end_at(decision.change.step);

@@ -133,8 +133,7 @@ std::optional<std::int64_t> ScoreWatch::unscored(const Decisions& decisions,
   return is_own && step > newest_scored(decisions) ? std::optional(step) : std::nullopt;
 }
 
-std::optional<std::int64_t> ScoreWatch::gate(const Decisions& decisions,
-                                             std::int64_t begin) const {
+std::optional<std::int64_t> ScoreWatch::gate(const Decisions& decisions, std::int64_t begin) const {
   if (!plan_.is_any()) {
     return std::nullopt;
   }

@@ -64,8 +64,8 @@ void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, int ra
 
 void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& open) {
   for (const auto& [microbatch, loss] : open.losses) {
-    const auto bad = std::ranges::find_if_not(
-        loss.by_network, [](double value) { return std::isfinite(value); });
+    const auto bad = std::ranges::find_if_not(loss.by_network,
+                                              [](double value) { return std::isfinite(value); });
     if (bad == loss.by_network.end()) {
       continue;
     }

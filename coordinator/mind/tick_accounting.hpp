@@ -42,8 +42,8 @@ class TickAccounting {
   /// Takes in one worker's step. A tick comes out when it was the last worker's, of a tick's last
   /// step.
   /// @param unix_seconds wall clock, for the tick.
-  /// @throws DivergedError when all have told the step and a loss is not finite; InvariantError when the micro-batches do not
-  /// add up.
+  /// @throws DivergedError when all have told the step and a loss is not finite; InvariantError
+  /// when the micro-batches do not add up.
   [[nodiscard]] std::optional<report::Tick> add(int rank, const messages::Progress& progress,
                                                 TimePoint now, double unix_seconds);
 
@@ -87,7 +87,7 @@ class TickAccounting {
   std::int64_t steps_in_tick_ = 0;
   std::int64_t index_;
   std::int64_t checkpoint_step_;
-  std::vector<double> loss_sums_;                 ///< of step means, this tick; by network
+  std::vector<double> loss_sums_;  ///< of step means, this tick; by network
   int diverged_rank_ = 0;
   std::vector<double> last_losses_;               ///< means of the last step
   std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank

@@ -25,8 +25,7 @@ namespace fs = std::filesystem;
 void set_aside(const checkpoint::CheckpointEntry& entry) {
   fs::path aside = entry.path;
   for (int number = 1; fs::exists(fs::symlink_status(aside)); ++number) {
-    aside.replace_filename(
-        fmt::format("abandoned-{}-{}", entry.path.filename().string(), number));
+    aside.replace_filename(fmt::format("abandoned-{}-{}", entry.path.filename().string(), number));
   }
   std::error_code error;
   fs::rename(entry.path, aside, error);
@@ -98,8 +97,7 @@ void drop_abandoned(const fs::path& run, const Decisions& decisions,
   const fs::path folder = run / kCheckpointsFolder;
   const std::set<std::int64_t> pinned = checkpoint::pinned_steps(folder);
   for (const auto& entry : checkpoint::list_checkpoints(folder)) {
-    if (!entry.manifest ||
-        is_on_the_way(entry.step, decisions_in(*entry.manifest), decisions)) {
+    if (!entry.manifest || is_on_the_way(entry.step, decisions_in(*entry.manifest), decisions)) {
       continue;
     }
     const std::string name = entry.path.filename().string();

@@ -82,7 +82,7 @@ std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const 
   const fs::path folder = run.directory / kCheckpointsFolder;
   auto found = checkpoint::newest_valid(folder, tell, checkpoint::Depth::kStructure);
   return found && found->step >= run.end_step ? checkpoint::newest_valid(folder, tell)
-                                                        : std::move(found);
+                                              : std::move(found);
 }
 
 void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell& tell) {
@@ -237,12 +237,11 @@ void take_decisions(StartedRun& run, const Tell& tell) {
 /// A checkpoint of elsewhere brings its own decisions.
 void branch_off(StartedRun& run) {
   std::error_code ignored;
-  if (!run.resume || fs::equivalent(run.resume->path.parent_path(),
-                                    run.directory / kCheckpointsFolder, ignored)) {
+  if (!run.resume ||
+      fs::equivalent(run.resume->path.parent_path(), run.directory / kCheckpointsFolder, ignored)) {
     return;
   }
-  Decisions decisions =
-      branched(run.decisions, run.resume->manifest, run.resume->path.string());
+  Decisions decisions = branched(run.decisions, run.resume->manifest, run.resume->path.string());
   if (decisions != run.decisions) {
     write_decisions(run.directory, decisions);
     run.decisions = std::move(decisions);

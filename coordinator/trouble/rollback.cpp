@@ -20,22 +20,21 @@ std::optional<Decision> rollback_of(const DivergenceSpec& spec, const Decisions&
   if (spec.policy != DivergencePolicy::kRollback || number > spec.retries) {
     return std::nullopt;
   }
-  return Decision{
-      .kind = DecisionKind::kRollback,
-      .change = {.step = rollback_step(trouble.step, spec.rewind, origin_of(earlier)),
-                 .lr_factor = spec.lr_factor,
-                 .reseed = spec.reseed ? number : 0},
-      .why = trouble.what,
-      .seen = trouble.step,
-      .start = start,
-      .score = {}};
+  return Decision{.kind = DecisionKind::kRollback,
+                  .change = {.step = rollback_step(trouble.step, spec.rewind, origin_of(earlier)),
+                             .lr_factor = spec.lr_factor,
+                             .reseed = spec.reseed ? number : 0},
+                  .why = trouble.what,
+                  .seen = trouble.step,
+                  .start = start,
+                  .score = {}};
 }
 
 void add_rollback(Decisions& decisions, Decision rollback) {
   std::erase_if(decisions, [step = rollback.change.step](const Decision& decision) {
-    return decision.seen > step && (decision.kind == DecisionKind::kScore ||
-                                    decision.kind == DecisionKind::kPlateau ||
-                                    decision.kind == DecisionKind::kEarlyStop);
+    return decision.seen > step &&
+           (decision.kind == DecisionKind::kScore || decision.kind == DecisionKind::kPlateau ||
+            decision.kind == DecisionKind::kEarlyStop);
   });
   decisions.push_back(std::move(rollback));
 }

@@ -39,8 +39,8 @@ std::string settings_text(const Decision& decision) {
 int list_events(const EventsOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   if (reference.step) {
-    throw ConfigError(fmt::format("events are a run's, not a checkpoint's: leave @{} out",
-                                  *reference.step));
+    throw ConfigError(
+        fmt::format("events are a run's, not a checkpoint's: leave @{} out", *reference.step));
   }
   const auto decisions = read_decisions(find_run_directory(reference, options.outdir));
   if (!decisions || decisions->empty()) {
@@ -71,7 +71,8 @@ void add_events_command(CLI::App& app, CommandLine& line) {
       ->type_name("RUN");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   command->footer("Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl.");
-  command->callback([options, &line] { line.action = [options] { return list_events(*options); }; });
+  command->callback(
+      [options, &line] { line.action = [options] { return list_events(*options); }; });
 }
 
 }  // namespace gangway::launch

@@ -15,20 +15,23 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Decisions kSome{
-    {.kind = DecisionKind::kRollback,
-     .change = {.step = 300, .lr_factor = 0.1, .reseed = 2},
-     .why = "step 417: the generator's loss of micro-batch 0 is nan",
-     .seen = 417,
-     .start = 3,
-     .score = {}},
-    {.kind = DecisionKind::kScore,
-     .change = {.step = 600},
-     .why = "scored",
-     .seen = 500,
-     .start = 4,
-     .score = 1.0 / 3.0},
-    {.kind = DecisionKind::kEarlyStop, .change = {.step = 900}, .why = "", .seen = 800, .score = {}}};
+const Decisions kSome{{.kind = DecisionKind::kRollback,
+                       .change = {.step = 300, .lr_factor = 0.1, .reseed = 2},
+                       .why = "step 417: the generator's loss of micro-batch 0 is nan",
+                       .seen = 417,
+                       .start = 3,
+                       .score = {}},
+                      {.kind = DecisionKind::kScore,
+                       .change = {.step = 600},
+                       .why = "scored",
+                       .seen = 500,
+                       .start = 4,
+                       .score = 1.0 / 3.0},
+                      {.kind = DecisionKind::kEarlyStop,
+                       .change = {.step = 900},
+                       .why = "",
+                       .seen = 800,
+                       .score = {}}};
 
 TEST(DecisionFile, GivesBackWhatWasDecided) {
   const testing::ScratchFolder run;
@@ -41,11 +44,12 @@ TEST(DecisionFile, GivesBackWhatWasDecided) {
 
 TEST(DecisionFile, NamesTheLineThatIsDamaged) {
   const testing::ScratchFolder run;
-  for (const std::string bad :
-       {"", "{", "{}", "{\"step\": 1, \"kind\": \"rollback\"}", "[1]",
-        R"({"step": 1, "kind": "other", "why": "", "seen": 1, "start": 1, "lr_factor": 1, "reseed": 0})",
-        R"({"step": -1, "kind": "score", "why": "", "seen": 1, "start": 1, "lr_factor": 1, "reseed": 0})",
-        R"({"step": 1, "kind": "score", "why": "", "seen": 1, "start": 1, "lr_factor": -1, "reseed": 0})"}) {
+  for (
+      const std::string bad :
+      {"", "{", "{}", "{\"step\": 1, \"kind\": \"rollback\"}", "[1]",
+       R"({"step": 1, "kind": "other", "why": "", "seen": 1, "start": 1, "lr_factor": 1, "reseed": 0})",
+       R"({"step": -1, "kind": "score", "why": "", "seen": 1, "start": 1, "lr_factor": 1, "reseed": 0})",
+       R"({"step": 1, "kind": "score", "why": "", "seen": 1, "start": 1, "lr_factor": -1, "reseed": 0})"}) {
     write_decisions(run.path(), {kSome.front()});
     std::string text = read_small_file(run.path() / kDecisionsFile, 4096).value();
     text += bad;
@@ -62,9 +66,9 @@ TEST(DecisionFile, NamesTheLineThatIsDamaged) {
 
 TEST(DecisionFile, MakesEventsOfManifests) {
   for (const Decision& decision : kSome) {
-    EXPECT_EQ(parse_decision(decision.change.step, name_of(decision.kind),
-                             decision_detail(decision)),
-              decision);
+    EXPECT_EQ(
+        parse_decision(decision.change.step, name_of(decision.kind), decision_detail(decision)),
+        decision);
   }
   EXPECT_EQ(parse_decision(1, "repaired", "by hand"), std::nullopt);
   Decision loud = kSome.front();

@@ -202,11 +202,8 @@ TEST(LeaseBook, EndsEarlierWhereItIsTold) {
   (void)ahead.grant(0);
   ahead.end_at(50);
   const auto leases = run_through(ahead);
-  EXPECT_EQ(leases.back(), (Lease{.begin = 40,
-                                  .end = 50,
-                                  .pictures = true,
-                                  .checkpoint = true,
-                                  .last = true}));
+  EXPECT_EQ(leases.back(),
+            (Lease{.begin = 40, .end = 50, .pictures = true, .checkpoint = true, .last = true}));
   LeaseBook there({.start_step = 50, .saved_step = 50, .total_steps = 100});
   there.end_at(50);
   EXPECT_THAT(there.grant(50), ElementsAre(Lease{.begin = 50, .end = 50, .last = true}));

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 
 /// Checkpoints at 100, 200, … 900; that of 1000 is the end.
-ScorePlan plan(int early_stop, int patience = 0) {
+ScorePlan patience_plan(int early_stop, int patience = 0) {
   return {.plateau = {.patience = patience, .factor = 0.25},
           .early_stop = early_stop,
           .checkpoint_steps = {100, 0},
@@ -59,11 +59,11 @@ TEST(ScorePlan, CountsTheCheckpointsOfTheJobsOwnSteps) {
   EXPECT_EQ(both.last_before(40), 0);
   EXPECT_EQ(both.next(960), 1000);
   EXPECT_FALSE(both.counts(1000 - 3)) << "no multiple";
-  EXPECT_EQ(plan(1).next(900), 1000);
+  EXPECT_EQ(patience_plan(1).next(900), 1000);
 }
 
 TEST(ScoreWatch, EndsTheRunAtTheCheckpointBehindTheScoreThatWasOneTooMany) {
-  const Decisions decisions = after(plan(2), {5.0, 4.0, 4.5, 4.0});
+  const Decisions decisions = after(patience_plan(2), {5.0, 4.0, 4.5, 4.0});
   const auto stops = of_kind(decisions, DecisionKind::kEarlyStop);
   ASSERT_EQ(stops.size(), 1U);
   EXPECT_EQ(stops[0].seen, 400);
@@ -72,13 +72,13 @@ TEST(ScoreWatch, EndsTheRunAtTheCheckpointBehindTheScoreThatWasOneTooMany) {
 }
 
 TEST(ScoreWatch, GoesOnWhileSomethingIsBetterNowAndThen) {
-  const Decisions decisions = after(plan(2), {5.0, 6.0, 4.0, 4.5, 3.0, 3.5, 2.0});
+  const Decisions decisions = after(patience_plan(2), {5.0, 6.0, 4.0, 4.5, 3.0, 3.5, 2.0});
   EXPECT_EQ(of_kind(decisions, DecisionKind::kScore).size(), 7U);
   EXPECT_EQ(decisions.size(), 7U);
 }
 
 TEST(ScoreWatch, LowersRatesOnceForEachStretchWithoutABetterScore) {
-  const Decisions decisions = after(plan(0, 2), {1.0, 2.0, 2.0, 2.0, 2.0, 0.5, 2.0});
+  const Decisions decisions = after(patience_plan(0, 2), {1.0, 2.0, 2.0, 2.0, 2.0, 0.5, 2.0});
   const auto lowered = of_kind(decisions, DecisionKind::kPlateau);
   ASSERT_EQ(lowered.size(), 2U);
   EXPECT_EQ(lowered[0].change, (SettingsChange{.step = 400, .lr_factor = 0.25}));
@@ -87,34 +87,36 @@ TEST(ScoreWatch, LowersRatesOnceForEachStretchWithoutABetterScore) {
 
 TEST(ScoreWatch, DoesNotCountWhatHasNoScore) {
   const double none = std::numeric_limits<double>::quiet_NaN();
-  const Decisions decisions = after(plan(2), {1.0, none, 2.0, none});
+  const Decisions decisions = after(patience_plan(2), {1.0, none, 2.0, none});
   EXPECT_EQ(decisions.size(), 4U);
-  EXPECT_EQ(of_kind(after(plan(2), {1.0, none, 2.0, none, 2.0}), DecisionKind::kEarlyStop).size(),
+  EXPECT_EQ(of_kind(after(patience_plan(2), {1.0, none, 2.0, none, 2.0}), DecisionKind::kEarlyStop)
+                .size(),
             1U);
 }
 
 TEST(ScoreWatch, DecidesNothingTwiceNorAtOtherStepsNorBehindTheEnd) {
-  const ScoreWatch watch(plan(1));
-  const Decisions earlier = after(plan(1), {1.0});
+  const ScoreWatch watch(patience_plan(1));
+  const Decisions earlier = after(patience_plan(1), {1.0});
   EXPECT_TRUE(watch.found(earlier, {.step = 100, .value = 9.0}, 2).empty());
   EXPECT_TRUE(watch.found(earlier, {.step = 150, .value = 9.0}, 2).empty());
-  EXPECT_EQ(watch.found(earlier, {.step = 900, .value = 9.0}, 2).size(), 1U) << "the end comes next";
-  EXPECT_TRUE(ScoreWatch(plan(0)).found({}, {.step = 100, .value = 1.0}, 1).empty());
+  EXPECT_EQ(watch.found(earlier, {.step = 900, .value = 9.0}, 2).size(), 1U)
+      << "the end comes next";
+  EXPECT_TRUE(ScoreWatch(patience_plan(0)).found({}, {.step = 100, .value = 1.0}, 1).empty());
 }
 
 TEST(ScoreWatch, HoldsTrainingAtTheCheckpointBehindTheOneThatIsToBeScored) {
-  const ScoreWatch watch(plan(1));
+  const ScoreWatch watch(patience_plan(1));
   EXPECT_EQ(watch.gate({}, 0), 200);
-  EXPECT_EQ(watch.gate(after(plan(9), {1.0}), 0), 300);
-  EXPECT_EQ(watch.gate(after(plan(9), std::vector<double>(7, 1.0)), 0), 900);
-  EXPECT_EQ(watch.gate(after(plan(9), std::vector<double>(8, 1.0)), 0), std::nullopt)
+  EXPECT_EQ(watch.gate(after(patience_plan(9), {1.0}), 0), 300);
+  EXPECT_EQ(watch.gate(after(patience_plan(9), std::vector<double>(7, 1.0)), 0), 900);
+  EXPECT_EQ(watch.gate(after(patience_plan(9), std::vector<double>(8, 1.0)), 0), std::nullopt)
       << "behind the last one is the end";
-  EXPECT_EQ(ScoreWatch(plan(0)).gate({}, 0), std::nullopt);
+  EXPECT_EQ(ScoreWatch(patience_plan(0)).gate({}, 0), std::nullopt);
 }
 
 TEST(ScoreWatch, HasTheCheckpointScoredThatAnEarlierStartDidNotComeTo) {
-  const ScoreWatch watch(plan(1));
-  const Decisions one = after(plan(9), {1.0});
+  const ScoreWatch watch(patience_plan(1));
+  const Decisions one = after(patience_plan(9), {1.0});
   EXPECT_EQ(watch.unscored({}, 0), std::nullopt);
   EXPECT_EQ(watch.unscored(one, 150), std::nullopt);
   EXPECT_EQ(watch.unscored(one, 200), 200);

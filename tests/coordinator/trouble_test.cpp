@@ -31,7 +31,8 @@ std::optional<Trouble> calm(TroubleWatch& watch, std::int64_t from, std::int64_t
 TEST(TroubleWatch, SeesALossFarAboveTheMedianOfTheLast) {
   TroubleWatch watch({.loss_factor = 20.0}, kNetworks);
   EXPECT_EQ(calm(watch, 1, 200), std::nullopt);
-  EXPECT_EQ(watch.step(201, std::array{15.0, 1.0}), std::nullopt) << "a spike, and within the bound";
+  EXPECT_EQ(watch.step(201, std::array{15.0, 1.0}), std::nullopt)
+      << "a spike, and within the bound";
   const auto trouble = watch.step(202, std::array{1.0, -50.0});
   ASSERT_TRUE(trouble);
   EXPECT_EQ(trouble->step, 202);
@@ -86,7 +87,8 @@ TEST(Rollback, IsDecidedAsOftenAsTheJobSaysWithASeedForEach) {
   const DivergenceSpec spec{.policy = DivergencePolicy::kRollback, .retries = 2, .lr_factor = 0.1};
   Decisions decisions;
   for (const int number : {1, 2}) {
-    const auto decision = rollback_of(spec, decisions, {.step = 250, .what = "a loss"}, 10 + number);
+    const auto decision =
+        rollback_of(spec, decisions, {.step = 250, .what = "a loss"}, 10 + number);
     ASSERT_TRUE(decision);
     EXPECT_EQ(decision->change, (SettingsChange{.step = 100, .lr_factor = 0.1, .reseed = number}));
     EXPECT_EQ(decision->start, 10 + number);
@@ -111,7 +113,8 @@ TEST(Rollback, KeepsRandomNumbersWhereTheJobSaysSoAndIsNotForJobsThatStop) {
 TEST(Rollback, ForgetsWhatScoresOfLaterStepsHaveLedTo) {
   Decisions decisions;
   for (const std::int64_t step : {100, 200, 300}) {
-    decisions.push_back({.kind = DecisionKind::kScore, .change = {.step = step + 100}, .seen = step});
+    decisions.push_back(
+        {.kind = DecisionKind::kScore, .change = {.step = step + 100}, .seen = step});
   }
   decisions.push_back(
       {.kind = DecisionKind::kPlateau, .change = {.step = 400, .lr_factor = 0.5}, .seen = 300});

@@ -49,9 +49,9 @@ TEST(StepSettings, HaveAnotherSeedForEachRetryAndEachJob) {
 }
 
 TEST(Decisions, HaveNamesThatAreReadAgain) {
-  for (const DecisionKind kind : {DecisionKind::kBranch, DecisionKind::kRollback,
-                                  DecisionKind::kScore, DecisionKind::kPlateau,
-                                  DecisionKind::kEarlyStop}) {
+  for (const DecisionKind kind :
+       {DecisionKind::kBranch, DecisionKind::kRollback, DecisionKind::kScore,
+        DecisionKind::kPlateau, DecisionKind::kEarlyStop}) {
     EXPECT_EQ(decision_kind(name_of(kind)), kind);
   }
   EXPECT_EQ(decision_kind("rollbacks"), std::nullopt);

@@ -62,8 +62,9 @@ StepOperations::StepOperations(Setup setup)
 
 void StepOperations::begin_step(std::int64_t step, bool snapshot_follows) {
   step_ = step;
-  settings_ = settings_at(job_.training.seed,
-                          changes_ == nullptr ? std::span<const SettingsChange>() : *changes_, step);
+  settings_ =
+      settings_at(job_.training.seed,
+                  changes_ == nullptr ? std::span<const SettingsChange>() : *changes_, step);
   pass_.begin_step(step, settings_.seed);
   snapshot_follows_ = snapshot_follows;
   losses_ = StepLosses(local_, networks_.size());

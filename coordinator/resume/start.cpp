@@ -227,10 +227,28 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
   }
 }
 
+/// Where all snapshots of this host lie behind a rollback, they go: workers keep their newest one
+/// while they fill another, and that would be one of these for long.
+void drop_abandoned_snapshots(const StartedRun& run) {
+  if (num_rollbacks(run.decisions) == 0) {
+    return;
+  }
+  const auto folders = checkpoint::snapshot_folders(run.directory);
+  const std::string key =
+      checkpoint::snapshot_key(run.directory, job_fingerprint(run.spec), run.start.run_id);
+  const auto found = checkpoint::find_snapshots(folders, key);
+  if (std::ranges::none_of(found, [&](const auto& snapshot) {
+        return is_on_the_way(snapshot.id.step, snapshot.id.incarnation, run.decisions);
+      })) {
+    (void)checkpoint::remove_snapshots(folders, key);
+  }
+}
+
 /// What was decided in earlier starts, and which checkpoints count after that.
 void take_decisions(StartedRun& run, const Tell& tell) {
   run.decisions = decisions_of_run(run.directory);
   drop_abandoned(run.directory, run.decisions, tell);
+  drop_abandoned_snapshots(run);
   run.end_step = last_step(run.spec, run.decisions);
 }
 

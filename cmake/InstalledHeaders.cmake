@@ -31,6 +31,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/blocks/transfer_specs.hpp
   job/blocks/transformer_specs.hpp
   job/blocks/translation_specs.hpp
+  job/divergence.hpp
   job/families/families.hpp
   job/families/label_input.hpp
   job/library/library_rows.hpp

@@ -26,6 +26,7 @@
 #include "coordinator/edges/waiting_workers.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
+#include "run/control_protocol.hpp"
 #include "run/tether.hpp"
 #include "run/unrecorded_end.hpp"
 
@@ -48,6 +49,9 @@ struct Options {
 
 // The StartWatch says why it ends the process; this is for the case that it does not.
 constexpr std::chrono::seconds kAfterStartWatch{10};
+
+// Where training waits for scores: workers wait no longer than kLeaseDeadline for steps.
+constexpr std::chrono::seconds kAwaitedScore = kLeaseDeadline - std::chrono::seconds(60);
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -190,7 +194,8 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
        .run_directory = run.directory,
-       .samples = run.spec.checkpoint.score_samples});
+       .samples = run.spec.checkpoint.score_samples,
+       .limit = settings.scores.is_any() ? kAwaitedScore : ScorerSettings{}.limit});
   EventLoop loop({.io = parts.io,
                   .signals = parts.signals,
                   .mpi = parts.mpi,
@@ -267,8 +272,13 @@ int coordinate(const Options& options) {
     });
     if (run.is_finished()) {
       const std::string line =
-          fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
-                      run.directory.string(), run.spec.training.kimg);
+          run.end_step < run.spec.total_steps()
+              ? fmt::format(
+                    "finished: {} stopped early at step {} (gangway events says why); with "
+                    "checkpoint.early_stop.patience=0 it trains on",
+                    run.directory.string(), run.end_step)
+              : fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
+                            run.directory.string(), run.spec.training.kimg);
       std::cout << line << std::endl;
       try_write_status(run.directory, {.exit_code = 0, .reason = line});
       return refuse(session, mpi, 0, line);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "job/decisions.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "run/control_protocol.hpp"
 
@@ -21,7 +22,8 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
           .ranges = microbatch_ranges(run.spec.training.microbatches, num_workers),
           .trace = run.trace,
           .run_id = run.start.run_id,
-          .incarnation = run.start.incarnation};
+          .incarnation = run.start.incarnation,
+          .changes = changes_of(run.decisions)};
 }
 
 }  // namespace
@@ -33,17 +35,20 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.num_workers = num_workers;
   settings.welcome = welcome(run, num_workers);
   const PerNetwork<std::string> names = spec.network_names();
-  settings.leases = {.total_steps = spec.total_steps(),
+  settings.divergence = spec.training.divergence;
+  settings.decisions = run.decisions;
+  settings.leases = {.total_steps = run.end_step,
                      .tick_steps = tick_steps,
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
                      .checkpoint_steps = {spec.steps_of_kimg(spec.checkpoint.every_kimg),
                                           spec.checkpoint.every_steps}};
+  settings.scores = score_plan(spec);
   settings.snapshot_steps = spec.checkpoint.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
                     .networks = {names.begin(), names.end()},
                     .images_per_step = spec.images_per_step(),
-                    .total_steps = spec.total_steps(),
+                    .total_steps = run.end_step,
                     .tick_steps = std::max<std::int64_t>(1, tick_steps)};
   const double silence =
       std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);

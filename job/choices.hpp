@@ -72,6 +72,9 @@ constexpr std::array<Choice<InitializationKind>, 5> choices(InitializationKind) 
            {"he", InitializationKind::kHe},
            {"orthogonal", InitializationKind::kOrthogonal}}};
 }
+constexpr std::array<Choice<DivergencePolicy>, 2> choices(DivergencePolicy) {
+  return {{{"stop", DivergencePolicy::kStop}, {"rollback", DivergencePolicy::kRollback}}};
+}
 constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
   return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
 }

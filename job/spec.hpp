@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "job/divergence.hpp"
 #include "job/models/architecture.hpp"
 #include "job/models/growth_schedule.hpp"
 #include "job/models/hashed_file.hpp"
@@ -131,6 +132,8 @@ struct TrainingSpec {
   InformationSpec information;
   TranslationSpec translation;
   StyleSpec style;
+  DivergenceSpec divergence;
+  PlateauSpec plateau;
   bool operator==(const TrainingSpec&) const = default;
 };
 
@@ -221,6 +224,7 @@ struct CheckpointSpec {
   double keep_every = 0.0;  ///< kimg; the first of each such stretch stays for good; 0: none
   int keep_best = 0;        ///< those with the best scores stay, so many; 0: none is scored
   std::int64_t score_samples = 10'000;  ///< generated examples of a score
+  int early_stop = 0;  ///< scores in a row without a better one that end the run; 0: none do
   /// From one snapshot in memory to the next; 0: none are taken.
   std::int64_t snapshot_steps = kAutoSnapshots;
   bool operator==(const CheckpointSpec&) const = default;

@@ -59,6 +59,9 @@ void write_status(const std::filesystem::path& run, const RunStatus& status) {
   if (status.keeping) {
     json["keeping"] = true;
   }
+  if (status.rolled_back) {
+    json["rolled_back"] = true;
+  }
   write_json(run / kStatusFile, json);
 }
 
@@ -73,6 +76,7 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run) {
     status.reason = json["reason"].get<std::string>();
   }
   status.keeping = json.contains("keeping") && json["keeping"] == true;
+  status.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
   return status;
 }
 

@@ -17,8 +17,9 @@ namespace gangway {
 /// How a run ended: what `gangway run` turns into its exit code, because mpirun rewrites codes.
 struct RunStatus {
   int exit_code = 0;
-  std::string reason;    ///< one line
-  bool keeping = false;  ///< processes are still there, and copy snapshots to the disk
+  std::string reason;        ///< one line
+  bool keeping = false;      ///< processes are still there, and copy snapshots to the disk
+  bool rolled_back = false;  ///< the next start goes on from an earlier state: a decision says so
   bool operator==(const RunStatus&) const = default;
 };
 

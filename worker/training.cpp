@@ -94,6 +94,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       local_(setup.replica.placement().own_range()),
       first_step_(begun.begin.step),
       phases_(gan::phases_of(setup.job)),
+      changes_(setup.welcome.changes),
       trace_(trace_of(setup, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),
       device_(setup.device),
@@ -120,7 +121,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .device = device_.device(),
                    .local = local_,
                    .pools = replica_.pools(),
-                   .shows_updates = !device_.lags_behind()}),
+                   .shows_updates = !device_.lags_behind(),
+                   .changes = &changes_}),
       marked_operations_(operations_, setup.job.network_names(),
                          trace_ ? &trace_->compute() : nullptr),
       pictures_({.job = job_,
@@ -177,6 +179,7 @@ void Training::run_lease(const messages::Lease& lease) {
   if (lease.protected_snapshot) {
     snapshots_.protect(*lease.protected_snapshot);
   }
+  changes_.insert(changes_.end(), lease.changes.begin(), lease.changes.end());
   const bool saves = !lease.checkpoint_directory.empty();
   // The last one is taken when all steps are done: nobody waits then while it waits for room.
   const bool saves_on_its_way = saves && !lease.last && lease.begin < lease.end;

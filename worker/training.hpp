@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
+#include "job/decisions.hpp"
 #include "job/spec.hpp"
 #include "worker/link/coordinator_link.hpp"
 #include "worker/replica.hpp"
@@ -74,6 +76,7 @@ class Training {
   MicrobatchRange local_;
   std::int64_t first_step_;
   std::vector<pipeline::Phase> phases_;
+  std::vector<SettingsChange> changes_;
   std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
   comm::Transport& transport_;
   ComputeDevice& device_;

@@ -163,6 +163,15 @@ void EventLoop::carry_out(const ShowPicture& picture) {
 
 void EventLoop::carry_out(const Say& say) { parts_.recorder.say(say.line); }
 
+void EventLoop::carry_out(const RecordDecisions& record) {
+  try {
+    parts_.recorder.record(record.decisions);
+  } catch (const Error& error) {
+    return carry_out(conductor_.unrecorded(error.what()));
+  }
+  carry_out(conductor_.recorded(steady_clock::now()));
+}
+
 void EventLoop::carry_out(const EndJob& end) {
   outcome_ = end.outcome;
   if (outcome_.exit_code == static_cast<int>(ExitCode::kDone)) {
@@ -264,42 +273,6 @@ void EventLoop::remove(std::filesystem::path temporary) {
       }
     };
   });
-}
-
-void EventLoop::score(std::int64_t step) {
-  if (!parts_.recorder.keeps_best()) {
-    return;
-  }
-  if (const auto passed_over = parts_.scorer.want(step)) {
-    parts_.recorder.say(fmt::format(
-        "note   the checkpoint of step {} is not scored: checkpoints come faster than scores",
-        *passed_over));
-  }
-}
-
-void EventLoop::poll_scorer() {
-  const auto ended = parts_.scorer.poll(steady_clock::now());
-  if (!ended) {
-    return;
-  }
-  if (!ended->error.empty()) {
-    parts_.recorder.say(fmt::format("warn  the checkpoint of step {} has got no score: {}",
-                                    ended->step, ended->error));
-    return;
-  }
-  ++scores_to_show_;
-  disk_.submit([this, work = parts_.recorder.score_work(
-                          ended->step, parts_.scorer.steps())]() -> DiskThread::Follow {
-    return [this, step = work.step, result = coordinator::carry_out(work)] {
-      --scores_to_show_;
-      parts_.recorder.show_score(step, result);
-    };
-  });
-}
-
-bool EventLoop::has_last_score() const {
-  return steady_clock::now() >= *scoring_ends_ ||
-         (scores_to_show_ == 0 && !parts_.scorer.is_busy());
 }
 
 void EventLoop::end() {

@@ -13,11 +13,14 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/store/retention.hpp"
+#include "coordinator/mind/score_watch.hpp"
+#include "coordinator/resume/history.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
 #include "report/table.hpp"
+#include "run/decision_file.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -52,6 +55,17 @@ std::string parameter_counts(const JobSpec& job, const messages::Ready& ready) {
   return text;
 }
 
+/// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps.
+std::string best_line(const Decisions& decisions) {
+  const Decision* best = nullptr;
+  for (const Decision& decision : decisions) {
+    if (decision.score && (best == nullptr || *decision.score < *best->score)) {
+      best = &decision;
+    }
+  }
+  return best == nullptr ? "" : fmt::format("; the best checkpoint is that of step {}", best->seen);
+}
+
 std::string exit_line(const Outcome& outcome) {
   return fmt::format("gangway: {}\n", outcome.reason);
 }
@@ -62,6 +76,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
                          Terminal terminal)
     : run_(run),
       resume_commands_(std::move(resume_commands)),
+      decisions_(run.decisions),
       self_(std::move(self)),
       output_(run.directory, self_, terminal) {}
 
@@ -194,6 +209,7 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
   manifest.data_cursor = manifest.images;
   manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
+  manifest.events = events_of(decisions_);
   for (int worker = 0; const messages::CheckpointPart& part : complete.parts) {
     manifest.files.push_back(
         {.name = part.file, .worker = worker++, .bytes = part.bytes, .xxh3_128 = part.xxh3_128});
@@ -231,6 +247,12 @@ void RunRecorder::show_removals(const std::vector<std::string>& warnings,
   }
 }
 
+bool RunRecorder::scores(std::int64_t step) const {
+  const ScorePlan plan = score_plan(run_.spec);
+  return run_.spec.checkpoint.keep_best > 0 &&
+         (!plan.is_any() || plan.counts(step) || step == run_.spec.total_steps());
+}
+
 ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
   return {.checkpoints = checkpoints(), .step = step, .retention = retention(std::move(in_use))};
 }
@@ -263,6 +285,11 @@ std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
   const fs::path folder = found->second;
   saving_.erase(found);
   return folder;
+}
+
+void RunRecorder::record(const Decisions& decisions) {
+  write_decisions(run_.directory, decisions);
+  decisions_ = decisions;
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
@@ -299,7 +326,10 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   // removes them.
   output_.end_bar();
   // First of all: the exit code of `gangway run` hangs on it.
-  status_ = {.exit_code = outcome.exit_code, .reason = outcome.reason, .keeping = keeps};
+  status_ = {.exit_code = outcome.exit_code,
+             .reason = outcome.reason,
+             .keeping = keeps,
+             .rolled_back = outcome.rolled_back};
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
   if (!run_.trace.empty()) {
@@ -307,7 +337,10 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   }
   if (outcome.exit_code == 0) {
     say(fmt::format("done   {} steps; checkpoint {}", outcome.step, last_checkpoint_));
-  } else if (outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
+    if (outcome.step < run_.spec.total_steps()) {
+      say(fmt::format("note   {}{}", outcome.reason, best_line(decisions_)));
+    }
+  } else if (outcome.rolled_back || outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
     say("note   " + outcome.reason);
   } else {
     report_failure(outcome, membership);

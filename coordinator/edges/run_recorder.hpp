@@ -17,6 +17,7 @@
 #include "coordinator/edges/snapshot_copies.hpp"
 #include "coordinator/mind/conductor.hpp"
 #include "coordinator/resume/start.hpp"
+#include "job/decisions.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
 
@@ -59,12 +60,17 @@ class RunRecorder {
                                        std::set<std::int64_t> in_use) const;
   /// Of one that does not exist, only the warnings: give_up_checkpoint is to follow.
   void show_commit(const CompleteCheckpoint& checkpoint, const CommitResult& result);
-  /// Whether checkpoints are to be scored.
-  [[nodiscard]] bool keeps_best() const { return run_.spec.checkpoint.keep_best > 0; }
+  /// Whether the checkpoint of `step` is to be scored. Where decisions follow of scores, those that
+  /// count need not wait behind others.
+  [[nodiscard]] bool scores(std::int64_t step) const;
   [[nodiscard]] ScoreWork score_work(std::int64_t step, std::set<std::int64_t> in_use) const;
   void show_score(std::int64_t step, const ScoreResult& result);
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
+
+  /// From its return on they are on the disk, for which it waits, and in checkpoints to come.
+  /// @throws EnvironmentError
+  void record(const Decisions& decisions);
 
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
   /// a disk that fails.
@@ -93,6 +99,7 @@ class RunRecorder {
   const StartedRun& run_;
   ResumeCommands resume_commands_;
   bool has_saved_ = false;
+  Decisions decisions_;                          ///< as they are on the disk
   std::string data_fingerprint_;                 ///< as the workers see it
   std::map<std::string, std::string> software_;  ///< versions, for the manifest
   Identity self_;

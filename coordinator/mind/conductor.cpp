@@ -37,17 +37,22 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       snapshots_(settings_.num_workers, 0, settings_.snapshot_steps),
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
+      troubles_(settings_.divergence, settings_.ticks.networks),
+      scores_(settings_.scores),
+      num_recorded_(settings_.decisions.size()),
       last_clock_(start) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                               double unix_seconds) {
-  if (ended_ || rank < 1 || rank > settings_.num_workers) {
+  if (ended_ || end_when_recorded_ || rank < 1 || rank > settings_.num_workers) {
     return {};
   }
   const Arrival arrival{rank, envelope.epoch, now, unix_seconds};
   try {
     return std::visit([&](const auto& message) { return take(message, arrival); },
                       envelope.message);
+  } catch (const DivergedError& error) {
+    return answer({.step = ticks_.steps_done() + 1, .what = error.what()}, ticks_.diverged_rank());
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }
@@ -107,9 +112,11 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   settings_.leases.saved_step = settings_.ticks.checkpoint_step = point.saved_step;
   settings_.ticks.first_index = point.first_tick;
   settings_.ticks.earlier_seconds = point.earlier_seconds;
+  looked_at_ = begin_step_ = point.step;
   begin_line_ = point.line;
   begin_snapshot_ = point.snapshot ? std::optional(point.step) : std::nullopt;
   leases_ = LeaseBook(settings_.leases);
+  leases_.hold_at(scores_.gate(settings_.decisions, begin_step_));
   snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
@@ -170,6 +177,9 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     effects.emplace_back(Say{begin_line_});
   }
   effects.emplace_back(ShowPlacement{ready_});
+  if (const auto step = scores_.unscored(settings_.decisions, begin_step_)) {
+    effects.emplace_back(ScoreCheckpoint{*step});
+  }
   append(effects, grant(now));
   return effects;
 }
@@ -181,8 +191,14 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   const int worker = arrival.rank - 1;
   Effects effects;
   watch_.stepped(arrival.rank, progress.step, arrival.now);
-  if (auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds)) {
+  auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
+  Effects troubles = look_for_trouble(arrival.rank, tick);
+  if (tick) {
     effects.emplace_back(ShowTick{std::move(*tick)});
+  }
+  append(effects, std::move(troubles));
+  if (ended_ || end_when_recorded_) {
+    return effects;
   }
   leases_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.set_step_seconds(ticks_.median_step_seconds());
@@ -209,7 +225,8 @@ Effects Conductor::grant(TimePoint now) {
                   .pictures = lease.pictures,
                   .last = lease.last,
                   .snapshots = snapshots_.due(lease.begin, lease.end, lease.checkpoint),
-                  .protected_snapshot = snapshots_.complete()}};
+                  .protected_snapshot = snapshots_.complete(),
+                  .changes = std::exchange(untold_, {})}};
     watch_.granted(lease.begin, now);
     if (lease.checkpoint) {
       granted.checkpoint_step = lease.end;
@@ -248,23 +265,9 @@ Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reaso
   Effects effects{DiscardCheckpoint{step}, Say{ledger_.failed(step, reason)}};
   saves_.failed(ledger_.failures_in_a_row(), now);
   last_save_error_ = reason;
+  append(effects, scored({.step = step, .value = {}}));  // where it counts, nobody waits for it
   append(effects, finish_if_done());
   return effects;
-}
-
-Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
-  const int rank = arrival.rank;
-  const auto code = static_cast<ExitCode>(stop.exit_code);
-  if (code != ExitCode::kWorkerLost) {
-    return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
-  }
-  // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the
-  // root cause.
-  membership_.leave(rank);
-  const bool is_known = stop.accused >= 1 && stop.accused <= settings_.num_workers;
-  blame_.add({.rank = rank, .accused = is_known ? stop.accused : 0, .reason = stop.reason},
-             arrival.now);
-  return {};
 }
 
 Effects Conductor::take(const messages::Goodbye& /*goodbye*/, const Arrival& arrival) {
@@ -294,6 +297,8 @@ Effects Conductor::finish_if_done() {
     outcome.exit_code = static_cast<int>(ExitCode::kPreempted);
     outcome.reason =
         fmt::format("stopped on request and saved at step {}: {}", outcome.step, settings_.go_on);
+  } else if (outcome.step < settings_.scores.total_steps) {
+    outcome.reason = early_end();
   }
   return end_with(std::move(outcome));
 }

@@ -18,9 +18,13 @@
 #include "coordinator/mind/membership.hpp"
 #include "coordinator/mind/progress_watch.hpp"
 #include "coordinator/mind/save_clock.hpp"
+#include "coordinator/mind/score_watch.hpp"
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/trouble/trouble_watch.hpp"
+#include "job/decisions.hpp"
+#include "job/divergence.hpp"
 #include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
@@ -35,6 +39,8 @@ struct Outcome {
   bool orderly = false;
   /// Of the snapshot that all have and that is newer than any checkpoint.
   std::optional<std::int64_t> unsaved_snapshot = {};
+  /// A rollback was decided: the next start goes on from an earlier state.
+  bool rolled_back = false;
 };
 
 // Effects, to be carried out in the order in which they come.
@@ -72,6 +78,14 @@ struct ShowTick {
 struct ShowPicture {
   messages::Picture picture;
 };
+/// Have the checkpoint of this step, of an earlier start, scored; then call `Conductor::scored`.
+struct ScoreCheckpoint {
+  std::int64_t step = 0;
+};
+/// Put all decisions of the run on the disk; then call `Conductor::recorded` or `unrecorded`.
+struct RecordDecisions {
+  Decisions decisions;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -81,7 +95,8 @@ struct EndJob {
   Outcome outcome;
 };
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
-                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture, Say, EndJob>;
+                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
+                            ScoreCheckpoint, RecordDecisions, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -101,6 +116,9 @@ struct ConductorSettings {
   std::chrono::milliseconds save_alarm{60'000};
   /// Least time without a byte on the disk, at the end of the run, that is a fault.
   std::chrono::milliseconds save_floor{600'000};
+  DivergenceSpec divergence;
+  ScorePlan scores;
+  Decisions decisions;  ///< of earlier starts; what they change is in `welcome`
 };
 
 class Conductor {
@@ -127,6 +145,12 @@ class Conductor {
   [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
                                           TimePoint now);
+
+  /// A checkpoint has got its score, or gets none.
+  [[nodiscard]] Effects scored(const ScoreFound& score);
+  /// The decisions are on the disk: what they say may follow.
+  [[nodiscard]] Effects recorded(TimePoint now);
+  [[nodiscard]] Effects unrecorded(const std::string& reason);
 
   [[nodiscard]] const Membership& membership() const { return membership_; }
   [[nodiscard]] bool ended() const { return ended_; }
@@ -159,6 +183,12 @@ class Conductor {
   [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
   [[nodiscard]] Effects end_with(Outcome outcome);
   [[nodiscard]] Effects lose(const Fault& fault);
+  /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
+  [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
+  /// Why the job has ended before its last step.
+  [[nodiscard]] std::string early_end() const;
+  /// What the steps and ticks that are over show.
+  [[nodiscard]] Effects look_for_trouble(int rank, const std::optional<report::Tick>& tick);
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
@@ -177,6 +207,13 @@ class Conductor {
   SnapshotBook snapshots_;
   TickAccounting ticks_;
   ProgressWatch watch_;
+  TroubleWatch troubles_;
+  ScoreWatch scores_;
+  std::int64_t begin_step_ = 0;         ///< steps done when this start began
+  std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet
+  std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
+  std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
+  std::optional<Outcome> end_when_recorded_;
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed

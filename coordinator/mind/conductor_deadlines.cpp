@@ -89,6 +89,9 @@ std::optional<Fault> Conductor::check_progress(TimePoint now) const {
         if (membership_.member(rank).state != WorkerState::kReady) {
           return std::nullopt;
         }
+        if (leases_.is_held() && watch_.done(rank) >= leases_.granted_end()) {
+          return std::nullopt;  // it waits for a score
+        }
         return is_writing_its_last(rank) ? settings_.save_floor : std::chrono::milliseconds(0);
       });
   if (!silence) {

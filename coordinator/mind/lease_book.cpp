@@ -24,6 +24,15 @@ bool is_multiple(std::int64_t step, std::int64_t interval) {
 
 }  // namespace
 
+bool is_marked(std::int64_t step, const std::array<std::int64_t, 2>& intervals,
+               std::int64_t total_steps) {
+  const auto left = static_cast<double>(total_steps - step);
+  return std::ranges::any_of(intervals, [&](std::int64_t interval) {
+    return is_multiple(step, interval) &&
+           left >= kShareLeftToTheEnd * static_cast<double>(interval);
+  });
+}
+
 LeaseBook::LeaseBook(const LeasePlan& plan)
     : plan_(plan), end_(plan.start_step), saved_step_(plan.saved_step) {}
 
@@ -39,6 +48,9 @@ void LeaseBook::set_step_seconds(double median_seconds) {
 bool LeaseBook::is_due(std::int64_t fastest_done) const {
   if (!last_granted_ && (stop_requested_ || checkpoint_requested_)) {
     return true;
+  }
+  if (is_held()) {
+    return false;
   }
   // At least one whole step ahead, however short the leases.
   const std::int64_t ahead = std::max<std::int64_t>(2, previous_length_ / 2 + 1);
@@ -63,14 +75,6 @@ Lease LeaseBook::stop_lease() const {
   return lease;
 }
 
-bool LeaseBook::is_marked(std::int64_t step) const {
-  const auto left = static_cast<double>(plan_.total_steps - step);
-  return std::ranges::any_of(plan_.checkpoint_steps, [&](std::int64_t interval) {
-    return is_multiple(step, interval) &&
-           left >= kShareLeftToTheEnd * static_cast<double>(interval);
-  });
-}
-
 Lease LeaseBook::training_lease() const {
   Lease lease{.begin = end_, .end = std::min(plan_.total_steps, end_ + steps_per_lease_)};
   lease.end = next_multiple(end_, plan_.tick_steps, lease.end);
@@ -80,15 +84,16 @@ Lease LeaseBook::training_lease() const {
   }
   lease.last = lease.end == plan_.total_steps;
   lease.pictures = is_multiple(lease.end, plan_.picture_steps) || lease.last;
-  lease.checkpoint = lease.last || is_marked(lease.end);
+  lease.checkpoint = lease.last || is_marked(lease.end, plan_.checkpoint_steps, plan_.total_steps);
   return lease;
 }
 
 Lease LeaseBook::next() {
-  Lease lease = stop_requested_ ? stop_lease() : training_lease();
+  const bool is_over = stop_requested_ || (ends_early_ && end_ >= plan_.total_steps);
+  Lease lease = is_over ? stop_lease() : training_lease();
   if (checkpoint_requested_ && !lease.last) {
     lease = Lease{.begin = end_, .end = end_, .checkpoint = true};
-  } else if (!stop_requested_) {
+  } else if (!is_over) {
     previous_length_ = lease.end - lease.begin;
   }
   end_ = lease.end;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gangway::coordinator {
@@ -24,6 +25,10 @@ struct LeasePlan {
   std::array<std::int64_t, 2>
       checkpoint_steps{};  ///< checkpoint.every_kimg, checkpoint.every_steps
 };
+
+/// Whether one of the intervals of checkpoints asks for the state of `step`.
+[[nodiscard]] bool is_marked(std::int64_t step, const std::array<std::int64_t, 2>& intervals,
+                             std::int64_t total_steps);
 
 /// The steps [begin, end), and what is to follow them. `begin == end`: only what follows.
 struct Lease {
@@ -47,6 +52,16 @@ class LeaseBook {
   /// @param median_seconds duration of a step; leases become about a second long.
   void set_step_seconds(double median_seconds);
 
+  /// No step from this one on is granted; nothing: all may be.
+  void hold_at(std::optional<std::int64_t> step) { hold_at_ = step; }
+  /// The job ends here, and has not come further yet.
+  void end_at(std::int64_t total_steps) {
+    plan_.total_steps = total_steps;
+    ends_early_ = true;
+  }
+  /// Whether all that may be granted is.
+  [[nodiscard]] bool is_held() const { return !last_granted_ && hold_at_ && end_ >= *hold_at_; }
+
   /// The leases to grant now. @param fastest_done steps done by the worker that is furthest.
   [[nodiscard]] std::vector<Lease> grant(std::int64_t fastest_done);
 
@@ -57,8 +72,6 @@ class LeaseBook {
  private:
   [[nodiscard]] bool is_due(std::int64_t fastest_done) const;
   [[nodiscard]] Lease next();
-  /// Whether checkpoint_steps ask for the state of `step`.
-  [[nodiscard]] bool is_marked(std::int64_t step) const;
   [[nodiscard]] Lease training_lease() const;
   [[nodiscard]] Lease stop_lease() const;
 
@@ -66,9 +79,11 @@ class LeaseBook {
   std::int64_t end_;
   std::int64_t previous_length_ = 0;
   std::int64_t steps_per_lease_ = 1;
+  std::optional<std::int64_t> hold_at_;
   std::int64_t saved_step_;  ///< the newest step whose state is, or is being, saved
   bool stop_requested_ = false;
   bool checkpoint_requested_ = false;
+  bool ends_early_ = false;
   bool last_granted_ = false;
 };
 

@@ -18,16 +18,6 @@ namespace {
 
 constexpr std::size_t kMedianSteps = 31;
 
-void require_finite(double loss, const std::string& network, int microbatch, std::int64_t step,
-                    int rank) {
-  if (!std::isfinite(loss)) {
-    throw DivergedError(
-        fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
-                    "clip_norm, or try another seed",
-                    step, network, microbatch, loss, rank));
-  }
-}
-
 /// All figures, whatever they are.
 void add(messages::StepFigures& sums, const messages::StepFigures& more) {
   std::apply(
@@ -63,16 +53,34 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       index_(plan.first_index),
       checkpoint_step_(plan.checkpoint_step),
       figures_(plan.networks),
-      loss_sums_(plan.networks.size()) {}
+      loss_sums_(plan.networks.size()),
+      last_losses_(plan.networks.size()) {}
 
-void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, std::int64_t step,
-                                    int rank) const {
+void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, int rank) const {
   if (loss.by_network.size() != plan_.networks.size()) {
     throw InvariantError(fmt::format("rank {} reported losses of {} networks, and there are {}",
                                      rank, loss.by_network.size(), plan_.networks.size()));
   }
-  for (std::size_t i = 0; i < plan_.networks.size(); ++i) {
-    require_finite(loss.by_network[i], plan_.networks[i], loss.microbatch, step, rank);
+}
+
+void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& open) {
+  for (const auto& [microbatch, loss] : open.losses) {
+    const auto bad = std::ranges::find_if_not(loss.by_network,
+                                              [](double value) { return std::isfinite(value); });
+    if (bad == loss.by_network.end()) {
+      continue;
+    }
+    const auto network = static_cast<std::size_t>(bad - loss.by_network.begin());
+    for (const auto& [rank, told] : open.told) {
+      if (std::ranges::find(told.losses, microbatch, &messages::MicrobatchLoss::microbatch) !=
+          told.losses.end()) {
+        diverged_rank_ = rank;
+      }
+    }
+    throw DivergedError(
+        fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
+                    "clip_norm, or try another seed",
+                    step, plan_.networks[network], microbatch, *bad, diverged_rank_));
   }
 }
 
@@ -87,7 +95,7 @@ std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progre
   }
   OpenStep& open = open_[step];
   for (const messages::MicrobatchLoss& loss : progress.losses) {
-    require_losses(loss, step, rank);
+    require_losses(loss, rank);
     if (!open.losses.emplace(loss.microbatch, loss).second) {
       throw InvariantError(
           fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
@@ -131,12 +139,15 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
         fmt::format("step {} came complete after step {} with {} of {} micro-batches", step,
                     steps_done_, open.losses.size(), plan_.microbatches));
   }
+  // Only now, so that it does not depend on who came first which step it is, and which loss.
+  require_finite_losses(step, open);
   for (std::size_t network = 0; network < loss_sums_.size(); ++network) {
     double sum = 0.0;
     for (const auto& [microbatch, loss] : open.losses) {
       sum += loss.by_network[network];
     }
-    loss_sums_[network] += sum / plan_.microbatches;
+    last_losses_[network] = sum / plan_.microbatches;
+    loss_sums_[network] += last_losses_[network];
   }
   for (const auto& [rank, progress] : open.told) {
     add_to_tick(rank, progress);

@@ -43,13 +43,17 @@ class TickAccounting {
   /// Takes in one worker's step. A tick comes out when it was the last worker's, of a tick's last
   /// step.
   /// @param unix_seconds wall clock, for the tick.
-  /// @throws DivergedError when a loss is not finite; InvariantError when the micro-batches do not
-  /// add up.
+  /// @throws DivergedError when all have told the step and a loss is not finite; InvariantError
+  /// when the micro-batches do not add up.
   [[nodiscard]] std::optional<report::Tick> add(int rank, const messages::Progress& progress,
                                                 TimePoint now, double unix_seconds);
 
   /// Steps done by all workers.
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+  /// Who has told the loss that was not finite; 0: nobody has.
+  [[nodiscard]] int diverged_rank() const { return diverged_rank_; }
+  /// Means over the last of them, by network; the same bits on any layout.
+  [[nodiscard]] const std::vector<double>& last_losses() const { return last_losses_; }
   /// Median of the last steps' durations; 0 before the first.
   [[nodiscard]] double median_step_seconds() const;
 
@@ -65,8 +69,10 @@ class TickAccounting {
     std::int64_t snapshots = 0;
   };
 
-  /// Throws where there are other than one finite loss a network.
-  void require_losses(const messages::MicrobatchLoss& loss, std::int64_t step, int rank) const;
+  /// Throws where there are other than one loss a network.
+  void require_losses(const messages::MicrobatchLoss& loss, int rank) const;
+  /// Throws where one is not finite. @pre all have told theirs
+  void require_finite_losses(std::int64_t step, const OpenStep& open);
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
   void add_to_tick(int rank, const messages::Progress& step);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
@@ -83,7 +89,9 @@ class TickAccounting {
   std::int64_t index_;
   std::int64_t checkpoint_step_;
   FigureAccounting figures_;
-  std::vector<double> loss_sums_;                 ///< of step means, this tick; by network
+  std::vector<double> loss_sums_;  ///< of step means, this tick; by network
+  int diverged_rank_ = 0;
+  std::vector<double> last_losses_;               ///< means of the last step
   std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank
 };
 

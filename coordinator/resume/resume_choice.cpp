@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/decisions.hpp"
 
 namespace gangway::coordinator {
 
@@ -23,8 +24,12 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
   }
   const std::int64_t saved = run_.resume ? run_.resume->step : -1;
   if (is_automatic()) {
-    point.snapshot = inventory.newest_after(saved);
-    if (const auto missing = inventory.missing_after(saved); missing && !point.snapshot) {
+    const auto is_on_way = [this](const SnapshotId& id) {
+      return is_on_the_way(id.step, id.incarnation, run_.decisions);
+    };
+    point.snapshot = inventory.newest_after(saved, is_on_way);
+    if (const auto missing = inventory.missing_after(saved);
+        missing && !point.snapshot && is_on_way(missing->id)) {
       tell_(
           fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
                       "the part of worker {} of {}",

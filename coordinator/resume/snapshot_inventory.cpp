@@ -26,12 +26,13 @@ void SnapshotInventory::remove(int holder, const SnapshotId& id, int part) {
   }
 }
 
-std::optional<WholeSnapshot> SnapshotInventory::newest_after(std::int64_t step) const {
+std::optional<WholeSnapshot> SnapshotInventory::newest_after(
+    std::int64_t step, const std::function<bool(const SnapshotId&)>& is_wanted) const {
   for (const auto& [id, parts] : holders_ | std::views::reverse) {
     if (id.step <= step) {
       break;
     }
-    if (static_cast<int>(parts.size()) == id.num_workers) {
+    if (static_cast<int>(parts.size()) == id.num_workers && (!is_wanted || is_wanted(id))) {
       WholeSnapshot whole{.id = id, .holders = {}};
       for (const auto& [part, holders] : parts) {
         whole.holders.emplace_back(holders.begin(), holders.end());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,8 +29,9 @@ class SnapshotInventory {
   void add(int holder, const SnapshotId& id, int part);
   /// What the host of `holder` has of it is damaged.
   void remove(int holder, const SnapshotId& id, int part);
-  /// The newest that is whole; nothing where none is newer than `step`.
-  [[nodiscard]] std::optional<WholeSnapshot> newest_after(std::int64_t step) const;
+  /// The newest that is whole and that `is_wanted`; nothing where none is newer than `step`.
+  [[nodiscard]] std::optional<WholeSnapshot> newest_after(
+      std::int64_t step, const std::function<bool(const SnapshotId&)>& is_wanted = {}) const;
   /// Of the newest there is a part of, if that is newer than `step` and not whole.
   [[nodiscard]] std::optional<MissingPart> missing_after(std::int64_t step) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/store/retention.hpp"
 #include "checkpoint/store/verify.hpp"
+#include "coordinator/resume/history.hpp"
 #include "coordinator/resume/job_changes.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/families/families.hpp"
@@ -22,6 +24,7 @@
 #include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
+#include "run/decision_file.hpp"
 #include "run/run_directory.hpp"
 #include "run/unrecorded_end.hpp"
 
@@ -79,8 +82,8 @@ void require_newest(const checkpoint::Found& named, const std::string& typed, co
 std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const Tell& tell) {
   const fs::path folder = run.directory / kCheckpointsFolder;
   auto found = checkpoint::newest_valid(folder, tell, checkpoint::Depth::kStructure);
-  return found && found->step >= run.spec.total_steps() ? checkpoint::newest_valid(folder, tell)
-                                                        : std::move(found);
+  return found && found->step >= run.end_step ? checkpoint::newest_valid(folder, tell)
+                                              : std::move(found);
 }
 
 void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell& tell) {
@@ -239,6 +242,46 @@ void settle_precision_of(StartedRun& run, const StartOptions& options, const Tel
   }
 }
 
+/// Where all snapshots of this host lie behind a rollback, they go: workers keep their newest one
+/// while they fill another, and that would be one of these for long.
+void drop_abandoned_snapshots(const StartedRun& run) {
+  if (num_rollbacks(run.decisions) == 0) {
+    return;
+  }
+  const auto folders = checkpoint::snapshot_folders(run.directory);
+  const std::string key =
+      checkpoint::snapshot_key(run.directory, job_fingerprint(run.spec), run.start.run_id);
+  const auto found = checkpoint::find_snapshots(folders, key);
+  if (std::ranges::none_of(found, [&](const auto& snapshot) {
+        return is_on_the_way(snapshot.id.step, snapshot.id.incarnation, run.decisions);
+      })) {
+    (void)checkpoint::remove_snapshots(folders, key);
+  }
+}
+
+/// What was decided in earlier starts, and which checkpoints count after that.
+void take_decisions(StartedRun& run, const Tell& tell) {
+  run.decisions = decisions_of_run(run.directory);
+  drop_abandoned(run.directory, run.decisions, tell);
+  drop_abandoned_snapshots(run);
+  run.end_step = last_step(run.spec, run.decisions);
+}
+
+/// A checkpoint of elsewhere brings its own decisions.
+void branch_off(StartedRun& run) {
+  std::error_code ignored;
+  if (!run.resume ||
+      fs::equivalent(run.resume->path.parent_path(), run.directory / kCheckpointsFolder, ignored)) {
+    return;
+  }
+  Decisions decisions = branched(run.decisions, run.resume->manifest, run.resume->path.string());
+  if (decisions != run.decisions) {
+    write_decisions(run.directory, decisions);
+    run.decisions = std::move(decisions);
+    run.end_step = last_step(run.spec, run.decisions);
+  }
+}
+
 }  // namespace
 
 std::string describe_model(const ModelSpec& model) {
@@ -294,7 +337,9 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
 
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
+  take_decisions(run, tell);
   choose_checkpoint(run, options, tell);
+  branch_off(run);
   if (has_open_precision(run.spec)) {
     settle_precision_of(run, options, tell);
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "checkpoint/store/scan.hpp"
+#include "job/decisions.hpp"
 #include "job/spec.hpp"
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"
@@ -53,7 +54,9 @@ struct StartedRun {
   bool has_damaged_checkpoints = false;  ///< and no sound one: a new state would bury them
   TraceSteps trace{};
   int num_workers = 1;
-  [[nodiscard]] bool is_finished() const { return resume && resume->step >= spec.total_steps(); }
+  Decisions decisions{};    ///< of earlier starts
+  std::int64_t end_step{};  ///< steps after which the run is over
+  [[nodiscard]] bool is_finished() const { return resume && resume->step >= end_step; }
 };
 
 /// Reads and checks the job, chooses the run directory and locks it.

@@ -2,6 +2,7 @@
 #include "gan/data/loader.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -27,6 +28,16 @@ void mirror_rows(std::span<float> image, int width) {
   }
 }
 
+/// What divides by zero or misreads a file must not look like a training that diverges.
+/// @throws ConfigError
+void require_finite(std::span<const float> example, std::int64_t index) {
+  if (!std::ranges::all_of(example, [](float value) { return std::isfinite(value); })) {
+    throw ConfigError(fmt::format(
+        "data.source: a value of example {} (counted from 0) is not finite; mend or remove it",
+        index));
+  }
+}
+
 }  // namespace
 
 void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
@@ -40,7 +51,9 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
     const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
     const std::span<float> image =
         std::span(batch.images).subspan(i * shape.elements(), shape.elements());
-    batch.labels[i] = dataset.read(order.dataset_index(cursor), image);
+    const std::int64_t index = order.dataset_index(cursor);
+    batch.labels[i] = dataset.read(index, image);
+    require_finite(image, index);
     if (mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
       mirror_rows(image, shape.width);
     }

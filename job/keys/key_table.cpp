@@ -106,6 +106,11 @@ void add_checkpoint(Keys& keys) {
   keys.push_back(whole_key({"checkpoint.score_samples", "", "Generated examples of a score"},
                            [](auto& job) -> auto& { return job.checkpoint.score_samples; },
                            {100, 1'000'000}));
+  keys.push_back(
+      whole_key({"checkpoint.early_stop.patience", "scores",
+                 "In a row without a better one, after which the run ends, with exit code 0; 0: it "
+                 "goes on"},
+                [](auto& job) -> auto& { return job.checkpoint.early_stop; }, {0, 1'000'000}));
 }
 
 void add_output(Keys& keys) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "job/keys/divergence_keys.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_types.hpp"
@@ -234,6 +235,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_information(keys);
   add_translation(keys);
   add_style(keys);
+  add_divergence_keys(keys);
 }
 
 }  // namespace gangway

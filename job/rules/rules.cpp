@@ -190,10 +190,30 @@ std::vector<Rule> layout_rules() {
   };
 }
 
+std::string check_scores(const JobSpec& job) {
+  const bool needs_scores = job.checkpoint.early_stop > 0 || job.training.plateau.patience > 0;
+  const bool has_scores = job.checkpoint.keep_best > 0 &&
+                          (job.checkpoint.every_kimg > 0.0 || job.checkpoint.every_steps > 0);
+  return needs_scores && !has_scores
+             ? "checkpoint.early_stop and training.plateau go by the scores of checkpoints at "
+               "steps that the job fixes; set checkpoint.keep_best to 1 or more, and "
+               "checkpoint.every_kimg or every_steps"
+             : "";
+}
+
+std::vector<Rule> score_rules() {
+  return {
+      {{"checkpoint.early_stop.patience", "training.plateau.patience", "checkpoint.keep_best"},
+       "`checkpoint.early_stop` and `training.plateau` need `checkpoint.keep_best` above 0, and "
+       "`checkpoint.every_kimg` or `every_steps`.",
+       check_scores}};
+}
+
 std::vector<Rule> make_rules(const Recipe& recipe) {
   std::vector<Rule> rules = model_rules();
   std::ranges::move(discriminator_rules(), std::back_inserter(rules));
   std::ranges::move(layout_rules(), std::back_inserter(rules));
+  std::ranges::move(score_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
   return rules;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -33,6 +34,7 @@
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/run/initial_weights.hpp"
 #include "launch/run/own_networks.hpp"
+#include "launch/run/rollbacks.hpp"
 #include "launch/run/supervise.hpp"
 #include "run/control_protocol.hpp"
 #include "run/run_directory.hpp"
@@ -299,7 +301,7 @@ int run_job(const RunOptions& options, const Environment& environment,
   clear_status(run);
   fs::remove(run / kPlacementFile);
   const ResumeLines lines = resume_lines(options, run, typed);
-  const MpirunRequest request{
+  MpirunRequest request{
       .workers = workers,
       .threads = job.spec.numerics.threads,
       .program = program_folder() / "gangway",
@@ -325,7 +327,12 @@ int run_job(const RunOptions& options, const Environment& environment,
         return newest_step(run) > before ? lines.after_save : lines.before_save;
       }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
-  const int code = supervise(supervised);
+  const int code = supervise_through_rollbacks(std::move(supervised), [&] {
+    RunOptions again = options;
+    again.resume = resume_after_rollback(options.resume, run);
+    request.train_arguments = train_arguments(again, run, lines, job.spec.numerics.device);
+    return mpirun_command(request);
+  });
   // The coordinator has settled what was auto, and written it.
   if (has_open_precision(job.spec)) {
     (void)settle_precision(job, job_in(run / kJobFile));

@@ -93,14 +93,14 @@ class Supervisor {
                {.spread = job.reach == TetherReach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
                 .silence = job.silence}) {}
 
-  int run() {
+  SupervisedEnd run() {
     adopt_orphans();
     start();
     while (!ended_) {
       wait_for_something();
       look();
     }
-    return finish();
+    return {.exit_code = finish(), .was_to_leave = leave_signal_.has_value()};
   }
 
  private:
@@ -391,6 +391,6 @@ class Supervisor {
 
 }  // namespace
 
-int supervise(const SupervisedJob& job) { return Supervisor(job).run(); }
+SupervisedEnd supervise(const SupervisedJob& job) { return Supervisor(job).run(); }
 
 }  // namespace gangway::launch

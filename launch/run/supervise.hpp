@@ -25,11 +25,17 @@ struct SupervisedJob {
       resume_command;  ///< advice, asked for when the job died without a word
 };
 
+/// How it ended.
+struct SupervisedEnd {
+  int exit_code = 0;          ///< of `gangway run`
+  bool was_to_leave = false;  ///< a signal had asked for the end
+};
+
 /// Starts the job once and waits for its end. A relaunch after a death of mpirun or the coordinator
 /// goes around this. SIGINT, SIGTERM and SIGUSR1 become SIGUSR1 (save and leave: mpirun would kill
 /// after SIGTERM), or end a job that has not begun; a second SIGINT ends the job at once; SIGUSR2
 /// saves and goes on. When this returns, no process of the job is left on this host.
-/// @return the exit code of `gangway run`. @throws EnvironmentError when mpirun cannot be started.
-[[nodiscard]] int supervise(const SupervisedJob& job);
+/// @throws EnvironmentError when mpirun cannot be started.
+[[nodiscard]] SupervisedEnd supervise(const SupervisedJob& job);
 
 }  // namespace gangway::launch

@@ -27,6 +27,8 @@ auto fields_of(T& it) {
     return std::tie(it.boot_id, it.pid_namespace, it.pid, it.start_ticks);
   } else if constexpr (std::is_same_v<Plain, SnapshotId>) {
     return std::tie(it.step, it.incarnation, it.epoch, it.num_workers);
+  } else if constexpr (std::is_same_v<Plain, SettingsChange>) {
+    return std::tie(it.step, it.lr_factor, it.reseed);
   } else if constexpr (std::is_same_v<Plain, MicrobatchRange> ||
                        std::is_same_v<Plain, TraceSteps>) {
     return std::tie(it.begin, it.end);
@@ -163,6 +165,11 @@ void check(const Lease& lease) {
             fmt::format("a snapshot of step {} after {} in the steps [{}, {})", step, before,
                         lease.begin, lease.end));
     before = step;
+  }
+  for (const SettingsChange& change : lease.changes) {
+    require(change.step >= lease.begin,
+            fmt::format("a change from step {} on in the steps [{}, {})", change.step, lease.begin,
+                        lease.end));
   }
 }
 

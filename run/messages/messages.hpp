@@ -16,6 +16,7 @@
 
 #include "base/numbers/histogram.hpp"
 #include "base/process_identity.hpp"
+#include "job/decisions.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "run/control_protocol.hpp"
 #include "run/snapshot_id.hpp"
@@ -62,9 +63,10 @@ struct Welcome {
   std::uint64_t coordinator_memory = 0;
   std::string run_id;            ///< run/run_start.hpp
   std::int64_t incarnation = 0;  ///< counts the starts of the run; the epoch counts within one
+  std::vector<SettingsChange> changes;  ///< of decisions, in their order
   static auto fields(auto& it) {
     return std::tie(it.epoch, it.job_yaml, it.run_directory, it.ranges, it.lifeline, it.trace,
-                    it.coordinator_memory, it.run_id, it.incarnation);
+                    it.coordinator_memory, it.run_id, it.incarnation, it.changes);
   }
   bool operator==(const Welcome&) const = default;
 };
@@ -160,9 +162,11 @@ struct Lease {
   std::vector<std::int64_t> snapshots;
   /// All workers have that of this step, buddies too: it stays until there is another.
   std::optional<std::int64_t> protected_snapshot;
+  /// Decided since the lease before; none holds before `begin`.
+  std::vector<SettingsChange> changes;
   static auto fields(auto& it) {
     return std::tie(it.begin, it.end, it.pictures, it.checkpoint_directory, it.last, it.snapshots,
-                    it.protected_snapshot);
+                    it.protected_snapshot, it.changes);
   }
   bool operator==(const Lease&) const = default;
 };

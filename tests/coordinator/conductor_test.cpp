@@ -164,6 +164,7 @@ TEST_F(ConductorTest, TakesPicturesAndPartsOfCheckpointsForLife) {
 TEST_F(ConductorTest, EndsAJobThatDiverged) {
   begin();
   progress(2, 1, std::numeric_limits<double>::quiet_NaN());
+  progress(1, 1);
   EXPECT_EQ(outcome().exit_code, 4);
   EXPECT_EQ(outcome().rank, 2);
 }

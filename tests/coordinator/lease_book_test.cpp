@@ -170,5 +170,44 @@ TEST(LeaseBook, SavesASnapshotOfTheLastStep) {
   EXPECT_TRUE(leases[0].last);
 }
 
+TEST(LeaseBook, GrantsNoStepBehindTheOneThatItIsHeldAt) {
+  LeaseBook book(kPlan);
+  book.set_step_seconds(0.001);
+  book.hold_at(50);
+  std::int64_t done = 0;
+  for (int round = 0; round < 20; ++round) {
+    (void)book.grant(done);
+    done = book.granted_end();
+  }
+  EXPECT_EQ(done, 50);
+  EXPECT_TRUE(book.is_held());
+  book.request_checkpoint();
+  EXPECT_THAT(book.grant(50), IsEmpty()) << "that state is being saved";
+  book.hold_at(std::nullopt);
+  EXPECT_FALSE(book.is_held());
+  EXPECT_THAT(book.grant(50), ElementsAre(Lease{.begin = 50, .end = 60, .pictures = true}));
+}
+
+TEST(LeaseBook, LetsARequestThroughWhileItIsHeld) {
+  LeaseBook book({.start_step = 0, .total_steps = 100});
+  book.hold_at(0);
+  EXPECT_THAT(book.grant(0), IsEmpty());
+  book.request_stop();
+  EXPECT_THAT(book.grant(0), ElementsAre(Lease{.begin = 0, .end = 0, .last = true}));
+}
+
+TEST(LeaseBook, EndsEarlierWhereItIsTold) {
+  LeaseBook ahead(kPlan);
+  ahead.set_step_seconds(0.001);
+  (void)ahead.grant(0);
+  ahead.end_at(50);
+  const auto leases = run_through(ahead);
+  EXPECT_EQ(leases.back(),
+            (Lease{.begin = 40, .end = 50, .pictures = true, .checkpoint = true, .last = true}));
+  LeaseBook there({.start_step = 50, .saved_step = 50, .total_steps = 100});
+  there.end_at(50);
+  EXPECT_THAT(there.grant(50), ElementsAre(Lease{.begin = 50, .end = 50, .last = true}));
+}
+
 }  // namespace
 }  // namespace gangway::coordinator

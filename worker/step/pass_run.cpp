@@ -69,8 +69,9 @@ PassRun::PassRun(Setup setup)
   }
 }
 
-void PassRun::begin_step(std::int64_t step) {
+void PassRun::begin_step(std::int64_t step, std::optional<std::uint64_t> seed) {
   step_ = step;
+  seed_ = seed.value_or(setup_.job.training.seed);
   // Counted up to the end of the step, as updates count.
   growth_ = setup_.job.growth_level((step + 1) * setup_.job.images_per_step());
   for (gan::Network* network : setup_.networks) {
@@ -374,7 +375,7 @@ double PassRun::factor(double last) const {
 }
 
 RandomKey PassRun::key(RandomDraw draw, int stream) const {
-  return {.seed = setup_.job.training.seed,
+  return {.seed = seed_,
           .step = step_,
           .phase = at_.phase,
           .repeat = at_.repeat,

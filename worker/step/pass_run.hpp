@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,8 @@ class PassRun {
   explicit PassRun(Setup setup);
 
   /// Names the step of what follows, in which the networks are as far grown as behind it.
-  void begin_step(std::int64_t step);
+  /// @param seed  of its random keys; nothing: the job's
+  void begin_step(std::int64_t step, std::optional<std::uint64_t> seed = {});
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);
@@ -133,6 +135,7 @@ class PassRun {
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
   std::int64_t step_ = 0;
+  std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step
   pipeline::Instruction at_;     // its phase, repeat, pass and micro-batch are those in work
   bool has_turned_ = true;       // backward has begun, or no pass has

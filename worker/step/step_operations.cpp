@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,7 +59,8 @@ StepOperations::StepOperations(Setup setup)
              .reals = setup.reals,
              .device = setup.device,
              .pools = setup.pools,
-             .loss_scale = [this](int /*phase: the one at hand*/) { return loss_scale(); }}) {
+             .loss_scale = [this](int /*phase: the one at hand*/) { return loss_scale(); }}),
+      changes_(setup.changes) {
   for (const NetworkId network : networks_.ids()) {
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
                                                 setup.exchange, *exchanges_[network]));
@@ -77,7 +79,10 @@ StepOperations::StepOperations(Setup setup)
 
 void StepOperations::begin_step(std::int64_t step, bool snapshot_follows) {
   step_ = step;
-  pass_.begin_step(step);
+  settings_ =
+      settings_at(job_.training.seed,
+                  changes_ == nullptr ? std::span<const SettingsChange>() : *changes_, step);
+  pass_.begin_step(step, settings_.seed);
   snapshot_follows_ = snapshot_follows;
   losses_ = StepLosses(local_, networks_.size());
 }
@@ -256,6 +261,7 @@ UpdatePlan StepOperations::update_plan(const Instruction& at) {
   plan.settings = gan::scheduled_settings(
       job_.networks[at.network], static_cast<double>(step_ + 1) * images_per_step,
       job_.burn_in_images(), pipeline::laziness_of(phases_, at.network));
+  plan.settings.lr *= settings_.lr_factor;
   plan.agreement = agreement(at);
   plan.counts = networks_[at.network]->counts;
   if (snapshot_follows_ && at.is_last_update) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "job/decisions.hpp"
 #include "pipeline/executor.hpp"
 #include "run/messages/messages.hpp"
 #include "worker/figures/figure_steps.hpp"
@@ -31,6 +32,8 @@ class StepOperations final : public pipeline::Operations {
     MicrobatchRange local;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
     bool shows_updates = false;   ///< whether the exchanges can show them to somebody
+    /// Of decisions; grows while training goes on. Null: there are none.
+    const std::vector<SettingsChange>* changes = nullptr;
   };
   explicit StepOperations(Setup setup);
 
@@ -91,6 +94,8 @@ class StepOperations final : public pipeline::Operations {
   NetworkExchanges exchanges_;
   PassRun pass_;
   StepLosses losses_;
+  const std::vector<SettingsChange>* changes_;
+  StepSettings settings_;  // of the step
   std::int64_t step_ = 0;
   bool snapshot_follows_ = false;
   PerNetwork<std::int64_t> checked_step_;  // the last that was looked at

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -188,6 +189,26 @@ TEST(ReadBatch, EqualsWhatTheLoaderGives) {
   Batch batch;
   read_batch(dataset, SampleOrder(11, 100), Mirror::kKeyed, expected.request, batch);
   EXPECT_EQ(batch.images, expected.images);
+}
+
+TEST(Loader, NamesTheExampleThatHasAValueThatIsNotFinite) {
+  struct Spoilt : NumberedDataset {
+    int read(std::int64_t index, std::span<float> out) const override {
+      const int label = NumberedDataset::read(index, out);
+      out[3] = index == 42 ? std::numeric_limits<float>::quiet_NaN() : out[3];
+      return label;
+    }
+  };
+  const Spoilt dataset;
+  Loader loader(dataset, SampleOrder(11, dataset.size()), {}, counting());
+  try {
+    for (int i = 0; i < 13; ++i) {  // all 100
+      (void)loader.next();
+    }
+    FAIL() << "not noticed";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("example 42"));
+  }
 }
 
 }  // namespace

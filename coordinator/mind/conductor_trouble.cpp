@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// What the Conductor does where a worker cannot go on, training is in trouble, or scores have come:
+// it warns, ends the job, or decides, which is on the disk before anything follows of it.
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "coordinator/mind/conductor.hpp"
+#include "coordinator/trouble/rollback.hpp"
+
+namespace gangway::coordinator {
+
+Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
+  const int rank = arrival.rank;
+  const auto code = static_cast<ExitCode>(stop.exit_code);
+  if (code == ExitCode::kDiverged) {
+    return answer({.step = ticks_.steps_done() + 1,
+                   .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
+                  rank);
+  }
+  if (code != ExitCode::kWorkerLost) {
+    return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
+  }
+  // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the
+  // root cause.
+  membership_.leave(rank);
+  const bool is_known = stop.accused >= 1 && stop.accused <= settings_.num_workers;
+  blame_.add({.rank = rank, .accused = is_known ? stop.accused : 0, .reason = stop.reason},
+             arrival.now);
+  return {};
+}
+
+Effects Conductor::look_for_trouble(int rank, const std::optional<report::Tick>& tick) {
+  if (ticks_.steps_done() > looked_at_) {
+    looked_at_ = ticks_.steps_done();
+    if (const auto trouble = troubles_.step(looked_at_, ticks_.last_losses())) {
+      return answer(*trouble, rank);
+    }
+  }
+  if (!tick) {
+    return {};
+  }
+  std::vector<double> losses;
+  for (const report::NetworkLoss& one : tick->losses) {
+    losses.push_back(one.loss);
+  }
+  const auto saturation = troubles_.tick(tick->step, losses);
+  if (!saturation) {
+    return {};
+  }
+  return settings_.divergence.saturation_is_trouble ? answer(*saturation, rank)
+                                                    : Effects{Say{"warn  " + saturation->what}};
+}
+
+Effects Conductor::answer(const Trouble& trouble, int rank) {
+  const DivergenceSpec& spec = settings_.divergence;
+  auto decision = rollback_of(spec, settings_.decisions, trouble, settings_.welcome.incarnation);
+  if (!decision) {
+    const std::string story = rollback_story(spec, settings_.decisions);
+    return end(ExitCode::kDiverged, rank,
+               story.empty() ? trouble.what : fmt::format("{}; {}", trouble.what, story));
+  }
+  const std::string back =
+      describe_rollback(spec, *decision, num_rollbacks(settings_.decisions) + 1);
+  end_when_recorded_ =
+      Outcome{.exit_code = static_cast<int>(ExitCode::kDiverged),
+              .reason = fmt::format("{}; the job {}: `gangway run` starts it again by itself, "
+                                    "after a bare mpirun {}",
+                                    trouble.what, back, settings_.go_on),
+              .rank = rank,
+              .step = ticks_.steps_done(),
+              .orderly = false,
+              .rolled_back = true};
+  add_rollback(settings_.decisions, std::move(*decision));
+  return {RecordDecisions{settings_.decisions}};
+}
+
+Effects Conductor::scored(const ScoreFound& score) {
+  if (ended_ || end_when_recorded_) {
+    return {};
+  }
+  Decisions news = scores_.found(settings_.decisions, score, settings_.welcome.incarnation);
+  if (news.empty()) {
+    return {};
+  }
+  std::ranges::move(news, std::back_inserter(settings_.decisions));
+  return {RecordDecisions{settings_.decisions}};
+}
+
+Effects Conductor::recorded(TimePoint now) {
+  if (ended_) {
+    return {};
+  }
+  if (end_when_recorded_) {
+    return end_with(std::move(*end_when_recorded_));
+  }
+  Effects effects;
+  for (; num_recorded_ < settings_.decisions.size(); ++num_recorded_) {
+    const Decision& decision = settings_.decisions[num_recorded_];
+    if (decision.kind == DecisionKind::kPlateau) {
+      untold_.push_back(decision.change);
+      effects.emplace_back(
+          Say{fmt::format("note   from step {} on, learning rates times {}: {}",
+                          decision.change.step, decision.change.lr_factor, decision.why)});
+    } else if (decision.kind == DecisionKind::kEarlyStop) {
+      settings_.leases.total_steps = decision.change.step;
+      leases_.end_at(decision.change.step);
+      effects.emplace_back(
+          Say{fmt::format("note   ends at step {}: {}", decision.change.step, decision.why)});
+    }
+  }
+  leases_.hold_at(scores_.gate(settings_.decisions, begin_step_));
+  Effects granted = grant(now);
+  std::ranges::move(granted, std::back_inserter(effects));
+  return effects;
+}
+
+std::string Conductor::early_end() const {
+  for (const Decision& decision : settings_.decisions) {
+    if (decision.kind == DecisionKind::kEarlyStop) {
+      return fmt::format("stopped early at step {}: {}", decision.change.step, decision.why);
+    }
+  }
+  return "done";
+}
+
+Effects Conductor::unrecorded(const std::string& reason) {
+  return ended_ ? Effects{} : end(ExitCode::kEnvironment, 0, reason);
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/trouble/trouble_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gangway::coordinator {
+namespace {
+
+double median_of(const std::deque<double>& values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+}  // namespace
+
+TroubleWatch::TroubleWatch(const DivergenceSpec& spec, std::vector<std::string> networks)
+    : spec_(spec), networks_(std::move(networks)), seen_(networks_.size()) {}
+
+std::optional<Trouble> TroubleWatch::step(std::int64_t step, std::span<const double> losses) {
+  if (spec_.loss_factor <= 0.0) {
+    return std::nullopt;
+  }
+  std::optional<Trouble> trouble;
+  for (std::size_t i = 0; i < std::min(losses.size(), seen_.size()); ++i) {
+    std::deque<double>& sizes = seen_[i].sizes;
+    const double size = std::abs(losses[i]);
+    const double median = sizes.size() < kLeastSteps ? 0.0 : median_of(sizes);
+    if (!trouble && median > 0.0 && size > spec_.loss_factor * median) {
+      trouble = Trouble{step, fmt::format("step {}: the {}'s loss is {:.4g}, {:.3g} times the "
+                                          "median of the last {} steps' "
+                                          "(training.divergence.loss_factor {}): lower its lr, or "
+                                          "set clip_norm",
+                                          step, networks_[i], losses[i], size / median,
+                                          sizes.size(), spec_.loss_factor)};
+    }
+    sizes.push_back(size);
+    if (sizes.size() > kMedianSteps) {
+      sizes.pop_front();
+    }
+  }
+  return trouble;
+}
+
+std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const double> losses) {
+  if (spec_.saturated_ticks == 0) {
+    return std::nullopt;
+  }
+  std::optional<Trouble> trouble;
+  for (std::size_t i = 0; i < std::min(losses.size(), seen_.size()); ++i) {
+    if (networks_[i].find("discriminator") == std::string::npos) {
+      continue;
+    }
+    Seen& seen = seen_[i];
+    const double size = std::abs(losses[i]);
+    if (!seen.first) {
+      seen.first = size;
+    }
+    seen.saturated = size < kSaturated * *seen.first ? seen.saturated + 1 : 0;
+    if (!trouble && seen.saturated == spec_.saturated_ticks) {
+      trouble =
+          Trouble{step, fmt::format("step {}: the {}'s loss has been below {:.0e} of its first, "
+                                    "{:.4g}, for {} ticks: the other network learns nothing from "
+                                    "it any more; lower its lr, or add a penalty (training.r1)",
+                                    step, networks_[i], kSaturated, *seen.first, seen.saturated)};
+    }
+  }
+  return trouble;
+}
+
+}  // namespace gangway::coordinator

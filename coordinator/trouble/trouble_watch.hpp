@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Sees in the figures of steps and ticks that training is in trouble, where no loss has to be NaN
+// for it: a loss far above what it was, a discriminator that has nothing left to learn. A loss that
+// is not finite is found by coordinator/mind/tick_accounting.hpp. Remembers what it has seen since
+// it was made, so what it finds may depend on where a start began. Pure; driven by the Conductor.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "job/divergence.hpp"
+
+namespace gangway::coordinator {
+
+struct Trouble {
+  std::int64_t step = 0;  ///< steps done when it was there
+  std::string what;       ///< one line: step, network, remedy
+};
+
+class TroubleWatch {
+ public:
+  /// Losses whose median a step's is compared with.
+  static constexpr std::size_t kMedianSteps = 101;
+  /// Fewer tell nothing.
+  static constexpr std::size_t kLeastSteps = 25;
+  /// Share of its first loss below which a discriminator has nothing left to learn.
+  static constexpr double kSaturated = 1e-4;
+
+  /// @param networks  names, in the order of their losses
+  TroubleWatch(const DivergenceSpec& spec, std::vector<std::string> networks);
+
+  /// All have done it. @param losses  means over the step, finite, by network
+  [[nodiscard]] std::optional<Trouble> step(std::int64_t step, std::span<const double> losses);
+
+  /// The same of a tick. Each stretch of saturation is told of once.
+  [[nodiscard]] std::optional<Trouble> tick(std::int64_t step, std::span<const double> losses);
+
+ private:
+  struct Seen {
+    std::deque<double> sizes;     ///< of the last steps' losses
+    std::optional<double> first;  ///< size of the first tick's
+    std::int64_t saturated = 0;   ///< ticks in a row
+  };
+
+  DivergenceSpec spec_;
+  std::vector<std::string> networks_;
+  std::vector<Seen> seen_;  ///< by network
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "job/keys/divergence_keys.hpp"
+
+#include <string>
+#include <utility>
+
+#include "job/keys/key_types.hpp"
+#include "job/keys/key_uses.hpp"
+
+namespace gangway {
+namespace {
+
+/// Up to a decision no number depends on what is to follow of it, and the decision is recorded with
+/// the run: a run that has ended in trouble goes on under another policy as the same job.
+void add_policy(std::vector<Key>& keys, Key key) { keys.push_back(for_speed(std::move(key))); }
+
+void add_divergence(std::vector<Key>& keys) {
+  add_policy(keys, choice_key(
+                       {"training.divergence.policy", "",
+                        "What follows of trouble: the run ends (exit code 4), or goes on from an "
+                        "earlier state with other settings"},
+                       [](auto& job) -> auto& { return job.training.divergence.policy; }));
+  add_policy(keys, whole_key({"training.divergence.retries", "", "Rollbacks of a run, at most"},
+                             [](auto& job) -> auto& { return job.training.divergence.retries; },
+                             {0, 1000}));
+  add_policy(keys,
+             real_key(
+                 {"training.divergence.lr_factor", "",
+                  "On all networks' learning rates, from a rollback's step on"},
+                 [](auto& job) -> auto& { return job.training.divergence.lr_factor; }, kZeroToOne));
+  add_policy(keys, choice_key(
+                       {"training.divergence.reseed", "",
+                        "Whether noise and other draws are new ones from a rollback's step on; the "
+                        "order of the data stays"},
+                       [](auto& job) -> auto& { return job.training.divergence.reseed; }));
+  add_policy(keys, whole_key({"training.divergence.rewind", "steps",
+                              "A rollback goes to a multiple of it: the last but one before the "
+                              "trouble, or the beginning"},
+                             [](auto& job) -> auto& { return job.training.divergence.rewind; },
+                             {1, 1'000'000'000}));
+  add_policy(keys, real_key(
+                       {"training.divergence.loss_factor", "",
+                        "A step's loss is trouble where it is so many times as large as the median "
+                        "of the last steps' of this start; 0: only one that is not finite"},
+                       [](auto& job) -> auto& { return job.training.divergence.loss_factor; },
+                       kZeroOrMore));
+  add_policy(
+      keys, whole_key({"training.divergence.saturated_ticks", "ticks",
+                       "A discriminator whose loss is below 1e-4 of its first for so many ticks in "
+                       "a row has nothing to learn: this is told; 0: never"},
+                      [](auto& job) -> auto& { return job.training.divergence.saturated_ticks; },
+                      {0, 1'000'000}));
+  add_policy(keys,
+             choice_key(
+                 {"training.divergence.act_on_saturation", "", "Whether that is trouble, too"},
+                 [](auto& job) -> auto& { return job.training.divergence.saturation_is_trouble; }));
+}
+
+}  // namespace
+
+void add_divergence_keys(std::vector<Key>& keys) {
+  add_divergence(keys);
+  keys.push_back(later(
+      whole_key({"training.plateau.patience", "scores",
+                 "In a row without a better one, after which learning rates are lowered; 0: never"},
+                [](auto& job) -> auto& { return job.training.plateau.patience; }, {0, 1'000'000})));
+  keys.push_back(later(real_key(
+      {"training.plateau.factor", "", "On all networks' learning rates then"},
+      [](auto& job) -> auto& { return job.training.plateau.factor; }, kZeroToOne)));
+}
+
+}  // namespace gangway

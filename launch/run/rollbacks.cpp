@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/rollbacks.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "base/errors.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "run/decision_file.hpp"
+#include "run/run_files.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// Whether the job has ended to be started again.
+bool has_rolled_back(const std::filesystem::path& run, int exit_code) {
+  if (exit_code != static_cast<int>(ExitCode::kDiverged)) {
+    return false;
+  }
+  const auto status = read_status(run);
+  return status && status->rolled_back;
+}
+
+}  // namespace
+
+std::string resume_after_rollback(const std::string& asked, const std::filesystem::path& run) {
+  if (asked == "auto" || asked == "must" || asked == "never") {
+    return "auto";  // the coordinator passes over what lies behind the rollback
+  }
+  const auto decisions = read_decisions(run);
+  const auto checkpoints = checkpoint::list_checkpoints(run / kCheckpointsFolder);
+  const bool has_own =
+      decisions && !decisions->empty() &&
+      std::ranges::any_of(checkpoints, [&](const checkpoint::CheckpointEntry& entry) {
+        return entry.status == checkpoint::CheckpointStatus::kComplete &&
+               entry.step <= decisions->back().change.step;
+      });
+  return has_own ? "auto" : asked;
+}
+
+int supervise_through_rollbacks(SupervisedJob job,
+                                const std::function<std::vector<std::string>()>& next_command) {
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, nullptr, &before);
+  while (true) {
+    const SupervisedEnd end = supervise(job);
+    if (!has_rolled_back(job.run_directory, end.exit_code)) {
+      return end.exit_code;
+    }
+    if (end.was_to_leave) {
+      const std::string reason = "stopped on request before the rollback: the same command goes on";
+      std::cerr << "gangway: " << reason << std::endl;
+      write_status(job.run_directory,
+                   {.exit_code = static_cast<int>(ExitCode::kPreempted), .reason = reason});
+      return static_cast<int>(ExitCode::kPreempted);
+    }
+    // The supervisor keeps signals back, and the next one's mpirun would inherit that. One that has
+    // come since ends this process here: nothing runs, and the same command goes on.
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    job.command = next_command();
+    clear_status(job.run_directory);
+    std::filesystem::remove(job.run_directory / kPlacementFile);
+    std::cout << "$ " << shell_line(job.command) << std::endl;
+  }
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// What the Conductor does with trouble and with scores.
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/conductor_fixture.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
+
+ConductorSettings with_rollbacks(ConductorSettings settings) {
+  settings.divergence = {.policy = DivergencePolicy::kRollback, .retries = 1, .rewind = 4};
+  settings.welcome.incarnation = 3;
+  settings.go_on = "GO ON";
+  return settings;
+}
+
+class ConductorTroubleTest : public ConductorTest {
+ protected:
+  void use(ConductorSettings settings) { conductor_ = Conductor(std::move(settings), TimePoint{}); }
+
+  /// Both workers are through `step`, the first with this loss.
+  void both(std::int64_t step, double loss) {
+    now_ += std::chrono::milliseconds(600);
+    progress(1, step, loss);
+    progress(2, step);
+  }
+};
+
+TEST_F(ConductorTroubleTest, RecordsARollbackBeforeTheJobEndsForIt) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 9);
+  both(10, kNotFinite);
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_FALSE(conductor_.ended());
+  const Decisions decisions = seen<RecordDecisions>().front().decisions;
+  ASSERT_EQ(decisions.size(), 1U);
+  EXPECT_EQ(decisions[0].change, (SettingsChange{.step = 4, .lr_factor = 0.5, .reseed = 1}));
+  EXPECT_EQ(decisions[0].seen, 10);
+  EXPECT_EQ(decisions[0].start, 3);
+  keep(conductor_.recorded(now_));
+  EXPECT_EQ(outcome().exit_code, 4);
+  EXPECT_EQ(outcome().rank, 1) << "who told of it";
+  EXPECT_TRUE(outcome().rolled_back);
+  EXPECT_THAT(outcome().reason, HasSubstr("goes back to step 4"));
+  EXPECT_THAT(outcome().reason, HasSubstr("GO ON"));
+  EXPECT_EQ(sent<messages::Stop>(2).size(), 1U);
+}
+
+TEST_F(ConductorTroubleTest, DecidesAlikeWhoeverComesFirst) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 7);
+  now_ += std::chrono::milliseconds(600);
+  progress(2, 8);
+  progress(2, 9, kNotFinite);  // ahead of the one whose loss was bad first
+  EXPECT_TRUE(seen<RecordDecisions>().empty());
+  progress(1, 8, kNotFinite);
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 8);
+}
+
+TEST_F(ConductorTroubleTest, EndsWithTheStoryWhenAllRetriesAreGone) {
+  ConductorSettings settings = with_rollbacks(this->settings());
+  settings.decisions = {
+      {.kind = DecisionKind::kRollback, .change = {.step = 4, .lr_factor = 0.5}, .seen = 9}};
+  use(std::move(settings));
+  begin();
+  step_to(0, 9);
+  both(10, kNotFinite);
+  EXPECT_TRUE(seen<RecordDecisions>().empty());
+  EXPECT_EQ(outcome().exit_code, 4);
+  EXPECT_FALSE(outcome().rolled_back);
+  EXPECT_THAT(outcome().reason, HasSubstr("step 10"));
+  EXPECT_THAT(outcome().reason, HasSubstr("tried once: from step 4 on"));
+}
+
+TEST_F(ConductorTroubleTest, EndsWithTheDisksErrorWhereNothingCanBeRecorded) {
+  use(with_rollbacks(settings()));
+  begin();
+  both(1, kNotFinite);
+  keep(conductor_.unrecorded("the disk is full"));
+  EXPECT_EQ(outcome().exit_code, 6);
+  EXPECT_FALSE(outcome().rolled_back);
+}
+
+TEST_F(ConductorTroubleTest, GoesBackToWhereASnapshotWasNotFinite) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 9);
+  stop(2, ExitCode::kDiverged, "step 10: 'generator.weight' is not finite");
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 4);
+}
+
+ConductorSettings with_scores(ConductorSettings settings) {
+  settings.leases = {.total_steps = 40, .tick_steps = 10, .checkpoint_steps = {10}};
+  settings.ticks.total_steps = 40;
+  settings.scores = {.plateau = {.patience = 1, .factor = 0.5},
+                     .early_stop = 2,
+                     .checkpoint_steps = {10},
+                     .total_steps = 40};
+  return settings;
+}
+
+TEST_F(ConductorTroubleTest, HoldsTrainingUntilTheScoreIsThere) {
+  use(with_scores(settings()));
+  begin();
+  step_to(0, 20);
+  for (const std::int64_t step : {10, 20}) {
+    part(1, step);
+    part(2, step);
+    keep(conductor_.checkpoint_committed(step, now_));
+  }
+  EXPECT_EQ(seen<GrantLease>().back().lease.end, 20);
+  EXPECT_TRUE(clock(std::chrono::seconds(300)).empty()) << "who waits for a score is not silent";
+  keep(conductor_.scored({.step = 10, .value = 1.0}));
+  EXPECT_EQ(seen<GrantLease>().back().lease.end, 20) << "not before it is on the disk";
+  keep(conductor_.recorded(now_));
+  EXPECT_GT(seen<GrantLease>().back().lease.end, 20);
+}
+
+TEST_F(ConductorTroubleTest, LowersRatesAndThenEndsAtStepsThatTheJobFixes) {
+  use(with_scores(settings()));
+  begin();
+  step_to(0, 20);
+  keep(conductor_.scored({.step = 10, .value = 1.0}));
+  keep(conductor_.recorded(now_));
+  step_to(20, 30);
+  keep(conductor_.scored({.step = 20, .value = 2.0}));
+  keep(conductor_.recorded(now_));
+  std::vector<SettingsChange> told;
+  for (const GrantLease& grant : seen<GrantLease>()) {
+    told.insert(told.end(), grant.lease.changes.begin(), grant.lease.changes.end());
+  }
+  EXPECT_THAT(told, ::testing::ElementsAre(SettingsChange{.step = 30, .lr_factor = 0.5}));
+}
+
+TEST_F(ConductorTroubleTest, EndsEarlyWithTheCheckpointThatIsThere) {
+  ConductorSettings settings = with_scores(this->settings());
+  settings.scores.early_stop = 1;
+  use(std::move(settings));
+  begin();
+  step_to(0, 20);
+  keep(conductor_.scored({.step = 10, .value = 1.0}));
+  keep(conductor_.recorded(now_));
+  step_to(20, 30);
+  keep(conductor_.scored({.step = 20, .value = 2.0}));
+  keep(conductor_.recorded(now_));
+  EXPECT_EQ(seen<GrantLease>().back().lease.end, 30);
+  EXPECT_TRUE(seen<GrantLease>().back().lease.last);
+  for (const std::int64_t step : {10, 20, 30}) {
+    part(1, step);
+    part(2, step);
+    keep(conductor_.checkpoint_committed(step, now_));
+  }
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 0);
+  EXPECT_EQ(outcome().step, 30);
+  EXPECT_THAT(outcome().reason, HasSubstr("stopped early at step 30: 1 scores in a row"));
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/trouble/rollback.hpp"
+#include "coordinator/trouble/trouble_watch.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<std::string> kNetworks{"generator", "discriminator"};
+
+/// Steps in which losses stay about where they are; the first that is trouble.
+std::optional<Trouble> calm(TroubleWatch& watch, std::int64_t from, std::int64_t to) {
+  for (std::int64_t step = from; step <= to; ++step) {
+    const double wave = 1.0 + 0.1 * static_cast<double>(step % 7);
+    if (auto trouble = watch.step(step, std::array{wave, -wave})) {
+      return trouble;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(TroubleWatch, SeesALossFarAboveTheMedianOfTheLast) {
+  TroubleWatch watch({.loss_factor = 20.0}, kNetworks);
+  EXPECT_EQ(calm(watch, 1, 200), std::nullopt);
+  EXPECT_EQ(watch.step(201, std::array{15.0, 1.0}), std::nullopt)
+      << "a spike, and within the bound";
+  const auto trouble = watch.step(202, std::array{1.0, -50.0});
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->step, 202);
+  EXPECT_THAT(trouble->what, HasSubstr("step 202: the discriminator's loss is -50"));
+}
+
+TEST(TroubleWatch, ComparesWithNothingBeforeThereAreLossesEnough) {
+  TroubleWatch watch({.loss_factor = 20.0}, kNetworks);
+  EXPECT_EQ(calm(watch, 1, 24), std::nullopt);
+  EXPECT_EQ(watch.step(25, std::array{1e9, 1.0}), std::nullopt);
+  EXPECT_TRUE(watch.step(26, std::array{1e9, 1.0}));
+}
+
+TEST(TroubleWatch, TakesAnyLossWhereThereIsNoBound) {
+  TroubleWatch watch({}, kNetworks);
+  EXPECT_EQ(calm(watch, 1, 100), std::nullopt);
+  EXPECT_EQ(watch.step(101, std::array{1e300, 1e300}), std::nullopt);
+}
+
+TEST(TroubleWatch, TellsOnceOfADiscriminatorThatHasNothingToLearn) {
+  TroubleWatch watch({.saturated_ticks = 3}, kNetworks);
+  EXPECT_EQ(watch.tick(10, std::array{1.0, 2.0}), std::nullopt);
+  const std::array low{1e-9, 1e-4};  // the generator's may be what it likes
+  EXPECT_EQ(watch.tick(20, low), std::nullopt);
+  EXPECT_EQ(watch.tick(30, low), std::nullopt);
+  EXPECT_EQ(watch.tick(40, std::array{1.0, 1.0}), std::nullopt) << "not in a row";
+  EXPECT_EQ(watch.tick(50, low), std::nullopt);
+  EXPECT_EQ(watch.tick(60, low), std::nullopt);
+  const auto trouble = watch.tick(70, low);
+  ASSERT_TRUE(trouble);
+  EXPECT_THAT(trouble->what, HasSubstr("step 70: the discriminator's loss has been below 1e-04"));
+  EXPECT_EQ(watch.tick(80, low), std::nullopt);
+}
+
+TEST(TroubleWatch, SaysNothingOfSaturationWhereNobodyWantsToHear) {
+  TroubleWatch watch({.saturated_ticks = 0}, kNetworks);
+  for (int tick = 1; tick < 50; ++tick) {
+    EXPECT_EQ(watch.tick(tick, std::array{1.0, tick == 1 ? 1.0 : 0.0}), std::nullopt);
+  }
+}
+
+TEST(Rollback, GoesToTheLastButOneMultipleAndNotBehindTheBeginning) {
+  EXPECT_EQ(rollback_step(1, 100, 0), 0);
+  EXPECT_EQ(rollback_step(199, 100, 0), 0);
+  EXPECT_EQ(rollback_step(200, 100, 0), 100);
+  EXPECT_EQ(rollback_step(299, 100, 0), 100);
+  EXPECT_EQ(rollback_step(1234, 1, 0), 1233);
+  EXPECT_EQ(rollback_step(5040, 100, 5000), 5000);
+}
+
+TEST(Rollback, IsDecidedAsOftenAsTheJobSaysWithASeedForEach) {
+  const DivergenceSpec spec{.policy = DivergencePolicy::kRollback, .retries = 2, .lr_factor = 0.1};
+  Decisions decisions;
+  for (const int number : {1, 2}) {
+    const auto decision =
+        rollback_of(spec, decisions, {.step = 250, .what = "a loss"}, 10 + number);
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(decision->change, (SettingsChange{.step = 100, .lr_factor = 0.1, .reseed = number}));
+    EXPECT_EQ(decision->start, 10 + number);
+    EXPECT_EQ(decision->seen, 250);
+    add_rollback(decisions, *decision);
+  }
+  EXPECT_EQ(rollback_of(spec, decisions, {.step = 250, .what = "a loss"}, 13), std::nullopt);
+  const std::string story = rollback_story(spec, decisions);
+  EXPECT_THAT(story, HasSubstr("tried 2 times"));
+  EXPECT_THAT(story, HasSubstr("from step 100 on with learning rates times 0.1 after step 250"));
+  EXPECT_THAT(story, HasSubstr("training.divergence.retries=5"));
+}
+
+TEST(Rollback, KeepsRandomNumbersWhereTheJobSaysSoAndIsNotForJobsThatStop) {
+  DivergenceSpec spec{.policy = DivergencePolicy::kRollback, .reseed = false};
+  EXPECT_EQ(rollback_of(spec, {}, {.step = 7, .what = ""}, 1)->change.reseed, 0);
+  spec.policy = DivergencePolicy::kStop;
+  EXPECT_EQ(rollback_of(spec, {}, {.step = 7, .what = ""}, 1), std::nullopt);
+  EXPECT_THAT(rollback_story(spec, {}), IsEmpty());
+}
+
+TEST(Rollback, ForgetsWhatScoresOfLaterStepsHaveLedTo) {
+  Decisions decisions;
+  for (const std::int64_t step : {100, 200, 300}) {
+    decisions.push_back(
+        {.kind = DecisionKind::kScore, .change = {.step = step + 100}, .seen = step});
+  }
+  decisions.push_back(
+      {.kind = DecisionKind::kPlateau, .change = {.step = 400, .lr_factor = 0.5}, .seen = 300});
+  decisions.push_back({.kind = DecisionKind::kBranch, .change = {.step = 0}, .seen = 999});
+  add_rollback(decisions, {.kind = DecisionKind::kRollback, .change = {.step = 200}, .seen = 390});
+  ASSERT_EQ(decisions.size(), 4U);
+  EXPECT_EQ(decisions[1].seen, 200);
+  EXPECT_EQ(decisions[2].kind, DecisionKind::kBranch);
+  EXPECT_EQ(decisions[3].kind, DecisionKind::kRollback);
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -15,4 +15,9 @@ ClassShares class_shares(LeNet& lenet, const at::Tensor& features) {
   return shares;
 }
 
+double right_class_share(LeNet& lenet, const at::Tensor& features, const at::Tensor& labels) {
+  const at::NoGradGuard no_grad;
+  return lenet.logits(features).argmax(1).eq(labels).to(at::kDouble).mean().item<double>();
+}
+
 }  // namespace gangway::gan

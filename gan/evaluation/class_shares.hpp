@@ -20,4 +20,9 @@ inline constexpr std::array<const char*, LeNet::kClasses> kClothes = {
 /// @param features what LeNet::features returned, [N, LeNet::kFeatures]  @pre N > 0
 [[nodiscard]] ClassShares class_shares(LeNet& lenet, const at::Tensor& features);
 
+/// Share of the examples whose likeliest class is the one that was asked for.
+/// @param labels  int64 [N]
+[[nodiscard]] double right_class_share(LeNet& lenet, const at::Tensor& features,
+                                       const at::Tensor& labels);
+
 }  // namespace gangway::gan

@@ -100,6 +100,15 @@ at::Tensor generate_code_grid(Network& generator, const ModelSpec& model, int si
   return generate(generator, model, latents);
 }
 
+at::Tensor evaluation_labels(const ModelSpec& model, std::uint64_t seed, std::int64_t count) {
+  const at::Tensor labels = at::empty({count}, at::kLong);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const RandomKey key{.seed = seed, .step = i, .phase = kPhaseEvaluation};
+    labels[i].copy_(keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
+  }
+  return labels;
+}
+
 ImageSource evaluation_samples(Network& generator, const ModelSpec& model, std::uint64_t seed) {
   return [&generator, model, seed](std::int64_t first, std::int64_t count) {
     const Latents latents(model, count);

@@ -29,5 +29,8 @@ namespace gangway::gan {
 /// whatever the batches. Images are in [-1, 1]. `generator` outlives the source.
 [[nodiscard]] ImageSource evaluation_samples(Network& generator, const ModelSpec& model,
                                              std::uint64_t seed);
+/// The labels that the first `count` of them were asked for, int64 [count]. @pre model.classes > 0
+[[nodiscard]] at::Tensor evaluation_labels(const ModelSpec& model, std::uint64_t seed,
+                                           std::int64_t count);
 
 }  // namespace gangway::gan

@@ -88,6 +88,10 @@ void print_class_shares(const ClassShareScores& shares) {
     fmt::print("{:12} {:7.1f} % {:7.1f} %\n", gan::kClothes.at(i), 100.0 * shares.generated.at(i),
                100.0 * shares.real.at(i));
   }
+  if (shares.right) {
+    fmt::print("{:12} {:7.1f} %  of the generated show the class that was asked for\n", "as asked",
+               100.0 * *shares.right);
+  }
 }
 
 void print_json(const TrainedRun& run, const EvaluateOptions& options, const ImageScores& scores,
@@ -117,6 +121,9 @@ void print_json(const TrainedRun& run, const EvaluateOptions& options, const Ima
     for (std::size_t i = 0; i < gan::kClothes.size(); ++i) {
       report["class_shares"][gan::kClothes.at(i)] = {{"generated", scores.shares->generated.at(i)},
                                                      {"real", scores.shares->real.at(i)}};
+    }
+    if (scores.shares->right) {
+      report["right_class"] = *scores.shares->right;
     }
   }
   fmt::print("{}\n", report.dump());

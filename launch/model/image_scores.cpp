@@ -67,6 +67,11 @@ ImageScores ImageScorer::scores_of(TrainedRun& run) {
   if (network_.lenet && run.job.data.source == "fashion-mnist") {
     scores.shares = {.generated = gan::class_shares(*network_.lenet, generated),
                      .real = gan::class_shares(*network_.lenet, reference_)};
+    if (run.job.model.classes > 0) {
+      scores.shares->right = gan::right_class_share(
+          *network_.lenet, generated,
+          gan::evaluation_labels(run.job.model, kEvaluationSeed, generated.size(0)));
+    }
   }
   return scores;
 }

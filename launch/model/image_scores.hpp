@@ -21,6 +21,7 @@ inline constexpr std::uint64_t kEvaluationSeed = 0;
 struct ClassShareScores {
   gan::ClassShares generated;
   gan::ClassShares real;
+  std::optional<double> right;  ///< of generated ones, where a class was asked for
 };
 
 /// Of one set of images against the reference.

@@ -38,5 +38,16 @@ TEST(ClassShares, OfAClassThatNobodyShowsIsZero) {
   EXPECT_EQ(shares[shares.size() - 2], 0.0);
 }
 
+TEST(ClassShares, TellHowManyShowTheClassThatWasAskedFor) {
+  LeNet lenet;
+  lenet.initialise(3);
+  const at::Tensor features = keyed_uniform({.seed = 1}, {40, LeNet::kFeatures}, at::kCPU);
+  const at::NoGradGuard no_grad;
+  const at::Tensor likeliest = lenet.logits(features).argmax(1);
+  EXPECT_EQ(right_class_share(lenet, features, likeliest), 1.0);
+  const at::Tensor asked = at::cat({likeliest.slice(0, 0, 10), (likeliest.slice(0, 10) + 1) % 10});
+  EXPECT_EQ(right_class_share(lenet, features, asked), 0.25);
+}
+
 }  // namespace
 }  // namespace gangway::gan

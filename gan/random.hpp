@@ -57,6 +57,12 @@ enum class RandomDraw : std::int32_t {
   kStyleCut = 21,    ///< whether an example has it, and from which layer on
   kLayerNoise = 22,  ///< of a generator's layer, one value a pixel
   kPathNoise = 23,   ///< of path length regularisation, on the picture
+  kCropPlace = 60,   ///< of real pictures (gan/data/augment/), as the next five
+  kZoom = 61,
+  kRotation = 62,
+  kBrightness = 63,
+  kContrast = 64,
+  kSaturation = 65,
 };
 
 struct PhiloxBlock {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/augment/augment.hpp"
 
 namespace gangway::data {
 namespace {
@@ -29,21 +30,28 @@ void mirror_rows(std::span<float> image, int width) {
 
 }  // namespace
 
-void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
+void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOptions& options,
                 const BatchRequest& request, Batch& batch) {
   const ExampleShape shape = dataset.shape();
   const auto count = static_cast<std::size_t>(request.count);
   batch.request = request;
   batch.images.resize(count * shape.elements());
   batch.labels.resize(count);
+  std::vector<float> scratch;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
     const std::span<float> image =
         std::span(batch.images).subspan(i * shape.elements(), shape.elements());
     batch.labels[i] = dataset.read(order.dataset_index(cursor), image);
-    if (mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
+    if (options.mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
       mirror_rows(image, shape.width);
     }
+    augment(options.augment, {.seed = order.seed(), .cursor = cursor},
+            {.values = image,
+             .channels = shape.channels / options.pictures,
+             .height = shape.height,
+             .width = shape.width},
+            scratch);
   }
 }
 
@@ -100,7 +108,7 @@ void Loader::read_ahead(const std::stop_token& stop) {
     std::exception_ptr failure;
     try {
       const BatchRequest request = slot->batch.request;
-      read_batch(dataset_, order_, options_.mirror, request, slot->batch);
+      read_batch(dataset_, order_, options_, request, slot->batch);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -54,7 +54,7 @@ struct LoaderOptions {
   Mirror mirror = Mirror::kOff;
   AugmentSpec augment = {};  ///< keyed as mirror; behind it
   int pictures = 1;          ///< that an example is made of: 2 where there are two sides
-  int prefetch = 4;  ///< micro-batches ready or in work, beyond the one handed out
+  int prefetch = 4;          ///< micro-batches ready or in work, beyond the one handed out
   int threads = 1;
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
 };

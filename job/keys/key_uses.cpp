@@ -102,9 +102,10 @@ Key for_noise(Key key) {
   key.why_refused = [](const JobSpec& job) -> std::string {
     const Recipe& recipe = *job.training.recipe;
     return recipe.takes_pictures && job.model.latent != ModelSpec{}.latent
-               ? fmt::format("has no meaning for training.recipe {}, which makes its pictures of "
-                             "other pictures; leave it out",
-                             recipe.name)
+               ? fmt::format(
+                     "has no meaning for training.recipe {}, which makes its pictures of "
+                     "other pictures; leave it out",
+                     recipe.name)
                : "";
   };
   return key;

@@ -238,8 +238,10 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
   CLI::App* command = group->add_subcommand(
       "check", "Read every image: sizes, labels, duplicates, broken files, mean and deviation");
   const auto options = std::make_shared<CheckOptions>();
-  command->add_option("source", options->source, "Folder or ZIP, as in data.source: images:SOURCE; or pairs:SOURCE, "
-                             "unpaired:SOURCE")
+  command
+      ->add_option("source", options->source,
+                   "Folder or ZIP, as in data.source: images:SOURCE; or pairs:SOURCE, "
+                   "unpaired:SOURCE")
       ->required();
   command
       ->add_option("--resolution", options->resolution,

@@ -103,11 +103,12 @@ bool is_right(const std::vector<std::string>& words) {
 TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
   const gangway::testing::ScratchFolder folder;
   const std::string file = folder.write("network.pt", "bytes").string();
-  const std::string picture = folder.write("style.png", "other bytes").string();
+  const std::string picture = folder.write("style.png", "\x89PNG\r\n\x1a\n").string();
   const std::vector<std::vector<std::string>> jobs{
       {},
       {"model.family=mlp", "data.source=toy:ring8"},
       {"numerics.device=cuda"},
+      {"model.channels=3"},
       {"generator.schedule.decay=cosine"},
       {"generator.schedule.decay=step", "generator.schedule.step_kimg=5"},
       {"training.loss=wasserstein"},

@@ -47,10 +47,9 @@ Taps taps_at(double at, int size) {
   for (std::size_t i = 0; i < kTaps; ++i) {
     taps.places[i] = reflected(first + static_cast<std::int64_t>(i), size);
   }
-  const std::array<double, kTaps> weights{((-0.5 * t + 1.0) * t - 0.5) * t,
-                                          (1.5 * t - 2.5) * t * t + 1.0,
-                                          ((-1.5 * t + 2.0) * t + 0.5) * t,
-                                          (0.5 * t - 0.5) * t * t};
+  const std::array<double, kTaps> weights{
+      ((-0.5 * t + 1.0) * t - 0.5) * t, (1.5 * t - 2.5) * t * t + 1.0,
+      ((-1.5 * t + 2.0) * t + 0.5) * t, (0.5 * t - 0.5) * t * t};
   std::ranges::transform(weights, taps.weights.begin(),
                          [](double weight) { return static_cast<float>(weight); });
   return taps;
@@ -127,8 +126,7 @@ class Shades {
 };
 
 float shade_factor(double most, const SampleId& sample, RandomDraw draw, int picture) {
-  const double drawn =
-      signed_uniform(random_of(sample, draw), static_cast<std::uint64_t>(picture));
+  const double drawn = signed_uniform(random_of(sample, draw), static_cast<std::uint64_t>(picture));
   return static_cast<float>(1.0 + most * drawn);
 }
 

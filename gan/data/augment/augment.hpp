@@ -32,7 +32,7 @@ struct PicturePlanes {
 
 /// Where the pixels that are shown come from, in the picture before.
 struct PixelMap {
-  double scale = 1.0;   ///< of its pixels for one that is shown; 1 at most, so nothing aliases
+  double scale = 1.0;    ///< of its pixels for one that is shown; 1 at most, so nothing aliases
   double shift_x = 0.0;  ///< of the middle of what is shown from that of the magnified picture, in
   double shift_y = 0.0;  ///< widths and heights of the picture, before it is turned back
   double sine = 0.0;     ///< of the angle by which the picture is turned clockwise
@@ -55,7 +55,8 @@ struct ShadeFactors {
                                               int picture);
 
 /// Takes each pixel of `picture` from where `map` says: by cubics (Keys, 1981, a = -1/2), in single
-/// precision, row by row; what lies beyond the border is the picture reflected at it. Values stay in
+/// precision, row by row; what lies beyond the border is the picture reflected at it. Values stay
+/// in
 /// [-1, 1].
 /// @param scratch  memory that callers keep from one picture to the next
 void move_pixels(const PixelMap& map, const PicturePlanes& picture, std::vector<float>& scratch);

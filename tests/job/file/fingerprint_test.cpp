@@ -43,16 +43,49 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
 
 TEST(Fingerprint, ChangesWithEverythingElse) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* other :
-       {"model.width=32", "data.mirror=true", "data.source=idx:/x", "training.seed=1",
-        "training.microbatches=4", "training.r2.gamma=1", "training.batch=64",
-        "training.loss=hinge", "generator.optimizer.adamw.lr=2e-4", "generator.ema_kimg=1",
-        "discriminator.steps=2", "generator.clip_norm=1", "generator.weights=old.safetensors",
-        "discriminator.weights=old.safetensors", "numerics.threads=2",
-        "numerics.memory_format=contiguous", "numerics.wire=bf16",
-        "numerics.wire={generator: fp16}"}) {
+  for (const char* other : {"model.width=32",
+                            "data.mirror=true",
+                            "data.source=idx:/x",
+                            "training.seed=1",
+                            "training.microbatches=4",
+                            "training.r2.gamma=1",
+                            "training.batch=64",
+                            "training.loss=hinge",
+                            "generator.optimizer.adamw.lr=2e-4",
+                            "generator.ema_kimg=1",
+                            "discriminator.steps=2",
+                            "generator.clip_norm=1",
+                            "generator.weights=old.safetensors",
+                            "discriminator.weights=old.safetensors",
+                            "numerics.threads=2",
+                            "numerics.memory_format=contiguous",
+                            "numerics.wire=bf16",
+                            "numerics.wire={generator: fp16}",
+                            "data.limit=1000",
+                            "data.crop=0.9",
+                            "data.zoom=1.2",
+                            "data.rotation=10",
+                            "data.brightness=0.1",
+                            "data.contrast=0.1"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
+}
+
+TEST(Fingerprint, CountsWhatBecomesOfPicturesWhereItIsOn) {
+  EXPECT_EQ(job_fingerprint(spec_of("data: {limit: 0, crop: 1, zoom: 1, rotation: 0, brightness: "
+                                    "0, contrast: 0}")),
+            job_fingerprint(spec_of("")));
+  const auto colourful = [](const std::string& more) {
+    return job_fingerprint(spec_of("model: {channels: 3}\ndata: {" + more + "}"));
+  };
+  EXPECT_NE(colourful("saturation: 0.1"), colourful("saturation: 0"));
+  const auto paired = [](const std::string& way) {
+    return job_fingerprint(
+        spec_of("model: {family: unet}\ntraining: {recipe: pix2pix}\n"
+                "data: {source: 'edges:fashion-mnist', direction: " +
+                way + "}"));
+  };
+  EXPECT_NE(paired("b-to-a"), paired("a-to-b"));
 }
 
 TEST(Fingerprint, CountsResidualBlocksWhereTheyAreNotTheUsualOnes) {

@@ -55,9 +55,8 @@ struct ShadeFactors {
                                               int picture);
 
 /// Takes each pixel of `picture` from where `map` says: by cubics (Keys, 1981, a = -1/2), in single
-/// precision, row by row; what lies beyond the border is the picture reflected at it. Values stay
-/// in
-/// [-1, 1].
+/// precision, row by row; what lies beyond the border is the picture reflected at it. Values are
+/// held in [-1, 1].
 /// @param scratch  memory that callers keep from one picture to the next
 void move_pixels(const PixelMap& map, const PicturePlanes& picture, std::vector<float>& scratch);
 /// Brightness, then contrast, then saturation, each held between black and white, as torchvision's

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTolerance = 2e-6;
 
-std::vector<float> noise(std::size_t count) {
+std::vector<float> random_values(std::size_t count) {
   std::mt19937 random(7);
   std::vector<float> values(count);
   std::ranges::generate(values,
@@ -65,7 +65,7 @@ TEST(MovePixels, TakesThemFromWhereTheMapSays) {
                      .shift_y = -0.2,
                      .sine = std::sin(angle),
                      .cosine = std::cos(angle)};
-  const std::vector<float> before = noise(2 * kHeight * kWidth);
+  const std::vector<float> before = random_values(2 * kHeight * kWidth);
   std::vector<float> after = before;
   std::vector<float> scratch;
   move_pixels(map, planes(after, 2, kHeight, kWidth), scratch);
@@ -87,7 +87,7 @@ TEST(MovePixels, TakesThemFromWhereTheMapSays) {
 }
 
 TEST(MovePixels, GivesThePictureBackWhereNothingMoves) {
-  const std::vector<float> before = noise(3 * 7 * 7);
+  const std::vector<float> before = random_values(3 * 7 * 7);
   std::vector<float> after = before;
   std::vector<float> scratch;
   move_pixels({}, planes(after, 3, 7, 7), scratch);
@@ -113,7 +113,7 @@ TEST(MovePixels, LeavesAFlatPictureFlatToItsCorners) {
 
 /// A processor or a compiler that gave other bits would change trained weights.
 TEST(MovePixels, HasTheBitsThatItHadOnAnyProcessor) {
-  std::vector<float> values = noise(3 * 17 * 17);
+  std::vector<float> values = random_values(3 * 17 * 17);
   std::vector<float> scratch;
   const AugmentSpec spec{.crop = 0.8,
                          .zoom = 1.3,
@@ -220,7 +220,7 @@ std::vector<double> shaded(const std::vector<float>& picture, int channels, doub
 
 TEST(ChangeShades, IsBrightnessThenContrastThenSaturation) {
   for (const int channels : {1, 3}) {
-    const std::vector<float> before = noise(static_cast<std::size_t>(channels) * 64);
+    const std::vector<float> before = random_values(static_cast<std::size_t>(channels) * 64);
     for (const auto& [brightness, contrast, saturation] :
          {std::array{1.3F, 0.6F, 1.7F}, std::array{0.5F, 1.9F, 0.0F}, std::array{1.0F, 1.0F, 0.5F},
           std::array{1.0F, 0.0F, 1.0F}}) {
@@ -254,7 +254,7 @@ TEST(ShadeFactors, StayWithinTheirBoundsAndFillThem) {
 }
 
 TEST(Augment, LeavesEachBitWhereAllIsOff) {
-  const std::vector<float> before = noise(3 * 5 * 5);
+  const std::vector<float> before = random_values(3 * 5 * 5);
   std::vector<float> after = before;
   std::vector<float> scratch;
   augment({}, {.seed = 1, .cursor = 2}, planes(after, 3, 5, 5), scratch);
@@ -262,7 +262,7 @@ TEST(Augment, LeavesEachBitWhereAllIsOff) {
 }
 
 TEST(Augment, MovesBothPicturesOfAnExampleAlike) {
-  const std::vector<float> one = noise(3 * 9 * 9);
+  const std::vector<float> one = random_values(3 * 9 * 9);
   std::vector<float> both = one;
   both.insert(both.end(), one.begin(), one.end());
   std::vector<float> scratch;
@@ -275,7 +275,7 @@ TEST(Augment, MovesBothPicturesOfAnExampleAlike) {
 }
 
 TEST(Augment, LightsEachPictureOfAnExampleByItself) {
-  const std::vector<float> one = noise(9 * 9);
+  const std::vector<float> one = random_values(9 * 9);
   std::vector<float> both = one;
   both.insert(both.end(), one.begin(), one.end());
   std::vector<float> scratch;

@@ -94,7 +94,8 @@ std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& mo
                      part == SourcePart::kTraining ? spec.limit : 0,
                      fmt::format("the {} side of {}", name, spec.source));
     };
-    return std::make_unique<AllPairs>(side(files.first, "first"), side(files.second, "second"));
+    std::unique_ptr<Dataset> first = side(files.first, "first");
+    return std::make_unique<AllPairs>(std::move(first), side(files.second, "second"));
   }
   if (part == SourcePart::kHeldOut) {
     return nullptr;

@@ -58,6 +58,12 @@ enum class RandomDraw : std::int32_t {
   kLayerNoise = 22,  ///< of a generator's layer, one value a pixel
   kPathNoise = 23,   ///< of path length regularisation, on the picture
   kLabelFlip = 30,   ///< which real images a discriminator is told to be generated
+  kCropPlace = 60,   ///< of real pictures (gan/data/augment/), as the next five
+  kZoom = 61,
+  kRotation = 62,
+  kBrightness = 63,
+  kContrast = 64,
+  kSaturation = 65,
 };
 
 struct PhiloxBlock {

@@ -53,6 +53,9 @@ constexpr std::array<Choice<LossKind>, 5> choices(LossKind) {
            {"wasserstein", LossKind::kWasserstein},
            {"relativistic", LossKind::kRelativistic}}};
 }
+constexpr std::array<Choice<PairDirection>, 2> choices(PairDirection) {
+  return {{{"a-to-b", PairDirection::kAToB}, {"b-to-a", PairDirection::kBToA}}};
+}
 constexpr std::array<Choice<Reconstruction>, 3> choices(Reconstruction) {
   return {{{"bernoulli", Reconstruction::kBernoulli},
            {"squared", Reconstruction::kSquared},

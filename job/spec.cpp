@@ -34,6 +34,10 @@ bool DataSpec::has_two_sides() const {
          text.starts_with("edges:") || text.starts_with("classes:");
 }
 
+bool DataSpec::has_pairs() const {
+  return source.starts_with("pairs:") || source.starts_with("edges:");
+}
+
 PerNetwork<NetworkSpec> networks_of(const Recipe& recipe) {
   PerNetwork<NetworkSpec> networks;
   for (const RecipeNetwork& network : recipe.networks) {

@@ -34,6 +34,24 @@ enum class WireFormat { kFp32, kBf16, kFp16 };
 /// What the exchange of gradients and weights runs beside. Only the speed depends on it.
 enum class Overlap { kNone, kWithin, kAcross };
 
+/// Of pairs: which picture the other one is made of.
+enum class PairDirection { kAToB, kBToA };
+
+/// How real pictures are changed by chance each time that they are shown (gan/data/augment/).
+struct AugmentSpec {
+  double crop = 1.0;        ///< side of the square of it that is shown, of the picture's; 1: all
+  double zoom = 1.0;        ///< largest factor by which it is magnified; 1: none
+  double rotation = 0.0;    ///< largest angle to either side, in degrees
+  double brightness = 0.0;  ///< of these three, most by which a factor differs from 1
+  double contrast = 0.0;
+  double saturation = 0.0;
+  [[nodiscard]] bool moves_pixels() const { return crop < 1.0 || zoom > 1.0 || rotation > 0.0; }
+  [[nodiscard]] bool changes_shades() const {
+    return brightness > 0.0 || contrast > 0.0 || saturation > 0.0;
+  }
+  bool operator==(const AugmentSpec&) const = default;
+};
+
 struct DataSpec {
   std::string source = "fashion-mnist";  ///< fashion-mnist, stacked:fashion-mnist, idx:DIR,
                                          ///< images:DIR_OR_ZIP, toy:ring8, toy:grid25; of two
@@ -41,8 +59,13 @@ struct DataSpec {
                                          ///< edges:fashion-mnist, classes:fashion-mnist:A,B
   /// Whether an example is two pictures, the first side's channels before the second's.
   [[nodiscard]] bool has_two_sides() const;
-  bool mirror = false;  ///< horizontal flips, keyed by sample
-  int prefetch = 4;     ///< micro-batches prepared ahead
+  /// Whether the second of them is what the first one should become.
+  [[nodiscard]] bool has_pairs() const;
+  bool mirror = false;     ///< horizontal flips, keyed by sample
+  int prefetch = 4;        ///< micro-batches prepared ahead
+  std::int64_t limit = 0;  ///< examples of the source that are trained on, the first ones; 0: all
+  PairDirection direction = PairDirection::kAToB;
+  AugmentSpec augment;
   bool operator==(const DataSpec&) const = default;
 };
 

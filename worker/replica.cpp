@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <torch/version.h>
+
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/phases.hpp"
 #include "run/control_protocol.hpp"
@@ -41,7 +43,7 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
 
 std::unique_ptr<ImagePools> pools_of(const JobSpec& job, const Placement& placement,
                                      at::Device device) {
-  std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job));
+  std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job, TORCH_VERSION));
   return names.empty() ? nullptr
                        : std::make_unique<ImagePools>(ImagePools::Setup{.job = job,
                                                                         .names = std::move(names),

@@ -93,7 +93,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       replica_(setup.replica),
       local_(setup.replica.placement().own_range()),
       first_step_(begun.begin.step),
-      phases_(gan::phases_of(setup.job)),
+      phases_(gan::phases_of(setup.job, TORCH_VERSION)),
       changes_(setup.welcome.changes),
       trace_(trace_of(setup, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),

@@ -2,7 +2,10 @@
 #include "checkpoint/format/weights_file.hpp"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +30,17 @@ std::vector<const StoredTensor*> tensors_below(const StoredState& state,
 
 /// Statistics are averaged over the data, not trained.
 bool is_statistic(std::string_view name) { return name.find("running_") != std::string_view::npos; }
+
+/// Whether it begins as what torch.save and torch.jit.save write: a ZIP, or before 2020 a pickle.
+bool is_of_pytorch(const std::filesystem::path& file) {
+  constexpr std::string_view kZip("PK\x03\x04", 4);
+  constexpr std::string_view kPickle("\x80\x02\x8a\x0a", 4);
+  std::array<char, 4> start{};
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(start.data(), start.size());
+  const std::string_view found(start.data(), static_cast<std::size_t>(stream.gcount()));
+  return found == kZip || found == kPickle;
+}
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -81,6 +95,13 @@ InitialWeights::InitialWeights(std::string key, const std::filesystem::path& fil
   try {
     file_ = std::make_unique<SafetensorsFile>(file);
   } catch (const CheckpointError& error) {
+    if (is_of_pytorch(file)) {
+      throw ConfigError(
+          fmt::format("{}: {}: is a file of PyTorch's, not safetensors; give a TorchScript network "
+                      "as model.{}, "
+                      "or write its weights by safetensors.torch.save_file",
+                      key_, file.string(), std::string_view(key_).substr(0, key_.find('.'))));
+    }
     throw ConfigError(fmt::format("{}: {}", key_, error.what()));
   }
   for (const TensorRecord& tensor : file_->tensors()) {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gan/data/dataset.hpp"
-#include "gan/data/idx_file.hpp"
+#include "gan/data/images/idx_file.hpp"
 #include "job/models/model_spec.hpp"
 
 namespace gangway::data {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/augment/augment.hpp"
 
 namespace gangway::data {
 namespace {
@@ -40,13 +41,14 @@ void require_finite(std::span<const float> example, std::int64_t index) {
 
 }  // namespace
 
-void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
+void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOptions& options,
                 const BatchRequest& request, Batch& batch) {
   const ExampleShape shape = dataset.shape();
   const auto count = static_cast<std::size_t>(request.count);
   batch.request = request;
   batch.images.resize(count * shape.elements());
   batch.labels.resize(count);
+  std::vector<float> scratch;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
     const std::span<float> image =
@@ -54,9 +56,15 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
     const std::int64_t index = order.dataset_index(cursor);
     batch.labels[i] = dataset.read(index, image);
     require_finite(image, index);
-    if (mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
+    if (options.mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
       mirror_rows(image, shape.width);
     }
+    augment(options.augment, {.seed = order.seed(), .cursor = cursor},
+            {.values = image,
+             .channels = shape.channels / options.pictures,
+             .height = shape.height,
+             .width = shape.width},
+            scratch);
   }
 }
 
@@ -113,7 +121,7 @@ void Loader::read_ahead(const std::stop_token& stop) {
     std::exception_ptr failure;
     try {
       const BatchRequest request = slot->batch.request;
-      read_batch(dataset_, order_, options_.mirror, request, slot->batch);
+      read_batch(dataset_, order_, options_, request, slot->batch);
     } catch (...) {
       failure = std::current_exception();
     }

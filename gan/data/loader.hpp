@@ -21,6 +21,7 @@
 #include "base/guarded.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/permutation.hpp"
+#include "job/spec.hpp"
 
 namespace gangway::data {
 
@@ -51,7 +52,9 @@ using RequestSource = std::function<std::optional<BatchRequest>()>;
 
 struct LoaderOptions {
   Mirror mirror = Mirror::kOff;
-  int prefetch = 4;  ///< micro-batches ready or in work, beyond the one handed out
+  AugmentSpec augment = {};  ///< keyed as mirror; behind it
+  int pictures = 1;          ///< that an example is made of: 2 where there are two sides
+  int prefetch = 4;          ///< micro-batches ready or in work, beyond the one handed out
   int threads = 1;
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
 };
@@ -59,7 +62,8 @@ struct LoaderOptions {
 /// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without
 /// a loader (reals.png, evaluation). Reuses the batch's memory. @throws ConfigError of
 /// Dataset::read.
-void read_batch(const Dataset& dataset, const SampleOrder& order, Mirror mirror,
+/// @param options  what is done to pictures; the rest is the loader's
+void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOptions& options,
                 const BatchRequest& request, Batch& batch);
 
 class Loader {

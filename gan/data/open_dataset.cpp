@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/first_examples.hpp"
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
@@ -94,7 +95,9 @@ std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& mod
                                       std::uint64_t seed) {
   std::unique_ptr<Dataset> dataset = open_source(spec, model, seed);
   require_fitting(*dataset, spec, model);
-  return dataset;
+  // Those of two sides are limited where they are opened, side by side.
+  return spec.has_two_sides() ? std::move(dataset)
+                              : limited(std::move(dataset), spec.limit, spec.source);
 }
 
 }  // namespace gangway::data

@@ -21,14 +21,12 @@ enum class SourcePart {
 ///
 /// pairs: two pictures that belong together; unpaired: any of one side with any of the other;
 /// edges:fashion-mnist: a garment's outlines, and the garment; classes:fashion-mnist:A,B: any
-/// garment of label A with any of label B.
+/// garment of label A with any of label B. For training the first `spec.limit` alone, of each side
+/// where any go together; pairs the other way round where `spec.direction` says so.
 /// @return null where the source has no held-out part, which never is so of the training part
 /// @throws ConfigError: one line that names the file, what is wrong and what to do
 /// @pre spec.has_two_sides()
 [[nodiscard]] std::unique_ptr<Dataset> open_two_sides(const DataSpec& spec, const ModelSpec& model,
                                                       SourcePart part);
-
-/// Whether the second picture of an example is what the first one should become.
-[[nodiscard]] bool has_pairs(const DataSpec& spec);
 
 }  // namespace gangway::data

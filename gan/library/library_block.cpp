@@ -56,7 +56,7 @@ std::string first_difference(Block& block, const LibrarySpec& spec) {
 
 std::unique_ptr<Block> make_block(const LibrarySpec& spec) {
   const std::filesystem::path file = blocks_file(spec.library);
-  const SharedLibrary opened(file, TORCH_VERSION);
+  const SharedLibrary opened = open_blocks(spec.library, TORCH_VERSION);
   const auto& library = opened.function<const LibraryBlocks&()>("gangway_library_blocks")();
   const auto found = std::ranges::find(library.blocks, spec.kind, &LibraryBlock::kind);
   if (found == library.blocks.end()) {

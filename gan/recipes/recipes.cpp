@@ -94,9 +94,9 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const JobSpec& 
 
 /// What the job's library says of its recipe. In the file with LibTorch, which workers load anyway:
 /// nobody else asks what a step does.
-std::vector<pipeline::Phase> phases_of_library(const JobSpec& job) {
+std::vector<pipeline::Phase> phases_of_library(const JobSpec& job, std::string_view torch) {
   const std::string file = blocks_file(job.model.library.file).string();
-  const SharedLibrary opened(file);
+  const SharedLibrary opened = open_blocks(job.model.library.file, torch);
   const LibraryRecipes& added =
       opened.function<const LibraryRecipes&()>("gangway_library_recipes")();
   const std::string_view name = job.training.recipe->name;
@@ -113,7 +113,7 @@ std::vector<pipeline::Phase> phases_of_library(const JobSpec& job) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> phases_of(const JobSpec& job) {
+std::vector<pipeline::Phase> phases_of(const JobSpec& job, std::string_view torch) {
   const std::string_view name = job.training.recipe->name;
   for (const auto& [recipe, phases] : kPhases) {
     if (recipe == name) {
@@ -121,7 +121,7 @@ std::vector<pipeline::Phase> phases_of(const JobSpec& job) {
     }
   }
   if (!job.model.library.file.empty()) {
-    return without_frozen(phases_of_library(job), job);
+    return without_frozen(phases_of_library(job, torch), job);
   }
   throw InvariantError("recipe " + std::string(name) + " has no phases; please report this");
 }

@@ -69,6 +69,48 @@ Key for_codes(Key key) { return for_recipes(&Recipe::has_codes, std::move(key));
 
 Key for_style(Key key) { return for_recipes(&Recipe::has_style, std::move(key)); }
 
+Key for_pairs(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    return job.data.has_pairs()
+               ? ""
+               : "has a meaning for data.source pairs: and edges: alone; leave it out";
+  };
+  return key;
+}
+
+Key for_free_shades(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    return job.data.has_pairs() ? "would change the shades of pairs, which belong together; leave "
+                                  "it out (crop, zoom, rotation and mirror change both alike)"
+                                : refuse_unless_images(job);
+  };
+  return key;
+}
+
+Key for_colours(Key key) {
+  key = for_free_shades(std::move(key));
+  key.why_refused = [otherwise = std::move(key.why_refused)](const JobSpec& job) -> std::string {
+    const std::string why = otherwise(job);
+    return why.empty() && job.model.channels != 3
+               ? "has a meaning for model.channels 3 alone; leave it out"
+               : why;
+  };
+  return key;
+}
+
+Key for_noise(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    const Recipe& recipe = *job.training.recipe;
+    return recipe.takes_pictures && job.model.latent != ModelSpec{}.latent
+               ? fmt::format(
+                     "has no meaning for training.recipe {}, which makes its pictures of "
+                     "other pictures; leave it out",
+                     recipe.name)
+               : "";
+  };
+  return key;
+}
+
 Key with_default(Key key, std::string note) {
   key.default_note = std::move(note);
   return key;

@@ -34,6 +34,15 @@ namespace gangway {
 [[nodiscard]] Key for_codes(Key key);
 /// For recipes that give pictures a style.
 [[nodiscard]] Key for_style(Key key);
+/// For data of pairs.
+[[nodiscard]] Key for_pairs(Key key);
+/// Where the shades of a real picture may change: those of a pair belong together.
+[[nodiscard]] Key for_free_shades(Key key);
+/// For pictures of three channels, of such data.
+[[nodiscard]] Key for_colours(Key key);
+/// Where a network makes examples of noise; the usual value is taken everywhere, because jobs were
+/// written down with it.
+[[nodiscard]] Key for_noise(Key key);
 /// Says in words what the default is.
 [[nodiscard]] Key with_default(Key key, std::string note);
 /// Decides the speed, not the weights.

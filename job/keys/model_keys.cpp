@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/model_keys.hpp"
 
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "job/families/families.hpp"
@@ -59,8 +61,9 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                  "Maps of the feature network that are compared; johnson has 1 or 2, a file of "
                  "yours any number"},
                 [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
-  keys.push_back(whole_key({"model.latent", "", "Elements of the noise vector"},
-                           [](auto& job) -> auto& { return job.model.latent; }, {1, 65536}));
+  keys.push_back(
+      for_noise(whole_key({"model.latent", "", "Elements of the noise vector"},
+                          [](auto& job) -> auto& { return job.model.latent; }, {1, 65536})));
   keys.push_back(for_codes(
       later(whole_key({"model.codes", "", "Continuous latent codes behind the noise (infogan)"},
                       [](auto& job) -> auto& { return job.model.codes; }, {0, 4096}))));
@@ -91,6 +94,38 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   add_library_keys(keys);
 }
 
+namespace {
+
+constexpr std::uint64_t kMostExamples = 1'000'000'000'000;
+constexpr RealBounds kZoomFactors{.low = 1.0, .high = 16.0};
+constexpr RealBounds kHalfTurn{.high = 180.0};
+
+void add_augment_keys(std::vector<Key>& keys) {
+  keys.push_back(for_images(later(real_key(
+      {"data.crop", "",
+       "Side of the square of each real picture that is shown, at any place in it, as a share of "
+       "the picture's side; 1: all of it"},
+      [](auto& job) -> auto& { return job.data.augment.crop; }, kAboveZeroToOne))));
+  keys.push_back(for_images(later(real_key(
+      {"data.zoom", "", "Largest factor by which a real picture is magnified; 1: none"},
+      [](auto& job) -> auto& { return job.data.augment.zoom; }, kZoomFactors))));
+  keys.push_back(for_images(later(real_key(
+      {"data.rotation", "degrees",
+       "Largest angle by which a real picture is turned to either side, its border reflected"},
+      [](auto& job) -> auto& { return job.data.augment.rotation; }, kHalfTurn))));
+  keys.push_back(for_free_shades(later(real_key(
+      {"data.brightness", "", "Most by which the factor of a real picture's shades differs from 1"},
+      [](auto& job) -> auto& { return job.data.augment.brightness; }, kZeroToOne))));
+  keys.push_back(for_free_shades(later(real_key(
+      {"data.contrast", "", "The same of the distances of its shades from their mean"},
+      [](auto& job) -> auto& { return job.data.augment.contrast; }, kZeroToOne))));
+  keys.push_back(for_colours(later(real_key(
+      {"data.saturation", "", "The same of the distances of its colours from grey"},
+      [](auto& job) -> auto& { return job.data.augment.saturation; }, kZeroToOne))));
+}
+
+}  // namespace
+
 void add_data_keys(std::vector<Key>& keys) {
   keys.push_back(text_key(
       {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
@@ -104,6 +139,15 @@ void add_data_keys(std::vector<Key>& keys) {
   keys.push_back(for_speed(
       whole_key({"data.prefetch", "micro-batches", "Micro-batches prepared ahead by the loader"},
                 [](auto& job) -> auto& { return job.data.prefetch; }, {1, 1024})));
+  keys.push_back(later(whole_key(
+      {"data.limit", "examples",
+       "Examples of the source that are trained on, the first ones (of each side, where any go "
+       "together); 0: all"},
+      [](auto& job) -> auto& { return job.data.limit; }, {0, kMostExamples})));
+  keys.push_back(for_pairs(later(choice_key(
+      {"data.direction", "", "Which picture of a pair is made of the other one: the second is b"},
+      [](auto& job) -> auto& { return job.data.direction; }))));
+  add_augment_keys(keys);
 }
 
 }  // namespace gangway

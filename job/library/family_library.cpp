@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kBlocksEnding = ".blocks.so";
 constexpr std::size_t kMostNetworks = 8;  // comm/transport/message_tag.hpp
 
 bool is_library_there(const fs::path& path) {
@@ -123,7 +124,18 @@ void require_usable(const LibraryRows& rows, const std::string& file) {
 
 fs::path blocks_file(const fs::path& library) {
   fs::path file = library;
-  return file.replace_extension(".blocks.so");
+  return file.replace_extension(kBlocksEnding);
+}
+
+SharedLibrary open_blocks(const fs::path& library, std::string_view torch) {
+  const fs::path file = blocks_file(library);
+  if (!is_library_there(file)) {
+    throw ConfigError(
+        fmt::format("{}: No such file, and {} needs it for what computes; gangway_add_library() "
+                    "of CMake makes both: keep them side by side (docs/bring-your-own.md)",
+                    file.string(), library.filename().string()));
+  }
+  return SharedLibrary(file, torch);
 }
 
 fs::path kept_library(const HashedFile& library) {
@@ -133,6 +145,11 @@ fs::path kept_library(const HashedFile& library) {
 void settle_library(HashedFile& library, const fs::path& run) {
   if (library.file.empty()) {
     return;
+  }
+  if (library.file.ends_with(kBlocksEnding)) {
+    throw ConfigError(fmt::format(
+        "{}: has the blocks of a library; name the file beside it that has the rows, {}.so",
+        library.file, library.file.substr(0, library.file.size() - kBlocksEnding.size())));
   }
   const bool may_be_kept = !run.empty() && !library.hash.empty();
   if (const fs::path kept = run / kept_library(library); may_be_kept && is_library_there(kept)) {

@@ -11,8 +11,10 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "job/library/library_rows.hpp"
+#include "job/library/shared_library.hpp"
 #include "job/models/hashed_file.hpp"
 
 namespace gangway {
@@ -20,6 +22,11 @@ namespace gangway {
 /// "libmine.blocks.so" beside "libmine.so". There is none where the families use Gangway's own
 /// blocks alone.
 [[nodiscard]] std::filesystem::path blocks_file(const std::filesystem::path& library);
+
+/// That file, opened. @throws ConfigError of one line: as SharedLibrary, or where there is none
+/// @param torch  LibTorch's version
+[[nodiscard]] SharedLibrary open_blocks(const std::filesystem::path& library,
+                                        std::string_view torch);
 
 /// Fills in the hash, over both files. A library that is not at its place, or is another one there,
 /// may be the one that the run directory `run` keeps.

@@ -56,6 +56,17 @@ std::vector<GivenFile> files_of(JobSpec& job) {
   return files;
 }
 
+/// @throws ConfigError where the style picture is of another kind than those that are decoded. The
+/// rest of it is looked at where there are decoders (launch/data/).
+void require_picture(const GivenFile& given, std::string_view bytes) {
+  constexpr std::string_view kPng("\x89PNG\r\n\x1a\n");
+  constexpr std::string_view kJpeg("\xff\xd8\xff");
+  if (given.key == kPictureKey && !bytes.starts_with(kPng) && !bytes.starts_with(kJpeg)) {
+    throw ConfigError(fmt::format("{}: {}: is neither PNG nor JPEG; name {}", given.key,
+                                  given.place->file, given.kind));
+  }
+}
+
 std::string hash_of(const std::string& bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
@@ -128,7 +139,9 @@ void settle_modules(JobSpec& job, const fs::path& beside) {
   for (const GivenFile& given : files_of(job)) {
     HashedFile& place = *given.place;
     if (place.hash.empty()) {
-      place.hash = hash_of(read_bytes(given));
+      const std::string bytes = read_bytes(given);
+      require_picture(given, bytes);
+      place.hash = hash_of(bytes);
       continue;
     }
     if (const fs::path kept = kept_file(beside, given); is_file(kept)) {

@@ -18,7 +18,8 @@ inline constexpr const char* kModulesFolder = "networks";
 
 /// Fills in the hashes that the job does not give. A file that is not at its place, or is another
 /// one there, may be the one kept in the run directory `beside`, whose job.yaml this is.
-/// @throws ConfigError naming key and file: missing, a folder, or another one than the job's
+/// @throws ConfigError naming key and file: missing, a folder, another one than the job's, or a
+/// style picture that is none
 void settle_modules(JobSpec& job, const std::filesystem::path& beside);
 
 /// Copies the files into the run directory, where they are not yet. @throws ConfigError as

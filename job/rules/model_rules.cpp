@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text/suggestion.hpp"
 #include "base/text/utf8.hpp"
 #include "job/choices.hpp"
 #include "job/families/families.hpp"
@@ -28,26 +27,6 @@ bool begins_with(std::string_view text, std::string_view start) {
 }
 
 bool is_toy(const JobSpec& job) { return begins_with(job.data.source, "toy:"); }
-
-std::string check_source(const JobSpec& job) {
-  const std::string& source = job.data.source;
-  const std::vector<std::string> words = {"fashion-mnist", kStackedSource, "toy:ring8",
-                                          "toy:grid25"};
-  const auto names_one = [&source](std::string_view prefix) {
-    return begins_with(source, prefix) && source.size() > prefix.size();
-  };
-  const bool is_of_two_sides = job.data.has_two_sides() && !source.ends_with(':');
-  if (names_one("idx:") || names_one("images:") || is_of_two_sides ||
-      std::find(words.begin(), words.end(), source) != words.end()) {
-    return {};
-  }
-  const auto near = nearest_word(source, words);
-  return fmt::format(
-      "'{}' is no source; expected fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-      "images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
-      "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B{}",
-      shown(source), near ? fmt::format("; did you mean '{}'?", *near) : "");
-}
 
 std::string check_family_and_source(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
@@ -178,9 +157,7 @@ std::string check_levels(const JobSpec& job) {
 
 std::string check_scored(const JobSpec& job) {
   const Recipe& recipe = *job.training.recipe;
-  const bool has_answers =
-      begins_with(job.data.source, "pairs:") || begins_with(job.data.source, "edges:");
-  const bool is_scored = recipe.has_samples() && (!recipe.translates || has_answers);
+  const bool is_scored = recipe.has_samples() && (!recipe.translates || job.data.has_pairs());
   return !is_scored && job.checkpoint.keep_best > 0
              ? fmt::format(
                    "recipe {} makes its pictures of other pictures, for which there is no score; "
@@ -319,7 +296,6 @@ std::string check_statistics(const JobSpec& job) {
 // NOLINTNEXTLINE(readability-function-size): a table
 std::vector<Rule> model_rules() {
   return {
-      {{"data.source"}, "`data.source` is one of the forms listed.", check_source},
       {{"model.family", "data.source"},
        fmt::format("`model.family` {} goes with toy data, the others with images.",
                    family_names(" and ", &ModelFamily::makes_points)),

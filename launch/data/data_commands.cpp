@@ -18,6 +18,7 @@
 #include "base/errors.hpp"
 #include "base/text/aligned_text.hpp"
 #include "gan/data/survey.hpp"
+#include "gan/data/two_sides.hpp"
 #include "gan/pictures/png.hpp"
 
 namespace gangway::launch {
@@ -28,8 +29,10 @@ using data::Survey;
 
 constexpr std::string_view kImages = "images:";
 /// Forms of data.source whose files are no pictures.
-constexpr std::array<std::string_view, 4> kOtherSources = {"fashion-mnist",
-                                                           "stacked:", "idx:", "toy:"};
+constexpr std::array<std::string_view, 6> kOtherSources = {
+    "fashion-mnist", "stacked:", "idx:", "toy:", "edges:", "classes:"};
+/// Those whose examples are two pictures of a folder or ZIP.
+constexpr std::array<std::string_view, 2> kSides = {"pairs:", "unpaired:"};
 /// Lines of one kind that people are shown; --json has all.
 constexpr std::size_t kShown = 10;
 
@@ -170,10 +173,20 @@ void write_sheet(const fs::path& path, const Survey& survey, int resolution) {
                            kColumns);
 }
 
+/// The one of `kSides` that the source begins with; empty: none.
+std::string_view sides_of(const std::string& source) {
+  const auto found =
+      std::ranges::find_if(kSides, [&](std::string_view form) { return source.starts_with(form); });
+  return found == kSides.end() ? std::string_view() : *found;
+}
+
 /// The folder or ZIP. @throws ConfigError for sources of another kind.
 std::string location_of(const std::string& source) {
   if (source.starts_with(kImages)) {
     return source.substr(kImages.size());
+  }
+  if (const std::string_view sides = sides_of(source); !sides.empty()) {
+    return source.substr(sides.size());
   }
   std::error_code failure;
   const bool is_other = std::ranges::any_of(
@@ -196,7 +209,13 @@ int check(const CheckOptions& options) {
     throw ConfigError(
         fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path", location));
   }
-  const data::ImageLabels labels = data::labels_of(*archive, location);
+  const bool has_sides = !sides_of(options.source).empty();
+  if (has_sides) {  // whether there are both of each example; their folders are no labels
+    (void)data::open_two_sides({.source = options.source}, {.resolution = options.resolution},
+                               data::SourcePart::kTraining);
+  }
+  const data::ImageLabels labels =
+      has_sides ? data::ImageLabels{} : data::labels_of(*archive, location);
   const Survey survey = data::survey_images(
       *archive, labels,
       {.resolution = options.resolution,
@@ -219,7 +238,10 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
   CLI::App* command = group->add_subcommand(
       "check", "Read every image: sizes, labels, duplicates, broken files, mean and deviation");
   const auto options = std::make_shared<CheckOptions>();
-  command->add_option("source", options->source, "Folder or ZIP, as in data.source: images:SOURCE")
+  command
+      ->add_option("source", options->source,
+                   "Folder or ZIP, as in data.source: images:SOURCE; or pairs:SOURCE, "
+                   "unpaired:SOURCE")
       ->required();
   command
       ->add_option("--resolution", options->resolution,

@@ -33,6 +33,8 @@ struct EvaluateOptions {
   std::optional<std::int64_t> real;  ///< training images to compare with, instead of the usual ones
   RecordedScore recorded = RecordedScore::kDistance;
   OutputFormat format = OutputFormat::kText;
+  /// Those given that are about the scores of generated images alone: "--real".
+  std::vector<std::string> of_images;
 };
 
 struct SampleOptions {
@@ -63,9 +65,12 @@ struct NetworksOptions {
 void describe_networks(const NetworksOptions& options);
 
 /// Prints FD-LeNet (or FID) with floor and ceiling, KID, precision, recall and classes; or the
-/// modes covered, for a toy mixture and for stacked pictures.
+/// modes covered, for a toy mixture and for stacked pictures; or for pairs how like the pictures
+/// made are to those that they should be. @throws ConfigError for options that the score does not
+/// take
 void evaluate(const EvaluateOptions& options);
-/// Writes a grid of pictures (a scatter plot for points), one a seed.
+/// Writes a grid of pictures (a scatter plot for points), one a seed. @throws ConfigError for a
+/// label of pictures that are made of other pictures
 void sample(const SampleOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);

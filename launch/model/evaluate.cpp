@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
@@ -243,6 +244,15 @@ void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
              100.0 * modes.good_share, options.samples);
 }
 
+/// An option that is without effect would be taken for one that has it.
+void require_no_image_options(const TrainedRun& run, const EvaluateOptions& options) {
+  if (!options.of_images.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: has no meaning for {}, whose score compares no sets of images; leave it out",
+        fmt::join(options.of_images, ", "), run.job.data.source));
+  }
+}
+
 void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
   const TranslationScores scores = translation_scores(run.generator, run.job, options.samples);
   if (options.format == OutputFormat::kRecord) {
@@ -277,6 +287,7 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
 void evaluate(const EvaluateOptions& options) {
   TrainedRun run = open_trained_run(options.run);
   if (run.job.training.recipe->translates) {
+    require_no_image_options(run, options);
     evaluate_translation(run, options);
     return;
   }
@@ -295,6 +306,7 @@ void evaluate(const EvaluateOptions& options) {
     throw ConfigError("data.source " + source +
                       ": no such toy mixture; use toy:ring8 or toy:grid25");
   }
+  require_no_image_options(run, options);
   evaluate_points(run, *mixture, options);
 }
 

@@ -72,7 +72,12 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
                    "(KID)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, RecordedScore>{
           {"distance", RecordedScore::kDistance}, {"kernel", RecordedScore::kKernel}}));
-  command->callback([&] {
+  command->callback([&options, &threads, command] {
+    for (const char* name : {"--features", "--real", "--metric"}) {
+      if (command->count(name) > 0) {
+        options.of_images.emplace_back(name);
+      }
+    }
     at::set_num_threads(threads);
     gangway::launch::evaluate(options);
   });

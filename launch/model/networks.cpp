@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <torch/version.h>
 
 #include "gan/blocks/build_networks.hpp"
 #include "gan/recipes/recipes.hpp"
@@ -12,7 +13,7 @@ void describe_networks(const NetworksOptions& options) {
   const JobSpec job =
       load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
           .spec;
-  (void)gan::phases_of(job);  // a library's recipe is looked at too
+  (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
   for (gan::Network& network : gan::build_networks(job)) {
     std::int64_t count = 0;
     for (const gan::Network::NamedParameter& named : network.parameters()) {

@@ -34,7 +34,9 @@ std::unique_ptr<data::Dataset> open_test_images(const ModelSpec& model) {
 
 ReferenceData open_reference_data(const JobSpec& job, std::optional<std::int64_t> training_images) {
   ReferenceData result;
-  result.train = data::open_dataset(job.data, job.model, job.training.seed);
+  DataSpec whole = job.data;
+  whole.limit = 0;  // however few were trained on, scores of one source can be compared
+  result.train = data::open_dataset(whole, job.model, job.training.seed);
   const std::int64_t size = result.train->size();
   if (size < 2 * kFewestImages) {
     throw ConfigError(fmt::format("{}: {} images are too few for a score; {} at least are needed",

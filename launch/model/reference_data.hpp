@@ -28,7 +28,7 @@ struct ReferenceData {
 };
 
 /// Fashion-MNIST: its test images, and as many of its training images. Other sources: two halves of
-/// up to 10,000 images of the one set that there is.
+/// up to 10,000 images of the one set that there is. Of the whole source, whatever data.limit is.
 /// @param training_images  compare with so many training images instead (all where there are
 /// fewer), as published FIDs do; held back are the test images, or what is left
 /// @throws ConfigError when the data cannot be read or has fewer than 200 images.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
@@ -50,6 +51,12 @@ void sample(const SampleOptions& options) {
   const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
   TrainedRun run = open_trained_run(options.run);
   const bool translates = run.job.training.recipe->translates;
+  if (translates && options.label) {
+    throw ConfigError(fmt::format(
+        "--label: has no meaning for recipe {}, which makes its pictures of other pictures; leave "
+        "it out",
+        run.job.training.recipe->name));
+  }
   const at::Tensor examples = translates
                                   ? translations(run, seeds)
                                   : generate(run.generator, run.job.model, seeds, options.label);

@@ -42,7 +42,7 @@ ShownPairs open_shown_pairs(const JobSpec& job) {
 
 TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,
                                      std::int64_t most) {
-  if (!data::has_pairs(job.data)) {
+  if (!job.data.has_pairs()) {
     throw ConfigError(fmt::format(
         "{}: nobody knows what a picture of it should become, so there is nothing to score; look "
         "at `gangway sample`, or train on pairs: or edges:",

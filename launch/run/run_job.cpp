@@ -28,6 +28,7 @@
 #include "job/file/settle_precision.hpp"
 #include "job/run_name.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/data/style_picture.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/message_paths.hpp"
@@ -282,6 +283,7 @@ int run_job(const RunOptions& options, const Environment& environment,
   const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
   require_workers(job.spec, workers);
   inspect_own_networks(job);
+  require_style_picture(job.spec);
   if (options.dry_run) {
     require_initial_weights(job.spec);
     if (const std::string line = settle_precision(job, job_before(options, job.name));

@@ -107,5 +107,17 @@ TEST_F(WeightsFile, IsTheUsersToMendWhereItIsMissingDamagedOrOfAnotherType) {
                ConfigError);
 }
 
+TEST_F(WeightsFile, SaysWhereAFileOfPyTorchsBelongs) {
+  for (const std::string& begin : {std::string("PK\x03\x04", 4), std::string("\x80\x02\x8a\x0a")}) {
+    folder.write("generator.safetensors", begin + std::string(100, 'x'));
+    EXPECT_THAT(complaint({}),
+                AllOf(HasSubstr("generator.weights: "),
+                      HasSubstr("generator.safetensors: is a file of PyTorch's"),
+                      HasSubstr("model.generator"), HasSubstr("safetensors.torch.save_file")));
+  }
+  folder.write("generator.safetensors", std::string(100, 'x'));
+  EXPECT_THAT(complaint({}), ::testing::Not(HasSubstr("PyTorch")));
+}
+
 }  // namespace
 }  // namespace gangway::checkpoint

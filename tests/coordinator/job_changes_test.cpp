@@ -69,7 +69,7 @@ TEST(JobChanges, OfASectionAreThoseOfItsKeys) {
 }
 
 /// Values of which at least one is right for the key, and not its default.
-/// @param file  that there is
+/// @param file  that there is, and may be taken for a picture
 std::vector<std::string> values_for(const Key& key, const std::string& file) {
   std::vector<std::string> values{"true", "7",  "2",          "0.25",      "1",      "0.5",
                                   "64",   "10", "[0.1, 0.2]", "toy:ring8", "/tmp/x", file};
@@ -108,12 +108,13 @@ bool is_right(const std::vector<std::string>& words) {
 
 TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
   const gangway::testing::ScratchFolder folder;
-  const std::string file = folder.write("network.pt", "bytes").string();
-  const std::string picture = folder.write("style.png", "other bytes").string();
+  const std::string file = folder.write("network.pt", "\x89PNG\r\n\x1a\nbytes").string();
+  const std::string picture = folder.write("style.png", "\x89PNG\r\n\x1a\n").string();
   const std::vector<std::vector<std::string>> jobs{
       {},
       {"model.family=mlp", "data.source=toy:ring8"},
       {"numerics.device=cuda"},
+      {"model.channels=3"},
       {"generator.schedule.decay=cosine"},
       {"generator.schedule.decay=step", "generator.schedule.step_kimg=5"},
       {"training.loss=wasserstein"},

@@ -18,11 +18,12 @@ SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={
 # What makes a network small. One that is in neither list fails a test below. First one of each family and each recipe.
 FAMILIES = {
     "biggan": ["model.width=4"],
-    "fashion-mnist": ["model.width=8", "training.reuse_fakes=true"],
+    "fashion-mnist": ["model.width=8", "training.reuse_fakes=true", "data.limit=100", "data.crop=0.9", "data.zoom=1.2",
+                      "data.rotation=10", "data.brightness=0.1", "data.contrast=0.1"],
     "cyclegan": ["model.width=4", "model.blocks=1", "training.pool=4"],
     "gat": ["model.width=16", "model.patch=8"],
     "infogan-codes": ["model.width=16"],
-    "pix2pix": ["model.width=4"],
+    "pix2pix": ["model.width=4", "data.direction=b-to-a", "data.crop=0.9", "data.rotation=10"],
     "progressive": ["model.width=8", "training.growth.kimg=0.04", "training.growth.fade_kimg=0.072"],  # 7 steps each
     "r3gan": ["model.width=16"],
     "ring8": ["model.width=16"],

@@ -205,6 +205,16 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
       [](JobSpec& job) { job.numerics.memory_format = MemoryFormat::kContiguous; });
   add("DcganLabelled", [](JobSpec& job) { job.model.classes = 10; });
   add("DcganMirrored", [](JobSpec& job) { job.data.mirror = true; });
+  add("DcganAugmented", [](JobSpec& job) {
+    job.model.channels = 3;
+    job.data.limit = 50;
+    job.data.augment = {.crop = 0.8,
+                        .zoom = 1.2,
+                        .rotation = 15.0,
+                        .brightness = 0.2,
+                        .contrast = 0.2,
+                        .saturation = 0.2};
+  });
   add("DcganThreeChannels64Pixels", [](JobSpec& job) {
     job.model.width = 8;
     job.model.channels = 3;
@@ -335,6 +345,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.model.resolution = 64;
     job.data.mirror = true;
     job.networks[job.shown_network()].clip_norm = 0.5;
+    job.data.augment.rotation = 15.0;
+    job.data.direction = is_cyclic ? PairDirection::kAToB : PairDirection::kBToA;
     job.training.reuse_fakes = !is_cyclic;
     job.training.translation.identity_weight = 0.0;
     job.training.translation.pool = 9;  // full in the third step

@@ -20,6 +20,8 @@ using ::testing::HasSubstr;
 using testing::problems_of;
 using testing::spec_of;
 
+constexpr std::string_view kPng("\x89PNG\r\n\x1a\n");  // how one begins
+
 class ModuleFiles : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path(const std::string& name) const {
@@ -71,25 +73,40 @@ TEST_F(ModuleFiles, BelongToTheJobByTheirContentAlone) {
 }
 
 TEST_F(ModuleFiles, MayBeAStylePicture) {
-  folder.write("style.png", "one");
+  const std::string one = std::string(kPng) + "one";
+  folder.write("style.png", one);
   const std::string text = "training: {recipe: style-transfer, style: {picture: '" +
                            path("style.png") +
                            "'}}\nmodel: {family: johnson}\nfeatures: {weights: w.safetensors}\n";
   const JobSpec before = spec_of(text);
   EXPECT_EQ(before.training.style.picture.hash.size(), 32U);
   EXPECT_EQ(parse_job(to_yaml(before), "job.yaml"), before);
-  EXPECT_EQ(read_style_file(before), "one");
-  folder.write("elsewhere/style.png", "one");
+  EXPECT_EQ(read_style_file(before), one);
+  folder.write("elsewhere/style.png", one);
   EXPECT_EQ(
       job_fingerprint(spec_of(text, {"training.style.picture=" + path("elsewhere/style.png")})),
       job_fingerprint(before));
   keep_modules(before, folder.path() / "run");
-  folder.write("style.png", "another");
+  folder.write("style.png", std::string(kPng) + "another");
   EXPECT_NE(job_fingerprint(spec_of(text)), job_fingerprint(before));
   EXPECT_THROW((void)read_style_file(before), ConfigError);
   JobSpec again = before;
   use_kept_modules(again, folder.path() / "run");
-  EXPECT_EQ(read_style_file(again), "one");
+  EXPECT_EQ(read_style_file(again), one);
+}
+
+TEST_F(ModuleFiles, AreNoStyleWhereTheyAreNoPictures) {
+  folder.write("style.gif", "GIF89a");
+  const std::string text = "training: {recipe: style-transfer, style: {picture: '" +
+                           path("style.gif") +
+                           "'}}\nmodel: {family: johnson}\nfeatures: {weights: w.safetensors}\n";
+  try {
+    (void)spec_of(text);
+    ADD_FAILURE() << "no complaint";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()), "training.style.picture: " + path("style.gif") +
+                                             ": is neither PNG nor JPEG; name a PNG or JPEG file");
+  }
 }
 
 TEST_F(ModuleFiles, AreKeptInTheRunDirectory) {

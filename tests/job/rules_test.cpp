@@ -159,7 +159,7 @@ TEST(Rules, NothingDecaysBeforeItHasGrown) {
 
 TEST(Rules, StylesAreThoseOfAPicture) {
   const testing::ScratchFolder folder;
-  const std::string picture = folder.write("style.png", "bytes").string();
+  const std::string picture = folder.write("style.png", "\x89PNG\r\n\x1a\n").string();
   const std::vector<std::string> right{"training.recipe=style-transfer", "model.family=johnson",
                                        "features.weights=w.safetensors",
                                        "training.style.picture=" + picture};

@@ -70,7 +70,7 @@ RULES = (
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
     Rule("launch/", (*RUN, "checkpoint/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf")),
-    Rule("launch/data/", ("base/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("launch/data/", ("base/", "job/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/model/", (*JOB, "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),

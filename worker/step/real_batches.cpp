@@ -63,6 +63,8 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
   loader_ = std::make_unique<data::Loader>(
       dataset, data::SampleOrder(job.training.seed, dataset.size()),
       data::LoaderOptions{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
+                          .augment = job.data.augment,
+                          .pictures = job.data.has_two_sides() ? 2 : 1,
                           .prefetch = job.data.prefetch},
       requests_of(job, local, first_step));
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-#include <charconv>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/first_examples.hpp"
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
 #include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/sides/sided_files.hpp"
 #include "gan/data/two_sides.hpp"
+#include "job/data_source.hpp"
 
 namespace gangway::data {
 namespace {
 
 constexpr std::string_view kPairs = "pairs:";
 constexpr std::string_view kUnpaired = "unpaired:";
-constexpr std::string_view kEdges = "edges:";
-constexpr std::string_view kClasses = "classes:";
 constexpr std::string_view kGarments = "fashion-mnist";
 
 /// Images of a folder in MNIST's manner, or of Fashion-MNIST.
@@ -37,58 +37,21 @@ std::unique_ptr<Dataset> garments(std::string_view location, const ModelSpec& mo
              : open_idx(std::string(location.substr(std::string_view("idx:").size())), model);
 }
 
-void require_garments(std::string_view location, const std::string& source) {
-  if (location != kGarments && !location.starts_with("idx:")) {
-    throw ConfigError(fmt::format(
-        "data.source: '{}' names no images with labels; use fashion-mnist or idx:DIR behind the "
-        "colon",
-        source));
-  }
-}
-
 std::unique_ptr<Dataset> open_edges(const DataSpec& spec, const ModelSpec& model, SourcePart part) {
-  const std::string_view location = std::string_view(spec.source).substr(kEdges.size());
-  require_garments(location, spec.source);
+  const std::string_view location = std::string_view(spec.source).substr(kEdgesSource.size());
   std::unique_ptr<Dataset> pictures = garments(location, model, part);
   return pictures ? std::make_unique<Outlines>(std::move(pictures)) : nullptr;
-}
-
-std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
-/// "fashion-mnist:5,7" or "idx:DIR:5,7".
-struct TwoLabels {
-  std::string_view location;
-  int first = 0;
-  int second = 0;
-};
-
-TwoLabels two_labels(const std::string& source) {
-  const std::string_view text = std::string_view(source).substr(kClasses.size());
-  const std::size_t colon = text.rfind(':');
-  const std::size_t comma = text.rfind(',');
-  if (colon != std::string_view::npos && comma != std::string_view::npos && colon < comma) {
-    const auto first = number_in(text.substr(colon + 1, comma - colon - 1));
-    const auto second = number_in(text.substr(comma + 1));
-    if (first && second) {
-      return {text.substr(0, colon), *first, *second};
-    }
-  }
-  throw ConfigError(fmt::format(
-      "data.source: '{}' names no two labels; write them as in classes:fashion-mnist:5,7", source));
 }
 
 std::unique_ptr<Dataset> open_classes(const DataSpec& spec, const ModelSpec& model,
                                       SourcePart part) {
   const TwoLabels labels = two_labels(spec.source);
-  require_garments(labels.location, spec.source);
   const auto of_label = [&](int label) -> std::unique_ptr<Dataset> {
     std::unique_ptr<Dataset> pictures = garments(labels.location, model, part);
-    return pictures ? std::make_unique<OneClass>(std::move(pictures), label) : nullptr;
+    return pictures ? limited(std::make_unique<OneClass>(std::move(pictures), label),
+                              part == SourcePart::kTraining ? spec.limit : 0,
+                              fmt::format("label {} of {}", label, labels.location))
+                    : nullptr;
   };
   std::unique_ptr<Dataset> first = of_label(labels.first);
   return first ? std::make_unique<AllPairs>(std::move(first), of_label(labels.second)) : nullptr;
@@ -126,8 +89,13 @@ std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& mo
   const std::shared_ptr<const ImageArchive> archive = open_image_archive(location);
   const SidedFiles files = sided_files(archive->entries(), part, archive->shared_folder());
   if (!files.first.empty() && !files.second.empty()) {
-    return std::make_unique<AllPairs>(std::make_unique<SideFiles>(archive, files.first, model),
-                                      std::make_unique<SideFiles>(archive, files.second, model));
+    const auto side = [&](const std::vector<std::size_t>& of_side, std::string_view name) {
+      return limited(std::make_unique<SideFiles>(archive, of_side, model),
+                     part == SourcePart::kTraining ? spec.limit : 0,
+                     fmt::format("the {} side of {}", name, spec.source));
+    };
+    std::unique_ptr<Dataset> first = side(files.first, "first");
+    return std::make_unique<AllPairs>(std::move(first), side(files.second, "second"));
   }
   if (part == SourcePart::kHeldOut) {
     return nullptr;
@@ -139,20 +107,25 @@ std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& mo
 
 }  // namespace
 
-bool has_pairs(const DataSpec& spec) {
-  return spec.source.starts_with(kPairs) || spec.source.starts_with(kEdges);
-}
-
 std::unique_ptr<Dataset> open_two_sides(const DataSpec& spec, const ModelSpec& model,
                                         SourcePart part) {
-  if (spec.source.starts_with(kPairs)) {
-    return open_pairs(spec, model, part);
+  if (const std::string misspelt = misspelt_labels(spec.source); !misspelt.empty()) {
+    throw ConfigError(fmt::format("data.source: {}", misspelt));
   }
   if (spec.source.starts_with(kUnpaired)) {
     return open_unpaired(spec, model, part);
   }
-  return spec.source.starts_with(kEdges) ? open_edges(spec, model, part)
-                                         : open_classes(spec, model, part);
+  if (spec.source.starts_with(kClassesSource)) {
+    return open_classes(spec, model, part);
+  }
+  std::unique_ptr<Dataset> pairs = spec.source.starts_with(kPairs) ? open_pairs(spec, model, part)
+                                                                   : open_edges(spec, model, part);
+  if (pairs && part == SourcePart::kTraining) {
+    pairs = limited(std::move(pairs), spec.limit, spec.source);
+  }
+  return pairs && spec.direction == PairDirection::kBToA
+             ? std::make_unique<OtherWay>(std::move(pairs))
+             : std::move(pairs);
 }
 
 }  // namespace gangway::data

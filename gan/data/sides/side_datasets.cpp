@@ -169,6 +169,19 @@ std::string Outlines::fingerprint() const {
   return print.hex();
 }
 
+int OtherWay::read(std::int64_t index, std::span<float> out) const {
+  const int label = pairs_->read(index, out);
+  std::ranges::swap_ranges(out.first(out.size() / 2), out.subspan(out.size() / 2));
+  return label;
+}
+
+std::string OtherWay::fingerprint() const {
+  Fingerprint print;
+  print.add("the other way");
+  print.add(pairs_->fingerprint());
+  return print.hex();
+}
+
 OneClass::OneClass(std::unique_ptr<Dataset> pictures, int label)
     : pictures_(std::move(pictures)), label_(label) {
   std::vector<float> ignored(pictures_->shape().elements());
@@ -178,7 +191,9 @@ OneClass::OneClass(std::unique_ptr<Dataset> pictures, int label)
     }
   }
   if (places_.empty()) {
-    throw ConfigError(fmt::format("data.source: there is no picture of label {}", label));
+    throw ConfigError(
+        fmt::format("data.source: there is no picture of label {}; use labels from 0 to {}", label,
+                    std::max(0, pictures_->num_classes() - 1)));
   }
 }
 

@@ -78,6 +78,20 @@ class Outlines : public Dataset {
   std::unique_ptr<Dataset> pictures_;
 };
 
+/// Pairs whose second picture comes first.
+class OtherWay : public Dataset {
+ public:
+  explicit OtherWay(std::unique_ptr<Dataset> pairs) : pairs_(std::move(pairs)) {}
+  [[nodiscard]] std::int64_t size() const override { return pairs_->size(); }
+  [[nodiscard]] ExampleShape shape() const override { return pairs_->shape(); }
+  [[nodiscard]] int num_classes() const override { return pairs_->num_classes(); }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] std::string fingerprint() const override;
+
+ private:
+  std::unique_ptr<Dataset> pairs_;
+};
+
 /// The examples of one label.
 class OneClass : public Dataset {
  public:

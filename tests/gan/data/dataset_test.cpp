@@ -111,6 +111,36 @@ TEST(OpenDataset, ReadsFashionMnist) {
   EXPECT_EQ(image.size(), 32U * 32U);
 }
 
+TEST(OpenDataset, KeepsTheFirstExamplesWhereTheyAreLimited) {
+  const auto all = open_dataset({.source = "fashion-mnist"}, ModelSpec{}, 0);
+  const auto some = open_dataset({.source = "fashion-mnist", .limit = 3}, ModelSpec{}, 0);
+  const auto more = open_dataset({.source = "fashion-mnist", .limit = 4}, ModelSpec{}, 0);
+  EXPECT_EQ(some->size(), 3);
+  EXPECT_EQ(some->num_classes(), 10);
+  EXPECT_EQ(some->shape().elements(), all->shape().elements());
+  std::vector<float> image(all->shape().elements());
+  std::vector<float> same(all->shape().elements());
+  for (std::int64_t i = 0; i < some->size(); ++i) {
+    EXPECT_EQ(some->read(i, same), all->read(i, image));
+    EXPECT_EQ(same, image);
+  }
+  EXPECT_EQ(some->fingerprint().size(), 32U);
+  EXPECT_NE(some->fingerprint(), all->fingerprint());
+  EXPECT_NE(some->fingerprint(), more->fingerprint());
+}
+
+TEST(OpenDataset, LimitsPointsToo) {
+  EXPECT_EQ(open_dataset({.source = "toy:ring8", .limit = 8}, points_model(), 3)->size(), 8);
+}
+
+TEST(OpenDataset, RefusesALimitBeyondTheSource) {
+  expect_config_error(
+      [] { (void)open_dataset({.source = "fashion-mnist", .limit = 60001}, ModelSpec{}, 0); },
+      {"data.limit", "60001", "fashion-mnist", "use 60000 at most"});
+  EXPECT_EQ(open_dataset({.source = "fashion-mnist", .limit = 60000}, ModelSpec{}, 0)->size(),
+            60000);
+}
+
 /// Ten images of one pixel: image i is of class i and as bright.
 class TenShades : public Dataset {
  public:

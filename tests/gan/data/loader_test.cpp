@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "gan/data/augment/augment.hpp"
 
 namespace gangway::data {
 namespace {
@@ -83,11 +84,12 @@ TEST(Loader, HandsOutTheRequestsInOrder) {
 }
 
 TEST(Loader, GivesTheSameBatchesForAnyThreadsAndDepth) {
+  const AugmentSpec augment{.crop = 0.8, .rotation = 20.0, .brightness = 0.1, .contrast = 0.1};
   const std::vector<Batch> expected =
-      collect({.mirror = Mirror::kKeyed, .prefetch = 1, .threads = 1}, 40);
+      collect({.mirror = Mirror::kKeyed, .augment = augment, .prefetch = 1, .threads = 1}, 40);
   for (const int threads : {1, 2, 4}) {
-    const std::vector<Batch> batches =
-        collect({.mirror = Mirror::kKeyed, .prefetch = 5, .threads = threads}, 40);
+    const std::vector<Batch> batches = collect(
+        {.mirror = Mirror::kKeyed, .augment = augment, .prefetch = 5, .threads = threads}, 40);
     for (std::size_t i = 0; i < batches.size(); ++i) {
       EXPECT_EQ(batches[i].request, expected[i].request);
       EXPECT_EQ(batches[i].images, expected[i].images);
@@ -113,6 +115,23 @@ TEST(Loader, MirrorsAboutHalfOfTheImagesByTheirCursor) {
     }
   }
   EXPECT_NEAR(flips, 200, 40);
+}
+
+TEST(Loader, ChangesPicturesByTheirCursorAndLeavesLabels) {
+  const std::vector<Batch> plain = collect({}, 3);
+  const AugmentSpec spec{.brightness = 0.5};
+  const std::vector<Batch> changed = collect({.augment = spec}, 3);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(changed[i].labels, plain[i].labels);
+    for (std::size_t k = 0; k < 8; ++k) {
+      std::vector<float> image(&plain[i].images[4 * k], &plain[i].images[4 * k] + 4);
+      const auto cursor = static_cast<std::int64_t>(8 * i + k);
+      change_shades(draw_shade_factors(spec, {.seed = 11, .cursor = cursor}, 0),
+                    {.values = image, .channels = 1, .height = 2, .width = 2});
+      EXPECT_EQ(std::vector<float>(&changed[i].images[4 * k], &changed[i].images[4 * k] + 4),
+                image);
+    }
+  }
 }
 
 TEST(Loader, ReadsNoFurtherAheadThanItsDepth) {
@@ -187,7 +206,7 @@ TEST(ReadBatch, EqualsWhatTheLoaderGives) {
   const NumberedDataset dataset;
   const Batch expected = collect({.mirror = Mirror::kKeyed}, 1).front();
   Batch batch;
-  read_batch(dataset, SampleOrder(11, 100), Mirror::kKeyed, expected.request, batch);
+  read_batch(dataset, SampleOrder(11, 100), {.mirror = Mirror::kKeyed}, expected.request, batch);
   EXPECT_EQ(batch.images, expected.images);
 }
 

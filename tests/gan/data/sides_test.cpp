@@ -150,6 +150,69 @@ TEST(Unpaired, BringEachPictureTogetherWithAnyOfTheOtherSide) {
   EXPECT_EQ(seen.count({3, 8}), 1U);
 }
 
+TEST(Unpaired, IsLimitedOnEachSide) {
+  const gangway::testing::ScratchFolder folder;
+  for (const int i : {1, 2, 3}) {
+    const auto shade = static_cast<std::uint8_t>(i);
+    const std::string name = std::to_string(i) + ".png";
+    write_halves(folder.path() / "a" / name, shade, shade, 32);
+    write_halves(folder.path() / "b" / name, shade, shade, 32);
+    write_halves(folder.path() / "testA" / name, shade, shade, 32);
+    write_halves(folder.path() / "testB" / name, shade, shade, 32);
+  }
+  write_halves(folder.path() / "b" / "4.png", 4, 4, 32);
+  DataSpec spec{.source = "unpaired:" + folder.path().string(), .limit = 2};
+  const auto some = open_two_sides(spec, picture_model(), SourcePart::kTraining);
+  ASSERT_EQ(some->size(), 4);
+  std::set<std::vector<int>> seen;
+  for (std::int64_t i = 0; i < some->size(); ++i) {
+    seen.insert(shades_of(*some, i));
+  }
+  EXPECT_EQ(seen, (std::set<std::vector<int>>{{1, 1}, {1, 2}, {2, 1}, {2, 2}}));
+  EXPECT_EQ(open_two_sides(spec, picture_model(), SourcePart::kHeldOut)->size(), 9);
+  spec.limit = 4;
+  expect_config_error([&] { (void)open_two_sides(spec, picture_model(), SourcePart::kTraining); },
+                      {"data.limit", "more than the 3 of the first side of unpaired:"});
+}
+
+TEST(Pairs, AreLimitedAndMayGoTheOtherWay) {
+  const gangway::testing::ScratchFolder folder;
+  write_halves(folder.path() / "train" / "1.png", 10, 200);
+  write_halves(folder.path() / "train" / "2.png", 20, 220);
+  write_halves(folder.path() / "val" / "3.png", 30, 90);
+  DataSpec spec{
+      .source = "pairs:" + folder.path().string(), .limit = 1, .direction = PairDirection::kBToA};
+  const auto some = open_dataset(spec, picture_model(), 0);
+  ASSERT_EQ(some->size(), 1);
+  EXPECT_THAT(shades_of(*some, 0), ElementsAre(200, 10));
+  EXPECT_THAT(shades_of(*open_two_sides(spec, picture_model(), SourcePart::kHeldOut), 0),
+              ElementsAre(90, 30));
+  spec.direction = PairDirection::kAToB;
+  EXPECT_NE(open_dataset(spec, picture_model(), 0)->fingerprint(), some->fingerprint());
+  spec.limit = 3;
+  expect_config_error([&] { (void)open_dataset(spec, picture_model(), 0); },
+                      {"data.limit", "use 2 at most"});
+}
+
+/// Ten pictures of two labels, 1 and 3.
+class TwoKinds : public Dataset {
+ public:
+  [[nodiscard]] std::int64_t size() const override { return 10; }
+  [[nodiscard]] ExampleShape shape() const override { return {}; }
+  [[nodiscard]] int num_classes() const override { return 4; }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override {
+    out[0] = 0.0F;
+    return index % 2 == 0 ? 1 : 3;
+  }
+  [[nodiscard]] std::string fingerprint() const override { return "two kinds"; }
+};
+
+TEST(OneClass, SaysWhichLabelsThereMayBe) {
+  EXPECT_EQ(OneClass(std::make_unique<TwoKinds>(), 3).size(), 5);
+  expect_config_error([] { const OneClass none(std::make_unique<TwoKinds>(), 7); },
+                      {"no picture of label 7", "use labels from 0 to 3"});
+}
+
 /// One picture: black, but for a white square.
 class Square : public Dataset {
  public:

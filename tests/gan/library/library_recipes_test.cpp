@@ -6,11 +6,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/version.h>
 
 #include "base/errors.hpp"
 #include "gan/library/library_losses.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "job/library/family_library.hpp"
 #include "tests/job/job_problems.hpp"
+#include "tests/library_files.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -46,6 +49,20 @@ TEST(LibraryRecipes, SayWhatAStepConsistsOf) {
 TEST(LibraryRecipes, MayHaveAFrozenNetwork) {
   const JobSpec job = minimax_job("discriminator: {frozen: true, weights: d.safetensors}\n");
   EXPECT_EQ(losses_of(job), (std::set<std::string>{"minimax-generator"}));
+}
+
+TEST(LibraryRecipes, AreNotOpenedWhereTheyAreOfAnotherLibTorch) {
+  const testing::ScratchFolder folder;
+  JobSpec job = minimax_job();
+  folder.write("libother.blocks.so",
+               testing::of_another_torch(testing::bytes_of(blocks_file(GANGWAY_MINIMAX))));
+  job.model.library.file = (folder.path() / "libother.so").string();
+  try {
+    (void)phases_of(job, TORCH_VERSION);
+    ADD_FAILURE() << "opened";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("is built with LibTorch 9."));
+  }
 }
 
 TEST(LibraryLosses, StandBesideOurs) {

@@ -64,9 +64,32 @@ TEST(Fingerprint, ChangesWithEverythingElse) {
                             "numerics.wire=bf16",
                             "numerics.wire={generator: fp16}",
                             "numerics.precision=bf16",
-                            "numerics.precision={generator: fp16}"}) {
+                            "numerics.precision={generator: fp16}",
+                            "data.limit=1000",
+                            "data.crop=0.9",
+                            "data.zoom=1.2",
+                            "data.rotation=10",
+                            "data.brightness=0.1",
+                            "data.contrast=0.1"}) {
     EXPECT_NE(fingerprint_with(other), fingerprint) << other;
   }
+}
+
+TEST(Fingerprint, CountsWhatBecomesOfPicturesWhereItIsOn) {
+  EXPECT_EQ(job_fingerprint(spec_of("data: {limit: 0, crop: 1, zoom: 1, rotation: 0, brightness: "
+                                    "0, contrast: 0}")),
+            job_fingerprint(spec_of("")));
+  const auto colourful = [](const std::string& more) {
+    return job_fingerprint(spec_of("model: {channels: 3}\ndata: {" + more + "}"));
+  };
+  EXPECT_NE(colourful("saturation: 0.1"), colourful("saturation: 0"));
+  const auto paired = [](const std::string& way) {
+    return job_fingerprint(
+        spec_of("model: {family: unet}\ntraining: {recipe: pix2pix}\n"
+                "data: {source: 'edges:fashion-mnist', direction: " +
+                way + "}"));
+  };
+  EXPECT_NE(paired("b-to-a"), paired("a-to-b"));
 }
 
 TEST(Fingerprint, CountsResidualBlocksWhereTheyAreNotTheUsualOnes) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
 #include "tests/job/job_problems.hpp"
@@ -123,6 +124,23 @@ TEST_F(FamilyLibrary, IsRefusedInOneLineWhereItIsNone) {
       "libhalf.so",
       bytes.substr(testing::interface_place(bytes)).insert(0, "gangway-library-interface "));
   EXPECT_THAT(problems_of(job(half)), ElementsAre(HasSubstr("cannot be loaded")));
+}
+
+TEST_F(FamilyLibrary, IsRefusedWhereItIsTheOtherOfTheTwoFiles) {
+  const fs::path blocks = blocks_file(copy("libone"));
+  EXPECT_THAT(problems_of(job(blocks)),
+              ElementsAre(AllOf(HasSubstr("libone.blocks.so: has the blocks of a library; name"),
+                                HasSubstr("libone.so"))));
+}
+
+TEST_F(FamilyLibrary, SaysThatItsBlocksAreMissing) {
+  try {
+    (void)open_blocks(folder.path() / "libone.so", "");
+    ADD_FAILURE() << "opened";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("libone.blocks.so: No such file, and libone.so"),
+                                    HasSubstr("keep them side by side")));
+  }
 }
 
 TEST_F(FamilyLibrary, IsRefusedWhereAFamilyHasANameOfOurs) {

@@ -100,13 +100,32 @@ class DataCheck(unittest.TestCase):
         first = numpy.asarray(Image.open(self.folder / "00000/000.png"))
         numpy.testing.assert_array_equal(numpy.asarray(drawn.convert("RGB"))[:24, :24], first)
 
+    def test_looks_at_both_sides_of_an_example(self):
+        for side in "ab":
+            for i in range(3):
+                self.image(f"{side}/{i}.png", 20, 20)
+        for form in ("pairs", "unpaired"):
+            found = json.loads(check(f"{form}:{self.folder}", "--json"))
+            self.assertEqual((found["images"], found["labels"]), (6, []))
+        (self.folder / "b/2.png").unlink()
+        self.assertIn("2.png: has no picture of equal name", check(f"pairs:{self.folder}", code=2))
+        for file in self.folder.glob("b/*"):
+            file.unlink()
+        self.assertIn("no pictures of the second side", check(f"unpaired:{self.folder}", code=2))
+
+    def test_says_where_there_are_no_pairs(self):
+        self.image("test/0.png", 40, 20)
+        line = check(f"pairs:{self.folder}", code=2)
+        self.assertIn("holds no pair of pictures; put pictures there", line)
+        self.assertEqual(line.count("\n"), 1)
+
     def test_refuses_what_is_no_set_in_one_line(self):
         self.folder.mkdir()
         for source in (self.folder, self.folder / "nowhere"):
             line = check(source, code=2)
             self.assertIn(str(source), line)
             self.assertEqual(line.count("\n"), 1)
-        for source in ("fashion-mnist", "idx:/nowhere", "stacked:fashion-mnist"):
+        for source in ("fashion-mnist", "idx:/nowhere", "stacked:fashion-mnist", "edges:fashion-mnist", "classes:fashion-mnist:5,7"):
             line = check(source, code=2)
             self.assertIn("a folder or ZIP of pictures", line)
             self.assertEqual(line.count("\n"), 1)

@@ -46,6 +46,10 @@ constexpr const char* kTransferJob =
     "training: {recipe: style-transfer, style: {picture: style.png}}\n"
     "features: {weights: features.safetensors}\n";
 
+constexpr const char* kPairJob =
+    "model: {family: unet, width: 4}\ntraining: {recipe: pix2pix}\n"
+    "data: {source: \"edges:fashion-mnist\"}\n";
+
 constexpr const char* kStackedJob =
     "model: {family: dcgan, width: 8, latent: 4, channels: 3}\n"
     "data: {source: \"stacked:fashion-mnist\"}\n";
@@ -261,6 +265,25 @@ TEST(Sample, WritesAPicture) {
           .picture = folder.path() / "points.png"});
   EXPECT_NE(::testing::internal::GetCapturedStdout().find("100 examples"), std::string::npos);
   EXPECT_EQ(folder.read("points.png").substr(1, 3), "PNG");
+}
+
+TEST(Options, AreRefusedWhereTheySayNothingAboutPairs) {
+  const testing::ScratchFolder folder;
+  const RunChoice run{.run = (folder.path() / "run").string()};
+  store(run.run, {.job = kPairJob, .trained = kPairJob});
+  const auto complaint = [](const auto& command, const auto& options) -> std::string {
+    try {
+      command(options);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(
+      complaint(evaluate, EvaluateOptions{.run = run, .of_images = {"--features", "--real"}}),
+      ::testing::StartsWith("--features, --real: has no meaning for edges:fashion-mnist"));
+  EXPECT_THAT(complaint(sample, SampleOptions{.run = run, .label = 3}),
+              ::testing::StartsWith("--label: has no meaning for recipe pix2pix"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/idx_file.hpp"
+#include "gan/data/images/idx_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <zlib.h>
 
 #include "base/errors.hpp"

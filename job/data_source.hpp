@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Words of data.source that are more than a place: what edges: and classes: name. Asked by the
+// rules of a job file and where such a source is opened. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gangway {
+
+inline constexpr std::string_view kEdgesSource = "edges:";
+inline constexpr std::string_view kClassesSource = "classes:";
+
+/// "fashion-mnist:5,7" or "idx:DIR:5,7" behind classes:, taken apart.
+struct TwoLabels {
+  std::string_view location;  ///< a part of the source
+  int first = 0;
+  int second = 0;
+};
+
+/// @pre misspelt_labels(source) is empty, and `source` begins with classes:
+[[nodiscard]] TwoLabels two_labels(std::string_view source);
+
+/// What is wrong with the words behind edges: or classes:, and what to write instead; empty where
+/// nothing is, and for sources of other kinds.
+[[nodiscard]] std::string misspelt_labels(std::string_view source);
+
+}  // namespace gangway

@@ -71,6 +71,16 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
+/// Images as a discriminator is to see them: transformed at random, keyed by place and stream, as
+/// the job has it (training.augment). Gradients go through it.
+struct Augment {
+  NetworkId judge{};  ///< whose statistic the strength is, where that adapts
+  std::string input;
+  std::string output;
+  int stream = 0;  ///< as a draw's
+  bool operator==(const Augment&) const = default;
+};
+
 /// A network's forward; whether weights and inputs have gradients follows from the phase.
 struct Application {
   NetworkId network{};
@@ -79,6 +89,8 @@ struct Application {
   int stream = 0;  ///< applications of a pass draw other random numbers inside where it differs
   /// What it makes instead of `output`, where the network makes several tensors.
   std::vector<std::string> levels = {};
+  /// The mean sign of its output is a statistic of the network's, by which augmentation adapts.
+  bool harvests_signs = false;
   bool operator==(const Application&) const = default;
 };
 
@@ -104,7 +116,8 @@ struct Penalty {
   bool operator==(const Penalty&) const = default;
 };
 
-using Node = std::variant<Draw, Reals, StylePicture, Join, Pool, Application, Loss, Penalty>;
+using Node =
+    std::variant<Draw, Reals, StylePicture, Join, Pool, Augment, Application, Loss, Penalty>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "job/keys/augment_keys.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_types.hpp"
@@ -207,6 +208,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_growth(keys);
   add_losses(keys);
   add_path_length(keys);
+  add_augment_keys(keys);
   add_autoencoding(keys);
   add_information(keys);
   add_translation(keys);

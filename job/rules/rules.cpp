@@ -9,6 +9,7 @@
 
 #include "job/choices.hpp"
 #include "job/keys/per_recipe.hpp"
+#include "job/rules/augment_rules.hpp"
 #include "job/rules/model_rules.hpp"
 #include "job/transports.hpp"
 
@@ -147,6 +148,7 @@ std::vector<Rule> layout_rules() {
 
 std::vector<Rule> make_rules(const Recipe& recipe) {
   std::vector<Rule> rules = model_rules();
+  std::ranges::move(augment_rules(), std::back_inserter(rules));
   std::ranges::move(layout_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
   return rules;

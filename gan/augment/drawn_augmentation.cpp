@@ -19,11 +19,11 @@ constexpr double kFilterDeviation = 1.0;
 constexpr double kNoiseDeviation = 0.1;
 
 /// Turns by (cosine, sine) what is right of the centre towards what is below it.
-Affine rotation(double cosine, double sine) {
+Affine turned(double cosine, double sine) {
   return {.xx = cosine, .xy = -sine, .yx = sine, .yy = cosine};
 }
 
-Affine shift(double x, double y) { return {.x0 = x, .y0 = y}; }
+Affine moved_by(double x, double y) { return {.x0 = x, .y0 = y}; }
 
 /// By an angle, uniform in (-pi, pi), of which `turn` in [0, 1) is the share.
 struct Angle {
@@ -107,7 +107,7 @@ class Drawing {
     const double each = 1.0 - std::sqrt(std::clamp(1.0 - strength_, 0.0, 1.0));
     if (const PictureDraws rotated = draws(draw); rotated.uniform(0) < each) {
       const Angle angle(rotated.uniform(1));
-      resample(rotation(angle.cosine, angle.sine));
+      resample(turned(angle.cosine, angle.sine));
     }
   }
   void recolor(const ColorMatrix& last) {
@@ -130,14 +130,14 @@ void Drawing::draw_blits() {
   if (const PictureDraws turn = draws(RandomDraw::kAugmentTurn); turn.uniform(0) < strength_) {
     constexpr std::array<double, 4> kSines = {0.0, 1.0, 0.0, -1.0};
     if (const auto quarters = static_cast<std::size_t>(turn.uniform(1) * 4.0); quarters > 0) {
-      move(rotation(kSines[(quarters + 1) % 4], kSines[quarters]));
+      move(turned(kSines[(quarters + 1) % 4], kSines[quarters]));
     }
   }
   if (const PictureDraws moved = draws(RandomDraw::kAugmentShift); moved.uniform(0) < strength_) {
     const auto way = [&](int which) {
       return std::nearbyint((2.0 * moved.uniform(which) - 1.0) * kShiftShare * side());
     };
-    move(shift(-way(1), -way(2)));
+    move(moved_by(-way(1), -way(2)));
   }
 }
 
@@ -157,7 +157,7 @@ void Drawing::draw_geometry() {
   if (const PictureDraws moved = draws(RandomDraw::kAugmentFineShift);
       moved.uniform(0) < strength_) {
     const double unit = kFineShiftShare * side();
-    resample(shift(-moved.normals()[0] * unit, -moved.normals()[1] * unit));
+    resample(moved_by(-moved.normals()[0] * unit, -moved.normals()[1] * unit));
   }
 }
 

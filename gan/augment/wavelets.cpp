@@ -8,16 +8,16 @@
 namespace gangway::gan {
 namespace {
 
-using Filter = std::vector<double>;
+using Taps = std::vector<double>;
 
-constexpr std::int64_t kReach = 5;  // of sym6: its sixth tap is where the pixel is
+constexpr std::int64_t kSym6Reach = 5;  // of sym6: its sixth tap is where the pixel is
 
-Matrix zeros(std::int64_t rows, std::int64_t columns) {
+Matrix zero_matrix(std::int64_t rows, std::int64_t columns) {
   return {rows, columns, std::vector<double>(static_cast<std::size_t>(rows * columns))};
 }
 
-Filter convolved(const Filter& one, const Filter& other) {
-  Filter result(one.size() + other.size() - 1);
+Taps taps_convolved(const Taps& one, const Taps& other) {
+  Taps result(one.size() + other.size() - 1);
   for (std::size_t i = 0; i < one.size(); ++i) {
     for (std::size_t k = 0; k < other.size(); ++k) {
       result[i + k] += one[i] * other[k];
@@ -27,16 +27,16 @@ Filter convolved(const Filter& one, const Filter& other) {
 }
 
 /// H(z) H(1 / z) / 2: what two passes, there and back, keep.
-Filter there_and_back(const Filter& filter) {
-  Filter product = convolved(filter, {filter.rbegin(), filter.rend()});
+Taps there_and_back(const Taps& filter) {
+  Taps product = taps_convolved(filter, {filter.rbegin(), filter.rend()});
   for (double& tap : product) {
     tap /= 2.0;
   }
   return product;
 }
 
-Filter spread(const Filter& filter) {
-  Filter result(2 * filter.size() - 1);
+Taps spread(const Taps& filter) {
+  Taps result(2 * filter.size() - 1);
   for (std::size_t i = 0; i < filter.size(); ++i) {
     result[2 * i] = filter[i];
   }
@@ -52,11 +52,11 @@ std::int64_t reflected(std::int64_t index, std::int64_t side) {
 }
 
 Matrix upsampling(std::int64_t side) {
-  Matrix matrix = zeros(4 * (side - 1), side);
+  Matrix matrix = zero_matrix(4 * (side - 1), side);
   for (std::int64_t place = 0; place < matrix.rows; ++place) {
     // What is between two pixels is zero before the filter.
     for (std::size_t tap = 0; tap < kSym6.size(); ++tap) {
-      const std::int64_t twice = place + kReach - static_cast<std::int64_t>(tap);
+      const std::int64_t twice = place + kSym6Reach - static_cast<std::int64_t>(tap);
       if (twice % 2 == 0) {
         matrix.at(place, reflected(twice / 2, side)) += kSym6[tap] * std::sqrt(2.0);
       }
@@ -66,10 +66,10 @@ Matrix upsampling(std::int64_t side) {
 }
 
 Matrix downsampling(std::int64_t side) {
-  Matrix matrix = zeros(side, num_places(side));
+  Matrix matrix = zero_matrix(side, num_places(side));
   for (std::int64_t pixel = 0; pixel < side; ++pixel) {
     for (std::size_t tap = 0; tap < kSym6.size(); ++tap) {
-      const std::int64_t place = 2 * pixel + static_cast<std::int64_t>(tap) - kReach;
+      const std::int64_t place = 2 * pixel + static_cast<std::int64_t>(tap) - kSym6Reach;
       matrix.at(pixel, place - kFirstPlace) = kSym6[tap] / std::sqrt(2.0);
     }
   }
@@ -77,18 +77,18 @@ Matrix downsampling(std::int64_t side) {
 }
 
 std::array<std::vector<double>, kNumBands> band_filters() {
-  const Filter low(kSym2.begin(), kSym2.end());
-  Filter high = low;
+  const Taps low(kSym2.begin(), kSym2.end());
+  Taps high = low;
   for (std::size_t i = 1; i < high.size(); i += 2) {
     high[i] = -high[i];  // H(-z)
   }
-  const Filter keeps_low = there_and_back(low);
-  const Filter keeps_high = there_and_back(high);
-  std::array<Filter, kNumBands> bands;
+  const Taps keeps_low = there_and_back(low);
+  const Taps keeps_high = there_and_back(high);
+  std::array<Taps, kNumBands> bands;
   bands[0] = {1.0};
   for (std::size_t newest = 1; newest < bands.size(); ++newest) {
     for (std::size_t band = 0; band < newest; ++band) {
-      bands[band] = convolved(spread(bands[band]), keeps_low);
+      bands[band] = taps_convolved(spread(bands[band]), keeps_low);
     }
     bands[newest].assign(bands[0].size(), 0.0);
     const std::size_t first = (bands[0].size() - keeps_high.size()) / 2;
@@ -101,7 +101,7 @@ std::array<std::vector<double>, kNumBands> band_filters() {
 
 Matrix band_matrices(std::int64_t side) {
   const auto bands = band_filters();
-  Matrix matrix = zeros(kNumBands, side * side);
+  Matrix matrix = zero_matrix(kNumBands, side * side);
   for (std::size_t band = 0; band < bands.size(); ++band) {
     const auto middle = static_cast<std::int64_t>(bands[band].size() / 2);
     for (std::int64_t pixel = 0; pixel < side; ++pixel) {

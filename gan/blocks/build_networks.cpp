@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/build_networks.hpp"
 
+#include "gan/augment/augmentation.hpp"
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/progressive_blocks.hpp"
@@ -31,6 +32,9 @@ PerNetwork<Network> build_networks(const JobSpec& job) {
     if (const auto* script = dynamic_cast<const ScriptBlock*>(&networks[id].block(0))) {
       script->require_deterministic(job.numerics.device);
     }
+  }
+  if (job.training.augment.is_adaptive()) {
+    add_augment_statistics(networks[job.id_of("discriminator")]);
   }
   return networks;
 }

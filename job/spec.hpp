@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "job/augment.hpp"
+#include "job/augmentation.hpp"
 #include "job/models/architecture.hpp"
 #include "job/models/growth_schedule.hpp"
 #include "job/models/hashed_file.hpp"
@@ -120,7 +120,7 @@ struct TrainingSpec {
   /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
   bool reuse_fakes = false;
   PenaltySpec penalty;
-  AugmentSpec augment;
+  AugmentationSpec augment;
   /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
   double orthogonal_weight = 0.0;
   PathLengthSpec path_length;

@@ -95,7 +95,7 @@ void add_augment_statistics(Network& judge) {
   }
 }
 
-double next_strength(const AugmentSpec& spec, double images, double strength, double signs) {
+double next_strength(const AugmentationSpec& spec, double images, double strength, double signs) {
   const double step = images / (spec.kimg * 1000.0);
   const double direction = signs > spec.target ? 1.0 : signs < spec.target ? -1.0 : 0.0;
   return std::clamp(strength + direction * step, 0.0, 1.0);
@@ -112,8 +112,7 @@ void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSi
   const at::NoGradGuard no_grad;
   const Statistic& signs = augment_statistic(judge, kAugmentSigns);
   const Statistic& strength = augment_statistic(judge, kAugmentStrength);
-  const double next =
-      next_strength(spec_, images_per_update_, strength_of(judge), value_of(signs));
+  const double next = next_strength(spec_, images_per_update_, strength_of(judge), value_of(signs));
   sink.take(signs, logits.sign().mean().reshape({1}).to(signs.running.scalar_type()));
   sink.take(strength, at::full({1}, next, strength.running.options()));
 }
@@ -152,12 +151,12 @@ at::Tensor Augmentation::ada_augmented(const at::Tensor& pictures, double streng
       });
   result = with_noise(result, drawn, key);
   return transformed_where(
-      result, drawn, is_cut_out, [](const DrawnAugmentation& one) { return *one.cutout; },
-      cut_out);
+      result, drawn, is_cut_out, [](const DrawnAugmentation& one) { return *one.cutout; }, cut_out);
 }
 
 const AxisFilters& Augmentation::filters_of(const at::Tensor& pictures) {
-  if (!filters_ || filters_->side != pictures.size(2) || filters_->up.device() != pictures.device()) {
+  if (!filters_ || filters_->side != pictures.size(2) ||
+      filters_->up.device() != pictures.device()) {
     filters_.emplace(pictures.size(2), pictures.device());
   }
   return *filters_;

@@ -10,7 +10,7 @@
 
 #include "gan/augment/picture_transforms.hpp"
 #include "gan/network.hpp"
-#include "job/augment.hpp"
+#include "job/augmentation.hpp"
 
 namespace gangway::gan {
 
@@ -25,13 +25,13 @@ void add_augment_statistics(Network& judge);
 /// p after an update that saw `images` real pictures and begins with `strength`, where the mean
 /// sign of logits in the update before was `signs` (Karras et al., 2020, section 3.1, r_t; there p
 /// is moved after every fourth minibatch, by four times as much).
-[[nodiscard]] double next_strength(const AugmentSpec& spec, double images, double strength,
+[[nodiscard]] double next_strength(const AugmentationSpec& spec, double images, double strength,
                                    double signs);
 
 class Augmentation {
  public:
   /// @param images_per_update  real pictures that an update of the discriminator sees
-  Augmentation(const AugmentSpec& spec, double images_per_update)
+  Augmentation(const AugmentationSpec& spec, double images_per_update)
       : spec_(spec), images_per_update_(images_per_update) {}
 
   /// `pictures` [N, C, S, S], C 1 or 3, in their memory format. With gradients where they
@@ -55,7 +55,7 @@ class Augmentation {
                                          const RandomKey& key);
   [[nodiscard]] const AxisFilters& filters_of(const at::Tensor& pictures);
 
-  AugmentSpec spec_;
+  AugmentationSpec spec_;
   double images_per_update_;
   std::optional<AxisFilters> filters_;  // made at first use
 };

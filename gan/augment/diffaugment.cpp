@@ -27,8 +27,7 @@ at::Tensor with_random_colors(const at::Tensor& pictures, const RandomKey& key) 
   const at::Tensor saturated =
       (lit - grey) * drawn_numbers(pictures, key, RandomDraw::kAugmentSaturation, 0.0, 2.0) + grey;
   const at::Tensor mean = saturated.mean({1, 2, 3}, /*keepdim=*/true);
-  return (saturated - mean) *
-             drawn_numbers(pictures, key, RandomDraw::kAugmentContrast, 0.5, 1.0) +
+  return (saturated - mean) * drawn_numbers(pictures, key, RandomDraw::kAugmentContrast, 0.5, 1.0) +
          mean;
 }
 

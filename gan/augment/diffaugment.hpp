@@ -6,7 +6,7 @@
 
 #include "gan/random.hpp"
 #include "gan/torch.hpp"
-#include "job/augment.hpp"
+#include "job/augmentation.hpp"
 
 namespace gangway::gan {
 

@@ -8,8 +8,8 @@ namespace gangway::gan {
 namespace {
 
 // Karras et al., 2020, appendix B: standard deviations, and the longest way.
-constexpr double kShiftShare = 0.125;     // of the side, by whole pixels; uniform
-constexpr double kScaleDeviation = 0.2;   // of the logarithm to base 2
+constexpr double kShiftShare = 0.125;    // of the side, by whole pixels; uniform
+constexpr double kScaleDeviation = 0.2;  // of the logarithm to base 2
 constexpr double kStretchDeviation = 0.2;
 constexpr double kFineShiftShare = 0.125;  // of the side; normal
 constexpr double kBrightnessDeviation = 0.2;
@@ -142,8 +142,7 @@ void Drawing::draw_blits() {
 }
 
 void Drawing::draw_geometry() {
-  if (const PictureDraws scaled = draws(RandomDraw::kAugmentScale);
-      scaled.uniform(0) < strength_) {
+  if (const PictureDraws scaled = draws(RandomDraw::kAugmentScale); scaled.uniform(0) < strength_) {
     const double factor = std::exp2(scaled.normals()[0] * kScaleDeviation);
     resample({.xx = 1.0 / factor, .yy = 1.0 / factor});
   }
@@ -162,8 +161,7 @@ void Drawing::draw_geometry() {
 }
 
 void Drawing::draw_colors() {
-  if (const PictureDraws lit = draws(RandomDraw::kAugmentBrightness);
-      lit.uniform(0) < strength_) {
+  if (const PictureDraws lit = draws(RandomDraw::kAugmentBrightness); lit.uniform(0) < strength_) {
     recolor(gains_and_shift(1.0, lit.normals()[0] * kBrightnessDeviation));
   }
   if (const PictureDraws contrast = draws(RandomDraw::kAugmentContrast);
@@ -203,8 +201,7 @@ void Drawing::draw_filter() {
 }
 
 void Drawing::draw_noise() {
-  if (const PictureDraws noisy = draws(RandomDraw::kAugmentNoise);
-      noisy.uniform(0) < strength_) {
+  if (const PictureDraws noisy = draws(RandomDraw::kAugmentNoise); noisy.uniform(0) < strength_) {
     drawn_.noise = std::abs(noisy.normals()[0]) * kNoiseDeviation;
   }
 }
@@ -241,8 +238,8 @@ double PictureDraws::uniform(int which) const {
 std::array<double, 4> PictureDraws::normals() const {
   std::array<float, 4> four{};
   random_.normal4(first_ / 4 + 1, four.data());
-  return {static_cast<double>(four[0]), static_cast<double>(four[1]),
-          static_cast<double>(four[2]), static_cast<double>(four[3])};
+  return {static_cast<double>(four[0]), static_cast<double>(four[1]), static_cast<double>(four[2]),
+          static_cast<double>(four[3])};
 }
 
 DrawnAugmentation drawn_augmentation(AugmentKinds kinds, double strength, const RandomKey& key,

@@ -11,7 +11,7 @@
 
 #include "gan/augment/wavelets.hpp"
 #include "gan/random.hpp"
-#include "job/augment.hpp"
+#include "job/augmentation.hpp"
 
 namespace gangway::gan {
 

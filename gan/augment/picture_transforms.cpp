@@ -63,7 +63,7 @@ at::Tensor blitted(const at::Tensor& pictures, const std::vector<Affine>& invers
         const double x = static_cast<double>(column) - centre;
         const double y = static_cast<double>(row) - centre;
         const auto pixel = [&](double place) {
-          return reflected(std::llround(place + centre), side);
+          return mirrored_index(std::llround(place + centre), side);
         };
         *next++ = pixel(inverse.yx * x + inverse.yy * y + inverse.y0) * side +
                   pixel(inverse.xx * x + inverse.xy * y + inverse.x0);
@@ -105,10 +105,10 @@ at::Tensor resampled(const at::Tensor& pictures, const std::vector<Affine>& inve
   };
   const at::Tensor right = across.share.unsqueeze(1).to(pictures.scalar_type());
   const at::Tensor lower = down.share.unsqueeze(1).to(pictures.scalar_type());
-  const at::Tensor top = taken(down.below, across.below) * (1.0 - right) +
-                         taken(down.below, across.above) * right;
-  const at::Tensor bottom = taken(down.above, across.below) * (1.0 - right) +
-                            taken(down.above, across.above) * right;
+  const at::Tensor top =
+      taken(down.below, across.below) * (1.0 - right) + taken(down.below, across.above) * right;
+  const at::Tensor bottom =
+      taken(down.above, across.below) * (1.0 - right) + taken(down.above, across.above) * right;
   const at::Tensor moved = top * (1.0 - lower) + bottom * lower;
   const at::Tensor back = filters.down.to(pictures.scalar_type());
   return at::matmul(at::matmul(back, moved), back.t());

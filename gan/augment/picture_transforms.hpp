@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What augmentation does to pictures, as functions of tensors: [K, C, S, S] of any floating type,
-// square, C 1 or 3. Each is an affine function of the pictures and has gradients. Sums have one order on CPUs
-// and, with LibTorch's deterministic algorithms, on GPUs: filters are matrix products, places in a
-// picture are taken by at::gather. Compute thread.
+// square, C 1 or 3. Each is an affine function of the pictures and has gradients. Sums have one
+// order on CPUs and, with LibTorch's deterministic algorithms, on GPUs: filters are matrix
+// products, places in a picture are taken by at::gather. Compute thread.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace gangway::gan {
 struct AxisFilters {
   AxisFilters(std::int64_t side, at::Device device);
   std::int64_t side;
-  at::Tensor up;     ///< float64, as the others
+  at::Tensor up;  ///< float64, as the others
   at::Tensor down;
   at::Tensor bands;  ///< [kNumBands, S * S]
 };

@@ -45,7 +45,7 @@ Taps spread(const Taps& filter) {
 
 }  // namespace
 
-std::int64_t reflected(std::int64_t index, std::int64_t side) {
+std::int64_t mirrored_index(std::int64_t index, std::int64_t side) {
   const std::int64_t period = 2 * (side - 1);
   const std::int64_t within = ((index % period) + period) % period;
   return std::min(within, period - within);
@@ -58,7 +58,7 @@ Matrix upsampling(std::int64_t side) {
     for (std::size_t tap = 0; tap < kSym6.size(); ++tap) {
       const std::int64_t twice = place + kSym6Reach - static_cast<std::int64_t>(tap);
       if (twice % 2 == 0) {
-        matrix.at(place, reflected(twice / 2, side)) += kSym6[tap] * std::sqrt(2.0);
+        matrix.at(place, mirrored_index(twice / 2, side)) += kSym6[tap] * std::sqrt(2.0);
       }
     }
   }
@@ -107,7 +107,7 @@ Matrix band_matrices(std::int64_t side) {
     for (std::int64_t pixel = 0; pixel < side; ++pixel) {
       for (std::size_t tap = 0; tap < bands[band].size(); ++tap) {
         const std::int64_t from =
-            reflected(pixel + static_cast<std::int64_t>(tap) - middle, side);
+            mirrored_index(pixel + static_cast<std::int64_t>(tap) - middle, side);
         matrix.at(static_cast<std::int64_t>(band), pixel * side + from) += bands[band][tap];
       }
     }

@@ -16,9 +16,9 @@ namespace gangway::gan {
 inline constexpr std::array<double, 4> kSym2 = {-0.12940952255092145, 0.22414386804185735,
                                                 0.836516303737469, 0.48296291314469025};
 inline constexpr std::array<double, 12> kSym6 = {
-    0.015404109327027373, 0.0034907120842174702, -0.11799011114819057, -0.048311742585633,
-    0.4910559419267466,   0.787641141030194,     0.3379294217276218,   -0.07263752278646252,
-    -0.021060292512300564, 0.04472490177066578,  0.0017677118642428036, -0.007800708325034148};
+    0.015404109327027373,  0.0034907120842174702, -0.11799011114819057,  -0.048311742585633,
+    0.4910559419267466,    0.787641141030194,     0.3379294217276218,    -0.07263752278646252,
+    -0.021060292512300564, 0.04472490177066578,   0.0017677118642428036, -0.007800708325034148};
 
 /// Row by row.
 struct Matrix {
@@ -31,7 +31,7 @@ struct Matrix {
 };
 
 /// Where pixel `index` of the endless picture of `side` pixels comes from. @pre side >= 2
-[[nodiscard]] std::int64_t reflected(std::int64_t index, std::int64_t side);
+[[nodiscard]] std::int64_t mirrored_index(std::int64_t index, std::int64_t side);
 
 // The grid of half pixels: place m is at m / 2 pixels. Along it the reflected picture repeats after
 // 4 (side - 1) places.

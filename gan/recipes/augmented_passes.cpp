@@ -16,12 +16,12 @@ using pipeline::Node;
 using pipeline::Pass;
 using pipeline::Penalty;
 
-constexpr const char* kReal = "real";
-constexpr const char* kFake = "fake";
+constexpr const char* kRealImages = "real";
+constexpr const char* kFakeImages = "fake";
 
 std::string augmented_name(const std::string& images) { return "augmented_" + images; }
 
-bool rename(std::vector<Input>& inputs, const std::string& images) {
+bool take_augmented(std::vector<Input>& inputs, const std::string& images) {
   const auto found = std::ranges::find(inputs, images, &Input::tensor);
   if (found == inputs.end()) {
     return false;
@@ -33,10 +33,10 @@ bool rename(std::vector<Input>& inputs, const std::string& images) {
 /// Has `node` take the augmented `images`, where it shows them to `judge`. Whether it does.
 bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
   if (auto* application = std::get_if<Application>(&node)) {
-    return application->network == judge && rename(application->inputs, images);
+    return application->network == judge && take_augmented(application->inputs, images);
   }
   if (auto* penalty = std::get_if<Penalty>(&node)) {
-    return penalty->network == judge && rename(penalty->inputs, images);
+    return penalty->network == judge && take_augmented(penalty->inputs, images);
   }
   if (auto* join = std::get_if<Join>(&node)) {
     const auto found = std::ranges::find(join->inputs, images);
@@ -58,10 +58,10 @@ void augment(Pass& pass, NetworkId judge, const std::string& images, int stream)
     }
   }
   if (first != pass.nodes.end()) {
-    pass.nodes.insert(first, Augment{.judge = judge,
-                                     .input = images,
-                                     .output = augmented_name(images),
-                                     .stream = stream});
+    pass.nodes.insert(
+        first,
+        Augment{
+            .judge = judge, .input = images, .output = augmented_name(images), .stream = stream});
   }
 }
 
@@ -70,7 +70,7 @@ void harvest_signs(Pass& pass, NetworkId judge) {
   for (Node& node : pass.nodes) {
     auto* application = std::get_if<Application>(&node);
     if (application != nullptr && application->network == judge &&
-        std::ranges::find(application->inputs, augmented_name(kReal), &Input::tensor) !=
+        std::ranges::find(application->inputs, augmented_name(kRealImages), &Input::tensor) !=
             application->inputs.end()) {
       application->harvests_signs = true;
     }
@@ -87,8 +87,8 @@ std::vector<pipeline::Phase> with_augmentation(const JobSpec& job,
   const NetworkId judge = job.id_of("discriminator");
   for (pipeline::Phase& phase : phases) {
     for (Pass& pass : phase.passes) {
-      augment(pass, judge, kReal, 0);
-      augment(pass, judge, kFake, 1);
+      augment(pass, judge, kRealImages, 0);
+      augment(pass, judge, kFakeImages, 1);
       if (job.training.augment.is_adaptive() && pipeline::trains(phase, judge)) {
         harvest_signs(pass, judge);
       }

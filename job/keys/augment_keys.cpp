@@ -21,7 +21,7 @@ std::string refuse_unless_augmentable(const JobSpec& job) {
 }
 
 /// For jobs that augment as `is_meant` asks; `beside` is what others would have to say.
-Key for_augmented(Key key, bool (*is_meant)(const AugmentSpec&), std::string beside) {
+Key for_augmented(Key key, bool (*is_meant)(const AugmentationSpec&), std::string beside) {
   key.why_refused = [is_meant, beside = std::move(beside)](const JobSpec& job) {
     const std::string why = refuse_unless_augmentable(job);
     return !why.empty() || is_meant(job.training.augment)
@@ -31,9 +31,9 @@ Key for_augmented(Key key, bool (*is_meant)(const AugmentSpec&), std::string bes
   return key;
 }
 
-bool is_any(const AugmentSpec& spec) { return spec.is_any(); }
-bool is_ada(const AugmentSpec& spec) { return spec.policy == AugmentPolicy::kAda; }
-bool is_adaptive(const AugmentSpec& spec) { return spec.is_adaptive(); }
+bool is_any(const AugmentationSpec& spec) { return spec.is_any(); }
+bool is_ada(const AugmentationSpec& spec) { return spec.policy == AugmentPolicy::kAda; }
+bool is_adaptive(const AugmentationSpec& spec) { return spec.is_adaptive(); }
 
 constexpr const char* kWithAda = "training.augment.policy ada";
 constexpr const char* kWithAdaptiveStrength = "training.augment.strength adaptive";
@@ -129,7 +129,7 @@ Key strength_key(KeyText text) {
 
 }  // namespace
 
-void add_augment_keys(std::vector<Key>& keys) {
+void add_augmentation_keys(std::vector<Key>& keys) {
   Key policy = later(choice_key(
       {"training.augment.policy", "",
        "How pictures, real and generated, are transformed before the discriminator sees them: ada "

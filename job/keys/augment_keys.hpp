@@ -10,6 +10,6 @@
 namespace gangway {
 
 /// Appends `training.augment.…`.
-void add_augment_keys(std::vector<Key>& keys);
+void add_augmentation_keys(std::vector<Key>& keys);
 
 }  // namespace gangway

@@ -208,7 +208,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_growth(keys);
   add_losses(keys);
   add_path_length(keys);
-  add_augment_keys(keys);
+  add_augmentation_keys(keys);
   add_autoencoding(keys);
   add_information(keys);
   add_translation(keys);

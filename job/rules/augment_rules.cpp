@@ -22,7 +22,7 @@ std::string check_augmented_family(const JobSpec& job) {
 }
 
 std::string check_kinds(const JobSpec& job) {
-  const AugmentSpec& augment = job.training.augment;
+  const AugmentationSpec& augment = job.training.augment;
   if (!augment.is_any() || augment.kinds().is_within(available_kinds(augment.policy))) {
     return {};
   }

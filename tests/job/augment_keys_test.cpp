@@ -13,18 +13,18 @@ using ::testing::ElementsAre;
 using testing::problems_of;
 using testing::spec_of;
 
-AugmentSpec augment_of(const std::string& text) {
+AugmentationSpec augment_of(const std::string& text) {
   return spec_of("training: {augment: " + text + "}").training.augment;
 }
 
 TEST(AugmentKeys, AJobThatSaysNothingDoesNotAugment) {
-  EXPECT_EQ(spec_of("").training.augment, AugmentSpec{});
-  EXPECT_FALSE(AugmentSpec{}.is_any());
-  EXPECT_FALSE(AugmentSpec{}.is_adaptive());
+  EXPECT_EQ(spec_of("").training.augment, AugmentationSpec{});
+  EXPECT_FALSE(AugmentationSpec{}.is_any());
+  EXPECT_FALSE(AugmentationSpec{}.is_adaptive());
 }
 
 TEST(AugmentKeys, AdaIsAdaptiveAndHasWhatTheAuthorsTrainWith) {
-  const AugmentSpec ada = augment_of("{policy: ada}");
+  const AugmentationSpec ada = augment_of("{policy: ada}");
   EXPECT_TRUE(ada.is_adaptive());
   EXPECT_EQ(ada.kinds(),
             (AugmentKinds{AugmentKind::kBlit, AugmentKind::kGeometry, AugmentKind::kColor}));
@@ -33,11 +33,12 @@ TEST(AugmentKeys, AdaIsAdaptiveAndHasWhatTheAuthorsTrainWith) {
 }
 
 TEST(AugmentKeys, ReadsListsAndNumbers) {
-  const AugmentSpec ada = augment_of("{policy: ada, kinds: [cutout, blit], strength: 0.25}");
+  const AugmentationSpec ada = augment_of("{policy: ada, kinds: [cutout, blit], strength: 0.25}");
   EXPECT_EQ(ada.chosen, (AugmentKinds{AugmentKind::kBlit, AugmentKind::kCutout}));
   EXPECT_EQ(ada.strength, 0.25);
   EXPECT_FALSE(ada.is_adaptive());
-  const AugmentSpec other = augment_of("{policy: ada, strength: adaptive, target: 0.5, kimg: 100}");
+  const AugmentationSpec other =
+      augment_of("{policy: ada, strength: adaptive, target: 0.5, kimg: 100}");
   EXPECT_EQ(other.target, 0.5);
   EXPECT_EQ(other.kimg, 100.0);
   EXPECT_EQ(augment_of("{policy: diffaugment}").kinds(),
@@ -45,8 +46,9 @@ TEST(AugmentKeys, ReadsListsAndNumbers) {
 }
 
 TEST(AugmentKeys, AreWrittenSoThatTheyReadTheSame) {
-  for (const char* text : {"{policy: ada}", "{policy: ada, kinds: [noise, filter]}",
-                           "{policy: ada, strength: 0.5}", "{policy: diffaugment, kinds: [color]}"}) {
+  for (const char* text :
+       {"{policy: ada}", "{policy: ada, kinds: [noise, filter]}", "{policy: ada, strength: 0.5}",
+        "{policy: diffaugment, kinds: [color]}"}) {
     const ResolvedJob job =
         load_job(testing::sources_of("training: {augment: " + std::string(text) + "}"));
     EXPECT_EQ(parse_job(job.yaml, "job.yaml"), job.spec) << text;
@@ -63,22 +65,22 @@ TEST(AugmentKeys, CountInTheFingerprintWhereTheySaySomething) {
   EXPECT_EQ(fingerprint("{policy: ada, kinds: auto, strength: adaptive}"), ada);
   EXPECT_EQ(fingerprint("{policy: ada, kinds: [noise, blit]}"),
             fingerprint("{policy: ada, kinds: [blit, noise]}"));
-  for (const char* other : {"{policy: diffaugment}", "{policy: ada, kinds: [blit]}",
-                            "{policy: ada, strength: 0.5}", "{policy: ada, target: 0.5}",
-                            "{policy: ada, kimg: 100}"}) {
+  for (const char* other :
+       {"{policy: diffaugment}", "{policy: ada, kinds: [blit]}", "{policy: ada, strength: 0.5}",
+        "{policy: ada, target: 0.5}", "{policy: ada, kimg: 100}"}) {
     EXPECT_NE(fingerprint(other), ada) << other;
   }
 }
 
 TEST(AugmentKeys, HaveNoMeaningWithoutAPolicy) {
   EXPECT_THAT(problems_of("training: {augment: {kinds: [blit]}}"),
-              ElementsAre("job.yaml:1:23: training.augment.kinds: has a meaning with "
+              ElementsAre("job.yaml:1:22: training.augment.kinds: has a meaning with "
                           "training.augment.policy ada or diffaugment alone; leave it out"));
   EXPECT_THAT(problems_of("training: {augment: {policy: diffaugment, strength: 0.5}}"),
-              ElementsAre("job.yaml:1:44: training.augment.strength: has a meaning with "
+              ElementsAre("job.yaml:1:43: training.augment.strength: has a meaning with "
                           "training.augment.policy ada alone; leave it out"));
   EXPECT_THAT(problems_of("training: {augment: {policy: ada, strength: 0.5, target: 0.5}}"),
-              ElementsAre("job.yaml:1:51: training.augment.target: has a meaning with "
+              ElementsAre("job.yaml:1:50: training.augment.target: has a meaning with "
                           "training.augment.strength adaptive alone; leave it out"));
 }
 
@@ -94,7 +96,7 @@ TEST(AugmentKeys, AreForPicturesAndARecipeThatAugments) {
 
 TEST(AugmentKeys, NameWhatIsWrongWithAList) {
   EXPECT_THAT(problems_of("training: {augment: {policy: ada, kinds: [blits]}}"),
-              ElementsAre("job.yaml:1:36: training.augment.kinds: expected blit, geometry, color, "
+              ElementsAre("job.yaml:1:35: training.augment.kinds: expected blit, geometry, color, "
                           "filter, noise, cutout, translation, not 'blits'; did you mean 'blit'?"));
   EXPECT_EQ(problems_of("training: {augment: {policy: ada, kinds: []}}").size(), 1U);
   EXPECT_EQ(problems_of("training: {augment: {policy: ada, kinds: blit}}").size(), 1U);
@@ -104,17 +106,16 @@ TEST(AugmentKeys, NameWhatIsWrongWithAList) {
 
 TEST(AugmentKeys, KindsAreThoseOfThePolicy) {
   EXPECT_THAT(problems_of("training: {augment: {policy: diffaugment, kinds: [blit]}}"),
-              ElementsAre("job.yaml:1:44: training.augment.kinds: policy diffaugment has color, "
+              ElementsAre("job.yaml:1:43: training.augment.kinds: policy diffaugment has color, "
                           "cutout, translation; use some of these"));
   EXPECT_EQ(problems_of("training: {augment: {policy: ada, kinds: [translation]}}").size(), 1U);
 }
 
 TEST(AugmentKeys, AnAdaptiveStrengthGoesBySignsThatSaySomething) {
-  EXPECT_THAT(
-      problems_of("training: {loss: least-squares, augment: {policy: ada}}"),
-      ElementsAre(::testing::EndsWith(
-          "an adaptive strength goes by the sign of logits, which says nothing with loss "
-          "least-squares; use nonsaturating or hinge, or a number as the strength")));
+  EXPECT_THAT(problems_of("training: {loss: least-squares, augment: {policy: ada}}"),
+              ElementsAre(::testing::EndsWith(
+                  "an adaptive strength goes by the sign of logits, which says nothing with loss "
+                  "least-squares; use nonsaturating or hinge, or a number as the strength")));
   EXPECT_THAT(problems_of("training: {loss: hinge, augment: {policy: ada}}"), ElementsAre());
   EXPECT_THAT(problems_of("training: {loss: least-squares, augment: {policy: ada, strength: 1}}"),
               ElementsAre());

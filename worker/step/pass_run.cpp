@@ -253,9 +253,8 @@ void PassRun::make(const Pool& pool) {
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
   // The judge was awaited: what comes next is its forward, and its strength that of its weights.
-  put(augment.output,
-      augmentation_.augmented(value(augment.input), *setup_.networks[augment.judge],
-                              key(RandomDraw::kAugmentFlip, augment.stream)));
+  put(augment.output, augmentation_.augmented(value(augment.input), *setup_.networks[augment.judge],
+                                              key(RandomDraw::kAugmentFlip, augment.stream)));
 }
 
 void PassRun::make(const Loss& loss) {

@@ -16,8 +16,8 @@
 namespace gangway::gan {
 namespace {
 
-constexpr AugmentSpec kAllOfAda{.policy = AugmentPolicy::kAda,
-                                .chosen = available_kinds(AugmentPolicy::kAda)};
+constexpr AugmentationSpec kAllOfAda{.policy = AugmentPolicy::kAda,
+                                     .chosen = available_kinds(AugmentPolicy::kAda)};
 
 at::Tensor some_pictures(std::int64_t channels = 3) {
   return keyed_normal({.seed = 21}, {8, channels, 16, 16}, at::kCPU);
@@ -93,16 +93,15 @@ TEST(Augmentation, LetsGradientsThrough) {
   };
   (transform(in) * weights).sum().backward();
   const at::NoGradGuard no_grad;
-  const double expected =
-      ((transform(in + direction) - transform(in - direction)) / 2.0 * weights)
-          .sum()
-          .item<double>();
+  const double expected = ((transform(in + direction) - transform(in - direction)) / 2.0 * weights)
+                              .sum()
+                              .item<double>();
   EXPECT_NEAR((in.grad() * direction).sum().item<double>(), expected,
               1e-8 * (1.0 + std::abs(expected)));
 }
 
 TEST(Augmentation, StrengthRisesAboveTheTargetAndFallsBelowIt) {
-  const AugmentSpec spec{.policy = AugmentPolicy::kAda, .target = 0.6, .kimg = 1.0};
+  const AugmentationSpec spec{.policy = AugmentPolicy::kAda, .target = 0.6, .kimg = 1.0};
   EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.5, 0.7), 0.564);
   EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.5, 0.5), 0.436);
   EXPECT_EQ(next_strength(spec, 64.0, 0.5, 0.6), 0.5);

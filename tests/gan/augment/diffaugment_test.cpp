@@ -10,13 +10,13 @@
 namespace gangway::gan {
 namespace {
 
-constexpr std::int64_t kCount = 64;
-constexpr std::int64_t kSide = 16;
+constexpr std::int64_t kDiffCount = 64;
+constexpr std::int64_t kDiffSide = 16;
 
 RandomKey augment_key(std::int32_t microbatch = 0) { return {.seed = 3, .microbatch = microbatch}; }
 
 at::Tensor colored_pictures() {
-  return keyed_normal({.seed = 4}, {kCount, 3, kSide, kSide}, at::kCPU);
+  return keyed_normal({.seed = 4}, {kDiffCount, 3, kDiffSide, kDiffSide}, at::kCPU);
 }
 
 TEST(DiffAugment, IsTheSameForOneKeyAndAnotherForAnother) {
@@ -45,25 +45,25 @@ TEST(DiffAugment, ColorsMoveMeanAndContrastWithinTheirBounds) {
 
 TEST(DiffAugment, SaturationSparesGreyPictures) {
   const at::Tensor grey = colored_pictures().narrow(1, 0, 1);
-  const at::Tensor wide =
-      diff_augmented(grey.expand({kCount, 3, kSide, kSide}), {AugmentKind::kColor}, augment_key());
+  const at::Tensor wide = diff_augmented(grey.expand({kDiffCount, 3, kDiffSide, kDiffSide}),
+                                         {AugmentKind::kColor}, augment_key());
   const at::Tensor narrow = diff_augmented(grey, {AugmentKind::kColor}, augment_key());
   EXPECT_LE((wide - narrow).abs().max().item<float>(), 1e-5F);
 }
 
 TEST(DiffAugment, TranslatesByWholePixelsAndLetsZerosIn) {
-  const at::Tensor pictures = at::ones({kCount, 1, kSide, kSide}, at::kFloat);
+  const at::Tensor pictures = at::ones({kDiffCount, 1, kDiffSide, kDiffSide}, at::kFloat);
   const at::Tensor result = diff_augmented(pictures, {AugmentKind::kTranslation}, augment_key());
   const at::Tensor rows = (result.amax({1, 3}) > 0.5).sum(1);  // that show something
   const at::Tensor columns = (result.amax({1, 2}) > 0.5).sum(1);
-  EXPECT_EQ(rows.min().item<std::int64_t>(), kSide - 2);  // an eighth of the side
-  EXPECT_EQ(columns.min().item<std::int64_t>(), kSide - 2);
-  EXPECT_EQ(rows.max().item<std::int64_t>(), kSide);
+  EXPECT_EQ(rows.min().item<std::int64_t>(), kDiffSide - 2);  // an eighth of the side
+  EXPECT_EQ(columns.min().item<std::int64_t>(), kDiffSide - 2);
+  EXPECT_EQ(rows.max().item<std::int64_t>(), kDiffSide);
   EXPECT_TRUE(at::equal(result.sum({1, 2, 3}), (rows * columns).to(at::kFloat)));
 }
 
 TEST(DiffAugment, CutsOutASquareWhoseCentreIsAnywhere) {
-  const at::Tensor pictures = at::ones({kCount, 2, kSide, kSide}, at::kFloat);
+  const at::Tensor pictures = at::ones({kDiffCount, 2, kDiffSide, kDiffSide}, at::kFloat);
   const at::Tensor result = diff_augmented(pictures, {AugmentKind::kCutout}, augment_key());
   const at::Tensor left = result.select(1, 0).sum({1, 2});
   EXPECT_EQ(left.min().item<float>(), 256.0F - 64.0F);
@@ -81,10 +81,9 @@ TEST(DiffAugment, LetsGradientsThrough) {
   const at::Tensor direction = keyed_normal({.seed = 6}, in.sizes(), at::kCPU).to(at::kDouble);
   (transform(in) * weights).sum().backward();
   const at::NoGradGuard no_grad;
-  const double expected =
-      ((transform(in + direction) - transform(in - direction)) / 2.0 * weights)
-          .sum()
-          .item<double>();
+  const double expected = ((transform(in + direction) - transform(in - direction)) / 2.0 * weights)
+                              .sum()
+                              .item<double>();
   EXPECT_NEAR((in.grad() * direction).sum().item<double>(), expected, 1e-8 * std::abs(expected));
 }
 

@@ -14,16 +14,17 @@
 namespace gangway::gan {
 namespace {
 
-constexpr std::int64_t kSide = 8;
+constexpr std::int64_t kSmallSide = 8;
 
 at::Tensor pictures_of(std::int64_t count, std::int64_t channels, std::int32_t draw = 0) {
-  return keyed_normal({.seed = 11, .draw = draw}, {count, channels, kSide, kSide}, at::kCPU)
+  return keyed_normal({.seed = 11, .draw = draw}, {count, channels, kSmallSide, kSmallSide},
+                      at::kCPU)
       .to(at::kDouble);
 }
 
 /// The endless picture.
 double pixel(const at::Tensor& plane, std::int64_t row, std::int64_t column) {
-  return plane[reflected(row, kSide)][reflected(column, kSide)].item<double>();
+  return plane[mirrored_index(row, kSmallSide)][mirrored_index(column, kSmallSide)].item<double>();
 }
 
 /// The plane twice as fine at half pixels (y, x), by sym6.
@@ -43,7 +44,7 @@ double fine_at(const at::Tensor& plane, std::int64_t y, std::int64_t x) {
 
 double moved_at(const at::Tensor& plane, const Affine& inverse, std::int64_t row,
                 std::int64_t column) {
-  const double centre = (kSide - 1) / 2.0;
+  const double centre = (kSmallSide - 1) / 2.0;
   const double x = static_cast<double>(column) / 2.0 - centre;
   const double y = static_cast<double>(row) / 2.0 - centre;
   const double from_x = 2.0 * (inverse.xx * x + inverse.xy * y + inverse.x0 + centre);
@@ -67,9 +68,9 @@ at::Tensor plainly_resampled(const at::Tensor& plane, const Affine& inverse) {
                                     static_cast<std::int64_t>(column) - 5);
     }
   }
-  const at::Tensor result = at::zeros({kSide, kSide}, at::kDouble);
-  for (std::size_t row = 0; row < kSide; ++row) {
-    for (std::size_t column = 0; column < kSide; ++column) {
+  const at::Tensor result = at::zeros({kSmallSide, kSmallSide}, at::kDouble);
+  for (std::size_t row = 0; row < kSmallSide; ++row) {
+    for (std::size_t column = 0; column < kSmallSide; ++column) {
       double sum = 0.0;
       for (std::size_t down = 0; down < 12; ++down) {
         for (std::size_t across = 0; across < 12; ++across) {
@@ -92,8 +93,7 @@ void expect_gradient(const std::function<at::Tensor(const at::Tensor&)>& transfo
                      const at::Tensor& pictures) {
   const at::Tensor in = pictures.clone().requires_grad_(true);
   const at::Tensor out = transform(in);
-  const at::Tensor weights =
-      keyed_normal({.seed = 12}, out.sizes(), at::kCPU).to(at::kDouble);
+  const at::Tensor weights = keyed_normal({.seed = 12}, out.sizes(), at::kCPU).to(at::kDouble);
   (out * weights).sum().backward();
   const at::Tensor direction =
       keyed_normal({.seed = 13}, pictures.sizes(), at::kCPU).to(at::kDouble);
@@ -112,14 +112,14 @@ TEST(PictureTransforms, ResamplesAsThePaperHasIt) {
       {.xx = 0.9, .xy = -0.3, .x0 = 0.7, .yx = 0.25, .yy = 1.1, .y0 = -0.4},
       {.xx = -0.2, .xy = 1.7, .x0 = 11.3, .yx = -1.6, .yy = 0.1, .y0 = 30.0},  // far outside
       {.x0 = 0.25}};
-  const AxisFilters filters(kSide, at::kCPU);
+  const AxisFilters filters(kSmallSide, at::kCPU);
   const at::Tensor result = resampled(pictures, inverses, filters);
   ASSERT_EQ(result.sizes(), pictures.sizes());
   for (std::int64_t k = 0; k < 3; ++k) {
     for (std::int64_t channel = 0; channel < 2; ++channel) {
-      EXPECT_LE(largest_difference(result[k][channel],
-                                   plainly_resampled(pictures[k][channel],
-                                                     inverses[static_cast<std::size_t>(k)])),
+      EXPECT_LE(largest_difference(
+                    result[k][channel],
+                    plainly_resampled(pictures[k][channel], inverses[static_cast<std::size_t>(k)])),
                 1e-11);
     }
   }
@@ -128,7 +128,7 @@ TEST(PictureTransforms, ResamplesAsThePaperHasIt) {
 
 TEST(PictureTransforms, ResamplingWithoutAMoveGivesThePictureBackToARounding) {
   const at::Tensor pictures = pictures_of(2, 3);
-  const AxisFilters filters(kSide, at::kCPU);
+  const AxisFilters filters(kSmallSide, at::kCPU);
   EXPECT_LE(largest_difference(resampled(pictures, {{}, {}}, filters), pictures), 1e-11);
   const at::Tensor rounded = resampled(pictures.to(at::kFloat), {{}, {}}, filters);
   ASSERT_EQ(rounded.scalar_type(), at::kFloat);
@@ -138,14 +138,14 @@ TEST(PictureTransforms, ResamplingWithoutAMoveGivesThePictureBackToARounding) {
 TEST(PictureTransforms, BlitsAreTheResamplingOfWholePixelsExactly) {
   const at::Tensor pictures = pictures_of(3, 1);
   const std::vector<Affine> inverses = {
-      {.xx = -1.0},                                                      // a flip
-      {.xx = 0.0, .xy = -1.0, .x0 = 2.0, .yx = 1.0, .yy = 0.0},          // a turn and a move
+      {.xx = -1.0},                                              // a flip
+      {.xx = 0.0, .xy = -1.0, .x0 = 2.0, .yx = 1.0, .yy = 0.0},  // a turn and a move
       {.x0 = -3.0, .y0 = 1.0}};
   const at::Tensor result = blitted(pictures, inverses);
   EXPECT_TRUE(at::equal(result[0], pictures[0].flip({2})));
   EXPECT_EQ(result[2][0][2][5].item<double>(), pictures[2][0][3][2].item<double>());
   EXPECT_EQ(result[2][0][0][1].item<double>(), pictures[2][0][1][2].item<double>());  // reflected
-  const AxisFilters filters(kSide, at::kCPU);
+  const AxisFilters filters(kSmallSide, at::kCPU);
   EXPECT_LE(largest_difference(result, resampled(pictures, inverses, filters)), 1e-11);
   expect_gradient([&](const at::Tensor& in) { return blitted(in, inverses); }, pictures);
 }
@@ -161,8 +161,11 @@ TEST(PictureTransforms, ColorsAreAnAffineFunctionOfEachPixel) {
                                 pictures[1][2] * colors[row][2] + colors[row][3];
     EXPECT_LE(largest_difference(result[1][static_cast<std::int64_t>(row)], expected), 1e-12);
   }
-  expect_gradient([&](const at::Tensor& in) { return recolored(in, {kSameColors, colors}); },
-                  pictures);
+  expect_gradient(
+      [&](const at::Tensor& in) {
+        return recolored(in, {kSameColors, colors});
+      },
+      pictures);
 }
 
 TEST(PictureTransforms, AGreyPictureHasTheMeanOfTheThreeColors) {
@@ -170,7 +173,7 @@ TEST(PictureTransforms, AGreyPictureHasTheMeanOfTheThreeColors) {
       {{0.5, 0.25, -0.125, 0.75}, {0.0, 1.5, 0.5, -0.25}, {1.0, -1.0, 0.5, 0.125}}};
   const at::Tensor grey = pictures_of(1, 1);
   const at::Tensor expected =
-      recolored(grey.expand({1, 3, kSide, kSide}), {colors}).mean(1, /*keepdim=*/true);
+      recolored(grey.expand({1, 3, kSmallSide, kSmallSide}), {colors}).mean(1, /*keepdim=*/true);
   EXPECT_LE(largest_difference(recolored(grey, {colors}), expected), 1e-12);
 }
 
@@ -178,7 +181,7 @@ TEST(PictureTransforms, FiltersBandsAlongBothAxes) {
   const at::Tensor pictures = pictures_of(2, 2);
   const std::vector<std::array<double, kNumBands>> gains = {{1.0, 1.0, 1.0, 1.0},
                                                             {0.5, 2.0, 1.5, 0.25}};
-  const AxisFilters filters(kSide, at::kCPU);
+  const AxisFilters filters(kSmallSide, at::kCPU);
   const at::Tensor result = band_filtered(pictures, gains, filters);
   EXPECT_LE(largest_difference(result[0], pictures[0]), 1e-11);
   const auto bands = band_filters();
@@ -189,8 +192,8 @@ TEST(PictureTransforms, FiltersBandsAlongBothAxes) {
     }
   }
   const at::Tensor plane = pictures[1][1];
-  for (std::int64_t row = 0; row < kSide; ++row) {
-    for (std::int64_t column = 0; column < kSide; ++column) {
+  for (std::int64_t row = 0; row < kSmallSide; ++row) {
+    for (std::int64_t column = 0; column < kSmallSide; ++column) {
       double sum = 0.0;
       for (std::int64_t down = 0; down < 43; ++down) {
         for (std::int64_t across = 0; across < 43; ++across) {
@@ -206,14 +209,17 @@ TEST(PictureTransforms, FiltersBandsAlongBothAxes) {
 }
 
 TEST(PictureTransforms, CutsASquareOfHalfTheSideOut) {
-  const at::Tensor pictures = at::ones({2, 1, kSide, kSide}, at::kDouble);
+  const at::Tensor pictures = at::ones({2, 1, kSmallSide, kSmallSide}, at::kDouble);
   const at::Tensor result = cut_out(pictures, {{.x = 0.5, .y = 0.5}, {.x = 0.0, .y = 1.0}});
   EXPECT_EQ(result[0].sum().item<double>(), 64.0 - 16.0);
   EXPECT_EQ(result[0][0].narrow(0, 2, 4).narrow(1, 2, 4).sum().item<double>(), 0.0);
   EXPECT_EQ(result[1].sum().item<double>(), 64.0 - 4.0);  // what of it is inside
-  EXPECT_EQ(result[1][0][kSide - 1][0].item<double>(), 0.0);
-  expect_gradient([&](const at::Tensor& in) { return cut_out(in, {{.x = 0.3, .y = 0.6}, {}}); },
-                  pictures_of(2, 1));
+  EXPECT_EQ(result[1][0][kSmallSide - 1][0].item<double>(), 0.0);
+  expect_gradient(
+      [&](const at::Tensor& in) {
+        return cut_out(in, {{.x = 0.3, .y = 0.6}, {}});
+      },
+      pictures_of(2, 1));
 }
 
 }  // namespace

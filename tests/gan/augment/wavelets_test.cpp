@@ -19,7 +19,8 @@ double shifted_product(std::span<const double> taps, std::size_t shift) {
 }
 
 TEST(Wavelets, AreOrthonormalToTheirShiftsByTwo) {
-  for (const std::span<const double> taps : {std::span<const double>(kSym2), std::span<const double>(kSym6)}) {
+  for (const std::span<const double> taps :
+       {std::span<const double>(kSym2), std::span<const double>(kSym6)}) {
     EXPECT_NEAR(shifted_product(taps, 0), 1.0, 1e-11);
     for (std::size_t shift = 2; shift < taps.size(); shift += 2) {
       EXPECT_NEAR(shifted_product(taps, shift), 0.0, 1e-11);
@@ -46,7 +47,7 @@ TEST(Wavelets, HaveTheirVanishingMoments) {
 TEST(Wavelets, ReflectWithoutThePixelAtTheEdgeTwice) {
   const std::int64_t expected[] = {2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1};
   for (std::int64_t i = 0; i < 12; ++i) {
-    EXPECT_EQ(reflected(i - 4, 4), expected[i]) << i - 4;
+    EXPECT_EQ(mirrored_index(i - 4, 4), expected[i]) << i - 4;
   }
 }
 

@@ -122,8 +122,8 @@ TEST(AugmentedPasses, LeaveThePicturesThatAnotherPassTakesUpAsTheyWereMade) {
     const std::vector<Phase> phases = adversarial_phases(job);  // throws where they begin otherwise
     ASSERT_TRUE(phases[1].passes[0].recall.has_value());
     for (int i = 0; i < phases[1].passes[0].recall->nodes; ++i) {
-      EXPECT_FALSE(std::holds_alternative<Augment>(
-          phases[1].passes[0].nodes[static_cast<std::size_t>(i)]));
+      EXPECT_FALSE(
+          std::holds_alternative<Augment>(phases[1].passes[0].nodes[static_cast<std::size_t>(i)]));
     }
   }
 }

@@ -63,7 +63,7 @@ class AugmentKinds {
                                        : available_kinds(policy);
 }
 
-struct AugmentSpec {
+struct AugmentationSpec {
   AugmentPolicy policy = AugmentPolicy::kNone;
   AugmentKinds chosen = {};  ///< empty: the usual ones
   /// p, with which each transformation of ADA is done, or nothing: it adapts.
@@ -78,7 +78,7 @@ struct AugmentSpec {
   [[nodiscard]] AugmentKinds kinds() const {
     return chosen.is_empty() ? usual_kinds(policy) : chosen;
   }
-  bool operator==(const AugmentSpec&) const = default;
+  bool operator==(const AugmentationSpec&) const = default;
 };
 
 }  // namespace gangway

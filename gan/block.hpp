@@ -80,6 +80,8 @@ class Block {
 
   [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
   [[nodiscard]] std::deque<Statistic>& statistics() { return statistics_; }
+  /// Has `statistic` too, of which somebody else sees to what it becomes.
+  void keep(Statistic statistic) { add(std::move(statistic)); }
 
  protected:
   void add(Parameter parameter) { parameters_.push_back(std::move(parameter)); }

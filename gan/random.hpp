@@ -58,6 +58,23 @@ enum class RandomDraw : std::int32_t {
   kLayerNoise = 22,  ///< of a generator's layer, one value a pixel
   kPathNoise = 23,   ///< of path length regularisation, on the picture
   kLabelFlip = 30,   ///< which real images a discriminator is told to be generated
+  // Of augmentation: whether a picture is transformed, and how far.
+  kAugmentFlip = 40,
+  kAugmentTurn = 41,
+  kAugmentShift = 42,  ///< by whole pixels
+  kAugmentScale = 43,
+  kAugmentRotation = 44,  ///< before the stretching
+  kAugmentStretching = 45,
+  kAugmentLateRotation = 46,
+  kAugmentFineShift = 47,
+  kAugmentBrightness = 48,
+  kAugmentContrast = 49,
+  kAugmentLumaFlip = 50,
+  kAugmentHue = 51,
+  kAugmentSaturation = 52,
+  kAugmentFilter = 53,
+  kAugmentNoise = 54,  ///< and as block 1 the noise itself
+  kAugmentCutout = 55,
   kCropPlace = 60,   ///< of real pictures (gan/data/augment/), as the next five
   kZoom = 61,
   kRotation = 62,

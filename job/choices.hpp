@@ -56,6 +56,20 @@ constexpr std::array<Choice<LossKind>, 5> choices(LossKind) {
 constexpr std::array<Choice<PairDirection>, 2> choices(PairDirection) {
   return {{{"a-to-b", PairDirection::kAToB}, {"b-to-a", PairDirection::kBToA}}};
 }
+constexpr std::array<Choice<AugmentPolicy>, 3> choices(AugmentPolicy) {
+  return {{{"none", AugmentPolicy::kNone},
+           {"ada", AugmentPolicy::kAda},
+           {"diffaugment", AugmentPolicy::kDiffAugment}}};
+}
+constexpr std::array<Choice<AugmentKind>, 7> choices(AugmentKind) {
+  return {{{"blit", AugmentKind::kBlit},
+           {"geometry", AugmentKind::kGeometry},
+           {"color", AugmentKind::kColor},
+           {"filter", AugmentKind::kFilter},
+           {"noise", AugmentKind::kNoise},
+           {"cutout", AugmentKind::kCutout},
+           {"translation", AugmentKind::kTranslation}}};
+}
 constexpr std::array<Choice<Reconstruction>, 3> choices(Reconstruction) {
   return {{{"bernoulli", Reconstruction::kBernoulli},
            {"squared", Reconstruction::kSquared},

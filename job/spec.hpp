@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "job/augmentation.hpp"
 #include "job/divergence.hpp"
 #include "job/models/architecture.hpp"
 #include "job/models/growth_schedule.hpp"
@@ -146,6 +147,7 @@ struct TrainingSpec {
   /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
   bool reuse_fakes = false;
   PenaltySpec penalty;
+  AugmentationSpec augment;
   /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
   double orthogonal_weight = 0.0;
   LabelSpec labels;

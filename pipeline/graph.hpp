@@ -80,6 +80,16 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
+/// Images as a discriminator is to see them: transformed at random, keyed by place and stream, as
+/// the job has it (training.augment). Gradients go through it.
+struct Augment {
+  NetworkId judge{};  ///< whose statistic the strength is, where that adapts
+  std::string input;
+  std::string output;
+  int stream = 0;  ///< as a draw's
+  bool operator==(const Augment&) const = default;
+};
+
 /// A network's forward; whether weights and inputs have gradients follows from the phase.
 struct Application {
   NetworkId network{};
@@ -90,6 +100,8 @@ struct Application {
   std::vector<std::string> levels = {};
   /// Of the network's statistics, the one that is given the mean of what it makes; empty: none.
   std::string statistic = {};
+  /// The mean sign of its output is a statistic of the network's, by which augmentation adapts.
+  bool harvests_signs = false;
   bool operator==(const Application&) const = default;
 };
 
@@ -116,7 +128,7 @@ struct Penalty {
 };
 
 using Node =
-    std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Application, Loss, Penalty>;
+    std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Augment, Application, Loss, Penalty>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

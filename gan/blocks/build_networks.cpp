@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/build_networks.hpp"
 
+#include "gan/augment/augmentation.hpp"
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/progressive_blocks.hpp"
@@ -40,6 +41,9 @@ PerNetwork<Network> build_networks(const JobSpec& job) {
     Network& discriminator = networks[job.id_of("discriminator")];
     discriminator.keep_mean(kLecamReal, 1.0 - lecam.decay);
     discriminator.keep_mean(kLecamFake, 1.0 - lecam.decay);
+  }
+  if (job.training.augment.is_adaptive()) {
+    add_augment_statistics(networks[job.id_of("discriminator")]);
   }
   return networks;
 }

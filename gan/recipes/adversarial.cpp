@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "gan/recipes/augmented_passes.hpp"
 #include "job/choices.hpp"
 
 namespace gangway::gan {
@@ -259,7 +260,7 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
                       .agrees = generator.agrees_on_updates(),
                       .passes = {of.path_length(lengths.interval)}});
   }
-  return completed(std::move(phases));
+  return completed(with_augmentation(job, std::move(phases)));
 }
 
 }  // namespace gangway::gan

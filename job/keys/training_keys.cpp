@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "job/keys/augment_keys.hpp"
 #include "job/keys/divergence_keys.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
@@ -231,6 +232,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_losses(keys);
   add_regularisers(keys);
   add_path_length(keys);
+  add_augmentation_keys(keys);
   add_autoencoding(keys);
   add_information(keys);
   add_translation(keys);

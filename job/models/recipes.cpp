@@ -18,7 +18,8 @@ const std::vector<Recipe>& recipes() {
        .shown = "generator",
        .counts = "discriminator",
        .is_adversarial = true,
-       .takes_penalties = true},
+       .takes_penalties = true,
+       .augments = true},
       {.name = "vae",
        .doc = "a variational autoencoder (Kingma and Welling, 2014)",
        .networks =

@@ -29,6 +29,7 @@ struct Recipe {
   std::string_view counts = {};
   bool is_adversarial = false;   ///< whether training.loss has a meaning
   bool takes_penalties = false;  ///< on its discriminator; then the loss may couple examples too
+  bool augments = false;         ///< whether what its discriminator judges may be augmented
   /// Whether there is a code of an example, from which the example is made again.
   bool is_autoencoder = false;
   /// Whether that is told by how near its values are (training.reconstruction).

@@ -10,6 +10,7 @@
 #include "job/choices.hpp"
 #include "job/families/families.hpp"
 #include "job/keys/per_recipe.hpp"
+#include "job/rules/augment_rules.hpp"
 #include "job/rules/data_rules.hpp"
 #include "job/rules/discriminator_rules.hpp"
 #include "job/rules/model_rules.hpp"
@@ -214,6 +215,7 @@ std::vector<Rule> make_rules(const Recipe& recipe) {
   std::vector<Rule> rules = data_rules();
   std::ranges::move(model_rules(), std::back_inserter(rules));
   std::ranges::move(discriminator_rules(), std::back_inserter(rules));
+  std::ranges::move(augment_rules(), std::back_inserter(rules));
   std::ranges::move(layout_rules(), std::back_inserter(rules));
   std::ranges::move(score_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));

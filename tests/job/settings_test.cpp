@@ -60,7 +60,7 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
           "command line: training=[1]: expected a map of keys (recipe, kimg, batch, microbatches, "
           "seed, burn_in_kimg, growth, loss, reuse_fakes, gradient_penalty, r1, r2, "
           "orthogonal_weight, label_smoothing, label_noise, lecam, "
-          "path_length, reconstruction, kl_weight, adversarial_weight, information_weight, "
+          "path_length, augment, reconstruction, kl_weight, adversarial_weight, information_weight, "
           "codes_weight, l1_weight, cycle_weight, identity_weight, pool, style), not a list"));
 }
 

@@ -19,6 +19,7 @@ namespace gangway::worker {
 namespace {
 
 using pipeline::Application;
+using pipeline::Augment;
 using pipeline::Draw;
 using pipeline::Instruction;
 using pipeline::Join;
@@ -56,7 +57,9 @@ at::Tensor style_picture(const JobSpec& job, at::Device device) {
 }  // namespace
 
 PassRun::PassRun(Setup setup)
-    : setup_(std::move(setup)), style_(style_picture(setup_.job, setup_.device)) {
+    : setup_(std::move(setup)),
+      augmentation_(setup_.job.training.augment, setup_.job.training.batch),
+      style_(style_picture(setup_.job, setup_.device)) {
   for (const Phase& phase : setup_.phases) {
     for (const Pass& pass : phase.passes) {
       std::ranges::for_each(pass.nodes, require_known);
@@ -87,6 +90,10 @@ void PassRun::forward(const Instruction& at) {
   Kept result = is_recalled() ? take_kept() : apply(application, trains);
   if (trains) {
     result.seen.give_to(*setup_.sinks[application.network]);
+  }
+  if (trains && application.harvests_signs) {
+    augmentation_.harvest(*setup_.networks[application.network], result.made.front(),
+                          *setup_.sinks[application.network]);
   }
   put(pipeline::outputs_of(node()), std::move(result));
   ++node_;
@@ -204,7 +211,7 @@ void PassRun::come_back_to(int end, StepLosses& losses) {
   while (--node_ > end) {
     if (const auto* loss = std::get_if<Loss>(&node())) {
       pull(*loss, losses);
-    } else if (std::holds_alternative<Join>(node())) {
+    } else if (std::holds_alternative<Join>(node()) || std::holds_alternative<Augment>(node())) {
       pull(/*trains=*/false);
     }
   }
@@ -262,6 +269,13 @@ void PassRun::make(const Join& join) {
 
 void PassRun::make(const Pool& pool) {
   put(pool.output, setup_.pools->exchange(pool.name, value(pool.input), key(RandomDraw::kPool, 0)));
+}
+
+void PassRun::make(const Augment& augment) {
+  const at::AutoGradMode with_graph(has_gradient());
+  // The judge was awaited: what comes next is its forward, and its strength that of its weights.
+  put(augment.output, augmentation_.augmented(value(augment.input), *setup_.networks[augment.judge],
+                                              key(RandomDraw::kAugmentFlip, augment.stream)));
 }
 
 void PassRun::make(const Loss& loss) {

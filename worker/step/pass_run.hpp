@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "gan/augment/augmentation.hpp"
 #include "gan/library/library_losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
@@ -103,6 +104,7 @@ class PassRun {
   void make(const pipeline::StylePicture& picture);
   void make(const pipeline::Join& join);
   void make(const pipeline::Pool& pool);
+  void make(const pipeline::Augment& augment);
   void make(const pipeline::Application&) {}  // by instruction, as penalties are
   void make(const pipeline::Penalty&) {}
   void make(const pipeline::Loss& loss);
@@ -134,6 +136,7 @@ class PassRun {
 
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
+  gan::Augmentation augmentation_;
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step

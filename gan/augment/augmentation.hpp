@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Augmentation as a job has it: pictures, real or generated, as a discriminator is to see them, and
+// the strength that follows from what it says of real ones. Where that adapts, both are statistics
+// of the discriminator, folded, stored and hashed as all are: every worker has the same p.
+//
+// A picture that nothing happens to keeps its bits. Compute thread.
+#pragma once
+
+#include <optional>
+
+#include "gan/augment/picture_transforms.hpp"
+#include "gan/network.hpp"
+#include "job/augmentation.hpp"
+
+namespace gangway::gan {
+
+/// Names of the statistics, within the discriminator's last block.
+inline constexpr const char* kAugmentSigns = "augment.signs";
+inline constexpr const char* kAugmentStrength = "augment.strength";
+
+/// Gives `judge` the statistics of an adaptive strength. Both have momentum 1: what they are is
+/// what the last update saw.
+void add_augment_statistics(Network& judge);
+
+/// p after an update that saw `images` real pictures and begins with `strength`, where the mean
+/// sign of logits in the update before was `signs` (Karras et al., 2020, section 3.1, r_t; there p
+/// is moved after every fourth minibatch, by four times as much).
+[[nodiscard]] double next_strength(const AugmentationSpec& spec, double images, double strength,
+                                   double signs);
+
+class Augmentation {
+ public:
+  /// @param images_per_update  real pictures that an update of the discriminator sees
+  Augmentation(const AugmentationSpec& spec, double images_per_update)
+      : spec_(spec), images_per_update_(images_per_update) {}
+
+  /// `pictures` [N, C, S, S], C 1 or 3, in their memory format. With gradients where they
+  /// have some. @param key  of the micro-batch; its `draw` and `block` are filled in here
+  /// @param judge  whose p it is, where that adapts
+  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, Network& judge,
+                                     const RandomKey& key);
+  /// The same with a p that is given.
+  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, double strength,
+                                     const RandomKey& key);
+
+  /// The strength that `judge` has, in [0, 1]; of one that is fixed that of the job.
+  [[nodiscard]] double strength_of(Network& judge) const;
+  /// Tells `sink` what `judge` has said of real pictures of a micro-batch, and the strength of the
+  /// next update, which is the same whichever micro-batch asks.
+  /// @pre the strength adapts, and `judge` has the statistics
+  void harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const;
+
+ private:
+  [[nodiscard]] at::Tensor ada_augmented(const at::Tensor& pictures, double strength,
+                                         const RandomKey& key);
+  [[nodiscard]] const AxisFilters& filters_of(const at::Tensor& pictures);
+
+  AugmentationSpec spec_;
+  double images_per_update_;
+  std::optional<AxisFilters> filters_;  // made at first use
+};
+
+}  // namespace gangway::gan

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// DiffAugment (Zhao et al., 2020, "Differentiable augmentation for data-efficient GAN training",
+// section 3.2 and the authors' code): colour, translation, cutout, each done to every picture.
+// Compute thread.
+#pragma once
+
+#include "gan/random.hpp"
+#include "gan/torch.hpp"
+#include "job/augmentation.hpp"
+
+namespace gangway::gan {
+
+/// `pictures` [N, C, S, S] with, of what `kinds` has, in this order:
+/// - color: brightness + U(-0.5, 0.5), saturation times U(0, 2) around the mean of the channels,
+///   contrast times U(0.5, 1.5) around the picture's mean;
+/// - translation by whole pixels, up to an eighth of the side each way; zeros come in;
+/// - cutout of a square of half the side, whose centre is anywhere.
+/// @param key  of the micro-batch; its `draw` is filled in here
+[[nodiscard]] at::Tensor diff_augmented(const at::Tensor& pictures, AugmentKinds kinds,
+                                        const RandomKey& key);
+
+}  // namespace gangway::gan

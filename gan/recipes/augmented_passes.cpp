@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/augmented_passes.hpp"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Application;
+using pipeline::Augment;
+using pipeline::Input;
+using pipeline::Join;
+using pipeline::Node;
+using pipeline::Pass;
+using pipeline::Penalty;
+
+constexpr const char* kRealImages = "real";
+constexpr const char* kFakeImages = "fake";
+
+std::string augmented_name(const std::string& images) { return "augmented_" + images; }
+
+bool take_augmented(std::vector<Input>& inputs, const std::string& images) {
+  const auto found = std::ranges::find(inputs, images, &Input::tensor);
+  if (found == inputs.end()) {
+    return false;
+  }
+  found->tensor = augmented_name(images);
+  return true;
+}
+
+/// Has `node` take the augmented `images`, where it shows them to `judge`. Whether it does.
+bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
+  if (auto* application = std::get_if<Application>(&node)) {
+    return application->network == judge && take_augmented(application->inputs, images);
+  }
+  if (auto* penalty = std::get_if<Penalty>(&node)) {
+    return penalty->network == judge && take_augmented(penalty->inputs, images);
+  }
+  if (auto* join = std::get_if<Join>(&node)) {
+    const auto found = std::ranges::find(join->inputs, images);
+    if (found != join->inputs.end()) {
+      *found = augmented_name(images);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Puts an Augment before the first node that shows `images` to `judge`: behind what another pass
+/// may recall.
+void augment(Pass& pass, NetworkId judge, const std::string& images, int stream) {
+  auto first = pass.nodes.end();
+  for (auto node = pass.nodes.begin(); node != pass.nodes.end(); ++node) {
+    if (shows_augmented(*node, judge, images) && first == pass.nodes.end()) {
+      first = node;
+    }
+  }
+  if (first != pass.nodes.end()) {
+    pass.nodes.insert(
+        first,
+        Augment{
+            .judge = judge, .input = images, .output = augmented_name(images), .stream = stream});
+  }
+}
+
+/// Marks what `judge` says of real pictures.
+void harvest_signs(Pass& pass, NetworkId judge) {
+  for (Node& node : pass.nodes) {
+    auto* application = std::get_if<Application>(&node);
+    if (application != nullptr && application->network == judge &&
+        std::ranges::find(application->inputs, augmented_name(kRealImages), &Input::tensor) !=
+            application->inputs.end()) {
+      application->harvests_signs = true;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<pipeline::Phase> with_augmentation(const JobSpec& job,
+                                               std::vector<pipeline::Phase> phases) {
+  if (!job.training.augment.is_any()) {
+    return phases;
+  }
+  const NetworkId judge = job.id_of("discriminator");
+  for (pipeline::Phase& phase : phases) {
+    for (Pass& pass : phase.passes) {
+      augment(pass, judge, kRealImages, 0);
+      augment(pass, judge, kFakeImages, 1);
+      if (job.training.augment.is_adaptive() && pipeline::trains(phase, judge)) {
+        harvest_signs(pass, judge);
+      }
+    }
+  }
+  return phases;
+}
+
+}  // namespace gangway::gan

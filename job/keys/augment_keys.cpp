@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "job/keys/augment_keys.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/keys/family_texts.hpp"
+#include "job/keys/key_types.hpp"
+#include "job/keys/key_uses.hpp"
+
+namespace gangway {
+namespace {
+
+std::string refuse_unless_augmentable(const JobSpec& job) {
+  const std::string by_recipe =
+      for_recipes(&Recipe::augments, make_key({}, "", "")).why_refused(job);
+  return by_recipe.empty() ? refuse_unless_images(job) : by_recipe;
+}
+
+/// For jobs that augment as `is_meant` asks; `beside` is what others would have to say.
+Key for_augmented(Key key, bool (*is_meant)(const AugmentationSpec&), std::string beside) {
+  key.why_refused = [is_meant, beside = std::move(beside)](const JobSpec& job) {
+    const std::string why = refuse_unless_augmentable(job);
+    return !why.empty() || is_meant(job.training.augment)
+               ? why
+               : fmt::format("has a meaning with {} alone; leave it out", beside);
+  };
+  return key;
+}
+
+bool is_any(const AugmentationSpec& spec) { return spec.is_any(); }
+bool is_ada(const AugmentationSpec& spec) { return spec.policy == AugmentPolicy::kAda; }
+bool is_adaptive(const AugmentationSpec& spec) { return spec.is_adaptive(); }
+
+constexpr const char* kWithAda = "training.augment.policy ada";
+constexpr const char* kWithAdaptiveStrength = "training.augment.strength adaptive";
+
+std::vector<std::string> kind_names(AugmentKinds kinds) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices(AugmentKind{})) {
+    if (kinds.has(choice.value)) {
+      names.emplace_back(choice.name);
+    }
+  }
+  return names;
+}
+
+std::string list_of(AugmentKinds kinds) { return joined(kind_names(kinds), ", "); }
+
+AugmentKinds all_kinds() {
+  AugmentKinds all;
+  for (const auto& choice : choices(AugmentKind{})) {
+    all.add(choice.value);
+  }
+  return all;
+}
+
+Read<AugmentKinds> read_kinds(const YamlNode& node) {
+  const std::vector<std::string> names = kind_names(all_kinds());
+  Read<AugmentKinds> read;
+  if (node.kind != YamlNode::Kind::kSequence || node.items.empty()) {
+    read.complaint =
+        fmt::format("expected auto or a list of {}, {}", joined(names, ", "),
+                    node.kind == YamlNode::Kind::kSequence ? "not an empty one" : unlike(node));
+    return read;
+  }
+  for (const YamlNode& item : node.items) {
+    bool is_known = false;
+    for (const auto& choice : choices(AugmentKind{})) {
+      if (item.kind == YamlNode::Kind::kScalar && item.text == choice.name) {
+        read.value.add(choice.value);
+        is_known = true;
+      }
+    }
+    if (!is_known) {
+      read.complaint = choice_complaint(item, names);
+      return read;
+    }
+  }
+  return read;
+}
+
+/// `auto`, for which the field is empty, or a list of words.
+Key kinds_key(KeyText text) {
+  Key key = make_key(std::move(text), "auto or list",
+                     fmt::format("auto, or of {}", list_of(all_kinds())));
+  key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
+      job.training.augment.chosen = {};
+      return {};
+    }
+    const auto read = read_kinds(node);
+    if (read.complaint.empty()) {
+      job.training.augment.chosen = read.value;
+    }
+    return read.complaint;
+  };
+  key.get = [](const JobSpec& job) {
+    const AugmentKinds chosen = job.training.augment.chosen;
+    return chosen.is_empty() ? std::string("auto") : fmt::format("[{}]", list_of(chosen));
+  };
+  return key;
+}
+
+/// `adaptive`, for which there is no number, or a probability.
+Key strength_key(KeyText text) {
+  Key key = make_key(std::move(text), "adaptive or number",
+                     fmt::format("adaptive, or {}", text_of(kZeroToOne)));
+  key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "adaptive") {
+      job.training.augment.strength.reset();
+      return {};
+    }
+    const auto read = read_real(node, kZeroToOne);
+    if (read.complaint.empty()) {
+      job.training.augment.strength = read.value;
+    }
+    return read.complaint;
+  };
+  key.get = [](const JobSpec& job) {
+    const auto& strength = job.training.augment.strength;
+    return strength ? real_text(*strength) : std::string("adaptive");
+  };
+  return key;
+}
+
+}  // namespace
+
+void add_augmentation_keys(std::vector<Key>& keys) {
+  Key policy = later(choice_key(
+      {"training.augment.policy", "",
+       "How pictures, real and generated, are transformed before the discriminator sees them: ada "
+       "(Karras et al., 2020), diffaugment (Zhao et al., 2020; docs/augmentation.md)"},
+      [](auto& job) -> auto& { return job.training.augment.policy; }));
+  policy.why_refused = refuse_unless_augmentable;
+  keys.push_back(std::move(policy));
+  keys.push_back(for_augmented(
+      later(kinds_key(
+          {"training.augment.kinds", "",
+           fmt::format("Which groups of transformations; auto: {} of ada, {} of diffaugment",
+                       list_of(usual_kinds(AugmentPolicy::kAda)),
+                       list_of(usual_kinds(AugmentPolicy::kDiffAugment)))})),
+      is_any, "training.augment.policy ada or diffaugment"));
+  keys.push_back(for_augmented(
+      later(strength_key(
+          {"training.augment.strength", "",
+           "Probability of each transformation of ada, or adaptive: it follows the discriminator's "
+           "overfitting"})),
+      is_ada, kWithAda));
+  keys.push_back(for_augmented(
+      later(real_key({"training.augment.target", "",
+                      "Mean sign of real pictures' logits above which the strength rises"},
+                     [](auto& job) -> auto& { return job.training.augment.target; },
+                     {.low = -1.0, .high = 1.0})),
+      is_adaptive, kWithAdaptiveStrength));
+  keys.push_back(for_augmented(
+      later(real_key(
+          {"training.augment.kimg", kKimg, "Over which the strength can go from 0 to 1"},
+          [](auto& job) -> auto& { return job.training.augment.kimg; }, kAboveZero)),
+      is_adaptive, kWithAdaptiveStrength));
+}
+
+}  // namespace gangway

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// What augmentation asks of the rest of a job. Pure.
+#pragma once
+
+#include <vector>
+
+#include "job/rules/rule.hpp"
+
+namespace gangway {
+
+[[nodiscard]] std::vector<Rule> augment_rules();
+
+}  // namespace gangway

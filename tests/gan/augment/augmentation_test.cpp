@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "gan/augment/augmentation.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+#include "gan/blocks/build_networks.hpp"
+#include "gan/random_tensors.hpp"
+#include "tests/adversarial_networks.hpp"
+#include "tests/gan/statistic_sums.hpp"
+
+namespace gangway::gan {
+namespace {
+
+constexpr AugmentationSpec kAllOfAda{.policy = AugmentPolicy::kAda,
+                                     .chosen = available_kinds(AugmentPolicy::kAda)};
+
+at::Tensor some_pictures(std::int64_t channels = 3) {
+  return keyed_normal({.seed = 21}, {8, channels, 16, 16}, at::kCPU);
+}
+
+RandomKey at_microbatch(std::int32_t microbatch) {
+  return {.seed = 22, .step = 3, .microbatch = microbatch};
+}
+
+JobSpec adaptive_job() {
+  JobSpec job;
+  job.model.width = 8;
+  job.training.augment.policy = AugmentPolicy::kAda;
+  return job;
+}
+
+TEST(Augmentation, KeepsEveryBitWithStrengthZero) {
+  Augmentation augmentation(kAllOfAda, 64.0);
+  for (const std::int64_t channels : {1, 3}) {
+    const at::Tensor pictures = some_pictures(channels);
+    const at::Tensor result = augmentation.augmented(pictures, 0.0, at_microbatch(0));
+    EXPECT_TRUE(at::equal(result, pictures));
+    EXPECT_FALSE(result.is_same(pictures));
+  }
+}
+
+TEST(Augmentation, KeepsTheBitsOfPicturesThatNothingHappensTo) {
+  Augmentation augmentation(kAllOfAda, 64.0);
+  const at::Tensor pictures = keyed_normal({.seed = 21}, {64, 3, 16, 16}, at::kCPU);
+  const at::Tensor result = augmentation.augmented(pictures, 0.05, at_microbatch(0));
+  const at::Tensor is_same = result.eq(pictures).flatten(1).all(1);
+  for (std::int64_t i = 0; i < 64; ++i) {
+    const DrawnAugmentation drawn =
+        drawn_augmentation(kAllOfAda.kinds(), 0.05, at_microbatch(0), i, {3, 16});
+    const bool has_other_values = drawn.resamples || drawn.changes_colors || drawn.filters ||
+                                  drawn.noise > 0.0 || drawn.cutout.has_value();
+    if (has_other_values) {
+      EXPECT_FALSE(is_same[i].item<bool>()) << i;
+    } else if (!drawn.moves_pixels) {
+      EXPECT_TRUE(is_same[i].item<bool>()) << i;
+    }
+  }
+  EXPECT_TRUE(is_same.any().item<bool>());
+  EXPECT_FALSE(is_same.all().item<bool>());
+}
+
+TEST(Augmentation, DependsOnTheKeyOfTheMicrobatchAlone) {
+  const at::Tensor pictures = some_pictures();
+  Augmentation one(kAllOfAda, 64.0);
+  Augmentation other(kAllOfAda, 64.0);
+  (void)other.augmented(pictures, 1.0, at_microbatch(7));  // another worker has others before
+  const at::Tensor result = one.augmented(pictures, 1.0, at_microbatch(2));
+  EXPECT_TRUE(at::equal(other.augmented(pictures, 1.0, at_microbatch(2)), result));
+  EXPECT_FALSE(at::equal(one.augmented(pictures, 1.0, at_microbatch(3)), result));
+}
+
+TEST(Augmentation, KeepsTheMemoryFormat) {
+  Augmentation augmentation(kAllOfAda, 64.0);
+  const at::Tensor pictures = some_pictures().contiguous(at::MemoryFormat::ChannelsLast);
+  for (const double strength : {0.0, 0.5, 1.0}) {
+    const at::Tensor result = augmentation.augmented(pictures, strength, at_microbatch(0));
+    EXPECT_TRUE(result.is_contiguous(at::MemoryFormat::ChannelsLast)) << strength;
+  }
+}
+
+TEST(Augmentation, LetsGradientsThrough) {
+  Augmentation augmentation(kAllOfAda, 64.0);
+  const at::Tensor in = some_pictures().to(at::kDouble).requires_grad_(true);
+  const at::Tensor weights = keyed_normal({.seed = 23}, in.sizes(), at::kCPU).to(at::kDouble);
+  const at::Tensor direction = keyed_normal({.seed = 24}, in.sizes(), at::kCPU).to(at::kDouble);
+  const auto transform = [&](const at::Tensor& pictures) {
+    return augmentation.augmented(pictures, 0.5, at_microbatch(0));
+  };
+  (transform(in) * weights).sum().backward();
+  const at::NoGradGuard no_grad;
+  const double expected = ((transform(in + direction) - transform(in - direction)) / 2.0 * weights)
+                              .sum()
+                              .item<double>();
+  EXPECT_NEAR((in.grad() * direction).sum().item<double>(), expected,
+              1e-8 * (1.0 + std::abs(expected)));
+}
+
+TEST(Augmentation, StrengthRisesAboveTheTargetAndFallsBelowIt) {
+  const AugmentationSpec spec{.policy = AugmentPolicy::kAda, .target = 0.6, .kimg = 1.0};
+  EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.5, 0.7), 0.564);
+  EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.5, 0.5), 0.436);
+  EXPECT_EQ(next_strength(spec, 64.0, 0.5, 0.6), 0.5);
+  EXPECT_EQ(next_strength(spec, 64.0, 0.01, -1.0), 0.0);
+  EXPECT_EQ(next_strength(spec, 64.0, 0.99, 1.0), 1.0);
+}
+
+TEST(Augmentation, AddsStatisticsToTheDiscriminatorOfAnAdaptiveJobAlone) {
+  JobSpec job = adaptive_job();
+  const auto names = [](gan::Network& network) {
+    std::vector<std::string> found;
+    for (const auto& named : network.statistics()) {
+      found.push_back(named.name);
+    }
+    return found;
+  };
+  PerNetwork<Network> adaptive = build_networks(job);
+  job.training.augment.strength = 0.5;
+  PerNetwork<Network> fixed = build_networks(job);
+  const std::vector<std::string> plain = names(fixed[kDiscriminator]);
+  std::vector<std::string> more = names(adaptive[kDiscriminator]);
+  ASSERT_EQ(more.size(), plain.size() + 2);
+  EXPECT_TRUE(more[plain.size()].ends_with("/augment.signs"));
+  EXPECT_TRUE(more[plain.size() + 1].ends_with("/augment.strength"));
+  EXPECT_EQ(names(adaptive[kGenerator]), names(fixed[kGenerator]));
+}
+
+TEST(Augmentation, HarvestsTheSignsAndMovesTheStrengthByThoseOfTheUpdateBefore) {
+  const JobSpec job = adaptive_job();
+  PerNetwork<Network> networks = build_networks(job);
+  Network& judge = networks[kDiscriminator];
+  judge.initialise(1);
+  const Augmentation augmentation(job.training.augment, 1000.0);
+  EXPECT_EQ(augmentation.strength_of(judge), 0.0);
+
+  const auto statistics = judge.statistics();
+  Statistic& signs = *statistics[statistics.size() - 2].statistic;
+  Statistic& strength = *statistics.back().statistic;
+  signs.running.fill_(0.75);
+  strength.running.fill_(0.25);
+  StatisticSums seen;
+  augmentation.harvest(judge, at::tensor({-2.0F, 0.5F, 3.0F, 0.25F}).reshape({4, 1}), seen);
+  EXPECT_EQ(seen.of(signs).item<float>(), 0.5F);
+  EXPECT_FLOAT_EQ(seen.of(strength).item<float>(), 0.25F + 1.0F / 500.0F);
+  strength.running.fill_(1.0F + 1e-6F);  // of a rounding
+  EXPECT_EQ(augmentation.strength_of(judge), 1.0);
+}
+
+TEST(Augmentation, OfAnAdaptiveStrengthNeedsAJudgeThatHasOne) {
+  JobSpec job = adaptive_job();
+  job.training.augment.strength = 0.5;
+  PerNetwork<Network> networks = build_networks(job);
+  const Augmentation augmentation({.policy = AugmentPolicy::kAda}, 64.0);
+  EXPECT_THROW((void)augmentation.strength_of(networks[kDiscriminator]), InvariantError);
+}
+
+}  // namespace
+}  // namespace gangway::gan

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "gan/augment/drawn_augmentation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace gangway::gan {
+namespace {
+
+constexpr AugmentKinds kAll = available_kinds(AugmentPolicy::kAda);
+constexpr PictureShape kColored{.channels = 3, .side = 32};
+constexpr int kMany = 4000;
+
+RandomKey key_of(std::int32_t microbatch) {
+  return {.seed = 3, .step = 5, .microbatch = microbatch};
+}
+
+DrawnAugmentation drawn_one(AugmentKinds kinds, double strength, std::int64_t picture,
+                            const PictureShape& shape = kColored) {
+  return drawn_augmentation(kinds, strength, key_of(0), picture, shape);
+}
+
+double share_of(AugmentKinds kinds, double strength,
+                const std::function<bool(const DrawnAugmentation&)>& holds) {
+  int count = 0;
+  for (int picture = 0; picture < kMany; ++picture) {
+    count += holds(drawn_one(kinds, strength, picture)) ? 1 : 0;
+  }
+  return static_cast<double>(count) / kMany;
+}
+
+TEST(DrawnAugmentation, IsNothingWithStrengthZero) {
+  for (int picture = 0; picture < 100; ++picture) {
+    const DrawnAugmentation nothing = drawn_one(kAll, 0.0, picture);
+    EXPECT_FALSE(nothing.moves_pixels || nothing.resamples || nothing.changes_colors ||
+                 nothing.filters || nothing.cutout.has_value());
+    EXPECT_EQ(nothing.noise, 0.0);
+  }
+}
+
+TEST(DrawnAugmentation, IsEverythingWithStrengthOne) {
+  for (int picture = 0; picture < 100; ++picture) {
+    const DrawnAugmentation all = drawn_one(kAll, 1.0, picture);
+    EXPECT_TRUE(all.resamples && all.changes_colors && all.filters && all.cutout.has_value());
+    EXPECT_GT(all.noise, 0.0);
+  }
+}
+
+TEST(DrawnAugmentation, DependsOnKeyAndNumberOfThePictureAlone) {
+  const DrawnAugmentation one = drawn_one(kAll, 0.7, 4);
+  EXPECT_EQ(drawn_one(kAll, 0.7, 4).geometry, one.geometry);
+  EXPECT_NE(drawn_one(kAll, 1.0, 5).geometry, drawn_one(kAll, 1.0, 4).geometry);
+  EXPECT_NE(drawn_augmentation(kAll, 1.0, key_of(1), 4, kColored).geometry,
+            drawn_one(kAll, 1.0, 4).geometry);
+}
+
+TEST(DrawnAugmentation, HasEachTransformationWithTheProbabilityOfThePaper) {
+  const double bound = 4.0 * std::sqrt(0.25 / kMany);  // four standard deviations
+  EXPECT_NEAR(
+      share_of({AugmentKind::kCutout}, 0.3, [](const auto& one) { return one.cutout.has_value(); }),
+      0.3, bound);
+  EXPECT_NEAR(share_of({AugmentKind::kNoise}, 0.3, [](const auto& one) { return one.noise > 0.0; }),
+              0.3, bound);
+  // One of four bands at least.
+  EXPECT_NEAR(share_of({AugmentKind::kFilter}, 0.3, [](const auto& one) { return one.filters; }),
+              1.0 - std::pow(0.7, 4), bound);
+  // Scale, stretching and fine shift by p each, two rotations that come to p together.
+  EXPECT_NEAR(
+      share_of({AugmentKind::kGeometry}, 0.3, [](const auto& one) { return one.resamples; }),
+      1.0 - std::pow(0.7, 4), bound);
+  // A flip half of the time, a turn three quarters of it, and a shift: p (1/2, 3/4, 1).
+  EXPECT_NEAR(share_of({AugmentKind::kBlit}, 0.4, [](const auto& one) { return one.moves_pixels; }),
+              1.0 - (1.0 - 0.2) * (1.0 - 0.3) * (1.0 - 0.4), bound);
+}
+
+TEST(DrawnAugmentation, BlitsLeadFromPixelsToPixels) {
+  int turned = 0;
+  for (int picture = 0; picture < 200; ++picture) {
+    const Affine moved = drawn_one({AugmentKind::kBlit}, 1.0, picture).geometry;
+    EXPECT_EQ(std::abs(moved.xx * moved.yy - moved.xy * moved.yx), 1.0);
+    for (const double number : {moved.xx, moved.xy, moved.yx, moved.yy, moved.x0, moved.y0}) {
+      EXPECT_EQ(number, std::nearbyint(number));
+    }
+    EXPECT_LE(std::abs(moved.x0), 4.0);  // an eighth of 32
+    EXPECT_LE(std::abs(moved.y0), 4.0);
+    turned += moved.xx == 0.0 ? 1 : 0;
+  }
+  EXPECT_NEAR(turned, 100, 35);
+}
+
+TEST(DrawnAugmentation, ColorsKeepGreysGreyAndSpareOnesWithOneChannelHueAndSaturation) {
+  for (int picture = 0; picture < 100; ++picture) {
+    const ColorMatrix colors = drawn_one({AugmentKind::kColor}, 1.0, picture).colors;
+    const auto sum = [](const std::array<double, 4>& row) { return row[0] + row[1] + row[2]; };
+    EXPECT_NEAR(sum(colors[0]), sum(colors[1]), 1e-12);
+    EXPECT_NEAR(sum(colors[0]), sum(colors[2]), 1e-12);
+    EXPECT_NEAR(colors[0][3], colors[1][3], 1e-12);
+    // The same gain and shift whether a picture of greys has one channel or three.
+    const ColorMatrix grey =
+        drawn_one({AugmentKind::kColor}, 1.0, picture, {.channels = 1, .side = 32}).colors;
+    EXPECT_NEAR(sum(grey[0]), sum(colors[0]), 1e-12);
+    EXPECT_NEAR(grey[0][3], colors[0][3], 1e-12);
+    EXPECT_NEAR(grey[0][1], grey[0][2], 1e-12);  // no hue
+  }
+}
+
+TEST(DrawnAugmentation, FiltersKeepTheExpectedPower) {
+  for (int picture = 0; picture < 100; ++picture) {
+    const auto gains = drawn_one({AugmentKind::kFilter}, 0.25, picture).gains;
+    double power = 0.0;
+    for (std::size_t band = 0; band < gains.size(); ++band) {
+      power += kBandPower[band] * gains[band] * gains[band];
+    }
+    // With one band alone it is kept as it is; each further one does so by its own measure.
+    const bool is_single =
+        std::ranges::count_if(gains, [&](double gain) { return gain == gains[0]; }) >= 3 ||
+        std::ranges::count_if(gains, [&](double gain) { return gain == gains[1]; }) >= 3;
+    if (is_single) {
+      EXPECT_NEAR(power, 1.0, 1e-12);
+    }
+  }
+}
+
+TEST(DrawnAugmentation, ProductsDoTheLastOneFirst) {
+  const Affine flip{.xx = -1.0};
+  const Affine moved{.x0 = 3.0};
+  const Affine both = product(flip, moved);  // x + 3, and that flipped
+  EXPECT_EQ(both.xx * 2.0 + both.x0, -5.0);
+}
+
+}  // namespace
+}  // namespace gangway::gan

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "gan/recipes/augmented_passes.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gan/recipes/adversarial.hpp"
+#include "tests/adversarial_networks.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using pipeline::Application;
+using pipeline::Augment;
+using pipeline::Pass;
+using pipeline::Phase;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+JobSpec augmented_job() {
+  JobSpec job;
+  job.training.augment.policy = AugmentPolicy::kAda;
+  return job;
+}
+
+/// "real > augmented_real/0": what each Augment of a pass takes and makes, and its stream.
+std::vector<std::string> augments_of(const Pass& pass) {
+  std::vector<std::string> found;
+  for (const pipeline::Node& node : pass.nodes) {
+    if (const auto* augment = std::get_if<Augment>(&node)) {
+      EXPECT_EQ(augment->judge, kDiscriminator);
+      found.push_back(augment->input + " > " + augment->output + "/" +
+                      std::to_string(augment->stream));
+    }
+  }
+  return found;
+}
+
+/// What the discriminator, or a penalty on it, takes as images, by node.
+std::vector<std::string> judged_in(const Pass& pass) {
+  std::vector<std::string> found;
+  for (const pipeline::Node& node : pass.nodes) {
+    if (const auto* application = std::get_if<Application>(&node);
+        application != nullptr && application->network == kDiscriminator) {
+      found.push_back(application->inputs.front().tensor);
+    } else if (const auto* penalty = std::get_if<pipeline::Penalty>(&node);
+               penalty != nullptr && penalty->network == kDiscriminator) {
+      found.push_back(penalty->inputs.front().tensor);
+    }
+  }
+  return found;
+}
+
+int harvests_in(const std::vector<Phase>& phases) {
+  int count = 0;
+  for (const Phase& phase : phases) {
+    for (const Pass& pass : phase.passes) {
+      count += static_cast<int>(std::ranges::count_if(pass.nodes, [](const auto& node) {
+        const auto* application = std::get_if<Application>(&node);
+        return application != nullptr && application->harvests_signs;
+      }));
+    }
+  }
+  return count;
+}
+
+TEST(AugmentedPasses, OfAJobThatDoesNotAugmentAreTheSame) {
+  for (const Phase& phase : adversarial_phases(JobSpec{})) {
+    for (const Pass& pass : phase.passes) {
+      EXPECT_THAT(augments_of(pass), IsEmpty());
+    }
+  }
+  EXPECT_EQ(harvests_in(adversarial_phases(JobSpec{})), 0);
+}
+
+TEST(AugmentedPasses, ShowTheDiscriminatorAugmentedPicturesAlone) {
+  const std::vector<Phase> phases = adversarial_phases(augmented_job());
+  EXPECT_THAT(augments_of(phases[0].passes[0]), ElementsAre("real > augmented_real/0"));
+  EXPECT_THAT(judged_in(phases[0].passes[0]), ElementsAre("augmented_real"));
+  EXPECT_THAT(augments_of(phases[0].passes[1]), ElementsAre("fake > augmented_fake/1"));
+  EXPECT_THAT(judged_in(phases[0].passes[1]), ElementsAre("augmented_fake"));
+  EXPECT_THAT(augments_of(phases[1].passes[0]), ElementsAre("fake > augmented_fake/1"));
+  EXPECT_THAT(judged_in(phases[1].passes[0]), ElementsAre("augmented_fake"));
+}
+
+TEST(AugmentedPasses, LetGradientsOfTheGeneratorThroughAndNoneElsewhere) {
+  const std::vector<Phase> phases = adversarial_phases(augmented_job());
+  const auto has_gradient = [](const Pass& pass) {
+    for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
+      if (std::holds_alternative<Augment>(pass.nodes[i])) {
+        return static_cast<bool>(pass.has_gradient[i]);
+      }
+    }
+    return false;
+  };
+  EXPECT_FALSE(has_gradient(phases[0].passes[0]));
+  EXPECT_FALSE(has_gradient(phases[0].passes[1]));
+  EXPECT_TRUE(has_gradient(phases[1].passes[0]));
+}
+
+TEST(AugmentedPasses, PutPenaltiesOnAugmentedPictures) {
+  JobSpec job = augmented_job();
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r2_gamma = 1.0};
+  const std::vector<Pass> passes = adversarial_phases(job)[0].passes;
+  ASSERT_EQ(passes[2].name, "gradient_penalty");
+  EXPECT_THAT(augments_of(passes[2]),
+              ElementsAre("real > augmented_real/0", "fake > augmented_fake/1"));
+  EXPECT_THAT(judged_in(passes[2]), ElementsAre("between"));
+  EXPECT_THAT(judged_in(passes[3]), ElementsAre("augmented_real"));
+  EXPECT_THAT(judged_in(passes[4]), ElementsAre("augmented_fake"));
+}
+
+TEST(AugmentedPasses, LeaveThePicturesThatAnotherPassTakesUpAsTheyWereMade) {
+  JobSpec job = augmented_job();
+  job.training.reuse_fakes = true;
+  for (const LossKind loss : {LossKind::kNonsaturating, LossKind::kRelativistic}) {
+    job.training.loss = loss;
+    const std::vector<Phase> phases = adversarial_phases(job);  // throws where they begin otherwise
+    ASSERT_TRUE(phases[1].passes[0].recall.has_value());
+    for (int i = 0; i < phases[1].passes[0].recall->nodes; ++i) {
+      EXPECT_FALSE(
+          std::holds_alternative<Augment>(phases[1].passes[0].nodes[static_cast<std::size_t>(i)]));
+    }
+  }
+}
+
+TEST(AugmentedPasses, HarvestSignsOfRealPicturesOnceAMicrobatchWhereTheStrengthAdapts) {
+  JobSpec job = augmented_job();
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
+  const std::vector<Phase> phases = adversarial_phases(job);
+  EXPECT_EQ(harvests_in(phases), 1);
+  EXPECT_TRUE(std::get<Application>(phases[0].passes[0].nodes[2]).harvests_signs);
+  job.training.augment.strength = 0.5;
+  EXPECT_EQ(harvests_in(adversarial_phases(job)), 0);
+  job.training.augment = {.policy = AugmentPolicy::kDiffAugment};
+  EXPECT_EQ(harvests_in(adversarial_phases(job)), 0);
+}
+
+}  // namespace
+}  // namespace gangway::gan

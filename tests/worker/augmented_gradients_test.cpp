@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// What augmented passes leave in the networks, against plain autograd through network, augmentation
+// and loss as a whole.
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gan/augment/augmentation.hpp"
+#include "gan/blocks/build_networks.hpp"
+#include "gan/data/open_dataset.hpp"
+#include "gan/random_tensors.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "tests/adversarial_networks.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/gan/statistic_sums.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/worker/gradients.hpp"
+#include "worker/step/pass_run.hpp"
+
+namespace gangway::worker {
+namespace {
+
+constexpr double kAugmentedTolerance = 1e-5;
+constexpr double kAugmentedStrength = 0.5;
+
+JobSpec augmented_dcgan(const std::filesystem::path& images) {
+  fidelity::write_tiny_images(images);
+  JobSpec job = fidelity::small_dcgan(images);
+  job.model.normalization = Normalization::kNone;
+  job.training.augment = {.policy = AugmentPolicy::kAda,
+                          .chosen = available_kinds(AugmentPolicy::kAda),
+                          .strength = kAugmentedStrength};
+  return job;
+}
+
+/// Micro-batch 0 of an augmented job.
+class AugmentedGradients : public ::testing::Test {
+ protected:
+  AugmentedGradients() {
+    for (gan::Network& network : networks_) {
+      network.initialise(job_.training.seed);
+    }
+  }
+
+  /// What the recipe leaves in the network that `phase` trains, in its passes up to `last`.
+  Gradients of_recipe(int phase, int last) {
+    PassRun run({.job = job_,
+                 .phases = phases_,
+                 .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
+                 .sinks = {&seen_, &seen_},
+                 .reals = reals_,
+                 .device = at::kCPU});
+    run.begin_step(0);
+    StepLosses losses({0, 1}, 2);
+    forget();
+    for (const pipeline::Instruction& at :
+         pipeline::one_stage_schedule(phases_, {0, 1}, 0, Overlap::kNone)) {
+      const bool is_wanted = at.phase == phase && at.pass <= last;
+      if (is_wanted && at.operation == pipeline::Operation::kForward) {
+        run.forward(at);
+      } else if (is_wanted && at.operation == pipeline::Operation::kBackward) {
+        run.backward(at, losses);
+      }
+    }
+    return gradients(phase);
+  }
+  Gradients of_loss(int phase, const at::Tensor& loss) {
+    forget();
+    torch::autograd::backward({loss}, {});
+    return gradients(phase);
+  }
+
+  [[nodiscard]] RandomKey key(int phase, RandomDraw draw, int stream) const {
+    return {.seed = job_.training.seed,
+            .phase = phase,
+            .pass = stream << 16,
+            .draw = static_cast<std::int32_t>(draw)};
+  }
+  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, const RandomKey& key) const {
+    return gan::Augmentation(job_.training.augment, 16.0)
+        .augmented(pictures, kAugmentedStrength, key);
+  }
+  [[nodiscard]] at::Tensor generated(const at::Tensor& noise) {
+    return networks_[kGenerator].forward({{"noise", noise}}, {});
+  }
+  [[nodiscard]] at::Tensor judged(const at::Tensor& pictures) {
+    return networks_[kDiscriminator].forward({{"image", pictures}}, {});
+  }
+  [[nodiscard]] const JobSpec& job() const { return job_; }
+  [[nodiscard]] at::Tensor reals() { return reals_.take(0, 0, 0).images; }
+
+ private:
+  void forget() {
+    for (gan::Network& network : networks_) {
+      for (const auto& named : network.parameters()) {
+        named.parameter->tensor.mutable_grad().reset();
+      }
+    }
+  }
+  Gradients gradients(int phase) {
+    Gradients found;
+    const NetworkId network = phases_[static_cast<std::size_t>(phase)].networks.front();
+    for (const auto& named : networks_[network].parameters()) {
+      found[named.name] = named.parameter->tensor.grad().clone();
+    }
+    return found;
+  }
+
+  testing::ScratchFolder scratch_;
+  JobSpec job_ = augmented_dcgan(scratch_.path() / "images");
+  std::vector<pipeline::Phase> phases_ = gan::phases_of(job_);
+  PerNetwork<gan::Network> networks_ = gan::build_networks(job_);
+  gan::StatisticSums seen_;
+  std::unique_ptr<data::Dataset> dataset_ =
+      data::open_dataset(job_.data, job_.model, job_.training.seed);
+  RealBatches reals_{job_, *dataset_, {0, 1}, 0};
+};
+
+TEST_F(AugmentedGradients, OfTheGeneratorComeThroughTheAugmentation) {
+  const Gradients found = of_recipe(/*phase=*/1, /*last=*/0);
+  const at::Tensor noise = gan::keyed_normal(
+      key(1, RandomDraw::kNoise, 0), {job().images_per_microbatch(), job().model.latent}, at::kCPU);
+  const at::Tensor shown = augmented(generated(noise), key(1, RandomDraw::kAugmentFlip, 1));
+  expect_close(found, of_loss(1, at::softplus(-judged(shown)).mean()), kAugmentedTolerance);
+}
+
+TEST_F(AugmentedGradients, OfTheDiscriminatorAreThoseOfAugmentedRealPictures) {
+  const Gradients found = of_recipe(/*phase=*/0, /*last=*/0);
+  const at::Tensor shown = augmented(reals(), key(0, RandomDraw::kAugmentFlip, 0));
+  EXPECT_FALSE(at::equal(shown, reals()));
+  expect_close(found, of_loss(0, at::softplus(-judged(shown)).mean()), kAugmentedTolerance);
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -41,6 +41,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/models/recipes.hpp
   job/optimizers.hpp
   job/real_bounds.hpp
+  job/schedules/schedule.hpp
   job/spec.hpp
   job/transports.hpp
   pipeline/graph.hpp

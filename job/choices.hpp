@@ -65,8 +65,16 @@ constexpr std::array<Choice<OptimizerKind>, kOptimizers.size()> choices(Optimize
   }
   return found;
 }
-constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
-  return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
+constexpr std::array<Choice<DecayKind>, 6> choices(DecayKind) {
+  return {{{"none", DecayKind::kNone},
+           {"linear", DecayKind::kLinear},
+           {"cosine", DecayKind::kCosine},
+           {"step", DecayKind::kStep},
+           {"exponential", DecayKind::kExponential},
+           {"onecycle", DecayKind::kOneCycle}}};
+}
+constexpr std::array<Choice<Anneal>, 2> choices(Anneal) {
+  return {{{"cosine", Anneal::kCosine}, {"linear", Anneal::kLinear}}};
 }
 constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
   return {

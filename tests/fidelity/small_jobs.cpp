@@ -198,7 +198,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   add("AdamWWarmUpCosine", [](JobSpec& job) {
     for (NetworkSpec& network : job.networks) {
       network.optimizer = {.kind = OptimizerKind::kAdamW, .weight_decay = 0.01};
-      network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_factor = 0.1};
+      network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_value = 0.1};
     }
   });
   jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 4});
@@ -225,7 +225,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.burn_in_kimg = 0.02;
     for (NetworkSpec& network : job.networks) {
       network.optimizer.betas = {0.0, 0.9};
-      network.schedule = {.decay = DecayKind::kCosine, .final_factor = 0.25, .final_beta2 = 0.99};
+      network.schedule = {.decay = DecayKind::kCosine, .final_value = 0.25};
+      network.final_beta2 = 0.99;
     }
   });
   for (const bool is_penalised : {false, true}) {

@@ -135,7 +135,7 @@ TEST(Schedule, WarmsUpLinearlyFromZero) {
 }
 
 TEST(Schedule, FallsAlongACosineToItsFinalFactor) {
-  const ScheduleSpec schedule{.decay = DecayKind::kCosine, .final_factor = 0.1};
+  const ScheduleSpec schedule{.decay = DecayKind::kCosine, .final_value = 0.1};
   EXPECT_DOUBLE_EQ(lr_at(schedule, 0.0), 1e-3);
   EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 2.0), 0.55e-3);
   EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 4.0),
@@ -145,7 +145,8 @@ TEST(Schedule, FallsAlongACosineToItsFinalFactor) {
 }
 
 TEST(Schedule, BringsTheSecondMomentsDecayToItsFinalOne) {
-  NetworkSpec spec = spec_with({.final_beta2 = 0.99});
+  NetworkSpec spec = spec_with({});
+  spec.final_beta2 = 0.99;
   spec.optimizer.betas = {0.0, 0.9};
   const auto beta2 = [&](double images) {
     return scheduled_settings(spec, images, kTotal, 1.0).betas[1];

@@ -92,10 +92,10 @@ class LinePlotCanvas {
 
   void set(Pixel at, const Color& color) {
     if (at.column >= 0 && at.column < raster_.width && at.row >= 0 && at.row < raster_.height) {
-      const auto index = (static_cast<std::size_t>(at.row) *
-                              static_cast<std::size_t>(raster_.width) +
-                          static_cast<std::size_t>(at.column)) *
-                         3;
+      const auto index =
+          (static_cast<std::size_t>(at.row) * static_cast<std::size_t>(raster_.width) +
+           static_cast<std::size_t>(at.column)) *
+          3;
       std::ranges::copy(color, raster_.pixels.begin() + static_cast<std::ptrdiff_t>(index));
     }
   }
@@ -149,8 +149,7 @@ class LinePlotCanvas {
       const int column = column_of(std::pow(10.0, power));
       draw_segment({column, top()}, {column, bottom()}, kGridGray);
       const std::string text = fmt::format("1e{}", power);
-      write(text,
-            {column - static_cast<int>(text.size()) * kLetter / 2, bottom() + kGap});
+      write(text, {column - static_cast<int>(text.size()) * kLetter / 2, bottom() + kGap});
     }
     draw_segment({left(), top()}, {left(), bottom()}, kBlack);
     draw_segment({left(), bottom()}, {right(), bottom()}, kBlack);

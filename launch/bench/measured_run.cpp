@@ -25,8 +25,8 @@ MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& 
                          const std::string& name, MayDiverge may_diverge) {
   const std::string line = shell_line(words);
   const CommandOutput output = output_of(line);
-  const bool has_diverged = WIFEXITED(output.code) &&
-                            WEXITSTATUS(output.code) == static_cast<int>(ExitCode::kDiverged);
+  const bool has_diverged =
+      WIFEXITED(output.code) && WEXITSTATUS(output.code) == static_cast<int>(ExitCode::kDiverged);
   if (output.code != 0 && !(has_diverged && may_diverge == MayDiverge::kYes)) {
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));

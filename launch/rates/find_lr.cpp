@@ -50,9 +50,10 @@ extern "C" void leave_it_to_the_run(int /*signal*/) {}
 void require_range(const FindLrOptions& options) {
   if (!(options.from > 0.0) || !(options.to > options.from) ||
       options.to / options.from > kLargestReal) {
-    throw ConfigError(fmt::format("--from {} --to {}: expected two rates above 0 that rise, by a "
-                                  "factor of 1e9 at most",
-                                  options.from, options.to));
+    throw ConfigError(
+        fmt::format("--from {} --to {}: expected two rates above 0 that rise, by a "
+                    "factor of 1e9 at most",
+                    options.from, options.to));
   }
 }
 
@@ -68,8 +69,7 @@ void require_place(const fs::path& picture) {
 
 /// `gangway run` of the job, which holds all that the environment has said about its keys.
 std::vector<std::string> command_of(const JobSpec& job, const fs::path& folder,
-                                    const FindLrOptions& options,
-                                    const Environment& environment) {
+                                    const FindLrOptions& options, const Environment& environment) {
   std::vector<std::string> words{"env"};
   for (const Key& key : key_table(*job.training.recipe)) {
     const std::string name = environment_name(key.path);
@@ -133,8 +133,8 @@ std::vector<std::string> tested_networks(const JobSpec& job, const std::string& 
   if (!network.empty()) {
     const NetworkSpec& chosen = job.networks[job.chosen(network)];
     if (chosen.is_frozen) {
-      throw ConfigError(fmt::format("--network {}: it is frozen, and has no learning rate",
-                                    network));
+      throw ConfigError(
+          fmt::format("--network {}: it is frozen, and has no learning rate", network));
     }
     return {chosen.name};
   }
@@ -202,9 +202,8 @@ int find_lr(const FindLrOptions& options, const Environment& environment) {
             << std::flush;
   // Ctrl-C goes to the run as well, which ends; then the folder is removed.
   (void)std::signal(SIGINT, leave_it_to_the_run);
-  const MeasuredRun run =
-      measured_run(command_of(range, folder.path(), options, environment), folder.path() / "runs",
-                   kRangeRun, MayDiverge::kYes);
+  const MeasuredRun run = measured_run(command_of(range, folder.path(), options, environment),
+                                       folder.path() / "runs", kRangeRun, MayDiverge::kYes);
   std::vector<std::string> names;
   for (const NetworkSpec& network : range.networks) {
     names.push_back(network.name);

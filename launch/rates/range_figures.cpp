@@ -13,19 +13,21 @@
 namespace gangway::launch {
 namespace {
 
-constexpr double kMemory = 0.9;         // of the smoothed loss from a step to the next
-constexpr std::size_t kSettling = 10;   // steps until it is a mean over several
+// Of a test's steps that a mean is over: 0.2 of the six decades that are usual.
+constexpr std::size_t kWindows = 30;
 constexpr double kBelowDivergence = 10.0;
+constexpr double kLeastFall = 0.01;  // of the loss, within a window: below it is chance
 
 /// A fading mean, without the pull of the zero that it begins with (Kingma and Ba, 2015, section
 /// 3).
-std::vector<double> smoothed(const std::vector<double>& losses) {
+std::vector<double> smoothed(const std::vector<double>& losses, std::size_t window) {
+  const double kept = 1.0 - 1.0 / static_cast<double>(window);
   std::vector<double> means;
   double sum = 0.0;
   double weight = 0.0;
   for (const double loss : losses) {
-    sum = kMemory * sum + (1.0 - kMemory) * loss;
-    weight = kMemory * weight + (1.0 - kMemory);
+    sum = kept * sum + (1.0 - kept) * loss;
+    weight = kept * weight + (1.0 - kept);
     means.push_back(sum / weight);
   }
   return means;
@@ -59,17 +61,18 @@ std::optional<RangePoint> divergence(const RangeCurve& curve, std::optional<doub
 }
 
 /// Where `network` falls fastest by the logarithm of the rate, before step `end`.
-std::optional<RangePoint> steepest_fall(const RangeCurve& curve,
-                                        const RangeCurve::Network& network, std::size_t end) {
+std::optional<RangePoint> steepest_fall(const RangeCurve& curve, const RangeCurve::Network& network,
+                                        std::size_t end) {
   std::optional<RangePoint> found;
-  double steepest = 0.0;
+  double steepest = network.losses.empty() ? 0.0 : -kLeastFall * std::abs(network.losses.front());
   // Rates rise by equal factors, so a step is as long as any other in the logarithm. Before the
   // mean is one, and over fewer steps than it remembers, a fall is chance.
-  for (std::size_t step = 2 * kSettling; step < end; ++step) {
-    const double slope = network.losses[step] - network.losses[step - kSettling];
+  for (std::size_t step = 2 * curve.window; step < end; ++step) {
+    const double slope = network.losses[step] - network.losses[step - curve.window];
     if (slope < steepest) {
+      const std::size_t middle = step - curve.window / 2;
       steepest = slope;
-      found = RangePoint{network.name, step - kSettling / 2, curve.rates[step - kSettling / 2]};
+      found = RangePoint{network.name, middle, curve.rates[middle]};
     }
   }
   return found;
@@ -89,9 +92,8 @@ RangeCurve range_curve(std::string_view stats, const std::vector<std::string>& n
     stats.remove_prefix(std::min(end + 1, stats.size()));
     ++steps;
     if (!tick.is_object() || tick.value("step", std::size_t{0}) != steps || steps > rates.size()) {
-      throw EnvironmentError(
-          fmt::format("stats.jsonl: line {} is not of step {}: are all programs of one build?",
-                      steps, steps));
+      throw EnvironmentError(fmt::format(
+          "stats.jsonl: line {} is not of step {}: are all programs of one build?", steps, steps));
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto loss = tick.find(names[i] + "_loss");
@@ -101,10 +103,11 @@ RangeCurve range_curve(std::string_view stats, const std::vector<std::string>& n
     }
   }
   RangeCurve curve{.rates = {rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(steps)},
-                   .networks = {}};
+                   .networks = {},
+                   .window = std::max<std::size_t>(1, rates.size() / kWindows)};
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (losses[i].size() == steps && steps > 0) {
-      curve.networks.push_back({names[i], smoothed(losses[i])});
+      curve.networks.push_back({names[i], smoothed(losses[i], curve.window)});
     }
   }
   return curve;
@@ -136,7 +139,8 @@ std::string range_table(const RangeCurve& curve, std::size_t rows) {
     columns.push_back({fmt::format("{} loss", network.name), Align::kRight});
   }
   report::Table table(columns);
-  const std::size_t stride = std::max<std::size_t>(1, curve.rates.size() / std::max<std::size_t>(rows, 1));
+  const std::size_t stride =
+      std::max<std::size_t>(1, curve.rates.size() / std::max<std::size_t>(rows, 1));
   for (std::size_t step = 0; step < curve.rates.size(); step += stride) {
     std::vector<std::string> cells{fmt::format("{:.2e}", curve.rates[step]),
                                    std::to_string(step + 1)};

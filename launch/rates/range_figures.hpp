@@ -19,6 +19,7 @@ struct RangeCurve {
   };
   std::vector<double> rates;      ///< by step
   std::vector<Network> networks;  ///< those that have a loss, in the order of the job
+  std::size_t window = 1;         ///< steps that the smoothed losses are means over, about
 };
 
 /// A place of the curve.
@@ -32,11 +33,11 @@ struct RangeVerdict {
   /// From which rate on a loss explodes, or where the run diverged; nothing: it never came to that.
   std::optional<RangePoint> diverged;
   std::vector<RangePoint> steepest;  ///< where a network's loss falls fastest, if it falls
-  double suggested = 0.0;            ///< a tenth of the one, or else the lowest of the other; 0: none
+  double suggested = 0.0;  ///< a tenth of the one, or else the lowest of the other; 0: none
 };
 
-/// How often a best loss a loss may rise above it, before it is said to explode: adversaries' losses
-/// rise a few times over while all is well.
+/// How often a best loss a loss may rise above it, before it is said to explode: adversaries'
+/// losses rise a few times over while all is well.
 inline constexpr double kExploded = 10.0;
 
 /// @param stats  the run's stats.jsonl

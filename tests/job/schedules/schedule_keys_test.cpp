@@ -152,10 +152,10 @@ TEST(ScheduleKeys, LeaveTheFingerprintsOfEarlierReleases) {
   EXPECT_EQ(fingerprint_of({schedule_with("decay=cosine"), schedule_with("warmup_kimg=2"),
                             schedule_with("final_factor=0.25")}),
             "9801184f69b6376a4e27f99902510dcf");
-  EXPECT_EQ(fingerprint_of({"discriminator.schedule.decay=step",
-                            "discriminator.schedule.step_kimg=5",
-                            "discriminator.schedule.step_factor=0.5"}),
-            "16fcf040b7f852c05dcdd1225eb1db23");
+  EXPECT_EQ(
+      fingerprint_of({"discriminator.schedule.decay=step", "discriminator.schedule.step_kimg=5",
+                      "discriminator.schedule.step_factor=0.5"}),
+      "16fcf040b7f852c05dcdd1225eb1db23");
   EXPECT_EQ(fingerprint_of({"training.r1.gamma=1", "training.r1.final_factor=0.1",
                             schedule_with("final_beta2=0.99"), "training.burn_in_kimg=7"}),
             "21cda12914a043b4ccdbac0ceb1838fc");

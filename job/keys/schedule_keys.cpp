@@ -22,106 +22,89 @@ using Milestones = std::vector<double>;
 /// One word of a schedule. The learning rate's are keys of their own; elsewhere they are in a map.
 struct ScheduleWord {
   std::string_view name;
-  std::string_view unit;
-  std::string_view description;  ///< of the learning rate's; it means the same in a map
+  std::string_view unit = {};
+  std::string_view description = {};  ///< of the learning rate's; it means the same in a map
   std::variant<double ScheduleSpec::*, int ScheduleSpec::*, Milestones ScheduleSpec::*,
                DecayKind ScheduleSpec::*, Anneal ScheduleSpec::*>
       field;
-  std::vector<DecayKind> decays = {};  ///< for which it has a meaning; none: for all
+  std::span<const DecayKind> decays = {};  ///< for which it has a meaning; none: for all
   RealBounds bounds = kZeroOrMore;
-  bool is_old =
-      false;  ///< there when jobs got fingerprints: the learning rate's has a place always
+  bool is_old = false;     ///< older than the others: the learning rate's has a place always
   bool is_number = false;  ///< what is scheduled has its bounds, and is called by the name alone
 };
 
-const std::vector<ScheduleWord>& schedule_words() {
-  using enum DecayKind;
-  using Spec = ScheduleSpec;
-  static const std::vector<ScheduleWord> words{
-      {"warmup_kimg",
-       kKimg,
-       "Learning rate rises linearly over these, from warmup_from",
-       &Spec::warmup_kimg,
-       {},
-       kZeroOrMore,
-       true},
-      {"warmup_from",
-       "",
-       "With warmup_kimg: factor that it rises from",
-       &Spec::warmup_from,
-       {},
-       kZeroToOne},
-      {"decay",
-       "",
-       "How the learning rate goes on (docs/schedules.md)",
-       &Spec::decay,
-       {},
-       kZeroOrMore,
-       true},
-      {"start_kimg",
-       kKimg,
-       "Where the decay begins",
-       &Spec::start_kimg,
-       {kLinear, kCosine, kExponential, kOneCycle}},
-      {"end_kimg",
-       kKimg,
-       "Where the decay is over; 0: where the burn-in is",
-       &Spec::end_kimg,
-       {kLinear, kCosine, kExponential, kOneCycle}},
-      {"step_kimg",
-       kKimg,
-       "With decay step: from one fall to the next",
-       &Spec::step_kimg,
-       {kStep},
-       kZeroOrMore,
-       true},
-      {"step_factor",
-       "",
-       "With decay step: factor at each fall",
-       &Spec::step_factor,
-       {kStep},
-       kAboveZeroToOne,
-       true},
-      {"milestones",
-       kKimg,
-       "With decay step: where it falls, instead of every step_kimg",
-       &Spec::milestones,
-       {kStep}},
-      {"final",
-       "",
-       "With other decays: factor when it is over",
-       &Spec::final_value,
-       {kLinear, kCosine, kExponential, kOneCycle},
-       kZeroOrMore,
-       true,
-       true},
-      {"cycles",
-       "",
-       "With decay cosine: so many, each from the beginning",
-       &Spec::cycles,
-       {kCosine}},
-      {"initial",
-       "",
-       "With decay onecycle: factor that it rises from",
-       &Spec::initial_value,
-       {kOneCycle},
-       kZeroOrMore,
-       false,
-       true},
-      {"peak",
-       "",
-       "With decay onecycle: the share of the way that goes up",
-       &Spec::peak,
-       {kOneCycle},
-       {.is_low_allowed = false, .high = 1.0, .is_high_allowed = false}},
-      {"anneal",
-       "",
-       "With decay onecycle: on what line it goes up and down",
-       &Spec::anneal,
-       {kOneCycle}},
-  };
-  return words;
-}
+constexpr std::array kWithEnd{DecayKind::kLinear, DecayKind::kCosine, DecayKind::kExponential,
+                              DecayKind::kOneCycle};
+constexpr std::array kCosineAlone{DecayKind::kCosine};
+constexpr std::array kStepAlone{DecayKind::kStep};
+constexpr std::array kOneCycleAlone{DecayKind::kOneCycle};
+
+/// In the order in which they are printed.
+constexpr std::array kScheduleWords{
+    ScheduleWord{.name = "warmup_kimg",
+                 .unit = kKimg,
+                 .description = "Learning rate rises linearly over these, from warmup_from",
+                 .field = &ScheduleSpec::warmup_kimg,
+                 .is_old = true},
+    ScheduleWord{.name = "warmup_from",
+                 .description = "With warmup_kimg: factor that it rises from",
+                 .field = &ScheduleSpec::warmup_from,
+                 .bounds = kZeroToOne},
+    ScheduleWord{.name = "decay",
+                 .description = "How the learning rate goes on (docs/schedules.md)",
+                 .field = &ScheduleSpec::decay,
+                 .is_old = true},
+    ScheduleWord{.name = "start_kimg",
+                 .unit = kKimg,
+                 .description = "Where the decay begins",
+                 .field = &ScheduleSpec::start_kimg,
+                 .decays = kWithEnd},
+    ScheduleWord{.name = "end_kimg",
+                 .unit = kKimg,
+                 .description = "Where the decay is over; 0: where the burn-in is",
+                 .field = &ScheduleSpec::end_kimg,
+                 .decays = kWithEnd},
+    ScheduleWord{.name = "step_kimg",
+                 .unit = kKimg,
+                 .description = "With decay step: from one fall to the next",
+                 .field = &ScheduleSpec::step_kimg,
+                 .decays = kStepAlone,
+                 .is_old = true},
+    ScheduleWord{.name = "step_factor",
+                 .description = "With decay step: factor at each fall",
+                 .field = &ScheduleSpec::step_factor,
+                 .decays = kStepAlone,
+                 .bounds = kAboveZeroToOne,
+                 .is_old = true},
+    ScheduleWord{.name = "milestones",
+                 .unit = kKimg,
+                 .description = "With decay step: where it falls, instead of every step_kimg",
+                 .field = &ScheduleSpec::milestones,
+                 .decays = kStepAlone},
+    ScheduleWord{.name = "final",
+                 .description = "With other decays: factor when it is over",
+                 .field = &ScheduleSpec::final_value,
+                 .decays = kWithEnd,
+                 .is_old = true,
+                 .is_number = true},
+    ScheduleWord{.name = "cycles",
+                 .description = "With decay cosine: so many, each from the beginning",
+                 .field = &ScheduleSpec::cycles,
+                 .decays = kCosineAlone},
+    ScheduleWord{.name = "initial",
+                 .description = "With decay onecycle: factor that it rises from",
+                 .field = &ScheduleSpec::initial_value,
+                 .decays = kOneCycleAlone,
+                 .is_number = true},
+    ScheduleWord{.name = "peak",
+                 .description = "With decay onecycle: the share of the way that goes up",
+                 .field = &ScheduleSpec::peak,
+                 .decays = kOneCycleAlone,
+                 .bounds = {.is_low_allowed = false, .high = 1.0, .is_high_allowed = false}},
+    ScheduleWord{.name = "anneal",
+                 .description = "With decay onecycle: on what line it goes up and down",
+                 .field = &ScheduleSpec::anneal,
+                 .decays = kOneCycleAlone}};
 
 std::string word_of(const ScheduleWord& word, ScheduleOf of) {
   return fmt::format("{}{}", word.name,
@@ -214,7 +197,7 @@ Key drafted_key(const ScheduleWord& word, ScheduleOf of, const RealBounds& bound
 
 std::vector<std::string> words_of(ScheduleOf of) {
   std::vector<std::string> names;
-  for (const ScheduleWord& word : schedule_words()) {
+  for (const ScheduleWord& word : kScheduleWords) {
     names.push_back(word_of(word, of));
   }
   return names;
@@ -230,7 +213,7 @@ std::string no_such_word(const std::string& given, ScheduleOf of) {
 
 /// Those of the learning rate.
 void add_rate_keys(std::vector<Key>& keys, const std::string& section, NetworkId id) {
-  for (const ScheduleWord& word : schedule_words()) {
+  for (const ScheduleWord& word : kScheduleWords) {
     const std::string name = word_of(word, ScheduleOf::kFactor);
     Key key = word_key(word,
                        {fmt::format("{}.{}", section, name), std::string(word.unit),
@@ -279,9 +262,9 @@ Read<ScheduleSpec> read_schedule(const YamlNode& node, ScheduleOf of, const Real
   using Given = std::pair<std::string, const ScheduleWord*>;
   std::vector<Given> given;
   for (const YamlEntry& entry : node.entries) {
-    const auto word = std::ranges::find(schedule_words(), entry.key,
+    const auto word = std::ranges::find(kScheduleWords, entry.key,
                                         [of](const ScheduleWord& one) { return word_of(one, of); });
-    if (word == schedule_words().end()) {
+    if (word == kScheduleWords.end()) {
       return {.complaint = no_such_word(entry.key, of)};
     }
     const std::string complaint = drafted_key(*word, of, bounds).set(entry.value, draft);
@@ -311,7 +294,7 @@ std::string schedule_text(const ScheduleSpec& schedule, ScheduleOf of) {
   JobSpec draft;
   draft.networks[kDrafted].schedule = schedule;
   std::vector<std::string> entries;
-  for (const ScheduleWord& word : schedule_words()) {
+  for (const ScheduleWord& word : kScheduleWords) {
     if (why_mute(word, schedule).empty()) {
       entries.push_back(
           fmt::format("{}: {}", word_of(word, of), drafted_key(word, of, kZeroOrMore).get(draft)));

@@ -201,6 +201,19 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
       network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_value = 0.1};
     }
   });
+  add("SchedulesOfAllKinds", [](JobSpec& job) {
+    NetworkSpec& generator = job.network("generator");
+    generator.schedule = {.decay = DecayKind::kOneCycle, .initial_value = 0.1, .peak = 0.5};
+    generator.beta1_schedule = {.decay = DecayKind::kLinear, .final_value = 0.9};
+    generator.ema_schedule = {.warmup_kimg = 0.04, .warmup_from = 0.5};
+    NetworkSpec& discriminator = job.network("discriminator");
+    discriminator.schedule = {.decay = DecayKind::kExponential, .final_value = 0.5};
+    discriminator.beta2_schedule = {.decay = DecayKind::kCosine, .final_value = 0.9, .cycles = 2};
+    job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 2.0};
+    job.training.penalty.gamma_schedule = {.decay = DecayKind::kStep, .milestones = {0.02, 0.04}};
+    job.training.penalty.gradient_schedule = {.decay = DecayKind::kLinear, .final_value = 2.0};
+    job.training.burn_in_kimg = 0.06;
+  });
   jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 4});
   jobs.back().job.training.penalty.r1_gamma = 1.0;
   add("ReusedFakes", [](JobSpec& job) {

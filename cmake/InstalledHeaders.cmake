@@ -47,6 +47,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/optimizers.hpp
   job/precision.hpp
   job/real_bounds.hpp
+  job/schedules/schedule.hpp
   job/spec.hpp
   job/transports.hpp
   pipeline/graph.hpp

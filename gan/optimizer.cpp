@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/optimizer.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "gan/torch.hpp"
 
@@ -20,18 +18,11 @@ at::Tensor as_tensor(std::span<float> values) {
   return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
 }
 
-double decay_factor(const ScheduleSpec& schedule, double images, double burn_in_images) {
-  switch (schedule.decay) {
-    case DecayKind::kNone:
-      return 1.0;
-    case DecayKind::kCosine:
-      return burnt_in(1.0, schedule.final_factor, images, burn_in_images);
-    case DecayKind::kStep:
-      return schedule.step_kimg > 0.0 ? std::pow(schedule.step_factor,
-                                                 std::floor(images / (schedule.step_kimg * 1000.0)))
-                                      : 1.0;
-  }
-  return 1.0;
+/// Of the second moment's decay.
+ScheduleSpec beta2_course(const NetworkSpec& spec) {
+  return spec.final_beta2 > 0.0
+             ? ScheduleSpec{.decay = DecayKind::kCosine, .final_value = spec.final_beta2}
+             : spec.beta2_schedule;
 }
 
 /// Adam and AdamW, by LibTorch's fused kernels.
@@ -129,23 +120,13 @@ void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
   }
 }
 
-double burnt_in(double first, double last, double images, double burn_in_images) {
-  // Loshchilov and Hutter, 2017, eq. 5, one cycle
-  const double progress =
-      burn_in_images > 0.0 ? std::clamp(images / burn_in_images, 0.0, 1.0) : 1.0;
-  return last + (first - last) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-}
-
 OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images, double burn_in_images,
                                  double laziness) {
-  const double warmup = spec.schedule.warmup_kimg * 1000.0;
-  const double rise = warmup > 0.0 ? std::min(1.0, images / warmup) : 1.0;
   OptimizerSpec settings = spec.optimizer;
-  settings.lr = settings.lr * rise * decay_factor(spec.schedule, images, burn_in_images) * laziness;
-  if (spec.schedule.final_beta2 > 0.0) {
-    settings.betas[1] =
-        burnt_in(settings.betas[1], spec.schedule.final_beta2, images, burn_in_images);
-  }
+  settings.lr = settings.lr * warmup_factor(spec.schedule, images) *
+                decayed(1.0, spec.schedule, images, burn_in_images) * laziness;
+  settings.betas[0] = scheduled(settings.betas[0], spec.beta1_schedule, images, burn_in_images);
+  settings.betas[1] = scheduled(settings.betas[1], beta2_course(spec), images, burn_in_images);
   for (const OptimizerNumber& number : row_of(settings.kind).numbers) {
     if (number.role == NumberRole::kDecay) {
       for (double& decay : number.values(settings)) {

@@ -28,7 +28,4 @@ void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
 [[nodiscard]] OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images,
                                                double burn_in_images, double laziness);
 
-/// From `first` at the start to `last` from `burn_in_images` on, on half a cosine.
-[[nodiscard]] double burnt_in(double first, double last, double images, double burn_in_images);
-
 }  // namespace gangway::gan

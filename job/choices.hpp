@@ -92,8 +92,16 @@ constexpr std::array<Choice<InitializationKind>, 5> choices(InitializationKind) 
 constexpr std::array<Choice<DivergencePolicy>, 2> choices(DivergencePolicy) {
   return {{{"stop", DivergencePolicy::kStop}, {"rollback", DivergencePolicy::kRollback}}};
 }
-constexpr std::array<Choice<DecayKind>, 3> choices(DecayKind) {
-  return {{{"none", DecayKind::kNone}, {"cosine", DecayKind::kCosine}, {"step", DecayKind::kStep}}};
+constexpr std::array<Choice<DecayKind>, 6> choices(DecayKind) {
+  return {{{"none", DecayKind::kNone},
+           {"linear", DecayKind::kLinear},
+           {"cosine", DecayKind::kCosine},
+           {"step", DecayKind::kStep},
+           {"exponential", DecayKind::kExponential},
+           {"onecycle", DecayKind::kOneCycle}}};
+}
+constexpr std::array<Choice<Anneal>, 2> choices(Anneal) {
+  return {{{"cosine", Anneal::kCosine}, {"linear", Anneal::kLinear}}};
 }
 constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
   return {

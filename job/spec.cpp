@@ -129,10 +129,13 @@ double JobSpec::growth_level(std::int64_t images) const {
 
 bool JobSpec::ends_burn_in() const {
   const auto moves = [](const NetworkSpec& network) {
-    return network.schedule.decay == DecayKind::kCosine || network.schedule.final_beta2 > 0.0;
+    return network.final_beta2 > 0.0 || ends_with_burn_in(network.schedule) ||
+           ends_with_burn_in(network.beta1_schedule) || ends_with_burn_in(network.beta2_schedule) ||
+           ends_with_burn_in(network.ema_schedule);
   };
-  return training.burn_in_kimg == 0.0 &&
-         (training.penalty.final_factor != 1.0 || std::ranges::any_of(networks, moves));
+  return training.burn_in_kimg == 0.0 && (ends_with_burn_in(training.penalty.gamma_course()) ||
+                                          ends_with_burn_in(training.penalty.gradient_schedule) ||
+                                          std::ranges::any_of(networks, moves));
 }
 
 std::int64_t JobSpec::total_steps() const {

@@ -22,12 +22,12 @@
 #include "job/models/regularisation.hpp"
 #include "job/optimizers.hpp"
 #include "job/precision.hpp"
+#include "job/schedules/schedule.hpp"
 #include "job/transports.hpp"
 
 namespace gangway {
 
 enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
-enum class DecayKind { kNone, kCosine, kStep };
 enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
 /// Number format of what travels between hosts; all but fp32 are inexact (docs/numerics.md).
@@ -75,8 +75,16 @@ struct PenaltySpec {
   double r1_gamma = 0.0;          ///< gamma of R1 (Mescheder et al., 2018, eq. 9); 0: none
   /// R1 and R2 every so many steps; above 1 as their own lazy phase (StyleGAN2, appendix B).
   int r1_interval = 1;
-  double r2_gamma = 0.0;      ///< gamma of R2, which is R1 on generated images; 0: none
-  double final_factor = 1.0;  ///< on both gammas when the burn-in is over
+  double r2_gamma = 0.0;                ///< gamma of R2, which is R1 on generated images; 0: none
+  double final_factor = 1.0;            ///< on both gammas when the burn-in is over
+  ScheduleSpec gamma_schedule = {};     ///< of a factor on both gammas, unless `final_factor` is
+  ScheduleSpec gradient_schedule = {};  ///< of a factor on `gradient_penalty`
+  /// What both gammas are multiplied by.
+  [[nodiscard]] ScheduleSpec gamma_course() const {
+    return final_factor == 1.0
+               ? gamma_schedule
+               : ScheduleSpec{.decay = DecayKind::kCosine, .final_value = final_factor};
+  }
   [[nodiscard]] bool is_any() const {
     return gradient_penalty > 0.0 || r1_gamma > 0.0 || r2_gamma > 0.0;
   }
@@ -162,17 +170,6 @@ struct TrainingSpec {
   bool operator==(const TrainingSpec&) const = default;
 };
 
-/// Factor on the learning rate as a function of images seen.
-struct ScheduleSpec {
-  double warmup_kimg = 0.0;  ///< linear from 0
-  DecayKind decay = DecayKind::kNone;
-  double step_kimg = 0.0;  ///< kStep: multiply by `step_factor` every so many kimg
-  double step_factor = 0.1;
-  double final_factor = 0.0;  ///< kCosine: factor at the end
-  double final_beta2 = 0.0;   ///< of the second moment when the burn-in is over; 0: as ever
-  bool operator==(const ScheduleSpec&) const = default;
-};
-
 /// A network that is the user's: a TorchScript file; without one the network is the family's.
 struct ModuleFile : HashedFile {
   std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
@@ -182,9 +179,13 @@ struct ModuleFile : HashedFile {
 struct NetworkSpec {
   std::string name;  ///< "generator"
   OptimizerSpec optimizer;
-  ScheduleSpec schedule;
-  double clip_norm = 0.0;  ///< global norm; 0: no clipping
-  std::string weights;     ///< safetensors file to begin from; empty: keyed random numbers
+  ScheduleSpec schedule;             ///< of a factor on the learning rate
+  ScheduleSpec beta1_schedule = {};  ///< of the first moment's decay
+  ScheduleSpec beta2_schedule = {};  ///< of the second moment's, unless `final_beta2` is
+  ScheduleSpec ema_schedule = {};    ///< of `ema_kimg`
+  double final_beta2 = 0.0;          ///< when the burn-in is over; 0: as ever
+  double clip_norm = 0.0;            ///< global norm; 0: no clipping
+  std::string weights;  ///< safetensors file to begin from; empty: keyed random numbers
   /// Whether it stays as `weights` has it, and works as in evaluation: it has no optimiser, no
   /// average, and is in no phase's list of those that are trained.
   bool is_frozen = false;

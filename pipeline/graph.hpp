@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "job/models/network_id.hpp"
+#include "job/schedules/schedule.hpp"
 
 namespace gangway::pipeline {
 
@@ -121,7 +122,7 @@ struct Penalty {
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
   std::vector<Input> inputs;            ///< the first is the one looked at, unless one inside is
-  double final_factor = 1.0;            ///< on the weight, when the job's burn-in is over
+  ScheduleSpec schedule = {};           ///< of a factor on the weight
   std::optional<NetworkId> shown_with;  ///< as a loss's
   bool harvests = false;                ///< a statistic of the network's
   bool operator==(const Penalty&) const = default;

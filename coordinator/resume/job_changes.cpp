@@ -24,7 +24,7 @@ std::optional<std::string> value_of(const Key& key, const JobSpec& spec) {
 
 /// Why a key counts that changes no weight by itself.
 std::string reason_of(const Key& key) {
-  return key.changes_weights ? "" : ", where a schedule's cosine ends";
+  return key.changes_weights ? "" : ", where a schedule ends";
 }
 
 }  // namespace

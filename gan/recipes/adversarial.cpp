@@ -79,11 +79,13 @@ class Passes {
   }
   /// On interpolates of real and generated images, each judged under the real one's label.
   [[nodiscard]] Pass gradient_penalty() const {
+    const PenaltySpec& spec = job_.training.penalty;
+    Penalty gradient = penalty("gradient_penalty", spec.gradient_penalty, "between", 1);
+    gradient.schedule = spec.gradient_schedule;
     return {"gradient_penalty",
             {Reals{}, Draw{.output = "noise"}, generated("real_labels"),
              Draw{.kind = Draw::Kind::kMix, .output = "share"},
-             Join{"interpolation", {"real", "fake", "share"}, "between"},
-             penalty("gradient_penalty", job_.training.penalty.gradient_penalty, "between", 1)}};
+             Join{"interpolation", {"real", "fake", "share"}, "between"}, gradient}};
   }
   /// R1 and R2, as far as the job has them. A lazy regulariser stands for the steps that it is not
   /// run in (StyleGAN2, appendix B).
@@ -194,7 +196,7 @@ class Passes {
   /// R1 on `images`.
   [[nodiscard]] Penalty regulariser(double gamma, const std::string& images, int interval) const {
     Penalty r1 = penalty("r1", gamma * interval, images, interval);
-    r1.final_factor = job_.training.penalty.final_factor;
+    r1.schedule = job_.training.penalty.gamma_course();
     return r1;
   }
 

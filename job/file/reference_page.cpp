@@ -33,7 +33,7 @@ environment `GANGWAY_TRAINING_KIMG=80`: capitals, and `_` for the dot. Values ar
 
 **What changes the numbers.** Keys marked * never change a weight: two jobs that differ in those alone train to the
 same bits. All others belong to the job's fingerprint, which a checkpoint carries. `training.kimg` is marked too; only
-where a cosine schedule ends at it does it count.
+where a schedule ends at it does it count (docs/schedules.md).
 
 **What is checked.** Everything, before anything starts, and all problems are listed at once with line and column.
 )";

@@ -17,6 +17,7 @@
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/keys/schedule_keys.hpp"
 #include "job/models/script_network.hpp"
 #include "job/optimizers.hpp"
 
@@ -134,39 +135,12 @@ void add_initialization(Keys& keys, const std::string& section, Network network)
       false);
 }
 
-template <typename Network>
-void add_network(Keys& keys, const std::string& section, Network network) {
+void add_network(Keys& keys, const std::string& section, NetworkId id, bool is_averaged) {
+  const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   for (const OptimizerRow& row : kOptimizers) {
     add_optimizer(keys, section, network, row);
   }
-  keys.push_back(real_key(
-      {section + ".schedule.warmup_kimg", kKimg, "Learning rate rises linearly from 0 over these"},
-      [network](auto& job) -> auto& { return network(job).schedule.warmup_kimg; }, kZeroOrMore));
-  keys.push_back(choice_key(
-      {section + ".schedule.decay", "", "How the learning rate falls"},
-      [network](auto& job) -> auto& { return network(job).schedule.decay; }));
-  keys.push_back(real_key(
-      {section + ".schedule.step_kimg", kKimg, "With decay step: from one fall to the next"},
-      [network](auto& job) -> auto& { return network(job).schedule.step_kimg; }, kZeroOrMore));
-  keys.push_back(real_key(
-      {section + ".schedule.step_factor", "", "With decay step: factor at each fall"},
-      [network](auto& job) -> auto& { return network(job).schedule.step_factor; },
-      kAboveZeroToOne));
-  keys.push_back(real_key(
-      {section + ".schedule.final_factor", "",
-       "With decay cosine: factor when the burn-in is over"},
-      [network](auto& job) -> auto& { return network(job).schedule.final_factor; }, kZeroToOne));
-  Key final_beta2 = real_key(
-      {section + ".schedule.final_beta2", "",
-       "Decay of the second moment when the burn-in is over; 0: as ever"},
-      [network](auto& job) -> auto& { return network(job).schedule.final_beta2; }, kZeroToBelowOne);
-  final_beta2.is_fingerprinted_at_default = false;
-  final_beta2.why_refused = [network](const JobSpec& job) -> std::string {
-    return has_second_beta(network(job).optimizer.kind)
-               ? ""
-               : "is a decay that adam and adamw have; leave it out";
-  };
-  keys.push_back(std::move(final_beta2));
+  add_schedule_keys(keys, section, id, is_averaged);
   keys.push_back(real_key(
       {section + ".clip_norm", "", "Largest norm of the whole gradient; 0: no clipping"},
       [network](auto& job) -> auto& { return network(job).clip_norm; }, kZeroOrMore));
@@ -278,7 +252,7 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
     const std::string& section = networks[id].name;
     const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
     const auto first = static_cast<std::ptrdiff_t>(keys.size());
-    add_network(keys, section, network);
+    add_network(keys, section, id, row.is_averaged);
     if (row.is_averaged) {
       keys.push_back(real_key(
           {section + ".ema_kimg", kKimg,

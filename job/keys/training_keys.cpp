@@ -13,6 +13,7 @@
 #include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/library_keys.hpp"
+#include "job/keys/schedule_keys.hpp"
 
 namespace gangway {
 namespace {
@@ -32,6 +33,11 @@ void add_losses(std::vector<Key>& keys) {
            "Weight of the WGAN-GP penalty (Gulrajani et al., 2017); 0: none"},
           [](auto& job) -> auto& { return job.training.penalty.gradient_penalty; }, kZeroOrMore),
       "10 with wasserstein, else 0")));
+  keys.push_back(for_penalties(schedule_key(
+      {"training.gradient_penalty_schedule", "",
+       "Factor on that weight on its way, as {decay: linear, final_factor: 0.1}"},
+      [](auto& job) -> auto& { return job.training.penalty.gradient_schedule; },
+      ScheduleOf::kFactor, kZeroOrMore)));
   keys.push_back(for_penalties(real_key(
       {"training.r1.gamma", "", "Weight of the R1 penalty (Mescheder et al., 2018); 0: none"},
       [](auto& job) -> auto& { return job.training.penalty.r1_gamma; }, kZeroOrMore)));
@@ -41,6 +47,11 @@ void add_losses(std::vector<Key>& keys) {
   keys.push_back(for_penalties(later(real_key(
       {"training.r1.final_factor", "", "Factor on both gammas when the burn-in is over"},
       [](auto& job) -> auto& { return job.training.penalty.final_factor; }, kZeroToOne))));
+  keys.push_back(for_penalties(schedule_key(
+      {"training.r1.schedule", "",
+       "Factor on both gammas on its way, as {decay: linear, final_factor: 0.1}"},
+      [](auto& job) -> auto& { return job.training.penalty.gamma_schedule; }, ScheduleOf::kFactor,
+      kZeroOrMore)));
   keys.push_back(for_penalties(later(real_key(
       {"training.r2.gamma", "",
        "Weight of the R2 penalty: as R1, on generated images (R3GAN, Huang et al., 2024); 0: none"},

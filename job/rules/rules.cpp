@@ -14,6 +14,7 @@
 #include "job/rules/data_rules.hpp"
 #include "job/rules/discriminator_rules.hpp"
 #include "job/rules/model_rules.hpp"
+#include "job/rules/schedule_rules.hpp"
 #include "job/transports.hpp"
 
 namespace gangway {
@@ -84,18 +85,6 @@ std::string check_axis(const char* what, int size) {
   return size == 1 ? "" : fmt::format("{} above 1 are not available yet; use 1", what);
 }
 
-Rule step_decay_rule(const std::string& network) {
-  return {{network + ".schedule.decay", network + ".schedule.step_kimg"},
-          fmt::format("`{}.schedule.decay` step needs `step_kimg` above 0.", network),
-          [network](const JobSpec& job) {
-            const ScheduleSpec& schedule = job.network(network).schedule;
-            const bool is_missing = schedule.decay == DecayKind::kStep && schedule.step_kimg <= 0.0;
-            return is_missing
-                       ? fmt::format("decay step needs {}.schedule.step_kimg above 0", network)
-                       : "";
-          }};
-}
-
 Rule frozen_rule(const std::string& network) {
   return {{network + ".frozen", network + ".weights"},
           fmt::format("`{}.frozen` needs `{}.weights`, or a file of yours.", network, network),
@@ -150,7 +139,6 @@ std::vector<Rule> network_rules(const Recipe& recipe) {
   std::vector<Rule> rules;
   for (const RecipeNetwork& network : recipe.networks) {
     order.keys.push_back(fmt::format("{}.clip_norm", network.name));
-    rules.push_back(step_decay_rule(std::string(network.name)));
     rules.push_back(frozen_rule(std::string(network.name)));
     rules.push_back(initialization_rule(std::string(network.name)));
     if (network.is_frozen) {
@@ -219,6 +207,7 @@ std::vector<Rule> make_rules(const Recipe& recipe) {
   std::ranges::move(layout_rules(), std::back_inserter(rules));
   std::ranges::move(score_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
+  std::ranges::move(schedule_rules(recipe), std::back_inserter(rules));
   return rules;
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include "base/errors.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -21,10 +22,12 @@ constexpr std::size_t kLastCharacters = 2000;
 }  // namespace
 
 MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& outdir,
-                         const std::string& name) {
+                         const std::string& name, MayDiverge may_diverge) {
   const std::string line = shell_line(words);
   const CommandOutput output = output_of(line);
-  if (output.code != 0) {
+  const bool has_diverged =
+      WIFEXITED(output.code) && WEXITSTATUS(output.code) == static_cast<int>(ExitCode::kDiverged);
+  if (output.code != 0 && !(has_diverged && may_diverge == MayDiverge::kYes)) {
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));
   }
@@ -33,7 +36,7 @@ MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& 
       std::ifstream file(entry.path() / "stats.jsonl");
       std::stringstream text;
       text << file.rdbuf();
-      return {.directory = entry.path(), .stats = text.str()};
+      return {.directory = entry.path(), .stats = text.str(), .has_diverged = has_diverged};
     }
   }
   throw EnvironmentError(

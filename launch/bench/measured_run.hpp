@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One `gangway run` that is measured: started by a benchmark, silent, and read afterwards. Main
-// thread.
+// One `gangway run` that is measured: started by a benchmark or a test of rates, silent, and read
+// afterwards. Main thread.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,16 @@ namespace gangway::launch {
 struct MeasuredRun {
   std::filesystem::path directory;
   std::string stats;  ///< stats.jsonl
+  bool has_diverged = false;
 };
+
+/// Whether a run that diverges has failed, or come to one of the ends that are looked for.
+enum class MayDiverge { kNo, kYes };
 
 /// Runs it to its end. @param name  that it gives its run with --run, below `outdir`.
 /// @throws EnvironmentError with the command and its last words when it failed or left nothing.
 [[nodiscard]] MeasuredRun measured_run(const std::vector<std::string>& words,
-                                       const std::filesystem::path& outdir,
-                                       const std::string& name);
+                                       const std::filesystem::path& outdir, const std::string& name,
+                                       MayDiverge may_diverge = MayDiverge::kNo);
 
 }  // namespace gangway::launch

@@ -46,7 +46,7 @@ TEST(JobChanges, SaysNothingOfTheLayoutAndOfNothing) {
 TEST(JobChanges, NamesTheLengthWhereACosineEndsAtIt) {
   const std::string cosine = "generator.schedule.decay=cosine";
   EXPECT_EQ(changes({cosine}, {cosine, "training.kimg=80"}),
-            "training.kimg 80, was 40, where a schedule's cosine ends");
+            "training.kimg 80, was 40, where a schedule ends");
 }
 
 TEST(JobChanges, IsOneLineHoweverManyThereAre) {

@@ -228,6 +228,17 @@ TEST_F(Gradient, OfAPenaltyOnItsWayToItsFinalWeight) {
   expect_equal_to_reference(job);
 }
 
+TEST_F(Gradient, OfPenaltiesWithSchedulesOfTheirOwn) {
+  JobSpec job = dcgan();
+  const double end_kimg = 2.5 * static_cast<double>(job.images_per_step()) / 1000.0;
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 10.0};
+  job.training.penalty.gamma_schedule = {
+      .decay = DecayKind::kLinear, .end_kimg = end_kimg, .final_value = 0.1};
+  job.training.penalty.gradient_schedule = {
+      .decay = DecayKind::kLinear, .end_kimg = end_kimg, .final_value = 4.0};
+  expect_equal_to_reference(job);
+}
+
 TEST_F(Gradient, OfALabelledNetwork) {
   JobSpec job = dcgan();
   job.model.classes = 10;

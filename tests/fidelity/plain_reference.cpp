@@ -283,9 +283,17 @@ at::Tensor PlainReference::gradient_penalty(const Place& at) {
   const at::Tensor mix =
       gan::keyed_uniform(key(at, RandomDraw::kMix), shape, at::kCPU).to(precision_);
   return gan::whole_network_penalty(networks_[kDiscriminator], gan::PenaltyKind::kGradientPenalty,
-                                    job_.training.penalty.gradient_penalty,
+                                    job_.training.penalty.gradient_penalty *
+                                        factor_of(job_.training.penalty.gradient_schedule, at.step),
                                     input({mix * real.pixels + (1.0 - mix) * fake, real.labels}),
                                     context(at, /*sink=*/nullptr, 0));
+}
+
+double PlainReference::factor_of(const ScheduleSpec& schedule, std::int64_t step) const {
+  const double kimg = static_cast<double>((step + 1) * job_.images_per_step()) / 1000.0;
+  return schedule.decay == DecayKind::kLinear
+             ? 1.0 + std::min(1.0, kimg / schedule.end_kimg) * (schedule.final_value - 1.0)
+             : 1.0;
 }
 
 at::Tensor PlainReference::r1_on(const Place& at, const Images& images, double gamma) {
@@ -294,6 +302,7 @@ at::Tensor PlainReference::r1_on(const Place& at, const Images& images, double g
   const double end = training.burn_in_kimg > 0.0 ? training.burn_in_kimg : training.kimg;
   const double done = 0.5 - 0.5 * std::cos(M_PI * std::min(1.0, kimg / end));
   gamma *= 1.0 + done * (training.penalty.final_factor - 1.0);
+  gamma *= factor_of(training.penalty.gamma_schedule, at.step);
   return gan::whole_network_penalty(networks_[kDiscriminator], gan::PenaltyKind::kR1,
                                     gamma * at.phase.interval, input(images),
                                     context(at, /*sink=*/nullptr, 0));

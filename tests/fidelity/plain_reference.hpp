@@ -65,6 +65,8 @@ class PlainReference {
                                  const std::string& other);
   [[nodiscard]] at::Tensor path_lengths(const Place& at);
   [[nodiscard]] at::Tensor gradient_penalty(const Place& at);
+  /// Of a linear schedule with an end of its own, in images up to the end of the step.
+  [[nodiscard]] double factor_of(const ScheduleSpec& schedule, std::int64_t step) const;
   [[nodiscard]] at::Tensor r1_on(const Place& at, const Images& images, double gamma);
   [[nodiscard]] RandomKey key(const Place& at, RandomDraw draw) const;
   [[nodiscard]] gan::ForwardContext context(const Place& at, gan::StatisticSink* sink,

@@ -231,8 +231,21 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   add("AdamWWarmUpCosine", [](JobSpec& job) {
     for (NetworkSpec& network : job.networks) {
       network.optimizer = {.kind = OptimizerKind::kAdamW, .weight_decay = 0.01};
-      network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_factor = 0.1};
+      network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_value = 0.1};
     }
+  });
+  add("SchedulesOfAllKinds", [](JobSpec& job) {
+    NetworkSpec& generator = job.network("generator");
+    generator.schedule = {.decay = DecayKind::kOneCycle, .initial_value = 0.1, .peak = 0.5};
+    generator.beta1_schedule = {.decay = DecayKind::kLinear, .final_value = 0.9};
+    generator.ema_schedule = {.warmup_kimg = 0.04, .warmup_from = 0.5};
+    NetworkSpec& discriminator = job.network("discriminator");
+    discriminator.schedule = {.decay = DecayKind::kExponential, .final_value = 0.5};
+    discriminator.beta2_schedule = {.decay = DecayKind::kCosine, .final_value = 0.9, .cycles = 2};
+    job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 2.0};
+    job.training.penalty.gamma_schedule = {.decay = DecayKind::kStep, .milestones = {0.02, 0.04}};
+    job.training.penalty.gradient_schedule = {.decay = DecayKind::kLinear, .final_value = 2.0};
+    job.training.burn_in_kimg = 0.06;
   });
   jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 4});
   jobs.back().job.training.penalty.r1_gamma = 1.0;
@@ -258,7 +271,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.burn_in_kimg = 0.02;
     for (NetworkSpec& network : job.networks) {
       network.optimizer.betas = {0.0, 0.9};
-      network.schedule = {.decay = DecayKind::kCosine, .final_factor = 0.25, .final_beta2 = 0.99};
+      network.schedule = {.decay = DecayKind::kCosine, .final_value = 0.25};
+      network.final_beta2 = 0.99;
     }
   });
   for (const bool is_penalised : {false, true}) {

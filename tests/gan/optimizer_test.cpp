@@ -135,7 +135,7 @@ TEST(Schedule, WarmsUpLinearlyFromZero) {
 }
 
 TEST(Schedule, FallsAlongACosineToItsFinalFactor) {
-  const ScheduleSpec schedule{.decay = DecayKind::kCosine, .final_factor = 0.1};
+  const ScheduleSpec schedule{.decay = DecayKind::kCosine, .final_value = 0.1};
   EXPECT_DOUBLE_EQ(lr_at(schedule, 0.0), 1e-3);
   EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 2.0), 0.55e-3);
   EXPECT_DOUBLE_EQ(lr_at(schedule, kTotal / 4.0),
@@ -145,7 +145,8 @@ TEST(Schedule, FallsAlongACosineToItsFinalFactor) {
 }
 
 TEST(Schedule, BringsTheSecondMomentsDecayToItsFinalOne) {
-  NetworkSpec spec = spec_with({.final_beta2 = 0.99});
+  NetworkSpec spec = spec_with({});
+  spec.final_beta2 = 0.99;
   spec.optimizer.betas = {0.0, 0.9};
   const auto beta2 = [&](double images) {
     return scheduled_settings(spec, images, kTotal, 1.0).betas[1];
@@ -155,6 +156,23 @@ TEST(Schedule, BringsTheSecondMomentsDecayToItsFinalOne) {
   EXPECT_DOUBLE_EQ(beta2(kTotal), 0.99);
   EXPECT_DOUBLE_EQ(beta2(3.0 * kTotal), 0.99);
   EXPECT_EQ(scheduled_settings(spec, kTotal, kTotal, 1.0).betas[0], 0.0);
+}
+
+TEST(Schedule, BringsEachMomentsDecayOnItsWay) {
+  NetworkSpec spec = spec_with({});
+  spec.optimizer.betas = {0.5, 0.9};
+  spec.beta1_schedule = {.decay = DecayKind::kLinear, .final_value = 0.0};
+  spec.beta2_schedule = {.warmup_kimg = 10.0, .warmup_from = 0.5};
+  const auto betas = [&](double images) {
+    return scheduled_settings(spec, images, kTotal, 1.0).betas;
+  };
+  EXPECT_DOUBLE_EQ(betas(0.0)[0], 0.5);
+  EXPECT_DOUBLE_EQ(betas(kTotal / 2.0)[0], 0.25);
+  EXPECT_EQ(betas(kTotal)[0], 0.0);
+  EXPECT_DOUBLE_EQ(betas(0.0)[1], 0.45);
+  EXPECT_DOUBLE_EQ(betas(5'000.0)[1], 0.675);
+  EXPECT_DOUBLE_EQ(betas(10'000.0)[1], 0.9);
+  EXPECT_EQ(scheduled_settings(spec, kTotal, kTotal, 1.0).lr, spec.optimizer.lr);
 }
 
 TEST(Schedule, FallsInSteps) {

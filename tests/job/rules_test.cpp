@@ -341,9 +341,9 @@ TEST(Rules, StepDecayNeedsALength) {
   EXPECT_THAT(problems_of("generator: {schedule: {decay: step}}\ndiscriminator: {schedule: {decay: "
                           "step, step_kimg: 0}}"),
               ElementsAre("job.yaml:1:24: generator.schedule.decay: decay step needs "
-                          "generator.schedule.step_kimg above 0",
+                          "generator.schedule.step_kimg above 0, or milestones",
                           "job.yaml:2:28: discriminator.schedule.decay: decay step needs "
-                          "discriminator.schedule.step_kimg above 0"));
+                          "discriminator.schedule.step_kimg above 0, or milestones"));
   EXPECT_THAT(problems_of("generator: {schedule: {decay: step, step_kimg: 5}}"), ElementsAre());
 }
 

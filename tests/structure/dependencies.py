@@ -71,6 +71,8 @@ RULES = (
     Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
     Rule("launch/", (*RUN, "checkpoint/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("launch/data/", ("base/", "job/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("launch/rates/", (*RUN, "gan/pictures/", "launch/bench/", "launch/mpirun/", "launch/process/", "report/"),
+         COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/model/", (*JOB, "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),

@@ -9,7 +9,6 @@
 #include "gan/data/images/style_picture.hpp"
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
-#include "gan/optimizer.hpp"
 #include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
@@ -124,9 +123,9 @@ void PassRun::penalty_forward(const Instruction& at) {
   begin_unless_begun(at);
   come_to(at.node);
   const auto& penalty = std::get<Penalty>(node());
-  penalty_ = std::make_unique<gan::BlockwisePenalty>(
-      *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
-      penalty.final_factor == 1.0 ? penalty.weight : penalty.weight * factor(penalty.final_factor));
+  penalty_ = std::make_unique<gan::BlockwisePenalty>(*setup_.networks[penalty.network],
+                                                     gan::penalty_named(penalty.function),
+                                                     penalty.weight * factor(penalty.schedule));
   gan::StatisticSink* sink = penalty.harvests ? setup_.sinks[penalty.network] : nullptr;
   penalty_->forward(taken(penalty.inputs), context(penalty.network, sink, 0));
   ++node_;
@@ -381,11 +380,11 @@ gan::NamedTensors PassRun::taken(const std::vector<pipeline::Input>& inputs) {
   return tensors;
 }
 
-double PassRun::factor(double last) const {
+double PassRun::factor(const ScheduleSpec& schedule) const {
   // Counted up to the end of the step, as updates count.
   const double images =
       static_cast<double>(step_ + 1) * static_cast<double>(setup_.job.images_per_step());
-  return gan::burnt_in(1.0, last, images, setup_.job.burn_in_images());
+  return scheduled(1.0, schedule, images, setup_.job.burn_in_images());
 }
 
 RandomKey PassRun::key(RandomDraw draw, int stream) const {

@@ -126,8 +126,8 @@ class PassRun {
   [[nodiscard]] at::Tensor& value(const std::string& name);
   [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
   [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
-  /// What goes from 1 to `last` over the job's burn-in, in this step.
-  [[nodiscard]] double factor(double last) const;
+  /// What is 1 by itself, in this step.
+  [[nodiscard]] double factor(const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
   /// Of an application of `network` that draws from `stream`, in the network's precision. @param
   /// sink  null: what it sees is not wanted

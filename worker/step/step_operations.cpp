@@ -256,11 +256,12 @@ void StepOperations::settle() {
 
 UpdatePlan StepOperations::update_plan(const Instruction& at) {
   const auto images_per_step = static_cast<double>(job_.images_per_step());
-  UpdatePlan plan;
+  const NetworkSpec& network = job_.networks[at.network];
   // Counted up to the end of this step, so that a warm-up does not begin with a rate of zero.
-  plan.settings = gan::scheduled_settings(
-      job_.networks[at.network], static_cast<double>(step_ + 1) * images_per_step,
-      job_.burn_in_images(), pipeline::laziness_of(phases_, at.network));
+  const double images = static_cast<double>(step_ + 1) * images_per_step;
+  UpdatePlan plan;
+  plan.settings = gan::scheduled_settings(network, images, job_.burn_in_images(),
+                                          pipeline::laziness_of(phases_, at.network));
   plan.settings.lr *= settings_.lr_factor;
   plan.agreement = agreement(at);
   plan.counts = networks_[at.network]->counts;
@@ -271,7 +272,8 @@ UpdatePlan StepOperations::update_plan(const Instruction& at) {
   // Half-life in images (StyleGAN2-ADA), and no more inertia than there is history (TensorFlow's
   // moving average).
   const auto updates = static_cast<double>(plan.number());
-  const double half_life = job_.networks[at.network].ema_kimg * 1000.0;
+  const double half_life =
+      scheduled(network.ema_kimg, network.ema_schedule, images, job_.burn_in_images()) * 1000.0;
   plan.average_decay = half_life > 0.0 ? std::min(std::exp2(-images_per_step / half_life),
                                                   (1.0 + updates) / (10.0 + updates))
                                        : 0.0;

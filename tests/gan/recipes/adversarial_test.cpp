@@ -91,6 +91,29 @@ TEST(AdversarialRecipe, RegularisesGeneratedImagesBesideRealOnes) {
   EXPECT_EQ(penalty.inputs.front().tensor, "fake");
 }
 
+TEST(AdversarialRecipe, GivesPenaltiesTheirSchedules) {
+  JobSpec job;
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r2_gamma = 1.0};
+  job.training.penalty.gamma_schedule = {.warmup_kimg = 3.0};
+  job.training.penalty.gradient_schedule = {.warmup_kimg = 5.0};
+  const auto schedules = [&job] {
+    std::vector<ScheduleSpec> found;
+    for (const pipeline::Pass& pass : adversarial_phases(job)[0].passes) {
+      if (const auto* penalty = std::get_if<pipeline::Penalty>(&pass.nodes.back())) {
+        found.push_back(penalty->schedule);
+      }
+    }
+    return found;
+  };
+  const ScheduleSpec gradient{.warmup_kimg = 5.0};
+  const ScheduleSpec gamma{.warmup_kimg = 3.0};
+  EXPECT_THAT(schedules(), ElementsAre(gradient, gamma, gamma));
+  job.training.penalty.gamma_schedule = {};
+  job.training.penalty.final_factor = 0.1;
+  const ScheduleSpec older{.decay = DecayKind::kCosine, .final_value = 0.1};
+  EXPECT_THAT(schedules(), ElementsAre(gradient, older, older));
+}
+
 TEST(AdversarialRecipe, PutsPathLengthsBehindAllOthersOnHalfOfTheExamples) {
   JobSpec job;
   job.model.classes = 10;

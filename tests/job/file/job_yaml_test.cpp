@@ -43,6 +43,13 @@ TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
        "discriminator.optimizer.adamw.weight_decay=1e-300"},
       {"generator.schedule.decay=cosine", "discriminator.schedule.decay=step",
        "discriminator.schedule.step_kimg=0.3"},
+      {"generator.schedule.decay=onecycle", "generator.schedule.peak=0.1",
+       "generator.schedule.beta1={decay: onecycle, initial: 0.9, final: 0.95, anneal: linear}",
+       "generator.schedule.ema={warmup_kimg: 200, warmup_from: 0.25}",
+       "discriminator.schedule.decay=step", "discriminator.schedule.milestones=[0.1, 7, 20]",
+       "discriminator.schedule.beta2={decay: cosine, cycles: 3, final: 0.75}",
+       "training.r1.schedule={decay: step, milestones: [3, 4.5], step_factor: 0.5}",
+       "training.gradient_penalty_schedule={decay: linear, start_kimg: 1, final_factor: 3}"},
       {"layout.data=2", "layout.transport=mpi", "checkpoint.every_kimg=0",
        "numerics.memory_format=contiguous"},
   };

@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "generator.optimizer.adam.betas=[-0.1, 0.5]",
                       "generator.optimizer.adam.eps=0", "generator.optimizer.adamw.weight_decay=-1",
                       "generator.schedule.warmup_kimg=-1", "generator.schedule.step_factor=0",
-                      "generator.schedule.final_factor=2", "generator.clip_norm=-1",
+                      "generator.schedule.final_factor=-1", "generator.clip_norm=-1",
                       "generator.ema_kimg=-1", "discriminator.steps=0", "numerics.threads=0",
                       "layout.timeout_seconds=0", "checkpoint.every_kimg=-1", "checkpoint.keep=0",
                       "output.tick_kimg=0", "output.pictures_kimg=-1", "output.grid=0",

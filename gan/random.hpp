@@ -75,7 +75,7 @@ enum class RandomDraw : std::int32_t {
   kAugmentFilter = 53,
   kAugmentNoise = 54,  ///< and as block 1 the noise itself
   kAugmentCutout = 55,
-  kCropPlace = 60,   ///< of real pictures (gan/data/augment/), as the next five
+  kCropPlace = 60,  ///< of real pictures (gan/data/augment/), as the next five
   kZoom = 61,
   kRotation = 62,
   kBrightness = 63,

@@ -128,8 +128,8 @@ struct Penalty {
   bool operator==(const Penalty&) const = default;
 };
 
-using Node =
-    std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Augment, Application, Loss, Penalty>;
+using Node = std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Augment, Application,
+                          Loss, Penalty>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

@@ -73,8 +73,9 @@ UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momen
   constants.statistics_share = plan.harvests == 0 ? 0.0F : 1.0F / static_cast<float>(plan.harvests);
   constants.statistics_momentum = static_cast<float>(statistics_momentum);
   constants.average_gain = static_cast<float>(1.0 - plan.average_decay);
-  with_rule(plan.settings.kind,
-            [&](auto rule) { constants.set_rule(decltype(rule)::of(plan.settings, plan.number())); });
+  with_rule(plan.settings.kind, [&](auto rule) {
+    constants.set_rule(decltype(rule)::of(plan.settings, plan.number()));
+  });
   return constants;
 }
 

@@ -19,10 +19,11 @@ void append(Effects& effects, Effects more) {
 std::string told(const messages::SkippedUpdate& skip, const std::vector<std::string>& networks,
                  std::int64_t step) {
   const std::string line =
-      fmt::format("note  step {}: an update of the {} was skipped, its gradient was not finite", step,
-                  networks.at(static_cast<std::size_t>(skip.network)));
-  return skip.loss_scale == 1.0 ? line
-                                : fmt::format("{}; its loss scale is {:g} now", line, skip.loss_scale);
+      fmt::format("note  step {}: an update of the {} was skipped, its gradient was not finite",
+                  step, networks.at(static_cast<std::size_t>(skip.network)));
+  return skip.loss_scale == 1.0
+             ? line
+             : fmt::format("{}; its loss scale is {:g} now", line, skip.loss_scale);
 }
 
 }  // namespace

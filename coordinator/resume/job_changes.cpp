@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "job/file/fingerprint.hpp"
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway::coordinator {
 namespace {

@@ -104,7 +104,8 @@ at::Tensor evaluation_labels(const ModelSpec& model, std::uint64_t seed, std::in
   const at::Tensor labels = at::empty({count}, at::kLong);
   for (std::int64_t i = 0; i < count; ++i) {
     const RandomKey key{.seed = seed, .step = i, .phase = kPhaseEvaluation};
-    labels[i].copy_(keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
+    labels[i].copy_(
+        keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
   }
   return labels;
 }

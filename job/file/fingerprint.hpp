@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "job/file/parse.hpp"
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway {
 namespace {

@@ -12,13 +12,13 @@
 #include <fmt/ranges.h>
 
 #include "job/families/families.hpp"
-#include "job/keys/key.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/keys/settings.hpp"
 #include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/rules/rules.hpp"
 #include "job/run_name.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "job/keys/key.hpp"
-#include "job/keys/yaml_tree.hpp"
 #include "job/rules/rules.hpp"
+#include "job/schema/key.hpp"
+#include "job/schema/yaml_tree.hpp"
 
 namespace gangway {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "job/keys/family_texts.hpp"
-#include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 namespace {

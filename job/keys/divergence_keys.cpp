@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 namespace {

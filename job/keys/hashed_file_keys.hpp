@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "job/keys/key_types.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 

@@ -2,12 +2,12 @@
 // The schema of the job file. To add a key: a field in job/spec.hpp, an entry here or in the part
 // where its section is, a rule in job/rules/ if it depends on another key; then
 // `gangway-job-reference --write docs/job-file.md`.
-#include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/model_keys.hpp"
 #include "job/keys/network_keys.hpp"
 #include "job/keys/per_recipe.hpp"
 #include "job/keys/training_keys.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 namespace {

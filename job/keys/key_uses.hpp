@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway {
 

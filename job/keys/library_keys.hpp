@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "job/keys/key_types.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 

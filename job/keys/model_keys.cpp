@@ -7,10 +7,10 @@
 
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
-#include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/keys/network_keys.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/keys/key_types.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 

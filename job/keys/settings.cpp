@@ -9,8 +9,8 @@
 
 #include "base/text/suggestion.hpp"
 #include "base/text/utf8.hpp"
-#include "job/keys/key_types.hpp"
 #include "job/keys/per_recipe.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 namespace {

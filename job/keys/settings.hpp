@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "job/keys/key.hpp"
-#include "job/keys/yaml_tree.hpp"
+#include "job/schema/key.hpp"
+#include "job/schema/yaml_tree.hpp"
 
 namespace gangway {
 

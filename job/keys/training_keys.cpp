@@ -10,10 +10,10 @@
 #include "job/keys/divergence_keys.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
-#include "job/keys/key_types.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/keys/schedule_keys.hpp"
+#include "job/schema/key_types.hpp"
 
 namespace gangway {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/errors.hpp"
 #include "gan/pictures/line_plot.hpp"
 #include "job/file/parse.hpp"
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 #include "launch/bench/measured_run.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "launch/rates/range_figures.hpp"

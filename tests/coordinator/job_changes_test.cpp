@@ -10,7 +10,7 @@
 
 #include "base/errors.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 #include "tests/job/job_problems.hpp"
 #include "tests/scratch_folder.hpp"
 

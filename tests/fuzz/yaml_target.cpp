@@ -3,7 +3,7 @@
 // than job_target, which goes on to what the values mean.
 #include <string_view>
 
-#include "job/keys/yaml_tree.hpp"
+#include "job/schema/yaml_tree.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -83,7 +83,8 @@ constexpr UpdatePlan kDecayed{.settings = {.lr = 1e-3, .betas = {0.9, 0.999}, .w
                               .counts = {.updates = 0}};
 constexpr UpdatePlan kRmsprop{.settings = {.kind = OptimizerKind::kRmsprop, .momentum = 0.5},
                               .counts = {.updates = 2}};
-constexpr UpdatePlan kSgd{.settings = {.kind = OptimizerKind::kSgd, .momentum = 0.9}, .counts = {.updates = 2}};
+constexpr UpdatePlan kSgd{.settings = {.kind = OptimizerKind::kSgd, .momentum = 0.9},
+                          .counts = {.updates = 2}};
 constexpr UpdatePlan kLion{.settings = {.kind = OptimizerKind::kLion, .weight_decay = 0.01},
                            .counts = {.updates = 2}};
 

@@ -61,7 +61,8 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
           "seed, burn_in_kimg, growth, loss, reuse_fakes, gradient_penalty, "
           "gradient_penalty_schedule, r1, r2, "
           "orthogonal_weight, label_smoothing, label_noise, lecam, "
-          "path_length, augment, reconstruction, kl_weight, adversarial_weight, information_weight, "
+          "path_length, augment, reconstruction, kl_weight, adversarial_weight, "
+          "information_weight, "
           "codes_weight, l1_weight, cycle_weight, identity_weight, pool, style, divergence, "
           "plateau), not a list"));
 }

@@ -16,7 +16,7 @@
 #include "tests/gan/statistic_sums.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/gradients.hpp"
-#include "worker/step/pass_run.hpp"
+#include "worker/pass/pass_run.hpp"
 
 namespace gangway::worker {
 namespace {

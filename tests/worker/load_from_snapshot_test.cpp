@@ -27,7 +27,7 @@ TEST_F(SnapshotLoaderTest, GoesOnFromTheSnapshotsOfAnotherNumberOfWorkers) {
              [&](int me, Worker& worker, SnapshotService& service, Parts&) {
                fill(worker);
                forget_foreign_slices(worker, me);
-               service.take_now(kStep);
+               service.take_now(kSavedStep);
              });
   int num_parts = 3;
   for (const int num_workers : {3, 1, 2}) {
@@ -36,7 +36,7 @@ TEST_F(SnapshotLoaderTest, GoesOnFromTheSnapshotsOfAnotherNumberOfWorkers) {
                 .snapshot_parts = std::exchange(num_parts, num_workers)},
                [&](int me, Worker& worker, SnapshotService& service, Parts&) {
                  expect_filled(worker, me, num_workers);
-                 service.take_now(kStep);
+                 service.take_now(kSavedStep);
                });
   }
 }
@@ -61,7 +61,7 @@ void take_on_two_hosts(const fs::path& run) {
     SnapshotService service(setup, begin_state(setup));
     fill(worker);
     forget_foreign_slices(worker, me);
-    service.take_now(kStep);
+    service.take_now(kSavedStep);
   });
 }
 
@@ -84,8 +84,8 @@ void damage_part_2(const fs::path& host) {
 /// The proposal of that snapshot to four workers: host0 has the parts of 0 and 2, host1 that of 1.
 const messages::Begin kOnTwoHosts{
     .attempt = 1,
-    .step = kStep,
-    .snapshot = messages::WholeSnapshot{.id = {.step = kStep, .num_workers = 3},
+    .step = kSavedStep,
+    .snapshot = messages::WholeSnapshot{.id = {.step = kSavedStep, .num_workers = 3},
                                         .holders = {{0, 2}, {1, 3}, {0, 2}}}};
 
 TEST_F(SnapshotLoaderTest, GoesOnFromSnapshotsInTheMemoryOfSeveralHosts) {

@@ -158,9 +158,10 @@ TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {
   JobSpec job = checked_job(1);
   job.layout.audit = true;
   // Adam's correction for its start depends on the number of the update.
-  const std::vector<std::string> deaths = train(
-      job, 60,
-      {2, [](const PerNetwork<NetworkState*>& networks) { networks[kGenerator]->counts.updates += 1; }});
+  const std::vector<std::string> deaths =
+      train(job, 60, {2, [](const PerNetwork<NetworkState*>& networks) {
+                        networks[kGenerator]->counts.updates += 1;
+                      }});
   EXPECT_THAT(deaths, ::testing::Contains(AllOf(HasSubstr("worker 1"), HasSubstr("recomputed"),
                                                 HasSubstr("'generator/"))));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Passes that no recipe has: gradients of the graph, cut at every tensor, against those of plain
 // autograd through the whole of it.
-#include "worker/step/pass_run.hpp"
+#include "worker/pass/pass_run.hpp"
 
 #include <functional>
 #include <map>

@@ -22,7 +22,7 @@ namespace gangway::worker {
 
 namespace fs = std::filesystem;
 
-inline constexpr std::int64_t kStep = 40;
+inline constexpr std::int64_t kSavedStep = 40;
 
 /// What one worker keeps: a generator with an average and a discriminator.
 struct Worker {
@@ -142,7 +142,7 @@ struct Start {
   fs::path run;
   MemoryFormat format = MemoryFormat::kChannelsLast;
   fs::path resume = {};
-  int snapshot_parts = 0;  ///< above 0: of the snapshot of kStep to go on from
+  int snapshot_parts = 0;  ///< above 0: of the snapshot of kSavedStep to go on from
   const JobSpec* job = &kJob;
   std::vector<int> hosts = {};  ///< by worker; empty: all are on one
 };
@@ -215,14 +215,14 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
 inline messages::WholeSnapshot held_by_all(int num_parts, int num_workers) {
   std::vector<int> all(static_cast<std::size_t>(num_workers));
   std::iota(all.begin(), all.end(), 0);
-  return {.id = {.step = kStep, .num_workers = num_parts},
+  return {.id = {.step = kSavedStep, .num_workers = num_parts},
           .holders = std::vector(static_cast<std::size_t>(num_parts), all)};
 }
 
 inline messages::Begin begin_of(const Start& start) {
   messages::Begin begin{.attempt = 1, .checkpoint = start.resume.string()};
   if (start.snapshot_parts > 0) {
-    begin.step = kStep;
+    begin.step = kSavedStep;
     begin.snapshot = held_by_all(start.snapshot_parts, start.num_workers);
   }
   return begin;

@@ -18,7 +18,7 @@ namespace gangway::worker {
 namespace {
 
 checkpoint::Manifest manifest_of(int num_workers) {
-  checkpoint::Manifest manifest{.step = kStep,
+  checkpoint::Manifest manifest{.step = kSavedStep,
                                 .images = 1,
                                 .job_yaml = "a: 1\n",
                                 .job_fingerprint = "f",
@@ -33,15 +33,15 @@ checkpoint::Manifest manifest_of(int num_workers) {
 /// Writes the filled state of `num_workers` behind a snapshot, and commits it.
 fs::path save_on(int num_workers, const fs::path& folder,
                  MemoryFormat format = MemoryFormat::kChannelsLast) {
-  const fs::path temporary = checkpoint::begin_checkpoint(folder / "checkpoints", kStep);
+  const fs::path temporary = checkpoint::begin_checkpoint(folder / "checkpoints", kSavedStep);
   std::mutex mutex;
   checkpoint::Manifest manifest = manifest_of(num_workers);
   on_workers({.num_workers = num_workers, .run = folder, .format = format},
              [&](int me, Worker& worker, SnapshotService& service, Parts& parts) {
                fill(worker);
                forget_foreign_slices(worker, me);
-               service.write_behind(kStep, temporary.string());
-               service.take_now(kStep);
+               service.write_behind(kSavedStep, temporary.string());
+               service.take_now(kSavedStep);
                service.finish_writing();
                const std::scoped_lock lock(mutex);
                ASSERT_EQ(parts.size(), 1U);
@@ -188,15 +188,15 @@ TEST_F(SnapshotServiceTest, HasABuddyOnAnotherHostWhereSnapshotsAreTaken) {
 }
 
 TEST_F(SnapshotServiceTest, SavesNothingThatIsNotFinite) {
-  const fs::path temporary = checkpoint::begin_checkpoint(folder("a") / "checkpoints", kStep);
+  const fs::path temporary = checkpoint::begin_checkpoint(folder("a") / "checkpoints", kSavedStep);
   EXPECT_THROW(on_workers({.run = folder("a")},
                           [&](int, Worker& worker, SnapshotService& service, Parts&) {
                             fill(worker);
                             worker.discriminator_state.weights().data()[3] =
                                 std::numeric_limits<float>::infinity();
-                            service.write_behind(kStep, temporary.string());
+                            service.write_behind(kSavedStep, temporary.string());
                             try {
-                              service.take_now(kStep);
+                              service.take_now(kSavedStep);
                             } catch (const DivergedError& error) {
                               EXPECT_NE(std::string(error.what()).find("'discriminator/0/weight'"),
                                         std::string::npos);

@@ -12,7 +12,7 @@
 #include "job/families/families.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/worker/gradients.hpp"
-#include "worker/step/pass_run.hpp"
+#include "worker/pass/pass_run.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/gradients.hpp"
-#include "worker/step/pass_run.hpp"
+#include "worker/pass/pass_run.hpp"
 
 namespace gangway::worker {
 namespace {

@@ -84,7 +84,9 @@ class RecordedNetwork {
 };
 
 UpdatePlan plan(std::int64_t update) {
-  return {.settings = {.lr = 0.01, .betas = {0.5, 0.9}}, .counts = {.updates = update - 1}, .harvests = 1};
+  return {.settings = {.lr = 0.01, .betas = {0.5, 0.9}},
+          .counts = {.updates = update - 1},
+          .harvests = 1};
 }
 
 using Tensors = std::map<std::string, std::vector<float>>;

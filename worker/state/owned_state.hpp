@@ -3,9 +3,10 @@
 // The workers' pieces together are the whole state, each element once. Names in checkpoints:
 //
 //   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/<moment>/<block>/<tensor> for
-//   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]), and of
-//   a network with a loss scale skipped_updates, loss_scale_exponent and updates_at_loss_scale
-//   beside it; the same for discriminator, which has no average. image_pools/… (worker/state/image_pools.hpp).
+//   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]), and
+//   of a network with a loss scale skipped_updates, loss_scale_exponent and updates_at_loss_scale
+//   beside it; the same for discriminator, which has no average. image_pools/…
+//   (worker/state/image_pools.hpp).
 #pragma once
 
 #include <span>

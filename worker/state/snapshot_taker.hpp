@@ -107,8 +107,8 @@ class SnapshotTaker final : public comm::Background {
   Setup setup_;
   checkpoint::SnapshotMemory& memory_;
   std::vector<OwnedPiece> pieces_;
-  std::size_t total_ = 0;              // elements of a snapshot
-  bool is_shown_some_ = false;         // of them, updates
+  std::size_t total_ = 0;                   // elements of a snapshot
+  bool is_shown_some_ = false;              // of them, updates
   std::vector<comm::UpdateCounts> counts_;  // by network
   PerNetwork<Watcher> watchers_;
 

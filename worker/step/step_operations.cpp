@@ -240,8 +240,7 @@ comm::Agreement StepOperations::agreement(const Instruction& at) {
     return networks_[network]->has_loss_scale();
   };
   const double clip_norm = job_.networks[at.network].clip_norm;
-  return {.is_needed =
-              clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale),
+  return {.is_needed = clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale),
           .clip_norm = clip_norm,
           .scale_exponent = loss_exponent(at),
           .is_scaled = has_loss_scale(at.network)};

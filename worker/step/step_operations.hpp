@@ -12,9 +12,9 @@
 #include "run/messages/messages.hpp"
 #include "worker/figures/figure_steps.hpp"
 #include "worker/figures/update_record.hpp"
+#include "worker/pass/pass_run.hpp"
 #include "worker/step/compute_device.hpp"
 #include "worker/step/network_checks.hpp"
-#include "worker/step/pass_run.hpp"
 
 namespace gangway::worker {
 

@@ -261,8 +261,7 @@ TEST(Reducer, AnUpdateWhoseGradientIsNotFiniteAnywhereIsSkippedByAll) {
 
 TEST(Reducer, WhatTheLossWasScaledByIsTakenBackBeforeTheNormIsLookedAt) {
   const ToyResult expected = run_one_worker({.clipping = Clipping::kByNorm});
-  const ToyResult scaled =
-      run_one_worker({.clipping = Clipping::kByNorm, .scale_exponent = 12});
+  const ToyResult scaled = run_one_worker({.clipping = Clipping::kByNorm, .scale_exponent = 12});
   EXPECT_TRUE(same_bits(scaled.weights, expected.weights));
 }
 

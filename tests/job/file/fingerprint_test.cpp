@@ -38,7 +38,8 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
         "checkpoint.every_seconds=5", "checkpoint.keep_every=5", "checkpoint.keep_best=5",
         "checkpoint.score_samples=500", "checkpoint.snapshot_steps=5", "output.tick_kimg=3",
         "training.divergence.policy=rollback", "training.divergence.retries=5",
-        "training.plateau.patience=0", "output.grid=2", "output.histograms_kimg=5", "training.kimg=99", "data.prefetch=9"}) {
+        "training.plateau.patience=0", "output.grid=2", "output.histograms_kimg=5",
+        "training.kimg=99", "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
 }

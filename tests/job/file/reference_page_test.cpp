@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/atomic_file.hpp"
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway {
 namespace {

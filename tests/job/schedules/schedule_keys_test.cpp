@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "job/file/fingerprint.hpp"
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 #include "tests/job/job_problems.hpp"
 
 namespace gangway {

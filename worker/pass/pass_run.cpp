@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/step/pass_run.hpp"
+#include "worker/pass/pass_run.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -10,9 +10,9 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/precision.hpp"
-#include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "worker/figures/judged_logits.hpp"
+#include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -217,33 +217,8 @@ void PassRun::come_back_to(int end, StepLosses& losses) {
 }
 
 void PassRun::make(const Draw& draw) {
-  const int count = std::max(1, setup_.job.images_per_microbatch() / draw.share);
-  switch (draw.kind) {
-    case Draw::Kind::kNoise:
-      return put(draw.output, gan::keyed_normal(key(RandomDraw::kNoise, draw.stream),
-                                                {count, setup_.job.model.latent}, setup_.device));
-    case Draw::Kind::kLabels:
-      return put(draw.output, gan::keyed_labels(key(RandomDraw::kLabel, draw.stream), count,
-                                                setup_.job.model.classes, setup_.device));
-    case Draw::Kind::kCodes:
-      return put(draw.output, gan::keyed_codes(key(RandomDraw::kCode, draw.stream), count,
-                                               setup_.job.model.codes, setup_.device));
-    case Draw::Kind::kCategories:
-      return put(draw.output, gan::keyed_categories(key(RandomDraw::kCategory, draw.stream), count,
-                                                    setup_.job.model.categories, setup_.device));
-    case Draw::Kind::kTargets: {
-      const LabelSpec& labels = setup_.job.training.labels;
-      return put(draw.output,
-                 gan::keyed_targets(key(RandomDraw::kLabelFlip, draw.stream), count,
-                                    1.0 - labels.smoothing, labels.noise, setup_.device));
-    }
-    case Draw::Kind::kMix: {
-      std::vector<std::int64_t> shape(setup_.reals.num_dimensions(), 1);
-      shape.front() = count;
-      return put(draw.output,
-                 gan::keyed_uniform(key(RandomDraw::kMix, draw.stream), shape, setup_.device));
-    }
-  }
+  put(draw.output, drawn(draw, key(RandomDraw{}, draw.stream), setup_.job,
+                         setup_.reals.num_dimensions(), setup_.device));
 }
 
 void PassRun::make(const Reals& reals) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/yaml_tree.hpp"
+#include "job/schema/yaml_tree.hpp"
 
 #include <algorithm>
 #include <set>

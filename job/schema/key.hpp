@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "job/keys/yaml_tree.hpp"
+#include "job/schema/yaml_tree.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/key.hpp"
+#include "job/schema/key.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/key_types.hpp"
+#include "job/schema/key_types.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -21,10 +21,10 @@
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
+#include "worker/pass/real_batches.hpp"
+#include "worker/pass/step_losses.hpp"
 #include "worker/state/image_pools.hpp"
 #include "worker/state/statistic_sinks.hpp"
-#include "worker/step/real_batches.hpp"
-#include "worker/step/step_losses.hpp"
 
 namespace gangway::worker {
 

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "job/choices.hpp"
-#include "job/keys/key.hpp"
 #include "job/real_bounds.hpp"
+#include "job/schema/key.hpp"
 
 namespace gangway {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/step/real_batches.hpp"
+#include "worker/pass/real_batches.hpp"
 
 #include <chrono>
 #include <utility>

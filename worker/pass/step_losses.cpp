@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/step/step_losses.hpp"
+#include "worker/pass/step_losses.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 

@@ -3,8 +3,10 @@
 
 #include <cmath>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/open_dataset.hpp"
@@ -296,6 +298,52 @@ TEST_F(StepOperationsTest, ClipsOnlyTheNetworkThatAsksForIt) {
                         unclipped.networks[kGenerator]->moments()[0]));
   EXPECT_FALSE(same_bits(clipped.networks[kDiscriminator]->moments()[0],
                          unclipped.networks[kDiscriminator]->moments()[0]));
+}
+
+TEST_F(StepOperationsTest, AnUpdateThatOverflowsIsSkippedAndHalvesTheLossScale) {
+  JobSpec job = dcgan();
+  for (NetworkSpec& network : job.networks) {
+    network.precision = Precision::kFp16;
+  }
+  SingleWorker worker(job);
+  NetworkState& discriminator = *worker.networks[kDiscriminator];
+  discriminator.counts.scale_exponent = 40;  // no gradient in fp16 survives that
+  worker.networks[kGenerator]->counts.scale_exponent = 0;
+  const std::vector<float> weights = copy(discriminator.weights());
+  const std::vector<float> moments = copy(discriminator.moments()[1]);
+  worker.operations.begin_step(0);
+  worker.perform(worker.schedule(0));
+  worker.operations.settle();
+  EXPECT_EQ(copy(discriminator.weights()), weights);  // statistics included
+  EXPECT_EQ(copy(discriminator.moments()[1]), moments);
+  EXPECT_EQ(discriminator.counts,
+            (comm::UpdateCounts{.updates = 0, .skipped = 1, .scale_exponent = 39}));
+  EXPECT_EQ(worker.networks[kGenerator]->counts,
+            (comm::UpdateCounts{.updates = 1, .unbroken = 1}));
+  const std::vector<messages::SkippedUpdate> skips = worker.operations.take_skips();
+  ASSERT_EQ(skips.size(), 1U);
+  EXPECT_EQ(skips.front(), (messages::SkippedUpdate{.network = static_cast<int>(kDiscriminator),
+                                                    .update = 1,
+                                                    .loss_scale = std::exp2(39.0)}));
+}
+
+TEST_F(StepOperationsTest, TooManySkipsInARowEndTheTraining) {
+  JobSpec job = dcgan();
+  job.network("discriminator").precision = Precision::kFp16;
+  SingleWorker worker(job);
+  try {
+    for (int step = 0; step < 25; ++step) {
+      worker.networks[kDiscriminator]->counts.scale_exponent = 40;
+      worker.operations.begin_step(step);
+      worker.perform(worker.schedule(step));
+      worker.operations.settle();
+    }
+    FAIL() << "it went on";
+  } catch (const DivergedError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::StartsWith("step 24: the gradient of the discriminator was not finite in "
+                                      "25 updates in a row"));
+  }
 }
 
 }  // namespace

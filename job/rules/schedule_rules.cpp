@@ -39,32 +39,36 @@ std::string exponential_complaint(const ScheduleRow& row, const JobSpec& job) {
              : "";
 }
 
-std::string complaint_about(const ScheduleRow& row, const JobSpec& job) {
+/// What its decay needs and has not.
+std::string need_complaint(const ScheduleRow& row, const JobSpec& job) {
   const ScheduleSpec& schedule = row.schedule(job);
   if (schedule.decay == DecayKind::kStep) {
     return step_complaint(schedule, row.path);
   }
-  if (!has_end(schedule.decay)) {
-    return {};
-  }
-  const double end = schedule.end_kimg > 0.0 ? schedule.end_kimg : job.burn_in_images() / 1000.0;
-  if (schedule.start_kimg >= end) {
-    return fmt::format(
-        "{}.start_kimg {} is not before its end, {}; begin earlier, or give end_kimg", row.path,
-        schedule.start_kimg, end);
-  }
   return schedule.decay == DecayKind::kExponential ? exponential_complaint(row, job) : "";
 }
 
-Rule rule_of(ScheduleRow row) {
+std::string start_complaint(const ScheduleRow& row, const JobSpec& job) {
+  const ScheduleSpec& schedule = row.schedule(job);
+  const double end = schedule.end_kimg > 0.0 ? schedule.end_kimg : job.burn_in_images() / 1000.0;
+  return has_end(schedule.decay) && schedule.start_kimg >= end
+             ? fmt::format(
+                   "{}.start_kimg {} is not before its end, {}; begin earlier, or give end_kimg",
+                   row.path, schedule.start_kimg, end)
+             : "";
+}
+
+void add_rules_of(const ScheduleRow& row, std::vector<Rule>& rules) {
+  rules.push_back(
+      {row.keys,
+       fmt::format("`{}` has what its decay needs: step `step_kimg` or `milestones`, exponential "
+                   "`{}` above 0.",
+                   row.path, row.final),
+       [row](const JobSpec& job) { return need_complaint(row, job); }});
   std::vector<std::string> keys = row.keys;
   keys.insert(keys.end(), {"training.kimg", "training.burn_in_kimg"});
-  std::string statement = fmt::format(
-      "`{}` has what its decay needs (step: `step_kimg` or `milestones`; exponential: `{}` above "
-      "0), and begins before it ends.",
-      row.path, row.final);
-  return {std::move(keys), std::move(statement),
-          [row = std::move(row)](const JobSpec& job) { return complaint_about(row, job); }};
+  rules.push_back({std::move(keys), fmt::format("`{}` begins before it ends.", row.path),
+                   [row](const JobSpec& job) { return start_complaint(row, job); }});
 }
 
 ScheduleRow rate_row(const std::string& network) {
@@ -114,21 +118,22 @@ Rule one_way_rule(const std::string& older, const std::string& newer,
 
 void add_network_schedule_rules(const RecipeNetwork& network, std::vector<Rule>& rules) {
   const std::string name(network.name);
-  rules.push_back(rule_of(rate_row(name)));
-  rules.push_back(
-      rule_of(value_row(name, "beta1", &NetworkSpec::beta1_schedule,
-                        [](const NetworkSpec& spec) { return spec.optimizer.betas[0]; })));
-  rules.push_back(
-      rule_of(value_row(name, "beta2", &NetworkSpec::beta2_schedule,
-                        [](const NetworkSpec& spec) { return spec.optimizer.betas[1]; })));
+  add_rules_of(rate_row(name), rules);
+  add_rules_of(value_row(name, "beta1", &NetworkSpec::beta1_schedule,
+                         [](const NetworkSpec& spec) { return spec.optimizer.betas[0]; }),
+               rules);
+  add_rules_of(value_row(name, "beta2", &NetworkSpec::beta2_schedule,
+                         [](const NetworkSpec& spec) { return spec.optimizer.betas[1]; }),
+               rules);
   rules.push_back(one_way_rule(
       name + ".schedule.final_beta2", name + ".schedule.beta2", [name](const JobSpec& job) {
         const NetworkSpec& spec = job.network(name);
         return spec.final_beta2 > 0.0 && spec.beta2_schedule != ScheduleSpec{};
       }));
   if (network.is_averaged) {
-    rules.push_back(rule_of(value_row(name, "ema", &NetworkSpec::ema_schedule,
-                                      [](const NetworkSpec& spec) { return spec.ema_kimg; })));
+    add_rules_of(value_row(name, "ema", &NetworkSpec::ema_schedule,
+                           [](const NetworkSpec& spec) { return spec.ema_kimg; }),
+                 rules);
   }
 }
 
@@ -140,9 +145,9 @@ std::vector<Rule> schedule_rules(const Recipe& recipe) {
     add_network_schedule_rules(network, rules);
   }
   if (recipe.takes_penalties) {
-    rules.push_back(rule_of(penalty_row("training.r1.schedule", &PenaltySpec::gamma_schedule)));
-    rules.push_back(rule_of(
-        penalty_row("training.gradient_penalty_schedule", &PenaltySpec::gradient_schedule)));
+    add_rules_of(penalty_row("training.r1.schedule", &PenaltySpec::gamma_schedule), rules);
+    add_rules_of(penalty_row("training.gradient_penalty_schedule", &PenaltySpec::gradient_schedule),
+                 rules);
     rules.push_back(
         one_way_rule("training.r1.final_factor", "training.r1.schedule", [](const JobSpec& job) {
           const PenaltySpec& penalty = job.training.penalty;

@@ -123,6 +123,12 @@ TEST(ScheduleRules, WantWhatADecayNeeds) {
               HasSubstr("generator.schedule has step_kimg and milestones; keep one of them"));
 }
 
+TEST(ScheduleRules, BlameTheScheduleAndNotTheLengthWhereADecayNeedsSomething) {
+  EXPECT_THAT(problems_of("generator: {schedule: {decay: step}}", {"training.kimg=3"}),
+              ElementsAre("job.yaml:1:24: generator.schedule.decay: decay step needs "
+                          "generator.schedule.step_kimg above 0, or milestones"));
+}
+
 TEST(ScheduleRules, WantAStartBeforeTheEnd) {
   const std::vector<std::string> late{schedule_with("decay=linear"),
                                       schedule_with("start_kimg=40")};

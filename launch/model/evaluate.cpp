@@ -282,13 +282,48 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
              scores.generated.difference, scores.given.difference);
 }
 
+void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions& options) {
+  const ClassTranslationScores scores =
+      class_translation_scores(run.generator, run.job, lenet, options.samples);
+  if (options.format == OutputFormat::kRecord) {
+    record(run, options,
+           {.metric = "right-class",
+            .value = scores.generated,
+            .better = checkpoint::Better::kHigher});
+    return;
+  }
+  if (options.format == OutputFormat::kJson) {
+    nlohmann::ordered_json report = describe(run);
+    report.update({{"metric", "right-class"},
+                   {"score", scores.generated},
+                   {"of_input", scores.given},
+                   {"of_real", scores.real},
+                   {"pictures", scores.pictures},
+                   {"held_out", scores.is_held_out},
+                   {"features", kFeatureWeightsHash}});
+    fmt::print("{}\n", report.dump());
+    return;
+  }
+  print_heading(run);
+  fmt::print("{:9}{:7.1f} % of {} {} pictures have become one; of the input itself {:.1f} %, of real "
+             "ones {:.1f} %\n",
+             scores.kind, 100.0 * scores.generated, scores.pictures,
+             scores.is_held_out ? "held-out" : "training", 100.0 * scores.given,
+             100.0 * scores.real);
+}
+
 }  // namespace
 
 void evaluate(const EvaluateOptions& options) {
   TrainedRun run = open_trained_run(options.run);
   if (run.job.training.recipe->translates) {
     require_no_image_options(run, options);
-    evaluate_translation(run, options);
+    if (translates_clothes(run.job)) {
+      const FeatureNetwork network = open_feature_network(options.features);
+      evaluate_clothes(run, *network.lenet, options);
+    } else {
+      evaluate_translation(run, options);
+    }
     return;
   }
   const std::string& source = run.job.data.source;

@@ -9,8 +9,11 @@
 
 #include "base/errors.hpp"
 #include "gan/data/two_sides.hpp"
+#include "gan/evaluation/class_shares.hpp"
+#include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/likeness.hpp"
 #include "gan/evaluation/translate.hpp"
+#include "job/data_source.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -38,6 +41,35 @@ ShownPairs open_shown_pairs(const JobSpec& job) {
     shown.dataset = data::open_two_sides(job.data, job.model, data::SourcePart::kTraining);
   }
   return shown;
+}
+
+bool translates_clothes(const JobSpec& job) {
+  return job.data.source.starts_with(kClassesSource) &&
+         two_labels(std::string_view(job.data.source)).location == "fashion-mnist";
+}
+
+ClassTranslationScores class_translation_scores(gan::Network& generator, const JobSpec& job,
+                                                gan::LeNet& lenet, std::int64_t most) {
+  const ShownPairs shown = open_shown_pairs(job);
+  const int wanted = two_labels(job.data.source).second;
+  const std::int64_t count = std::min(most, shown.dataset->size());
+  const auto share = [&](const auto& pictures_of) {
+    const gan::ImageSource source = [&](std::int64_t first, std::int64_t number) {
+      std::vector<std::int64_t> examples(static_cast<std::size_t>(number));
+      std::iota(examples.begin(), examples.end(), first);
+      return pictures_of(gan::read_sides(*shown.dataset, examples));
+    };
+    return gan::class_shares(lenet, gan::lenet_features(lenet, source, count))
+        .at(static_cast<std::size_t>(wanted));
+  };
+  using Sides = gan::SidePictures;
+  return {.generated =
+              share([&](const Sides& sides) { return gan::translated(generator, sides.first); }),
+          .given = share([](const Sides& sides) { return sides.first; }),
+          .real = share([](const Sides& sides) { return sides.second; }),
+          .kind = gan::kClothes.at(static_cast<std::size_t>(wanted)),
+          .pictures = count,
+          .is_held_out = shown.is_held_out};
 }
 
 TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,

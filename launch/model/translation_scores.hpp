@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "gan/data/dataset.hpp"
+#include "gan/evaluation/lenet.hpp"
 #include "gan/network.hpp"
 #include "job/spec.hpp"
 
@@ -31,6 +33,23 @@ struct ShownPairs {
   bool is_held_out = false;
 };
 [[nodiscard]] ShownPairs open_shown_pairs(const JobSpec& job);
+
+/// Of pictures of one class of Fashion-MNIST that are to become another: shares that the classifier
+/// takes for the other.
+struct ClassTranslationScores {
+  double generated = 0.0;  ///< of what was made
+  double given = 0.0;      ///< of what it was made of
+  double real = 0.0;       ///< of pictures of the other class
+  std::string kind;        ///< the other class
+  std::int64_t pictures = 0;
+  bool is_held_out = false;
+};
+/// Whether they can be computed: of a job on two classes of clothes.
+[[nodiscard]] bool translates_clothes(const JobSpec& job);
+/// @pre translates_clothes(job)
+[[nodiscard]] ClassTranslationScores class_translation_scores(gan::Network& generator,
+                                                              const JobSpec& job, gan::LeNet& lenet,
+                                                              std::int64_t most);
 
 /// @param most  pairs that are looked at, the first ones
 /// @throws ConfigError where the source has no pairs

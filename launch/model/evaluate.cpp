@@ -305,11 +305,11 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
     return;
   }
   print_heading(run);
-  fmt::print("{:9}{:7.1f} % of {} {} pictures have become one; of the input itself {:.1f} %, of real "
-             "ones {:.1f} %\n",
-             scores.kind, 100.0 * scores.generated, scores.pictures,
-             scores.is_held_out ? "held-out" : "training", 100.0 * scores.given,
-             100.0 * scores.real);
+  fmt::print(
+      "{:9}{:7.1f} % of {} {} pictures have become one; of the input itself {:.1f} %, of real "
+      "ones {:.1f} %\n",
+      scores.kind, 100.0 * scores.generated, scores.pictures,
+      scores.is_held_out ? "held-out" : "training", 100.0 * scores.given, 100.0 * scores.real);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(JobChanges, IsOneLineHoweverManyThereAre) {
       changes({}, {"model.width=32", "model.latent=64", "model.channels=3", "model.dropout=0.1",
                    "training.seed=1", "training.loss=hinge", "training.batch=256"}),
       "model.width 32, was 64; model.latent 64, was 100; model.channels 3, was 1; "
-      "model.dropout 0.1, was 0; training.batch 256, was 128; and 2 more");
+      "model.dropout 0.1, was 0; data.saturation 0, was not there; and 3 more");
 }
 
 TEST(JobChanges, NamesAnotherPrecision) {
@@ -71,8 +71,22 @@ TEST(JobChanges, OfASectionAreThoseOfItsKeys) {
 /// Values of which at least one is right for the key, and not its default.
 /// @param file  that there is, and may be taken for a picture
 std::vector<std::string> values_for(const Key& key, const std::string& file) {
-  std::vector<std::string> values{"true", "7",  "2",          "0.25",      "1",      "0.5",
-                                  "64",   "10", "[0.1, 0.2]", "toy:ring8", "/tmp/x", file};
+  std::vector<std::string> values{"true",
+                                  "7",
+                                  "2",
+                                  "0.25",
+                                  "1",
+                                  "0.5",
+                                  "64",
+                                  "10",
+                                  "[0.1, 0.2]",
+                                  "toy:ring8",
+                                  "/tmp/x",
+                                  file,
+                                  "[blit]",
+                                  "[10, 20]",
+                                  "{decay: linear, final_factor: 0.1}",
+                                  "{decay: linear, final: 0.25}"};
   std::string word;
   for (const char character : key.allowed + ",") {  // of a choice
     if (character == ',' || character == ' ') {
@@ -117,6 +131,15 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"model.channels=3"},
       {"generator.schedule.decay=cosine"},
       {"generator.schedule.decay=step", "generator.schedule.step_kimg=5"},
+      {"generator.schedule.decay=onecycle", "generator.schedule.warmup_kimg=1"},
+      {"discriminator.schedule.decay=cosine", "discriminator.schedule.warmup_kimg=1"},
+      {"discriminator.schedule.decay=onecycle"},
+      {"discriminator.schedule.decay=step", "discriminator.schedule.milestones=[5]"},
+      {"generator.schedule.decay=step", "generator.schedule.milestones=[5]"},
+      {"training.gradient_penalty=10", "training.r1.gamma=1", "generator.ema_kimg=1"},
+      {"training.augment.policy=ada"},
+      {"training.augment.policy=ada", "training.augment.strength=0.5"},
+      {"checkpoint.keep_best=1"},
       {"training.loss=wasserstein"},
       {"training.recipe=vae"},
       {"model.family=r3gan"},

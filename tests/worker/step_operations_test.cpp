@@ -150,6 +150,7 @@ TEST_F(StepOperationsTest, TheDiscriminatorsPhasesLeaveTheGeneratorUntouched) {
   const std::vector<float> weights = copy(worker.networks[kGenerator]->weights());
   worker.operations.begin_step(0);
   worker.perform(of_network(worker.schedule(0), job, kDiscriminator));
+  worker.operations.finish_exchanges();
   EXPECT_EQ(copy(worker.networks[kGenerator]->weights()), weights);
   EXPECT_EQ(worker.networks[kGenerator]->counts.updates, 0);
   EXPECT_EQ(worker.networks[kDiscriminator]->counts.updates, 2);
@@ -318,8 +319,7 @@ TEST_F(StepOperationsTest, AnUpdateThatOverflowsIsSkippedAndHalvesTheLossScale) 
   EXPECT_EQ(copy(discriminator.moments()[1]), moments);
   EXPECT_EQ(discriminator.counts,
             (comm::UpdateCounts{.updates = 0, .skipped = 1, .scale_exponent = 39}));
-  EXPECT_EQ(worker.networks[kGenerator]->counts,
-            (comm::UpdateCounts{.updates = 1, .unbroken = 1}));
+  EXPECT_EQ(worker.networks[kGenerator]->counts, (comm::UpdateCounts{.updates = 1, .unbroken = 1}));
   const std::vector<messages::SkippedUpdate> skips = worker.operations.take_skips();
   ASSERT_EQ(skips.size(), 1U);
   EXPECT_EQ(skips.front(), (messages::SkippedUpdate{.network = static_cast<int>(kDiscriminator),
@@ -340,9 +340,9 @@ TEST_F(StepOperationsTest, TooManySkipsInARowEndTheTraining) {
     }
     FAIL() << "it went on";
   } catch (const DivergedError& error) {
-    EXPECT_THAT(error.what(),
-                ::testing::StartsWith("step 24: the gradient of the discriminator was not finite in "
-                                      "25 updates in a row"));
+    EXPECT_THAT(error.what(), ::testing::StartsWith(
+                                  "step 24: the gradient of the discriminator was not finite in "
+                                  "25 updates in a row"));
   }
 }
 

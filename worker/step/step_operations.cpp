@@ -143,6 +143,7 @@ void StepOperations::settle_statistics(const Instruction& at) {
 }
 
 void StepOperations::open_exchange(const Instruction& at) {
+  await(at.network);  // of the update before: it is over, and counts
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
   begin_record(at, plan);

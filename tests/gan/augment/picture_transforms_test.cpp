@@ -135,19 +135,27 @@ TEST(PictureTransforms, ResamplingWithoutAMoveGivesThePictureBackToARounding) {
   EXPECT_LE(largest_difference(rounded, pictures), 1e-5);
 }
 
-TEST(PictureTransforms, BlitsAreTheResamplingOfWholePixelsExactly) {
+TEST(PictureTransforms, BlitsMovePixelsExactly) {
   const at::Tensor pictures = pictures_of(3, 1);
-  const std::vector<Affine> inverses = {
-      {.xx = -1.0},                                              // a flip
-      {.xx = 0.0, .xy = -1.0, .x0 = 2.0, .yx = 1.0, .yy = 0.0},  // a turn and a move
-      {.x0 = -3.0, .y0 = 1.0}};
+  const std::vector<Affine> inverses = {{.xx = -1.0},                                   // a flip
+                                        {.xx = 0.0, .xy = -1.0, .yx = 1.0, .yy = 0.0},  // a turn
+                                        {.x0 = -3.0, .y0 = 1.0}};                       // a move
   const at::Tensor result = blitted(pictures, inverses);
   EXPECT_TRUE(at::equal(result[0], pictures[0].flip({2})));
+  EXPECT_TRUE(at::equal(result[1], pictures[1].rot90(1, {1, 2})));
   EXPECT_EQ(result[2][0][2][5].item<double>(), pictures[2][0][3][2].item<double>());
   EXPECT_EQ(result[2][0][0][1].item<double>(), pictures[2][0][1][2].item<double>());  // reflected
-  const AxisFilters filters(kSmallSide, at::kCPU);
-  EXPECT_LE(largest_difference(result, resampled(pictures, inverses, filters)), 1e-11);
   expect_gradient([&](const at::Tensor& in) { return blitted(in, inverses); }, pictures);
+}
+
+/// Flips and turns are not: sym6, by which a picture is made larger and small again, is not quite
+/// symmetric.
+TEST(PictureTransforms, AMoveByWholePixelsIsItsResamplingToo) {
+  const at::Tensor pictures = pictures_of(1, 1);
+  const std::vector<Affine> inverses = {{.x0 = -3.0, .y0 = 1.0}};
+  const AxisFilters filters(kSmallSide, at::kCPU);
+  EXPECT_LE(largest_difference(blitted(pictures, inverses), resampled(pictures, inverses, filters)),
+            1e-11);
 }
 
 TEST(PictureTransforms, ColorsAreAnAffineFunctionOfEachPixel) {

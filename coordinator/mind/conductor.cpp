@@ -16,11 +16,10 @@ void append(Effects& effects, Effects more) {
                  std::make_move_iterator(more.end()));
 }
 
-std::string told(const messages::SkippedUpdate& skip, const std::vector<std::string>& networks,
-                 std::int64_t step) {
+std::string told(const messages::SkippedUpdate& skip, const std::vector<std::string>& networks) {
   const std::string line =
       fmt::format("note  step {}: an update of the {} was skipped, its gradient was not finite",
-                  step, networks.at(static_cast<std::size_t>(skip.network)));
+                  skip.step, networks.at(static_cast<std::size_t>(skip.network)));
   return skip.loss_scale == 1.0
              ? line
              : fmt::format("{}; its loss scale is {:g} now", line, skip.loss_scale);
@@ -207,7 +206,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   snapshots_.copied(worker, progress.copied_snapshot, progress.tried_snapshot);
   for (const messages::SkippedUpdate& skip : progress.skips) {
     if (worker == 0) {  // all say the same
-      effects.emplace_back(Say{told(skip, settings_.ticks.networks, progress.step)});
+      effects.emplace_back(Say{told(skip, settings_.ticks.networks)});
     }
   }
   append(effects, grant(arrival.now));

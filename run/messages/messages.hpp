@@ -217,9 +217,10 @@ struct StepFigures {
 /// An update that all workers have skipped, since they agreed that its gradient is not finite.
 struct SkippedUpdate {
   int network = 0;          ///< index into the job's networks
+  std::int64_t step = 0;    ///< it belongs to, counted when it is done
   std::int64_t update = 0;  ///< its number, which the next one has
   double loss_scale = 1.0;  ///< from now on
-  static auto fields(auto& it) { return std::tie(it.network, it.update, it.loss_scale); }
+  static auto fields(auto& it) { return std::tie(it.network, it.step, it.update, it.loss_scale); }
   bool operator==(const SkippedUpdate&) const = default;
 };
 

@@ -36,7 +36,7 @@ class LossScale(Trainings):
         for step, network, scale in alone:
             self.assertLess(int(scale), 65536)
         self.assertEqual(self.skips("training.kimg=0.64", "layout.overlap=none", run="two", workers=2), alone)
-        first = self.skips("training.kimg=0.16", run="three", workers=3)
+        first = self.skips("training.kimg=0.32", run="three", workers=3)
         rest = self.skips("training.kimg=0.64", "layout.transport=mpi", run="three", workers=4)
         self.assertEqual(first + rest, alone)
         digests = {self.digest(run) for run in ("alone", "two", "three")}

@@ -341,7 +341,7 @@ TEST_F(StepOperationsTest, TooManySkipsInARowEndTheTraining) {
     FAIL() << "it went on";
   } catch (const DivergedError& error) {
     EXPECT_THAT(error.what(), ::testing::StartsWith(
-                                  "step 24: the gradient of the discriminator was not finite in "
+                                  "step 25: the gradient of the discriminator was not finite in "
                                   "25 updates in a row"));
   }
 }

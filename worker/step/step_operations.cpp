@@ -148,7 +148,7 @@ void StepOperations::open_exchange(const Instruction& at) {
   begin_checks(at, plan);
   begin_record(at, plan);
   exchanges_[at.network]->open(at.phase, plan);
-  under_way_[at.network] = plan;
+  under_way_[at.network] = UnderWay{.plan = plan, .step = step_};
 }
 
 void StepOperations::begin_record(const Instruction& at, const UpdatePlan& plan) {
@@ -182,18 +182,19 @@ void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan)
 
 void StepOperations::await(NetworkId network) {
   exchanges_[network]->await();
-  const std::optional<UpdatePlan> plan = std::exchange(under_way_[network], std::nullopt);
-  if (!plan) {
+  const std::optional<UnderWay> update = std::exchange(under_way_[network], std::nullopt);
+  if (!update) {
     return;
   }
   const bool was_skipped = exchanges_[network]->was_skipped();
   const comm::UpdateCounts& counts = networks_[network]->counts =
-      comm::counts_after(*plan, was_skipped);
+      comm::counts_after(update->plan, was_skipped);
   int& in_a_row = skips_in_a_row_[network];
   in_a_row = was_skipped ? in_a_row + 1 : 0;
   if (was_skipped) {
     skips_.push_back({.network = static_cast<int>(network),
-                      .update = plan->number(),
+                      .step = update->step + 1,
+                      .update = update->plan.number(),
                       .loss_scale = scale_of(counts.scale_exponent)});
   }
   if (in_a_row == kMostSkipsInARow) {
@@ -201,7 +202,7 @@ void StepOperations::await(NetworkId network) {
         "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
         "skipped: lower its lr or clip_norm, look for values that are not finite in the data, or "
         "try another seed",
-        step_, job_.networks[network].name, in_a_row));
+        update->step + 1, job_.networks[network].name, in_a_row));
   }
 }
 

@@ -100,7 +100,12 @@ class StepOperations final : public pipeline::Operations {
   bool snapshot_follows_ = false;
   PerNetwork<std::int64_t> checked_step_;  // the last that was looked at
   double check_seconds_ = 0.0;
-  PerNetwork<std::optional<UpdatePlan>> under_way_;  // not awaited yet
+  /// An update that is not awaited yet.
+  struct UnderWay {
+    UpdatePlan plan;
+    std::int64_t step;
+  };
+  PerNetwork<std::optional<UnderWay>> under_way_;
   PerNetwork<int> skips_in_a_row_;
   std::vector<messages::SkippedUpdate> skips_;
   /// A repeat of a phase in a step.

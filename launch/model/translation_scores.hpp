@@ -34,15 +34,14 @@ struct ShownPairs {
 };
 [[nodiscard]] ShownPairs open_shown_pairs(const JobSpec& job);
 
-/// Of pictures of one class of Fashion-MNIST that are to become another: shares that the classifier
-/// takes for the other.
+/// Of test images of one class of Fashion-MNIST that are to become another: shares that the
+/// classifier takes for the other.
 struct ClassTranslationScores {
   double generated = 0.0;  ///< of what was made
   double given = 0.0;      ///< of what it was made of
   double real = 0.0;       ///< of pictures of the other class
   std::string kind;        ///< the other class
   std::int64_t pictures = 0;
-  bool is_held_out = false;
 };
 /// Whether they can be computed: of a job on two classes of clothes.
 [[nodiscard]] bool translates_clothes(const JobSpec& job);

@@ -323,12 +323,14 @@ TEST_F(StepOperationsTest, AnUpdateThatOverflowsIsSkippedAndHalvesTheLossScale) 
   const std::vector<messages::SkippedUpdate> skips = worker.operations.take_skips();
   ASSERT_EQ(skips.size(), 1U);
   EXPECT_EQ(skips.front(), (messages::SkippedUpdate{.network = static_cast<int>(kDiscriminator),
+                                                    .step = 1,
                                                     .update = 1,
                                                     .loss_scale = std::exp2(39.0)}));
 }
 
 TEST_F(StepOperationsTest, TooManySkipsInARowEndTheTraining) {
   JobSpec job = dcgan();
+  job.training.batch = job.training.microbatches;
   job.network("discriminator").precision = Precision::kFp16;
   SingleWorker worker(job);
   try {

@@ -5,6 +5,7 @@ goes on with it.
 
     GANGWAY_BIN=build/release/bin loss_scale.py [unittest arguments]
 """
+import json
 import re
 import unittest
 
@@ -42,7 +43,10 @@ class LossScale(Trainings):
         digests = {self.digest(run) for run in ("alone", "two", "three")}
         self.assertEqual(len(digests), 1)
         counts = self.counts("two")
+        [stats] = (self.folder / "runs").glob("*two/stats.jsonl")
+        shown = json.loads(stats.read_text().splitlines()[-1])
         for network in ("generator", "discriminator"):
+            self.assertEqual(shown[f"{network}_loss_scale"], min(int(scale) for _, name, scale in alone if name == network))
             of_network = [skip for skip in alone if skip[1] == network]
             self.assertEqual(counts[f"{network}_optimizer/skipped_updates"], len(of_network))
             self.assertEqual(counts[f"{network}_optimizer/loss_scale_exponent"], 16 - len(of_network))

@@ -248,6 +248,7 @@ void PassRun::make(const Pool& pool) {
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
   // The judge was awaited: what comes next is its forward, and its strength that of its weights.
+  augment_strength_ = augmentation_.strength_of(*setup_.networks[augment.judge]);
   put(augment.output, augmentation_.augmented(value(augment.input), *setup_.networks[augment.judge],
                                               key(RandomDraw::kAugmentFlip, augment.stream)));
 }
@@ -268,6 +269,9 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
     for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
       judged.microbatch = at_.microbatch;
       judged.logits = value(judged.tensor).detach();
+      if (setup_.job.training.augment.is_adaptive()) {
+        losses.set_figure(at_.microbatch, judged.network + "_augment_strength", augment_strength_);
+      }
       losses.add_logits(std::move(judged));
     }
   }

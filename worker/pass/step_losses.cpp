@@ -45,6 +45,10 @@ std::vector<messages::MicrobatchLoss> StepLosses::read() const {
     const double value = on_host_.const_data_ptr<double>()[i];
     loss.by_network.at(static_cast<std::size_t>(entry.network)) += value / entry.count;
   }
+  for (const auto& [place, value] : figures_) {
+    losses[static_cast<std::size_t>(place.first - local_.begin)].figures.push_back(
+        {.name = place.second, .value = value});
+  }
   return losses;
 }
 

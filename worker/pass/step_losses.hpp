@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,10 @@ class StepLosses {
   /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
   void add(NetworkId network, int microbatch, const at::Tensor& loss, int count);
   void add_logits(JudgedLogits logits) { logits_.add(std::move(logits)); }
+  /// A number that is known already; of several under one name the last counts.
+  void set_figure(int microbatch, const std::string& name, double value) {
+    figures_[{microbatch, name}] = value;
+  }
   /// Nothing more will be added: begins to copy them to the host.
   void close();
   /// By micro-batch; waits for the device where it has not come so far. @pre closed
@@ -47,6 +53,7 @@ class StepLosses {
   std::vector<at::Tensor> values_;  // until closed
   at::Tensor on_host_;              // float64 [entries]
   StepLogits logits_;
+  std::map<std::pair<int, std::string>, double> figures_;  // by micro-batch and name
   std::optional<c10::Event> copied_;
 };
 

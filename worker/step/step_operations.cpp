@@ -67,6 +67,7 @@ StepOperations::StepOperations(Setup setup)
     checked_step_.add(-1);
     under_way_.add(std::nullopt);
     skips_in_a_row_.add(0);
+    used_exponent_.add(0);
     records_.add(std::make_unique<UpdateRecord>(*networks_[network], network, setup.shows_updates));
     if (setup.shows_updates) {
       exchanges_[network]->show_updates_to(*records_[network]);
@@ -88,6 +89,13 @@ void StepOperations::begin_step(std::int64_t step, bool snapshot_follows) {
 }
 
 StepLosses StepOperations::take_losses() {
+  for (const NetworkId network : networks_.ids()) {
+    for (int microbatch = local_.begin;
+         networks_[network]->has_loss_scale() && microbatch < local_.end; ++microbatch) {
+      losses_.set_figure(microbatch, job_.networks[network].name + "_loss_scale",
+                         scale_of(used_exponent_[network]));
+    }
+  }
   losses_.close();
   return std::move(losses_);
 }
@@ -148,6 +156,7 @@ void StepOperations::open_exchange(const Instruction& at) {
   begin_checks(at, plan);
   begin_record(at, plan);
   exchanges_[at.network]->open(at.phase, plan);
+  used_exponent_[at.network] = plan.agreement.scale_exponent;
   under_way_[at.network] = UnderWay{.plan = plan, .step = step_};
 }
 

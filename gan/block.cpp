@@ -17,7 +17,8 @@ Named* find_named(std::deque<Named>& all, std::string_view name) {
 }  // namespace
 
 bool is_map(const Parameter& parameter) {
-  const bool is_weight = parameter.name == "weight" || parameter.name.ends_with(".weight");
+  const bool is_weight = (parameter.name == "weight" || parameter.name.ends_with(".weight")) &&
+                         !parameter.name.ends_with("embedding.weight");
   return is_weight && parameter.tensor.dim() >= 2;
 }
 

@@ -22,6 +22,12 @@ enum class DecisionKind {
   kEarlyStop,  ///< scores have not become better: the run ends
 };
 
+/// Whether scores are what it follows from, which come when they are ready.
+[[nodiscard]] constexpr bool follows_from_scores(DecisionKind kind) {
+  return kind == DecisionKind::kScore || kind == DecisionKind::kPlateau ||
+         kind == DecisionKind::kEarlyStop;
+}
+
 /// In files: "rollback".
 [[nodiscard]] std::string_view name_of(DecisionKind kind);
 [[nodiscard]] std::optional<DecisionKind> decision_kind(std::string_view name);

@@ -81,6 +81,10 @@ PerNetwork<std::string> JobSpec::network_names() const {
   return names;
 }
 
+bool JobSpec::scales_losses() const {
+  return std::ranges::find(networks, Precision::kFp16, &NetworkSpec::precision) != networks.end();
+}
+
 bool JobSpec::rounds_wire() const {
   return std::ranges::any_of(
       networks, [](const NetworkSpec& network) { return network.wire != WireFormat::kFp32; });

@@ -195,11 +195,6 @@ struct NetworkSpec {
   Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
   ModuleFile module;                       ///< model.NETWORK
   InitializationSpec initialization;       ///< of a network that is not the user's
-  /// Whether its updates wait for the norm of its gradient, and are skipped where that is not
-  /// finite.
-  [[nodiscard]] bool agrees_on_updates() const { return clip_norm > 0.0 || has_loss_scale(); }
-  /// Whether the losses that it learns from are multiplied so that its gradients stay in range.
-  [[nodiscard]] bool has_loss_scale() const { return precision == Precision::kFp16; }
   bool operator==(const NetworkSpec&) const = default;
 };
 
@@ -294,6 +289,14 @@ struct JobSpec {
   [[nodiscard]] int real_batches_per_step() const {
     const std::string_view counts = training.recipe->counts;
     return counts.empty() ? 1 : network(counts).steps;
+  }
+  /// Whether losses are multiplied so that gradients stay in fp16's range. Where one network
+  /// computes in it those of others pass through it: then they are for all.
+  [[nodiscard]] bool scales_losses() const;
+  /// Whether a network's updates wait for the norm of its gradient, and are skipped where that is
+  /// not finite.
+  [[nodiscard]] bool agrees_on_updates(NetworkId network) const {
+    return networks[network].clip_norm > 0.0 || scales_losses();
   }
   /// Whether what travels between hosts is rounded.
   [[nodiscard]] bool rounds_wire() const;

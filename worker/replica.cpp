@@ -34,7 +34,7 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
                             .num_workers = num_workers,
                             .optimizer = spec.optimizer.kind,
                             .is_frozen = spec.is_frozen,
-                            .has_loss_scale = spec.has_loss_scale() && !spec.is_frozen,
+                            .has_loss_scale = job.scales_losses() && !spec.is_frozen,
                             .averaging = spec.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo,
                             .host = &memory}));
   }

@@ -236,7 +236,7 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   const auto index = static_cast<NetworkId>(replica_.networks().size());
   UpdateWatcher& watcher = snapshots_.taker().watcher(index);
   UpdatePlan plan;
-  plan.counts.updates = steps_done - 1;
+  plan.counts.updates = steps_done;  // as who watches is told: after it
   plan.snapshot_step = snapshot;
   exchange_.lane.wait(exchange_.lane.submit([&] {
     watcher.before_update(pools->own_range(), {});

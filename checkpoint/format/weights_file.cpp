@@ -29,7 +29,15 @@ std::vector<const StoredTensor*> tensors_below(const StoredState& state,
 }
 
 /// Statistics are averaged over the data, not trained.
-bool is_statistic(std::string_view name) { return name.find("running_") != std::string_view::npos; }
+/// Whether it says how a training went, and not what a network is: it is never taken up.
+bool is_of_a_training(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  return last.starts_with("augment.") || last.starts_with("lecam_");
+}
+
+bool is_statistic(std::string_view name) {
+  return name.find("running_") != std::string_view::npos || is_of_a_training(name);
+}
 
 /// Whether it begins as what torch.save and torch.jit.save write: a ZIP, or before 2020 a pickle.
 bool is_of_pytorch(const std::filesystem::path& file) {
@@ -134,6 +142,9 @@ void InitialWeights::require_parameters(std::int64_t expected) const {
 void InitialWeights::require(std::span<const WantedTensor> wanted) const {
   std::set<std::string> known;
   for (const WantedTensor& tensor : wanted) {
+    if (is_of_a_training(tensor.name)) {
+      continue;
+    }
     const std::string name = weights_name(tensor.name);
     const TensorRecord* const found = file_->find(name);
     if (found == nullptr) {
@@ -146,7 +157,7 @@ void InitialWeights::require(std::span<const WantedTensor> wanted) const {
     known.insert(name);
   }
   for (const TensorRecord& tensor : file_->tensors()) {
-    if (!known.contains(tensor.name)) {
+    if (!known.contains(tensor.name) && !is_of_a_training(tensor.name)) {
       refuse(fmt::format("tensor '{}' is not of the job's network", tensor.name));
     }
   }

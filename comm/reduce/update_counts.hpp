@@ -13,6 +13,7 @@ struct UpdateCounts {
   std::int64_t skipped = 0;         ///< not made, because a gradient was not finite
   std::int64_t scale_exponent = 0;  ///< losses are multiplied by 2^this before backward
   std::int64_t unbroken = 0;        ///< updates since the scale was changed, or an update skipped
+  std::int64_t in_a_row = 0;        ///< of those that were skipped, the last ones
   bool operator==(const UpdateCounts&) const = default;
 };
 
@@ -26,9 +27,14 @@ struct LossScaling {
 };
 
 /// `counts` after an update. @param is_scaled  whether the network has a loss scale
-[[nodiscard]] inline UpdateCounts updated(UpdateCounts counts, bool is_scaled) {
+/// @param used  exponent of the scale that the losses had: the network's, or a smaller one of
+///   another network of the phase
+[[nodiscard]] inline UpdateCounts updated(UpdateCounts counts, bool is_scaled, std::int64_t used) {
   ++counts.updates;
-  if (is_scaled && ++counts.unbroken == LossScaling::kUpdatesToGrow) {
+  counts.in_a_row = 0;
+  // One that was not tried does not grow.
+  if (is_scaled && used == counts.scale_exponent &&
+      ++counts.unbroken == LossScaling::kUpdatesToGrow) {
     counts.scale_exponent = std::min(counts.scale_exponent + 1, LossScaling::kMostExponent);
     counts.unbroken = 0;
   }
@@ -36,10 +42,11 @@ struct LossScaling {
 }
 
 /// `counts` after one that was skipped.
-[[nodiscard]] inline UpdateCounts skipped(UpdateCounts counts, bool is_scaled) {
+[[nodiscard]] inline UpdateCounts skipped(UpdateCounts counts, bool is_scaled, std::int64_t used) {
   ++counts.skipped;
+  ++counts.in_a_row;
   if (is_scaled) {
-    counts.scale_exponent = std::max(counts.scale_exponent - 1, LossScaling::kLeastExponent);
+    counts.scale_exponent = std::max(used - 1, LossScaling::kLeastExponent);
     counts.unbroken = 0;
   }
   return counts;

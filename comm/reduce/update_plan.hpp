@@ -39,8 +39,9 @@ struct UpdatePlan {
 
 /// The network's counts when the update was made, or skipped.
 [[nodiscard]] inline UpdateCounts counts_after(const UpdatePlan& plan, bool was_skipped) {
-  const bool is_scaled = plan.agreement.is_scaled;
-  return was_skipped ? skipped(plan.counts, is_scaled) : updated(plan.counts, is_scaled);
+  const auto& [is_needed, clip_norm, used, is_scaled] = plan.agreement;
+  return was_skipped ? skipped(plan.counts, is_scaled, used)
+                     : updated(plan.counts, is_scaled, used);
 }
 
 }  // namespace gangway::comm

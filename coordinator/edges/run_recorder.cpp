@@ -55,11 +55,12 @@ std::string parameter_counts(const JobSpec& job, const messages::Ready& ready) {
   return text;
 }
 
-/// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps.
+/// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps, which of equals
+/// is the newest.
 std::string best_line(const Decisions& decisions) {
   const Decision* best = nullptr;
   for (const Decision& decision : decisions) {
-    if (decision.score && (best == nullptr || *decision.score < *best->score)) {
+    if (decision.score && (best == nullptr || *decision.score <= *best->score)) {
       best = &decision;
     }
   }
@@ -209,7 +210,12 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
   manifest.data_cursor = manifest.images;
   manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
-  manifest.events = events_of(decisions_);
+  // Of scores that came early: what holds from a later step on is not of this state.
+  Decisions until_here = decisions_;
+  std::erase_if(until_here, [&](const Decision& one) {
+    return follows_from_scores(one.kind) && one.change.step >= complete.step;
+  });
+  manifest.events = events_of(until_here);
   for (int worker = 0; const messages::CheckpointPart& part : complete.parts) {
     manifest.files.push_back(
         {.name = part.file, .worker = worker++, .bytes = part.bytes, .xxh3_128 = part.xxh3_128});

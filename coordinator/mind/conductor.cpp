@@ -192,7 +192,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   Effects effects;
   watch_.stepped(arrival.rank, progress.step, arrival.now);
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
-  Effects troubles = look_for_trouble(arrival.rank, tick);
+  Effects troubles = look_for_trouble(tick);
   if (tick) {
     effects.emplace_back(ShowTick{std::move(*tick)});
   }

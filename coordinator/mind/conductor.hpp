@@ -188,7 +188,7 @@ class Conductor {
   /// Why the job has ended before its last step.
   [[nodiscard]] std::string early_end() const;
   /// What the steps and ticks that are over show.
-  [[nodiscard]] Effects look_for_trouble(int rank, const std::optional<report::Tick>& tick);
+  [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick);
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;

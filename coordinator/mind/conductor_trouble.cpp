@@ -34,11 +34,11 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   return {};
 }
 
-Effects Conductor::look_for_trouble(int rank, const std::optional<report::Tick>& tick) {
+Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick) {
   if (ticks_.steps_done() > looked_at_) {
     looked_at_ = ticks_.steps_done();
     if (const auto trouble = troubles_.step(looked_at_, ticks_.last_losses())) {
-      return answer(*trouble, rank);
+      return answer(*trouble, /*rank=*/0);  // nobody's alone
     }
   }
   if (!tick) {
@@ -52,7 +52,7 @@ Effects Conductor::look_for_trouble(int rank, const std::optional<report::Tick>&
   if (!saturation) {
     return {};
   }
-  return settings_.divergence.saturation_is_trouble ? answer(*saturation, rank)
+  return settings_.divergence.saturation_is_trouble ? answer(*saturation, /*rank=*/0)
                                                     : Effects{Say{"warn  " + saturation->what}};
 }
 
@@ -80,7 +80,8 @@ Effects Conductor::answer(const Trouble& trouble, int rank) {
 }
 
 Effects Conductor::scored(const ScoreFound& score) {
-  if (ended_ || end_when_recorded_) {
+  // Who asks a job to leave may have ended the scorer as well: that says nothing of the checkpoint.
+  if (ended_ || end_when_recorded_ || (leave_signal_ && !score.value)) {
     return {};
   }
   Decisions news = scores_.found(settings_.decisions, score, settings_.welcome.incarnation);
@@ -112,6 +113,9 @@ Effects Conductor::recorded(TimePoint now) {
       effects.emplace_back(
           Say{fmt::format("note   ends at step {}: {}", decision.change.step, decision.why)});
     }
+  }
+  if (const auto step = scores_.unscored(settings_.decisions, begin_step_)) {
+    effects.emplace_back(ScoreCheckpoint{*step});
   }
   leases_.hold_at(scores_.gate(settings_.decisions, begin_step_));
   Effects granted = grant(now);

@@ -104,7 +104,7 @@ Decisions ScoreWatch::found(const Decisions& earlier, const ScoreFound& score,
                     .start = start,
                     .score = {}};
   };
-  Decisions news{decide(DecisionKind::kScore, score.value ? "scored" : "could not be scored")};
+  Decisions news{decide(DecisionKind::kScore, score.value ? score.shown : "could not be scored")};
   news.back().score = score.value;
   Decisions all = earlier;
   all.push_back(news.back());
@@ -113,8 +113,9 @@ Decisions ScoreWatch::found(const Decisions& earlier, const ScoreFound& score,
     return news;
   }
   const auto why = [&](int scores) {
-    return fmt::format("{} scores in a row are not better than {:.6g} of step {}", scores,
-                       standing.best.value_or(0.0), standing.best_step);
+    return fmt::format("{} not better than that of step {}",
+                       scores == 1 ? "a score is" : fmt::format("{} scores in a row are", scores),
+                       standing.best_step);
   };
   if (plan_.early_stop > 0 && standing.without_better >= plan_.early_stop) {
     news.push_back(decide(DecisionKind::kEarlyStop, why(standing.without_better)));
@@ -127,10 +128,19 @@ Decisions ScoreWatch::found(const Decisions& earlier, const ScoreFound& score,
 
 std::optional<std::int64_t> ScoreWatch::unscored(const Decisions& decisions,
                                                  std::int64_t begin) const {
-  const std::int64_t step = plan_.last_before(begin + 1);
+  if (!plan_.is_any()) {
+    return std::nullopt;
+  }
   // What lies before a branch is another run's.
-  const bool is_own = plan_.is_any() && step > origin_of(decisions);
-  return is_own && step > newest_scored(decisions) ? std::optional(step) : std::nullopt;
+  const std::int64_t known = std::max(newest_scored(decisions), origin_of(decisions));
+  // Where training waited for a score when it ended, the step that it waited at has none either.
+  const std::int64_t newest = plan_.last_before(begin + 1);
+  for (const std::int64_t step : {plan_.last_before(newest), newest}) {
+    if (step > known) {
+      return step;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<std::int64_t> ScoreWatch::gate(const Decisions& decisions, std::int64_t begin) const {

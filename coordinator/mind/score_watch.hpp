@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "job/decisions.hpp"
 #include "job/divergence.hpp"
@@ -38,6 +39,7 @@ struct ScorePlan {
 struct ScoreFound {
   std::int64_t step = 0;
   std::optional<double> value;  ///< lower is better; nothing: there is none, and it does not count
+  std::string shown = {};       ///< as people know it: "FD-LeNet 3.2"
 };
 
 class ScoreWatch {

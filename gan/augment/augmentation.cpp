@@ -82,8 +82,9 @@ at::Tensor with_noise(const at::Tensor& pictures, const Drawn& drawn, const Rand
   RandomKey of_field = key;
   of_field.draw = static_cast<std::int32_t>(RandomDraw::kAugmentNoise);
   of_field.block = 1;  // 0 says how strong it is
-  return pictures + keyed_normal(of_field, pictures.sizes(), pictures.device()) *
-                        at::tensor(deviations).reshape({-1, 1, 1, 1}).to(pictures.options());
+  const at::Tensor deviation = at::tensor(deviations).reshape({-1, 1, 1, 1}).to(pictures.options());
+  const at::Tensor noise = keyed_normal(of_field, pictures.sizes(), pictures.device());
+  return at::where(deviation != 0.0, pictures + noise * deviation, pictures);
 }
 
 }  // namespace

@@ -232,18 +232,17 @@ std::vector<Pass> generator_passes(const JobSpec& job, const Passes& of,
 
 std::vector<Phase> adversarial_phases(const JobSpec& job) {
   const Passes of(job);
-  const NetworkSpec& generator = job.network("generator");
   const NetworkSpec& discriminator = job.network("discriminator");
   std::vector<Phase> phases;
   phases.push_back({.name = "discriminator",
                     .networks = {of.discriminator_network()},
                     .repeats = discriminator.steps,
-                    .agrees = discriminator.agrees_on_updates(),
+                    .agrees = job.agrees_on_updates(of.discriminator_network()),
                     .takes_reals = true,
                     .passes = discriminator_passes(job, of)});
   phases.push_back({.name = "generator",
                     .networks = {of.generator_network()},
-                    .agrees = generator.agrees_on_updates(),
+                    .agrees = job.agrees_on_updates(of.generator_network()),
                     .orthogonal_weight = job.training.orthogonal_weight,
                     .passes = generator_passes(job, of, phases.front().passes)});
   // Not before the generator's phase: there the discriminator's new weights would be awaited at
@@ -252,14 +251,14 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
     phases.push_back({.name = "discriminator_regulariser",
                       .networks = {of.discriminator_network()},
                       .interval = job.training.penalty.r1_interval,
-                      .agrees = discriminator.agrees_on_updates(),
+                      .agrees = job.agrees_on_updates(of.discriminator_network()),
                       .passes = of.regularisers(job.training.penalty.r1_interval)});
   }
   if (const PathLengthSpec& lengths = job.training.path_length; lengths.is_lazy()) {
     phases.push_back({.name = "generator_regulariser",
                       .networks = {of.generator_network()},
                       .interval = lengths.interval,
-                      .agrees = generator.agrees_on_updates(),
+                      .agrees = job.agrees_on_updates(of.generator_network()),
                       .passes = {of.path_length(lengths.interval)}});
   }
   return completed(with_augmentation(job, std::move(phases)));

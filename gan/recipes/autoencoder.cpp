@@ -29,12 +29,12 @@ std::vector<pipeline::Phase> autoencoder_phases(const JobSpec& job) {
                       .weight = spec.kl_weight,
                       .shown_with = encoder}}};
   // The decoder first: its gradients are complete while backward is in the encoder.
-  return pipeline::completed({{.name = "autoencoder",
-                               .networks = {decoder, encoder},
-                               .agrees = job.networks[encoder].agrees_on_updates() ||
-                                         job.networks[decoder].agrees_on_updates(),
-                               .takes_reals = true,
-                               .passes = {std::move(pass)}}});
+  return pipeline::completed(
+      {{.name = "autoencoder",
+        .networks = {decoder, encoder},
+        .agrees = job.agrees_on_updates(encoder) || job.agrees_on_updates(decoder),
+        .takes_reals = true,
+        .passes = {std::move(pass)}}});
 }
 
 }  // namespace gangway::gan

@@ -67,12 +67,12 @@ std::vector<pipeline::Phase> pix2pix_phases(const JobSpec& job) {
   }
   return completed({{.name = "discriminator",
                      .networks = {discriminator},
-                     .agrees = job.networks[discriminator].agrees_on_updates(),
+                     .agrees = job.agrees_on_updates(discriminator),
                      .takes_reals = true,
                      .passes = {Pass{"judge", std::move(judged)}}},
                     {.name = "generator",
                      .networks = {generator},
-                     .agrees = job.networks[generator].agrees_on_updates(),
+                     .agrees = job.agrees_on_updates(generator),
                      .passes = {std::move(generate)}}});
 }
 

@@ -71,8 +71,8 @@ std::vector<Node> SplitAdversaries::draws() const {
 }
 
 bool clips_one_of(const JobSpec& job, const std::vector<NetworkId>& networks) {
-  return std::ranges::any_of(
-      networks, [&job](NetworkId network) { return job.networks[network].agrees_on_updates(); });
+  return std::ranges::any_of(networks,
+                             [&job](NetworkId network) { return job.agrees_on_updates(network); });
 }
 
 }  // namespace gangway::gan

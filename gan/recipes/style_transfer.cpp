@@ -74,7 +74,7 @@ std::vector<pipeline::Phase> style_transfer_phases(const JobSpec& job) {
   }
   return completed({{.name = "generator",
                      .networks = {generator},
-                     .agrees = job.networks[generator].agrees_on_updates(),
+                     .agrees = job.agrees_on_updates(generator),
                      .takes_reals = true,
                      .passes = {Pass{"transfer", std::move(nodes)}}}});
 }

@@ -118,7 +118,7 @@ Key strength_key(KeyText text) {
     if (read.complaint.empty()) {
       job.training.augment.strength = read.value;
     }
-    return read.complaint;
+    return read.complaint.empty() ? "" : fmt::format("{}, or the word adaptive", read.complaint);
   };
   key.get = [](const JobSpec& job) {
     const auto& strength = job.training.augment.strength;

@@ -23,9 +23,6 @@ struct EventsOptions {
 };
 
 std::string settings_text(const Decision& decision) {
-  if (decision.kind == DecisionKind::kScore) {
-    return decision.score ? fmt::format("{:.6g}", *decision.score) : "none";
-  }
   std::string text;
   if (decision.change.lr_factor != 1.0) {
     text = fmt::format("lr x {}", decision.change.lr_factor);

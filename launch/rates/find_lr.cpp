@@ -45,7 +45,9 @@ const NamedColor& color_of(std::size_t network) {
   return kNetworkColors[network % kNetworkColors.size()];
 }
 
-extern "C" void leave_it_to_the_run(int /*signal*/) {}
+volatile std::sig_atomic_t was_interrupted = 0;
+
+extern "C" void leave_it_to_the_run(int /*signal*/) { was_interrupted = 1; }
 
 void require_range(const FindLrOptions& options) {
   if (!(options.from > 0.0) || !(options.to > options.from) ||
@@ -61,6 +63,9 @@ void require_range(const FindLrOptions& options) {
 void require_place(const fs::path& picture) {
   std::error_code ignored;
   const fs::path folder = picture.has_parent_path() ? picture.parent_path() : fs::path(".");
+  if (fs::is_directory(picture, ignored)) {
+    throw ConfigError(fmt::format("-o {}: that is a folder; name a file in it", picture.string()));
+  }
   if (!picture.empty() && !fs::is_directory(folder, ignored)) {
     throw ConfigError(fmt::format("-o {}: there is no folder {}; make it first", picture.string(),
                                   folder.string()));
@@ -165,6 +170,8 @@ JobSpec range_job(const JobSpec& job, const std::vector<std::string>& tested,
   range.output.pictures_kimg = 0.0;
   range.layout.audit = false;
   range.layout.check_steps = 0;
+  range.training.plateau = {};
+  range.training.divergence = {};
   range.checkpoint = {};
   range.checkpoint.every_kimg = 0.0;
   range.checkpoint.snapshot_steps = 0;
@@ -190,6 +197,12 @@ int find_lr(const FindLrOptions& options, const Environment& environment) {
                                 .overrides = options.overrides,
                                 .environment = gangway_variables(environment)})
                           .spec;
+  if (options.workers > job.training.microbatches) {
+    throw ConfigError(fmt::format(
+        "-n {}: so many workers cannot share training.microbatches {}; use at most {}, or more "
+        "micro-batches",
+        options.workers, job.training.microbatches, job.training.microbatches));
+  }
   const std::vector<std::string> tested = tested_networks(job, options.network);
   const JobSpec range = range_job(job, tested, options);
   const std::vector<double> rates = range_rates(range, tested.front());
@@ -202,8 +215,17 @@ int find_lr(const FindLrOptions& options, const Environment& environment) {
             << std::flush;
   // Ctrl-C goes to the run as well, which ends; then the folder is removed.
   (void)std::signal(SIGINT, leave_it_to_the_run);
-  const MeasuredRun run = measured_run(command_of(range, folder.path(), options, environment),
-                                       folder.path() / "runs", kRangeRun, MayDiverge::kYes);
+  MeasuredRun run;
+  try {
+    run = measured_run(command_of(range, folder.path(), options, environment),
+                       folder.path() / "runs", kRangeRun, MayDiverge::kYes);
+  } catch (const EnvironmentError&) {
+    if (was_interrupted != 0) {
+      std::cerr << "gangway: stopped; nothing is left\n";
+      return 128 + SIGINT;
+    }
+    throw;
+  }
   std::vector<std::string> names;
   for (const NetworkSpec& network : range.networks) {
     names.push_back(network.name);

@@ -166,7 +166,8 @@ TEST_F(ConductorTroubleTest, EndsEarlyWithTheCheckpointThatIsThere) {
   goodbyes();
   EXPECT_EQ(outcome().exit_code, 0);
   EXPECT_EQ(outcome().step, 30);
-  EXPECT_THAT(outcome().reason, HasSubstr("stopped early at step 30: 1 scores in a row"));
+  EXPECT_THAT(outcome().reason,
+              HasSubstr("stopped early at step 30: a score is not better than that of step 10"));
 }
 
 }  // namespace

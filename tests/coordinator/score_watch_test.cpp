@@ -68,7 +68,7 @@ TEST(ScoreWatch, EndsTheRunAtTheCheckpointBehindTheScoreThatWasOneTooMany) {
   ASSERT_EQ(stops.size(), 1U);
   EXPECT_EQ(stops[0].seen, 400);
   EXPECT_EQ(stops[0].change.step, 500);
-  EXPECT_EQ(stops[0].why, "2 scores in a row are not better than 4 of step 200");
+  EXPECT_EQ(stops[0].why, "2 scores in a row are not better than that of step 200");
 }
 
 TEST(ScoreWatch, GoesOnWhileSomethingIsBetterNowAndThen) {
@@ -121,6 +121,7 @@ TEST(ScoreWatch, HasTheCheckpointScoredThatAnEarlierStartDidNotComeTo) {
   EXPECT_EQ(watch.unscored(one, 150), std::nullopt);
   EXPECT_EQ(watch.unscored(one, 200), 200);
   EXPECT_EQ(watch.unscored(one, 270), 200);
+  EXPECT_EQ(watch.unscored(one, 300), 200) << "training has waited at 300";
   EXPECT_EQ(watch.gate(one, 270), 300);
   Decisions branch{{.kind = DecisionKind::kBranch, .change = {.step = 200}, .seen = 200}};
   EXPECT_EQ(watch.unscored(branch, 270), std::nullopt) << "that is another run's";

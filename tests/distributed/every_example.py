@@ -34,6 +34,7 @@ FAMILIES = {
     "vae-gan": ["model.width=8"],
 }
 OTHERS = {
+    "limited-data": ["model.width=8"],
     "conditional": ["model.width=8"],
     "grid25": ["model.width=16"],
     "infogan": ["model.width=4"],

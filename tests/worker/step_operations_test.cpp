@@ -318,7 +318,7 @@ TEST_F(StepOperationsTest, AnUpdateThatOverflowsIsSkippedAndHalvesTheLossScale) 
   EXPECT_EQ(copy(discriminator.weights()), weights);  // statistics included
   EXPECT_EQ(copy(discriminator.moments()[1]), moments);
   EXPECT_EQ(discriminator.counts,
-            (comm::UpdateCounts{.updates = 0, .skipped = 1, .scale_exponent = 39}));
+            (comm::UpdateCounts{.updates = 0, .skipped = 1, .scale_exponent = 39, .in_a_row = 1}));
   EXPECT_EQ(worker.networks[kGenerator]->counts, (comm::UpdateCounts{.updates = 1, .unbroken = 1}));
   const std::vector<messages::SkippedUpdate> skips = worker.operations.take_skips();
   ASSERT_EQ(skips.size(), 1U);

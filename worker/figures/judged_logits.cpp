@@ -17,7 +17,7 @@ std::vector<Origin> origins_of(std::string_view loss) {
   if (loss == name_of(LossKind::kRelativistic)) {
     return {Origin::kReal, Origin::kFake};
   }
-  if (loss.ends_with("-real")) {
+  if (loss.ends_with("-real") || loss.ends_with("-targets")) {
     return {Origin::kReal};
   }
   return loss.ends_with("-fake") ? std::vector{Origin::kFake} : std::vector<Origin>();

@@ -25,7 +25,10 @@ const checkpoint::StoredTensor& require(const checkpoint::StoredState& source,
                                         const std::vector<std::int64_t>& shape) {
   const checkpoint::StoredTensor* tensor = source.find(name);
   if (tensor == nullptr) {
-    throw CheckpointError(fmt::format("{}: there is no tensor '{}'", source.path().string(), name));
+    throw CheckpointError(fmt::format(
+        "{}: there is no tensor '{}'; was it saved with another optimiser, or without what the job "
+        "has now? Give the job's old keys, or begin another run (--run)",
+        source.path().string(), name));
   }
   if (tensor->type != type || tensor->shape != shape) {
     throw CheckpointError(
@@ -131,7 +134,11 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
       progress.add(piece.stored.bytes());
     }
     for (NetworkState* network : load.networks) {
+      network->counts = network->first_counts();
       for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
+        if (piece.is_of_loss_scale && source.find(piece.stored.name) == nullptr) {
+          continue;  // the job was not in fp16 then: the scale begins anew
+        }
         source.read_elements(
             require(source, piece.stored.name, piece.stored.type, piece.stored.shape), 0, 1,
             std::as_writable_bytes(piece.values));

@@ -93,6 +93,8 @@ class NetworkState {
   /// Takes the initial values of `seed` again, as a new network has them.
   void begin_anew(std::uint64_t seed);
 
+  /// Of a network that was never updated.
+  [[nodiscard]] comm::UpdateCounts first_counts() const;
   /// Of this network's updates so far. Part of the state, loaded and stored as bytes.
   comm::UpdateCounts counts;  // NOLINT(misc-non-private-member-variables-in-classes)
 
@@ -126,8 +128,6 @@ class NetworkState {
                                        at::Device device = at::kCPU);
 
  private:
-  /// Of a network that was never updated.
-  [[nodiscard]] comm::UpdateCounts first_counts() const;
   /// Arena-sized memory of device().
   void bind_weights(float* arena);
   [[nodiscard]] float* bound_weights();

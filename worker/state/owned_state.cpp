@@ -28,13 +28,15 @@ std::vector<CountsPiece> counts_pieces(NetworkState& network, comm::UpdateCounts
                                  .shape = {1},
                                  .begin = 0,
                                  .end = 1},
-                      .values = {&value, 1}});
+                      .values = {&value, 1},
+                      .is_of_loss_scale = &value != &counts.updates});
   };
   add("updates", counts.updates);
   if (network.has_loss_scale()) {
     add("skipped_updates", counts.skipped);
     add("loss_scale_exponent", counts.scale_exponent);
     add("updates_at_loss_scale", counts.unbroken);
+    add("skipped_in_a_row", counts.in_a_row);
   }
   return pieces;
 }

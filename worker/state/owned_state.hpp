@@ -4,9 +4,9 @@
 //
 //   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/<moment>/<block>/<tensor> for
 //   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]), and
-//   of a network with a loss scale skipped_updates, loss_scale_exponent and updates_at_loss_scale
-//   beside it; the same for discriminator, which has no average. image_pools/…
-//   (worker/state/image_pools.hpp).
+//   of a network with a loss scale skipped_updates, skipped_in_a_row, loss_scale_exponent and
+//   updates_at_loss_scale beside it; the same for discriminator, which has no average.
+//   image_pools/… (worker/state/image_pools.hpp).
 #pragma once
 
 #include <span>
@@ -34,6 +34,7 @@ struct NamedArena {
 struct CountsPiece {
   checkpoint::TensorStretch stored;
   std::span<std::int64_t> values;
+  bool is_of_loss_scale = false;
 };
 /// "generator_optimizer/updates", and of a network with a loss scale what that follows from.
 /// @param counts  the network's; what the pieces' values lie in

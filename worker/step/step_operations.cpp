@@ -25,7 +25,7 @@ namespace {
 double scale_of(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 
 /// More than a loss scale has to fall from where it begins until nothing overflows.
-constexpr int kMostSkipsInARow = 25;
+constexpr std::int64_t kMostSkipsInARow = 25;
 
 PerNetwork<gan::Network*> plain_networks(const PerNetwork<NetworkState*>& states) {
   PerNetwork<gan::Network*> networks;
@@ -66,7 +66,6 @@ StepOperations::StepOperations(Setup setup)
                                                 setup.exchange, *exchanges_[network]));
     checked_step_.add(-1);
     under_way_.add(std::nullopt);
-    skips_in_a_row_.add(0);
     used_exponent_.add(0);
     records_.add(std::make_unique<UpdateRecord>(*networks_[network], network, setup.shows_updates));
     if (setup.shows_updates) {
@@ -198,20 +197,18 @@ void StepOperations::await(NetworkId network) {
   const bool was_skipped = exchanges_[network]->was_skipped();
   const comm::UpdateCounts& counts = networks_[network]->counts =
       comm::counts_after(update->plan, was_skipped);
-  int& in_a_row = skips_in_a_row_[network];
-  in_a_row = was_skipped ? in_a_row + 1 : 0;
   if (was_skipped) {
     skips_.push_back({.network = static_cast<int>(network),
                       .step = update->step + 1,
                       .update = update->plan.number(),
                       .loss_scale = scale_of(counts.scale_exponent)});
   }
-  if (in_a_row == kMostSkipsInARow) {
+  if (counts.in_a_row >= kMostSkipsInARow) {
     throw DivergedError(fmt::format(
         "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
         "skipped: lower its lr or clip_norm, look for values that are not finite in the data, or "
         "try another seed",
-        update->step + 1, job_.networks[network].name, in_a_row));
+        update->step + 1, job_.networks[network].name, counts.in_a_row));
   }
 }
 

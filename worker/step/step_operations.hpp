@@ -106,7 +106,6 @@ class StepOperations final : public pipeline::Operations {
     std::int64_t step;
   };
   PerNetwork<std::optional<UnderWay>> under_way_;
-  PerNetwork<int> skips_in_a_row_;
   PerNetwork<std::int64_t> used_exponent_;  // of the loss, in the last update that was opened
   std::vector<messages::SkippedUpdate> skips_;
   /// A repeat of a phase in a step.

@@ -52,9 +52,7 @@ class EveryCudaJob : public CudaTraining, public ::testing::WithParamInterface<s
 /// Those that there are for GPUs: fp16 is refused there (job/rules/rules.cpp).
 std::vector<NamedJob> jobs_for_gpus(const std::filesystem::path& images) {
   std::vector<NamedJob> jobs = job_breadth(images);
-  std::erase_if(jobs, [](const NamedJob& named) {
-    return std::ranges::any_of(named.job.networks, &NetworkSpec::has_loss_scale);
-  });
+  std::erase_if(jobs, [](const NamedJob& named) { return named.job.scales_losses(); });
   return jobs;
 }
 

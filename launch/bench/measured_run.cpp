@@ -6,11 +6,10 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include "base/errors.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/process/command_output.hpp"
+#include "launch/process/child.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -24,9 +23,8 @@ constexpr std::size_t kLastCharacters = 2000;
 MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& outdir,
                          const std::string& name, MayDiverge may_diverge) {
   const std::string line = shell_line(words);
-  const CommandOutput output = output_of(line);
-  const bool has_diverged =
-      WIFEXITED(output.code) && WEXITSTATUS(output.code) == static_cast<int>(ExitCode::kDiverged);
+  const ChildOutput output = output_of_child(words);
+  const bool has_diverged = output.code == static_cast<int>(ExitCode::kDiverged);
   if (output.code != 0 && !(has_diverged && may_diverge == MayDiverge::kYes)) {
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "launch/process/child.hpp"
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -30,31 +33,138 @@ constexpr int kEndedBySignal = 128;
   ::_exit(kNotFound);
 }
 
+int exit_code(int status, const std::string& program) {
+  if (WIFSIGNALED(status)) {
+    return kEndedBySignal + WTERMSIG(status);
+  }
+  if (WEXITSTATUS(status) == kNotFound) {
+    throw EnvironmentError(fmt::format(
+        "{} was not found: install it (./launch/setup does), or put it on the PATH", program));
+  }
+  return WEXITSTATUS(status);
+}
+
+EnvironmentError not_started(const std::string& program) {
+  return EnvironmentError(
+      fmt::format("{} cannot be started: {}: raise ulimit -u", program, std::strerror(errno)));
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// For the handler: the child that is told, 0 where there is none, and the signal that came.
+std::atomic<pid_t> told_child = 0;
+std::atomic<int> told_signal = 0;
+
+extern "C" void pass_on(int signal) {
+  told_signal = signal;
+  if (const pid_t child = told_child; child > 0) {
+    (void)::kill(child, signal);
+  }
+}
+
+/// While it lives, what would end this process is passed on to the child.
+class PassedOnSignals {
+ public:
+  PassedOnSignals() {
+    told_signal = 0;
+    struct sigaction action {};
+    action.sa_handler = pass_on;
+    action.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      (void)::sigaction(kSignals[i], &action, &before_[i]);
+    }
+  }
+  ~PassedOnSignals() {
+    told_child = 0;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      (void)::sigaction(kSignals[i], &before_[i], nullptr);
+    }
+  }
+  PassedOnSignals(const PassedOnSignals&) = delete;
+  PassedOnSignals& operator=(const PassedOnSignals&) = delete;
+
+  void begin(pid_t child) const {
+    told_child = child;
+    if (const int early = told_signal; early != 0) {
+      (void)::kill(child, early);
+    }
+  }
+  static void leave_to_the_child() {
+    for (const int signal : kSignals) {
+      (void)std::signal(signal, SIG_DFL);
+    }
+  }
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+std::string read_to_the_end(int file) {
+  std::string text;
+  std::array<char, 4096> bytes{};
+  while (true) {
+    const ssize_t size = ::read(file, bytes.data(), bytes.size());
+    if (size > 0) {
+      text.append(bytes.data(), static_cast<std::size_t>(size));
+    } else if (size == 0 || errno != EINTR) {
+      return text;
+    }
+  }
+}
+
 }  // namespace
 
 int run_child(const std::vector<std::string>& words) {
   const auto interrupt = std::signal(SIGINT, SIG_IGN);
   const pid_t child = ::fork();
   if (child < 0) {
-    throw EnvironmentError(fmt::format("{} cannot be started: {}: raise ulimit -u", words.front(),
-                                       std::strerror(errno)));
+    throw not_started(words.front());
   }
   if (child == 0) {
     become_command(words);
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for(child);
   (void)std::signal(SIGINT, interrupt);
-  if (WIFSIGNALED(status)) {
-    return kEndedBySignal + WTERMSIG(status);
+  return exit_code(status, words.front());
+}
+
+ChildOutput output_of_child(const std::vector<std::string>& words) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw not_started(words.front());
   }
-  if (WEXITSTATUS(status) == kNotFound) {
-    throw EnvironmentError(
-        fmt::format("{} was not found: install it (./launch/setup does), or put it on the PATH",
-                    words.front()));
+  const FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+  const PassedOnSignals signals;
+  const pid_t child = ::fork();
+  if (child < 0) {
+    throw not_started(words.front());
   }
-  return WEXITSTATUS(status);
+  if (child == 0) {
+    PassedOnSignals::leave_to_the_child();
+    (void)::setpgid(0, 0);
+    // Nobody in a group that is not the terminal's may read from it.
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)::dup2(nothing, STDIN_FILENO);
+    (void)::dup2(ends[1], STDOUT_FILENO);
+    (void)::dup2(ends[1], STDERR_FILENO);
+    become_command(words);
+  }
+  signals.begin(child);
+  writing.reset();
+  ChildOutput output{.text = read_to_the_end(reading.get())};
+  const int status = wait_for(child);
+  if (const int signal = told_signal; signal != 0) {
+    throw SignalledError(signal);
+  }
+  output.code = exit_code(status, words.front());
+  return output;
 }
 
 }  // namespace gangway::launch

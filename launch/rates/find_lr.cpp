@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <csignal>
 #include <iostream>
 #include <limits>
 #include <string_view>
@@ -44,10 +43,6 @@ constexpr std::array kNetworkColors{NamedColor{"blue", pictures::kBlue},
 const NamedColor& color_of(std::size_t network) {
   return kNetworkColors[network % kNetworkColors.size()];
 }
-
-volatile std::sig_atomic_t was_interrupted = 0;
-
-extern "C" void leave_it_to_the_run(int /*signal*/) { was_interrupted = 1; }
 
 void require_range(const FindLrOptions& options) {
   if (!(options.from > 0.0) || !(options.to > options.from) ||
@@ -213,19 +208,8 @@ int find_lr(const FindLrOptions& options, const Environment& environment) {
                            fmt::format("{}", fmt::join(tested, ", ")), options.from, options.to,
                            rates.size())
             << std::flush;
-  // Ctrl-C goes to the run as well, which ends; then the folder is removed.
-  (void)std::signal(SIGINT, leave_it_to_the_run);
-  MeasuredRun run;
-  try {
-    run = measured_run(command_of(range, folder.path(), options, environment),
-                       folder.path() / "runs", kRangeRun, MayDiverge::kYes);
-  } catch (const EnvironmentError&) {
-    if (was_interrupted != 0) {
-      std::cerr << "gangway: stopped; nothing is left\n";
-      return 128 + SIGINT;
-    }
-    throw;
-  }
+  const MeasuredRun run = measured_run(command_of(range, folder.path(), options, environment),
+                                       folder.path() / "runs", kRangeRun, MayDiverge::kYes);
   std::vector<std::string> names;
   for (const NetworkSpec& network : range.networks) {
     names.push_back(network.name);

@@ -4,14 +4,21 @@
 
     GANGWAY_BIN=build/release/bin find_lr.py [unittest arguments]
 """
+import pathlib
 import re
+import signal
+import time
 import unittest
 
-from train_command import EXAMPLES, GANGWAY, Trainings
+from train_command import EXAMPLES, GANGWAY, Trainings, descendants
 
 RING = EXAMPLES / "ring8.yaml"
 SMALL = ["model.width=32", "training.batch=64", "-n", 2]
 PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def is_there(pid):
+    return pathlib.Path(f"/proc/{pid}").exists()
 
 
 class FindLr(Trainings):
@@ -71,6 +78,21 @@ class FindLr(Trainings):
             code, out, err = self.find(*arguments)
             self.assertEqual(code, 2, out + err)
             self.assertIn(complaint, err)
+
+    def test_a_signal_ends_it_and_its_run_and_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            running = self.start("find-lr", RING, *SMALL, "--steps", 100_000, name=f"said{number}", TMPDIR=self.temporary)
+            running.wait_until(lambda: list(self.temporary.glob("gangway-*/runs/*/stats.jsonl")), "its run's first step")
+            processes = descendants(running.process.pid)
+            self.assertTrue(processes)
+            running.send(number)
+            self.assertEqual(running.end(), 128 + number, running.said())
+            self.assertIn("gangway: stopped by a signal; nothing is left behind", running.said())
+            self.assertEqual(list(self.temporary.glob("gangway-*")), [])
+            end = time.monotonic() + 5  # who guards the launcher sees it end, and ends
+            while any(map(is_there, processes)) and time.monotonic() < end:
+                time.sleep(0.01)
+            self.assertEqual(list(filter(is_there, processes)), [])
 
 
 if __name__ == "__main__":

@@ -33,6 +33,11 @@ class ConductorTroubleTest : public ConductorTest {
     progress(1, step, loss);
     progress(2, step);
   }
+  /// The checkpoint of `step` has got its score, and what follows of it is on the disk.
+  void score(std::int64_t step, double value) {
+    keep(conductor_.scored({.step = step, .value = value}));
+    keep(conductor_.recorded(now_));
+  }
 };
 
 TEST_F(ConductorTroubleTest, RecordsARollbackBeforeTheJobEndsForIt) {
@@ -133,11 +138,9 @@ TEST_F(ConductorTroubleTest, LowersRatesAndThenEndsAtStepsThatTheJobFixes) {
   use(with_scores(settings()));
   begin();
   step_to(0, 20);
-  keep(conductor_.scored({.step = 10, .value = 1.0}));
-  keep(conductor_.recorded(now_));
+  score(10, 1.0);
   step_to(20, 30);
-  keep(conductor_.scored({.step = 20, .value = 2.0}));
-  keep(conductor_.recorded(now_));
+  score(20, 2.0);
   std::vector<SettingsChange> told;
   for (const GrantLease& grant : seen<GrantLease>()) {
     told.insert(told.end(), grant.lease.changes.begin(), grant.lease.changes.end());
@@ -151,11 +154,9 @@ TEST_F(ConductorTroubleTest, EndsEarlyWithTheCheckpointThatIsThere) {
   use(std::move(settings));
   begin();
   step_to(0, 20);
-  keep(conductor_.scored({.step = 10, .value = 1.0}));
-  keep(conductor_.recorded(now_));
+  score(10, 1.0);
   step_to(20, 30);
-  keep(conductor_.scored({.step = 20, .value = 2.0}));
-  keep(conductor_.recorded(now_));
+  score(20, 2.0);
   EXPECT_EQ(seen<GrantLease>().back().lease.end, 30);
   EXPECT_TRUE(seen<GrantLease>().back().lease.last);
   for (const std::int64_t step : {10, 20, 30}) {

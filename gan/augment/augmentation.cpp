@@ -118,11 +118,6 @@ void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSi
   sink.take(strength, at::full({1}, next, strength.running.options()));
 }
 
-at::Tensor Augmentation::augmented(const at::Tensor& pictures, Network& judge,
-                                   const RandomKey& key) {
-  return augmented(pictures, strength_of(judge), key);
-}
-
 at::Tensor Augmentation::augmented(const at::Tensor& pictures, double strength,
                                    const RandomKey& key) {
   const at::Tensor result = spec_.policy == AugmentPolicy::kDiffAugment

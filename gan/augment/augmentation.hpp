@@ -35,11 +35,8 @@ class Augmentation {
       : spec_(spec), images_per_update_(images_per_update) {}
 
   /// `pictures` [N, C, S, S], C 1 or 3, in their memory format. With gradients where they
-  /// have some. @param key  of the micro-batch; its `draw` and `block` are filled in here
-  /// @param judge  whose p it is, where that adapts
-  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, Network& judge,
-                                     const RandomKey& key);
-  /// The same with a p that is given.
+  /// have some. @param strength  p, in [0, 1]
+  /// @param key  of the micro-batch; its `draw` and `block` are filled in here
   [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, double strength,
                                      const RandomKey& key);
 

@@ -249,7 +249,7 @@ void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
   // The judge was awaited: what comes next is its forward, and its strength that of its weights.
   augment_strength_ = augmentation_.strength_of(*setup_.networks[augment.judge]);
-  put(augment.output, augmentation_.augmented(value(augment.input), *setup_.networks[augment.judge],
+  put(augment.output, augmentation_.augmented(value(augment.input), augment_strength_,
                                               key(RandomDraw::kAugmentFlip, augment.stream)));
 }
 

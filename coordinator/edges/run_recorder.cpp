@@ -15,6 +15,7 @@
 #include "checkpoint/store/retention.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
+#include "coordinator/trouble/rollback.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"
@@ -317,6 +318,9 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   failure.resume_command = has_saved_ && !resume_commands_.after_save.empty()
                                ? resume_commands_.after_save
                                : resume_commands_.before_save;
+  if (outcome.exit_code == static_cast<int>(ExitCode::kDiverged)) {
+    failure.change = change_after_trouble(run_.spec.training.divergence, decisions_);
+  }
   const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);

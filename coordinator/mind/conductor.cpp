@@ -52,7 +52,7 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
     return std::visit([&](const auto& message) { return take(message, arrival); },
                       envelope.message);
   } catch (const DivergedError& error) {
-    return answer({.step = ticks_.steps_done() + 1, .what = error.what()}, ticks_.diverged_rank());
+    return answer({.step = error.step(), .what = error.what()}, ticks_.diverged_rank());
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }
@@ -197,6 +197,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
     effects.emplace_back(ShowTick{std::move(*tick)});
   }
   append(effects, std::move(troubles));
+  append(effects, answer_if_told(arrival.now));
   if (ended_ || end_when_recorded_) {
     return effects;
   }
@@ -280,7 +281,7 @@ Effects Conductor::take(const messages::Goodbye& /*goodbye*/, const Arrival& arr
 }
 
 Effects Conductor::finish_if_done() {
-  if (ended_ || !membership_.all_left() || ledger_.is_committing()) {
+  if (ended_ || held_back_ || !membership_.all_left() || ledger_.is_committing()) {
     return {};
   }
   Outcome outcome{

@@ -185,6 +185,9 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
+  /// The same for what a worker has told before others have told of earlier steps: theirs may have
+  /// been in trouble before, and who comes first decides nothing.
+  [[nodiscard]] Effects answer_if_told(TimePoint now);
   /// Why the job has ended before its last step.
   [[nodiscard]] std::string early_end() const;
   /// What the steps and ticks that are over show.
@@ -214,6 +217,12 @@ class Conductor {
   std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
   std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
   std::optional<Outcome> end_when_recorded_;
+  struct HeldBack {
+    Trouble trouble;
+    int rank = 0;
+    TimePoint since{};
+  };
+  std::optional<HeldBack> held_back_;  ///< the earliest that is not answered yet
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed

@@ -34,6 +34,9 @@ Effects Conductor::on_clock(TimePoint now) {
     return {};
   }
   forgive_own_stall(now);
+  if (held_back_) {  // the others may complain about who has left for it
+    return answer_if_told(now);
+  }
   if (const auto fault = membership_.check(now)) {
     return lose(*fault);
   }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Sees in the figures of steps and ticks that training is in trouble, where no loss has to be NaN
-// for it: a loss far above what it was, a discriminator that has nothing left to learn. A loss that
-// is not finite is found by coordinator/mind/tick_accounting.hpp. Remembers what it has seen since
+// for it: a loss far above what it was, a discriminator that has nothing left to learn, a generator
+// that makes the same again and again. A loss that is not finite is found by coordinator/mind/tick_accounting.hpp. Remembers what it has seen since
 // it was made, so what it finds may depend on where a start began. Pure; driven by the Conductor.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,10 @@ class TroubleWatch {
   /// All have done it. @param losses  means over the step, finite, by network
   [[nodiscard]] std::optional<Trouble> step(std::int64_t step, std::span<const double> losses);
 
+  /// The same of how much examples differ. @param figures  means over the step, by name
+  [[nodiscard]] std::optional<Trouble> step_figures(std::int64_t step,
+                                                    const std::map<std::string, double>& figures);
+
   /// The same of a tick. Each stretch of saturation is told of once.
   [[nodiscard]] std::optional<Trouble> tick(std::int64_t step, std::span<const double> losses);
 
@@ -44,6 +49,7 @@ class TroubleWatch {
     std::deque<double> sizes;     ///< of the last steps' losses
     std::optional<double> first;  ///< size of the first tick's
     std::int64_t saturated = 0;   ///< ticks in a row
+    std::int64_t alike = 0;       ///< steps in a row in which what it judged was too much alike
   };
 
   DivergenceSpec spec_;

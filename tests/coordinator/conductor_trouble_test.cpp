@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the Conductor does with trouble and with scores.
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,12 @@ class ConductorTroubleTest : public ConductorTest {
     now_ += std::chrono::milliseconds(600);
     progress(1, step, loss);
     progress(2, step);
+  }
+  /// It has found trouble that shows when `step` is done.
+  void stop_at(int rank, std::int64_t step, const std::string& reason) {
+    send(rank, messages::Stop{.exit_code = static_cast<int>(ExitCode::kDiverged),
+                              .reason = reason,
+                              .step = step});
   }
   /// The checkpoint of `step` has got its score, and what follows of it is on the disk.
   void score(std::int64_t step, double value) {
@@ -105,6 +112,43 @@ TEST_F(ConductorTroubleTest, GoesBackToWhereASnapshotWasNotFinite) {
   stop(2, ExitCode::kDiverged, "step 10: 'generator.weight' is not finite");
   ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 4);
+}
+
+TEST_F(ConductorTroubleTest, DatesWhatAWorkerFoundByItsStepWhoeverComesFirst) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 7);
+  progress(2, 8);
+  stop_at(2, 9, "step 9: a bound");
+  EXPECT_TRUE(seen<RecordDecisions>().empty()) << "the other's loss of step 8 is still to come";
+  EXPECT_TRUE(clock(std::chrono::milliseconds(100)).empty());
+  progress(1, 8);
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 9);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 4);
+}
+
+TEST_F(ConductorTroubleTest, TakesAnEarlierLossForTheReasonThoughALaterOneWasToldBefore) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 6);
+  progress(2, 7);
+  stop_at(2, 8, "step 8: a bound");
+  progress(1, 7, kNotFinite);
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 0);
+}
+
+TEST_F(ConductorTroubleTest, AnswersInTheEndWhereSomebodyWillNeverTell) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 7);
+  stop_at(2, 9, "step 9: a bound");
+  conductor_.on_lifeline_closed(1, now_);
+  wait(std::chrono::seconds(3));
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 9);
 }
 
 ConductorSettings with_scores(ConductorSettings settings) {

@@ -198,6 +198,9 @@ class Conductor {
   /// Whether all that is left for a rank is to write its last file.
   [[nodiscard]] bool is_writing_its_last(int rank) const;
   [[nodiscard]] Effects check_saves(TimePoint now);
+  /// A score may be longer on its way than a worker waits for a lease: its checkpoint has to be on
+  /// the disk first, and others may be scored before it.
+  [[nodiscard]] Effects comfort_who_waits(TimePoint now);
   /// How long the steps that are left take; nothing: no step is known yet.
   [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
 
@@ -223,6 +226,7 @@ class Conductor {
     TimePoint since{};
   };
   std::optional<HeldBack> held_back_;  ///< the earliest that is not answered yet
+  std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed

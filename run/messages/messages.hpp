@@ -324,8 +324,8 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 
-/// Coordinator -> worker, before the Welcome, where the coordinator has much to read first: it
-/// lives, and goes on.
+/// Coordinator -> worker, before the Welcome, where the coordinator has much to read first, and
+/// between two leases, where training waits for a score: it lives, and goes on.
 struct Patience {
   static constexpr std::string_view kName = "Patience";
   static auto fields(auto& /*it*/) { return std::tie(); }

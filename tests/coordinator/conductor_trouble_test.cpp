@@ -171,7 +171,12 @@ TEST_F(ConductorTroubleTest, HoldsTrainingUntilTheScoreIsThere) {
     keep(conductor_.checkpoint_committed(step, now_));
   }
   EXPECT_EQ(seen<GrantLease>().back().lease.end, 20);
-  EXPECT_TRUE(clock(std::chrono::seconds(300)).empty()) << "who waits for a score is not silent";
+  wait(std::chrono::seconds(1300));
+  EXPECT_FALSE(conductor_.ended()) << "who waits for a score is not silent";
+  for (const int rank : {1, 2}) {
+    EXPECT_EQ(sent<messages::Patience>(rank).size(), 8U)
+        << "and is told to, several times before it gives a lease up";
+  }
   keep(conductor_.scored({.step = 10, .value = 1.0}));
   EXPECT_EQ(seen<GrantLease>().back().lease.end, 20) << "not before it is on the disk";
   keep(conductor_.recorded(now_));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,45 @@ TEST(TroubleWatch, SaysNothingOfSaturationWhereNobodyWantsToHear) {
   for (int tick = 1; tick < 50; ++tick) {
     EXPECT_EQ(watch.tick(tick, std::array{1.0, tick == 1 ? 1.0 : 0.0}), std::nullopt);
   }
+}
+
+TEST(TroubleWatch, SeesAGeneratorThatMakesTheSameForSoManySteps) {
+  TroubleWatch watch({.diversity = 0.1, .diversity_steps = 3}, kNetworks);
+  const std::map<std::string, double> alike{{"discriminator_fake_spread", 0.1},
+                                            {"discriminator_real_spread", 2.0}};
+  std::map<std::string, double> diverse = alike;
+  diverse["discriminator_fake_spread"] = 0.3;
+  EXPECT_EQ(watch.step_figures(1, alike), std::nullopt);
+  EXPECT_EQ(watch.step_figures(2, alike), std::nullopt);
+  EXPECT_EQ(watch.step_figures(3, diverse), std::nullopt) << "not in a row";
+  EXPECT_EQ(watch.step_figures(4, {}), std::nullopt);
+  EXPECT_EQ(watch.step_figures(5, alike), std::nullopt);
+  EXPECT_EQ(watch.step_figures(6, alike), std::nullopt);
+  const auto trouble = watch.step_figures(7, alike);
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->step, 7);
+  EXPECT_THAT(trouble->what, HasSubstr("step 7: what the discriminator was given differed 0.05 times"));
+  EXPECT_EQ(watch.step_figures(8, alike), std::nullopt) << "each stretch once";
+}
+
+TEST(TroubleWatch, LooksForNoLikenessWhereNobodyAskedOrRealExamplesAreAllTheSame) {
+  const std::map<std::string, double> same{{"discriminator_fake_spread", 0.0},
+                                           {"discriminator_real_spread", 0.0}};
+  TroubleWatch watch({.diversity = 0.5, .diversity_steps = 1}, kNetworks);
+  EXPECT_EQ(watch.step_figures(1, same), std::nullopt);
+  TroubleWatch careless({.diversity_steps = 1}, kNetworks);
+  EXPECT_EQ(careless.step_figures(1, {{"discriminator_fake_spread", 0.0},
+                                      {"discriminator_real_spread", 1.0}}),
+            std::nullopt);
+}
+
+TEST(Rollback, ProposesACommandWithAChange) {
+  DivergenceSpec spec;
+  EXPECT_EQ(change_after_trouble(spec, {}), " training.divergence.policy=rollback");
+  spec.policy = DivergencePolicy::kRollback;
+  spec.retries = 1;
+  const Decisions once{{.kind = DecisionKind::kRollback}};
+  EXPECT_EQ(change_after_trouble(spec, once), " training.divergence.retries=4");
 }
 
 TEST(Rollback, GoesToTheLastButOneMultipleAndNotBehindTheBeginning) {

@@ -16,6 +16,7 @@
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
 #include "coordinator/trouble/rollback.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"
@@ -297,6 +298,12 @@ std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
 void RunRecorder::record(const Decisions& decisions) {
   write_decisions(run_.directory, decisions);
   decisions_ = decisions;
+}
+
+void RunRecorder::keep_watch(const std::string& text) {
+  output_.write(std::string(kWatchFile), [directory = run_.directory, text] {
+    write_file_atomically(directory / kWatchFile, text);
+  });
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {

@@ -38,6 +38,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
       troubles_(settings_.divergence, settings_.ticks.networks),
+      watch_memory_(settings_.watch_memory),
       scores_(settings_.scores),
       num_recorded_(settings_.decisions.size()),
       last_clock_(start) {}
@@ -120,6 +121,7 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
+  recall_at(point.step);
   const messages::Begin begin = start_.propose(point);
   Effects effects;
   for (const Member& member : membership_.members()) {
@@ -229,6 +231,7 @@ Effects Conductor::grant(TimePoint now) {
                   .protected_snapshot = snapshots_.complete(),
                   .changes = std::exchange(untold_, {})}};
     watch_.granted(lease.begin, now);
+    remember_at(granted.lease, lease.checkpoint);
     if (lease.checkpoint) {
       granted.checkpoint_step = lease.end;
       ledger_.begin(lease.end, membership_.epoch());

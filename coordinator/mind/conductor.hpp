@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,6 +24,7 @@
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/divergence.hpp"
 #include "run/messages/messages.hpp"
@@ -86,6 +88,10 @@ struct ScoreCheckpoint {
 struct RecordDecisions {
   Decisions decisions;
 };
+/// Put what the watch over trouble remembers beside the run, whenever the disk has time.
+struct KeepWatch {
+  std::string text;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -96,7 +102,7 @@ struct EndJob {
 };
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
-                            ScoreCheckpoint, RecordDecisions, Say, EndJob>;
+                            ScoreCheckpoint, RecordDecisions, KeepWatch, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -119,6 +125,7 @@ struct ConductorSettings {
   DivergenceSpec divergence;
   ScorePlan scores;
   Decisions decisions;  ///< of earlier starts; what they change is in `welcome`
+  WatchMemory watch_memory;  ///< theirs
 };
 
 class Conductor {
@@ -192,6 +199,13 @@ class Conductor {
   [[nodiscard]] std::string early_end() const;
   /// What the steps and ticks that are over show.
   [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick);
+  /// The same without what is kept of it.
+  [[nodiscard]] Effects troubles_of(const std::optional<report::Tick>& tick);
+  /// Training begins at `step`, with what was kept of that.
+  void recall_at(std::int64_t step);
+  /// States of these steps may be begun with.
+  void remember_at(const messages::Lease& lease, bool saves);
+  [[nodiscard]] Effects keep_watch();
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
@@ -214,6 +228,8 @@ class Conductor {
   TickAccounting ticks_;
   ProgressWatch watch_;
   TroubleWatch troubles_;
+  WatchMemory watch_memory_;
+  std::set<std::int64_t> remembered_steps_;  ///< to come, of which it is to keep what it remembers
   ScoreWatch scores_;
   std::int64_t begin_step_ = 0;         ///< steps done when this start began
   std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet

@@ -49,7 +49,42 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   return {};
 }
 
+void Conductor::recall_at(std::int64_t step) {
+  watch_memory_.begin_at(step);
+  if (const auto seen = watch_memory_.at(step)) {
+    troubles_.go_on_from(*seen);
+  }
+}
+
+void Conductor::remember_at(const messages::Lease& lease, bool saves) {
+  if (troubles_.remembers()) {
+    remembered_steps_.insert(lease.snapshots.begin(), lease.snapshots.end());
+    if (saves) {
+      remembered_steps_.insert(lease.end);
+    }
+  }
+}
+
+Effects Conductor::keep_watch() {
+  const std::int64_t step = ticks_.steps_done();
+  if (!remembered_steps_.contains(step)) {
+    return {};
+  }
+  remembered_steps_.erase(remembered_steps_.begin(), remembered_steps_.upper_bound(step));
+  watch_memory_.keep(step, troubles_.seen());
+  return {KeepWatch{watch_memory_.text()}};
+}
+
 Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick) {
+  const bool is_news = ticks_.steps_done() > looked_at_;
+  Effects effects = troubles_of(tick);
+  if (is_news && !ended_ && !end_when_recorded_) {
+    std::ranges::move(keep_watch(), std::back_inserter(effects));
+  }
+  return effects;
+}
+
+Effects Conductor::troubles_of(const std::optional<report::Tick>& tick) {
   if (ticks_.steps_done() > looked_at_) {
     looked_at_ = ticks_.steps_done();
     const auto by_loss = troubles_.step(looked_at_, ticks_.last_losses());

@@ -16,6 +16,7 @@
 #include "checkpoint/store/verify.hpp"
 #include "coordinator/resume/history.hpp"
 #include "coordinator/resume/job_changes.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
@@ -295,6 +296,7 @@ void branch_off(StartedRun& run) {
     run.decisions = std::move(decisions);
     run.end_step = last_step(run.spec, run.decisions);
     drop_abandoned_snapshots(run);
+    fs::remove(run.directory / kWatchFile, ignored);  // of what it was before
   }
 }
 

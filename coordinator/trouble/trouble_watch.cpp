@@ -22,6 +22,11 @@ double median_of(const std::deque<double>& values) {
 TroubleWatch::TroubleWatch(const DivergenceSpec& spec, std::vector<std::string> networks)
     : spec_(spec), networks_(std::move(networks)), seen_(networks_.size()) {}
 
+bool TroubleWatch::remembers() const {
+  return spec_.loss_factor > 0.0 || spec_.diversity > 0.0 ||
+         (spec_.saturated_ticks > 0 && spec_.saturation_is_trouble);
+}
+
 std::optional<Trouble> TroubleWatch::step(std::int64_t step, std::span<const double> losses) {
   if (spec_.loss_factor <= 0.0) {
     return std::nullopt;
@@ -80,7 +85,7 @@ std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const dou
     if (networks_[i].find("discriminator") == std::string::npos) {
       continue;
     }
-    Seen& seen = seen_[i];
+    SeenFigures& seen = seen_[i];
     const double size = std::abs(losses[i]);
     if (!seen.first) {
       seen.first = size;

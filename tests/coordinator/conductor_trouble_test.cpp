@@ -220,5 +220,30 @@ TEST_F(ConductorTroubleTest, EndsEarlyWithTheCheckpointThatIsThere) {
               HasSubstr("stopped early at step 30: a score is not better than that of step 10"));
 }
 
+TEST_F(ConductorTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
+  ConductorSettings settings = with_rollbacks(this->settings());
+  settings.divergence.loss_factor = 20.0;
+  settings.snapshot_steps = 4;
+  use(settings);
+  begin();
+  step_to(0, 9);
+  ASSERT_EQ(seen<KeepWatch>().size(), 2U) << "of steps 4 and 8";
+  settings.watch_memory = WatchMemory::parse(seen<KeepWatch>().back().text);
+  ASSERT_TRUE(settings.watch_memory.at(8));
+  EXPECT_EQ(settings.watch_memory.at(8)->front().sizes.size(), 8U);
+  use(settings);
+  all_.clear();
+  begin_at(8);
+  step_to(8, 12);
+  EXPECT_EQ(WatchMemory::parse(seen<KeepWatch>().back().text).at(12)->front().sizes.size(), 12U)
+      << "as if it had never ended";
+}
+
+TEST_F(ConductorTroubleTest, KeepsNothingWhereNoTroubleFollowsOfIt) {
+  begin();
+  step_to(0, 12);
+  EXPECT_TRUE(seen<KeepWatch>().empty());
+}
+
 }  // namespace
 }  // namespace gangway::coordinator

@@ -9,6 +9,7 @@
 
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -164,6 +165,61 @@ TEST(Rollback, ForgetsWhatScoresOfLaterStepsHaveLedTo) {
   EXPECT_EQ(decisions[1].seen, 200);
   EXPECT_EQ(decisions[2].kind, DecisionKind::kBranch);
   EXPECT_EQ(decisions[3].kind, DecisionKind::kRollback);
+}
+
+TEST(TroubleWatch, GoesOnFromWhatAnotherRemembered) {
+  const DivergenceSpec spec{.loss_factor = 20.0,
+                            .saturated_ticks = 3,
+                            .saturation_is_trouble = true,
+                            .diversity = 0.1,
+                            .diversity_steps = 30};
+  const std::map<std::string, double> alike{{"discriminator_fake_spread", 0.1},
+                                            {"discriminator_real_spread", 2.0}};
+  TroubleWatch whole(spec, kNetworks);
+  EXPECT_TRUE(whole.remembers());
+  const auto train = [&](TroubleWatch& watch, std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from; step <= to; ++step) {
+      const std::array losses{1.0 / static_cast<double>(step), -0.1 * static_cast<double>(step)};
+      EXPECT_EQ(watch.step(step, losses), std::nullopt);
+      if (auto trouble = watch.step_figures(step, alike)) {
+        return trouble;
+      }
+    }
+    return std::optional<Trouble>();
+  };
+  EXPECT_EQ(train(whole, 1, 20), std::nullopt);
+  EXPECT_EQ(whole.tick(20, std::array{1.0, 1.0}), std::nullopt);
+  EXPECT_EQ(whole.tick(20, std::array{1.0, 1e-9}), std::nullopt);
+  WatchMemory memory;
+  memory.keep(20, whole.seen());
+  const WatchMemory read = WatchMemory::parse(memory.text());
+  ASSERT_TRUE(read.at(20));
+  EXPECT_EQ(*read.at(20), whole.seen()) << "all bits of it";
+  TroubleWatch resumed(spec, kNetworks);
+  resumed.go_on_from(*read.at(20));
+  const auto trouble = train(resumed, 21, 40);
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->step, 30);
+  EXPECT_FALSE(TroubleWatch({}, kNetworks).remembers()) << "what it finds is only told";
+}
+
+TEST(WatchMemory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
+  WatchMemory memory;
+  for (std::int64_t step = 1; step <= 40; ++step) {
+    memory.keep(step, {SeenFigures{.alike = step}});
+  }
+  EXPECT_FALSE(memory.at(24));
+  EXPECT_EQ(memory.at(25)->front().alike, 25);
+  memory.begin_at(30);
+  EXPECT_TRUE(memory.at(30));
+  EXPECT_FALSE(memory.at(31));
+}
+
+TEST(WatchMemory, IsEmptyWhereItCannotBeRead) {
+  for (const std::string text : {"", "x", "1 - 0", "1 - 0 0 0x1p+0 word", "1 nan 0 0", "1 - 0 0 inf"}) {
+    EXPECT_FALSE(WatchMemory::parse(text).at(1)) << text;
+  }
+  EXPECT_TRUE(WatchMemory::parse("1 - 0 0").at(1));
 }
 
 }  // namespace

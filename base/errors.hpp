@@ -2,6 +2,7 @@
 // The kinds of failure inside a process, and the exit codes they become at its edge.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -13,7 +14,7 @@ enum class ExitCode : int {
   kInternal = 1,
   kUsage = 2,        ///< command line, job file, data: the user can mend it
   kWorkerLost = 3,   ///< a worker died or a peer was silent past its deadline
-  kDiverged = 4,     ///< a loss or a gradient is not finite
+  kDiverged = 4,     ///< training is in trouble: docs/divergence.md
   kCheckpoint = 5,   ///< no usable checkpoint, or one of another model
   kEnvironment = 6,  ///< MPI, disk, port, GPU
   kPreempted = 75,   ///< saved on request; the same command goes on (EX_TEMPFAIL)
@@ -54,10 +55,16 @@ class EnvironmentError : public Error {
   explicit EnvironmentError(const std::string& message) : Error(ExitCode::kEnvironment, message) {}
 };
 
-/// Training left the finite numbers.
+/// Training left the finite numbers, or a bound that the job has for them.
 class DivergedError : public Error {
  public:
-  explicit DivergedError(const std::string& message) : Error(ExitCode::kDiverged, message) {}
+  /// @param step  steps done when it shows; 0: nobody knows
+  explicit DivergedError(const std::string& message, std::int64_t step = 0)
+      : Error(ExitCode::kDiverged, message), step_(step) {}
+  [[nodiscard]] std::int64_t step() const noexcept { return step_; }
+
+ private:
+  std::int64_t step_;
 };
 
 /// Our own mistake.

@@ -24,6 +24,7 @@
 #include "coordinator/edges/checkpoint_scorer.hpp"
 #include "coordinator/edges/event_loop.hpp"
 #include "coordinator/edges/waiting_workers.hpp"
+#include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
 #include "run/control_protocol.hpp"
@@ -184,7 +185,10 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
   ResumeChoice choice(run, options.start,
-                      [&recorder](const std::string& line) { recorder.say(line); });
+                      [&recorder](const std::string& line) { recorder.say(line); },
+                      [&run](std::int64_t step) {
+                        return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
+                      });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/atomic_file.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "run/control_protocol.hpp"
@@ -37,6 +39,10 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   const PerNetwork<std::string> names = spec.network_names();
   settings.divergence = spec.training.divergence;
   settings.decisions = run.decisions;
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+  if (const auto text = read_small_file(run.directory / kWatchFile, kMostBytes)) {
+    settings.watch_memory = WatchMemory::parse(*text);
+  }
   settings.leases = {.total_steps = run.end_step,
                      .tick_steps = tick_steps,
                      .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),

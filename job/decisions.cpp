@@ -96,8 +96,11 @@ bool is_on_the_way(std::int64_t step, std::span<const Decision> then,
 bool is_on_the_way(std::int64_t step, std::int64_t start, std::span<const Decision> now) {
   // Starts after a decision have gone by it; a plateau is decided before a step is trained with it.
   return std::ranges::none_of(now, [&](const Decision& decision) {
-    return decision.kind == DecisionKind::kRollback && decision.start >= start &&
-           decision.change.step < step;
+    const bool is_behind_rollback = decision.kind == DecisionKind::kRollback &&
+                                    decision.start >= start && decision.change.step < step;
+    // Whatever its step, it is of what the run was before.
+    const bool is_before_branch = decision.kind == DecisionKind::kBranch && decision.start > start;
+    return is_behind_rollback || is_before_branch;
   });
 }
 

@@ -46,7 +46,8 @@ struct Decision {
   SettingsChange change;  ///< `change.step` is the step from which the decision holds
   std::string why;        ///< one line
   std::int64_t seen = 0;  ///< steps done when the reason was there
-  /// Which start of the run has decided; 0: it was another run, which this one has branched from.
+  /// Which start of the run has decided, or has begun with a branch; 0: it was another run, which
+  /// this one has branched from.
   std::int64_t start = 0;
   std::optional<double> score;  ///< of kScore: nothing where there could be none
   bool operator==(const Decision&) const = default;

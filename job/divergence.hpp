@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
 namespace gangway {
 
@@ -25,8 +27,22 @@ struct DivergenceSpec {
   /// never.
   std::int64_t saturated_ticks = 10;
   bool saturation_is_trouble = false;  ///< it is not only told of
+  /// Norm of a network's mean gradient, before it is clipped, above which there is trouble; 0: none.
+  double gradient_norm = 0.0;
+  /// Spread of a micro-batch's generated examples, as a share of that of its real ones, below which
+  /// a generator makes the same again and again; 0: nobody looks.
+  double diversity = 0.0;
+  std::int64_t diversity_steps = 100;  ///< in a row below it that are trouble
   bool operator==(const DivergenceSpec&) const = default;
 };
+
+enum class ExampleOrigin { kReal, kGenerated };
+
+/// Under which name workers tell how much the examples of a micro-batch differ that a discriminator
+/// judges, and the coordinator looks for it: "discriminator_fake_spread".
+[[nodiscard]] inline std::string spread_figure(std::string judge, ExampleOrigin origin) {
+  return std::move(judge.append(origin == ExampleOrigin::kReal ? "_real_spread" : "_fake_spread"));
+}
 
 /// Lower learning rates where scores stay as they are.
 struct PlateauSpec {

@@ -293,9 +293,12 @@ struct JobSpec {
   /// Whether losses are multiplied so that gradients stay in fp16's range. Where one network
   /// computes in it those of others pass through it: then they are for all.
   [[nodiscard]] bool scales_losses() const;
-  /// Whether a network's updates wait for the norm of its gradient, and are skipped where that is
-  /// not finite.
+  /// Whether a network's updates wait for the norm of its gradient.
   [[nodiscard]] bool agrees_on_updates(NetworkId network) const {
+    return skips_updates(network) || training.divergence.gradient_norm > 0.0;
+  }
+  /// Whether they are skipped where that is not finite.
+  [[nodiscard]] bool skips_updates(NetworkId network) const {
     return networks[network].clip_norm > 0.0 || scales_losses();
   }
   /// Whether what travels between hosts is rounded.

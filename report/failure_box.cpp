@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.hpp"
+
 namespace gangway::report {
 namespace {
 
@@ -29,8 +31,12 @@ std::string ending(const Failure& failure) {
   if (failure.signal) {
     return fmt::format("killed by {}", signal_name(*failure.signal));
   }
-  return failure.exit_code ? fmt::format("exit code {}", *failure.exit_code)
-                           : std::string("ended, cause unknown");
+  if (failure.exit_code) {
+    return fmt::format("exit code {}", *failure.exit_code);
+  }
+  return failure.job_exit_code == static_cast<int>(ExitCode::kDiverged)
+             ? "the training itself: no process failed"
+             : "ended, cause unknown";
 }
 
 /// Pieces of at most kValueWidth characters, broken after a space where there is one.
@@ -70,7 +76,8 @@ std::string failure_box(const Failure& failure) {
       {"first failure", fmt::format("{}, after step {}", utc(failure.time), failure.step)},
       {"log file", failure.log_file.empty() ? "none" : failure.log_file},
       {"last checkpoint", failure.last_checkpoint.empty() ? "none yet" : failure.last_checkpoint},
-      {"to go on", failure.resume_command.empty() ? "-" : failure.resume_command},
+      {failure.change.empty() ? "to go on" : "with a change",
+       failure.resume_command.empty() ? "-" : failure.resume_command + failure.change},
   };
   const std::string rule = fmt::format("+{:-<{}}+\n", "", kNameWidth + kValueWidth + 3);
   std::string box =
@@ -99,7 +106,7 @@ std::string failure_json(const Failure& failure) {
       {"step", failure.step},
       {"log_file", text_or_null(failure.log_file)},
       {"last_checkpoint", text_or_null(failure.last_checkpoint)},
-      {"resume_command", text_or_null(failure.resume_command)},
+      {"resume_command", text_or_null(failure.resume_command + failure.change)},
   };
   return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -25,6 +25,8 @@ struct Failure {
   std::string log_file;                        ///< empty: none
   std::string last_checkpoint;                 ///< empty: none yet
   std::string resume_command;                  ///< empty: nothing to resume
+  /// Words behind it, each after a space, without which it would only fail again; empty: none.
+  std::string change = {};
 };
 
 /// "SIGKILL", or "signal 77" for one without a name.

@@ -102,6 +102,9 @@ void add_updates(const Tick& tick, nlohmann::ordered_json& object) {
   for (const NetworkUpdate& update : tick.updates) {
     object[update.network + "_updates"] = update.count;
     object[update.network + "_lr"] = update.lr;
+    if (update.was_skipped) {
+      object[update.network + "_update_skipped"] = true;
+    }
     if (update.norms) {
       object[update.network + "_gradient_norm"] = update.norms->gradient;
       object[update.network + "_weight_norm"] = update.norms->weights;

@@ -48,6 +48,7 @@ struct NetworkUpdate {
   std::string network;                 ///< "generator"
   std::int64_t count = 0;              ///< of the network's updates, this one included
   double lr = 0;                       ///< learning rate, schedules applied
+  bool was_skipped = false;            ///< its gradient was not finite: there are no norms either
   std::optional<UpdateNorms> norms{};  ///< nothing on GPUs, where nobody sees updates
   bool operator==(const NetworkUpdate&) const = default;
 };

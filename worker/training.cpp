@@ -210,6 +210,7 @@ void Training::save_now(const messages::Lease& lease) {
   }
   snapshots_.write_behind(lease.end, lease.checkpoint_directory);
   take_snapshot_now(lease.end);
+  snapshots_.taker().require_finite_before(lease.end + 1);
 }
 
 void Training::take_snapshot_now(std::int64_t steps_done) {
@@ -326,7 +327,10 @@ void Training::send_report() {
                       std::back_inserter(unsent_->progress.histograms));
   }
   link_.report(unsent_->progress);
+  const std::int64_t told = unsent_->progress.step;
   unsent_.reset();
+  // Not before the losses of the step behind it are told: where they show it, they date it.
+  snapshots_.taker().require_finite_before(told);
 }
 
 std::vector<messages::PhaseExposure> Training::exposures() {

@@ -62,13 +62,22 @@ void keep_freed_memory() {
   _exit(static_cast<int>(code));
 }
 
+/// Why this worker cannot go on, for the coordinator.
+messages::Stop stop_for(const Error& error) {
+  const std::optional<int> accused = comm::accused_by(error);
+  const auto* diverged = dynamic_cast<const DivergedError*>(&error);
+  return {.exit_code = static_cast<int>(error.code()),
+          .reason = error.what(),
+          .accused = accused ? *accused + 1 : 0,  // its rank
+          .step = diverged == nullptr ? 0 : diverged->step()};
+}
+
 /// Tells the coordinator why, and leaves. Nothing is destroyed first: open receives still point
 /// into it, and the lifeline must not close before the reason has left.
-[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, ExitCode code,
-                       const char* reason) {
-  log.error("{}", reason);
-  link.stop(code, reason, std::nullopt);
-  leave(code);
+[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, const messages::Stop& why) {
+  log.error("{}", why.reason);
+  link.stop(why);
+  leave(static_cast<ExitCode>(why.exit_code));
 }
 
 /// What the program computes on.
@@ -223,13 +232,14 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     leave(stopped.code());
   } catch (const CommError& error) {
     log->error("{}", error.what());
-    link.stop(error.code(), error.what(), comm::accused_by(error));
+    link.stop(stop_for(error));
     rescue.carry_out(lifeline);
     leave(error.code());
   } catch (const Error& error) {
-    fail(link, *log, error.code(), error.what());
+    fail(link, *log, stop_for(error));
   } catch (const std::exception& error) {
-    fail(link, *log, ExitCode::kInternal, error.what());
+    fail(link, *log,
+         {.exit_code = static_cast<int>(ExitCode::kInternal), .reason = error.what()});
   }
   log->info("done");
   return finished;
@@ -252,7 +262,7 @@ int run(const InheritedTether& inherited, const Computing& computing) {
     } catch (const StoppedByCoordinator& stopped) {
       code = stopped.code();  // refused before it began: all leave in order
     } catch (const Error& error) {
-      link->stop(error.code(), error.what(), comm::accused_by(error));
+      link->stop(stop_for(error));
       leave(error.code());
     }
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <string_view>
@@ -136,6 +138,21 @@ void InitialWeights::require_parameters(std::int64_t expected) const {
   if (num_parameters() != expected) {
     refuse(fmt::format("has {} parameters, the job's network has {}; are they of another model?",
                        num_parameters(), expected));
+  }
+}
+
+void InitialWeights::require_finite() const {
+  for (const TensorRecord& tensor : file_->tensors()) {
+    // Of an infinity or a NaN all bits of the exponent are set.
+    constexpr std::uint32_t kExponent = 0x7F800000U;
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += sizeof kExponent) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, tensor.bytes.data() + at, sizeof bits);
+      if ((bits & kExponent) == kExponent) {
+        refuse(fmt::format("a value of tensor '{}' is not finite; give weights of before that",
+                           tensor.name));
+      }
+    }
   }
 }
 

@@ -58,6 +58,8 @@ class InitialWeights {
   [[nodiscard]] std::int64_t num_parameters() const;
   /// @throws ConfigError unless num_parameters() is `expected`.
   void require_parameters(std::int64_t expected) const;
+  /// Reads all values. @throws ConfigError where one is infinite or no number
+  void require_finite() const;
   /// @throws ConfigError naming the first tensor that is missing, of another shape, or not wanted.
   void require(std::span<const WantedTensor> wanted) const;
   /// float32, row-major. @throws ConfigError where there is no such tensor.

@@ -290,17 +290,17 @@ bool Reducer::advance_agreement() {
 }
 
 void Reducer::decide() {
-  skips_ = !std::isfinite(norm_.squared_norm());
+  const double unscale = std::ldexp(1.0, -static_cast<int>(agreement_.scale_exponent));
+  agreed_norm_ = std::sqrt(norm_.squared_norm()) * unscale;
+  skips_ = agreement_.may_skip && !std::isfinite(norm_.squared_norm());
   if (skips_) {
     return;
   }
-  const double unscale = std::ldexp(1.0, -static_cast<int>(agreement_.scale_exponent));
   double scale = unscale;
   if (agreement_.clip_norm > 0.0) {
     // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
     // clip_grad_norm_.
-    const double norm = std::sqrt(norm_.squared_norm()) * unscale;
-    scale *= std::min(1.0, agreement_.clip_norm / (norm + 1e-6));
+    scale *= std::min(1.0, agreement_.clip_norm / (agreed_norm_ + 1e-6));
   }
   scale_ = static_cast<float>(scale);
 }

@@ -94,6 +94,9 @@ class Reducer final : public Exchange {
   [[nodiscard]] double squared_norm() const { return norm_.squared_norm(); }
   /// Whether its updates were skipped. @pre it is over
   [[nodiscard]] bool was_skipped() const { return skips_; }
+  /// Norm of the mean gradient, before clipping, the same on all workers. @pre it is over, and there
+  /// was an agreement
+  [[nodiscard]] double agreed_norm() const { return agreed_norm_; }
 
   // --- lane ---
 
@@ -162,6 +165,7 @@ class Reducer final : public Exchange {
   NormAgreement norm_;
   float scale_ = 1.0F;  // of the parameters' gradient
   bool skips_ = false;
+  double agreed_norm_ = 0.0;
   std::vector<Clock::time_point> finished_at_;
   Clock::time_point last_progress_;
   bool stall_told_ = false;

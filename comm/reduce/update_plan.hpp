@@ -16,6 +16,7 @@ namespace gangway::comm {
 /// an exchange where a decision is taken from global figures.
 struct Agreement {
   bool is_needed = false;  ///< else each piece is updated as soon as it is summed
+  bool may_skip = true;    ///< whether an update is skipped where the norm is not finite
   double clip_norm = 0.0;  ///< the gradient is scaled down to this norm; 0: it is not
   /// The losses were multiplied by 2^this before backward, the gradient is divided by it.
   std::int64_t scale_exponent = 0;
@@ -29,7 +30,6 @@ struct UpdatePlan {
   double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
   /// Steps done after it, where it is the network's last update in front of a snapshot.
   std::optional<std::int64_t> snapshot_step = {};
-  /// Where one is needed, an update whose gradient's norm is not finite is skipped by all.
   Agreement agreement = {};
   bool was_skipped = false;  ///< to who watches it
 
@@ -39,7 +39,8 @@ struct UpdatePlan {
 
 /// The network's counts when the update was made, or skipped.
 [[nodiscard]] inline UpdateCounts counts_after(const UpdatePlan& plan, bool was_skipped) {
-  const auto& [is_needed, clip_norm, used, is_scaled] = plan.agreement;
+  const bool is_scaled = plan.agreement.is_scaled;
+  const std::int64_t used = plan.agreement.scale_exponent;
   return was_skipped ? skipped(plan.counts, is_scaled, used)
                      : updated(plan.counts, is_scaled, used);
 }

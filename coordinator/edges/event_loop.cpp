@@ -161,6 +161,8 @@ void EventLoop::carry_out(const ShowPicture& picture) {
   parts_.recorder.show_picture(picture.picture);
 }
 
+void EventLoop::carry_out(const KeepWatch& keep) { parts_.recorder.keep_watch(keep.text); }
+
 void EventLoop::carry_out(const Say& say) { parts_.recorder.say(say.line); }
 
 void EventLoop::carry_out(const RecordDecisions& record) {

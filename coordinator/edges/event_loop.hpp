@@ -80,6 +80,7 @@ class EventLoop {
   void carry_out(const ScoreCheckpoint& checkpoint);
   /// Waits for the disk: nothing may follow of a decision before it is there.
   void carry_out(const RecordDecisions& record);
+  void carry_out(const KeepWatch& keep);
   void carry_out(const Say& say);
   void carry_out(const EndJob& end);
   void send(int rank, std::int64_t epoch, const messages::Message& message);

@@ -15,6 +15,8 @@
 #include "checkpoint/store/retention.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
+#include "coordinator/trouble/rollback.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "report/failure_box.hpp"
@@ -298,6 +300,12 @@ void RunRecorder::record(const Decisions& decisions) {
   decisions_ = decisions;
 }
 
+void RunRecorder::keep_watch(const std::string& text) {
+  output_.write(std::string(kWatchFile), [directory = run_.directory, text] {
+    write_file_atomically(directory / kWatchFile, text);
+  });
+}
+
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
   report::Failure failure;
   failure.rank = outcome.rank;
@@ -317,6 +325,9 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   failure.resume_command = has_saved_ && !resume_commands_.after_save.empty()
                                ? resume_commands_.after_save
                                : resume_commands_.before_save;
+  if (outcome.exit_code == static_cast<int>(ExitCode::kDiverged)) {
+    failure.change = change_after_trouble(run_.spec.training.divergence, decisions_);
+  }
   const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);

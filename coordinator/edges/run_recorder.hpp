@@ -72,6 +72,9 @@ class RunRecorder {
   /// @throws EnvironmentError
   void record(const Decisions& decisions);
 
+  /// watch.txt, behind everything else.
+  void keep_watch(const std::string& text);
+
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
   /// a disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()

@@ -38,6 +38,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
       troubles_(settings_.divergence, settings_.ticks.networks),
+      watch_memory_(settings_.watch_memory),
       scores_(settings_.scores),
       num_recorded_(settings_.decisions.size()),
       last_clock_(start) {}
@@ -52,7 +53,7 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
     return std::visit([&](const auto& message) { return take(message, arrival); },
                       envelope.message);
   } catch (const DivergedError& error) {
-    return answer({.step = ticks_.steps_done() + 1, .what = error.what()}, ticks_.diverged_rank());
+    return answer({.step = error.step(), .what = error.what()}, ticks_.diverged_rank());
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }
@@ -120,6 +121,7 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
+  recall_at(point.step);
   const messages::Begin begin = start_.propose(point);
   Effects effects;
   for (const Member& member : membership_.members()) {
@@ -197,6 +199,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
     effects.emplace_back(ShowTick{std::move(*tick)});
   }
   append(effects, std::move(troubles));
+  append(effects, answer_if_told(arrival.now));
   if (ended_ || end_when_recorded_) {
     return effects;
   }
@@ -228,6 +231,7 @@ Effects Conductor::grant(TimePoint now) {
                   .protected_snapshot = snapshots_.complete(),
                   .changes = std::exchange(untold_, {})}};
     watch_.granted(lease.begin, now);
+    remember_at(granted.lease, lease.checkpoint);
     if (lease.checkpoint) {
       granted.checkpoint_step = lease.end;
       ledger_.begin(lease.end, membership_.epoch());
@@ -280,7 +284,7 @@ Effects Conductor::take(const messages::Goodbye& /*goodbye*/, const Arrival& arr
 }
 
 Effects Conductor::finish_if_done() {
-  if (ended_ || !membership_.all_left() || ledger_.is_committing()) {
+  if (ended_ || held_back_ || !membership_.all_left() || ledger_.is_committing()) {
     return {};
   }
   Outcome outcome{

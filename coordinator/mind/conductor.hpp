@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,6 +24,7 @@
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/divergence.hpp"
 #include "run/messages/messages.hpp"
@@ -86,6 +88,10 @@ struct ScoreCheckpoint {
 struct RecordDecisions {
   Decisions decisions;
 };
+/// Put what the watch over trouble remembers beside the run, whenever the disk has time.
+struct KeepWatch {
+  std::string text;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -96,7 +102,7 @@ struct EndJob {
 };
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
-                            ScoreCheckpoint, RecordDecisions, Say, EndJob>;
+                            ScoreCheckpoint, RecordDecisions, KeepWatch, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -119,6 +125,7 @@ struct ConductorSettings {
   DivergenceSpec divergence;
   ScorePlan scores;
   Decisions decisions;  ///< of earlier starts; what they change is in `welcome`
+  WatchMemory watch_memory;  ///< theirs
 };
 
 class Conductor {
@@ -185,16 +192,29 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
+  /// The same for what a worker has told before others have told of earlier steps: theirs may have
+  /// been in trouble before, and who comes first decides nothing.
+  [[nodiscard]] Effects answer_if_told(TimePoint now);
   /// Why the job has ended before its last step.
   [[nodiscard]] std::string early_end() const;
   /// What the steps and ticks that are over show.
   [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick);
+  /// The same without what is kept of it.
+  [[nodiscard]] Effects troubles_of(const std::optional<report::Tick>& tick);
+  /// Training begins at `step`, with what was kept of that.
+  void recall_at(std::int64_t step);
+  /// States of these steps may be begun with.
+  void remember_at(const messages::Lease& lease, bool saves);
+  [[nodiscard]] Effects keep_watch();
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
   /// Whether all that is left for a rank is to write its last file.
   [[nodiscard]] bool is_writing_its_last(int rank) const;
   [[nodiscard]] Effects check_saves(TimePoint now);
+  /// A score may be longer on its way than a worker waits for a lease: its checkpoint has to be on
+  /// the disk first, and others may be scored before it.
+  [[nodiscard]] Effects comfort_who_waits(TimePoint now);
   /// How long the steps that are left take; nothing: no step is known yet.
   [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
 
@@ -208,12 +228,21 @@ class Conductor {
   TickAccounting ticks_;
   ProgressWatch watch_;
   TroubleWatch troubles_;
+  WatchMemory watch_memory_;
+  std::set<std::int64_t> remembered_steps_;  ///< to come, of which it is to keep what it remembers
   ScoreWatch scores_;
   std::int64_t begin_step_ = 0;         ///< steps done when this start began
   std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet
   std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
   std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
   std::optional<Outcome> end_when_recorded_;
+  struct HeldBack {
+    Trouble trouble;
+    int rank = 0;
+    TimePoint since{};
+  };
+  std::optional<HeldBack> held_back_;  ///< the earliest that is not answered yet
+  std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed

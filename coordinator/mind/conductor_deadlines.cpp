@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "coordinator/mind/conductor.hpp"
+#include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -34,6 +35,9 @@ Effects Conductor::on_clock(TimePoint now) {
     return {};
   }
   forgive_own_stall(now);
+  if (held_back_) {  // the others may complain about who has left for it
+    return answer_if_told(now);
+  }
   if (const auto fault = membership_.check(now)) {
     return lose(*fault);
   }
@@ -43,7 +47,29 @@ Effects Conductor::on_clock(TimePoint now) {
   if (const auto fault = check_progress(now)) {
     return lose(*fault);
   }
-  return check_saves(now);
+  Effects effects = comfort_who_waits(now);
+  Effects saves = check_saves(now);
+  std::ranges::move(saves, std::back_inserter(effects));
+  return effects;
+}
+
+Effects Conductor::comfort_who_waits(TimePoint now) {
+  Effects effects;
+  if (!begun_ || !leases_.is_held()) {
+    held_since_.reset();
+    return effects;
+  }
+  held_since_ = held_since_.value_or(now);
+  if (now - *held_since_ < kLeaseDeadline / 4) {
+    return effects;
+  }
+  held_since_ = now;
+  for (const Member& member : membership_.members()) {
+    if (member.state == WorkerState::kReady) {
+      effects.emplace_back(SendMessage{.rank = member.rank, .message = messages::Patience{}});
+    }
+  }
+  return effects;
 }
 
 std::optional<std::chrono::duration<double>> Conductor::until_end() const {

@@ -2,7 +2,9 @@
 // What the Conductor does where a worker cannot go on, training is in trouble, or scores have come:
 // it warns, ends the job, or decides, which is on the disk before anything follows of it.
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,14 +15,27 @@
 #include "coordinator/trouble/rollback.hpp"
 
 namespace gangway::coordinator {
+namespace {
+
+/// All have sent what they tell of the steps before: it is on its way, unless somebody has died.
+constexpr std::chrono::seconds kTellingPatience{2};
+
+}  // namespace
 
 Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   const int rank = arrival.rank;
   const auto code = static_cast<ExitCode>(stop.exit_code);
   if (code == ExitCode::kDiverged) {
-    return answer({.step = ticks_.steps_done() + 1,
-                   .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
-                  rank);
+    const std::int64_t step = stop.step > 0 ? stop.step : ticks_.steps_done() + 1;
+    membership_.leave(rank);  // it ends by itself: that is no loss
+    if (!held_back_ || step < held_back_->trouble.step) {
+      held_back_ = {.trouble = {.step = step,
+                                .what = fmt::format("{}: {}", membership_.describe(rank),
+                                                    stop.reason)},
+                    .rank = rank,
+                    .since = arrival.now};
+    }
+    return answer_if_told(arrival.now);
   }
   if (code != ExitCode::kWorkerLost) {
     return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
@@ -34,11 +49,48 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   return {};
 }
 
+void Conductor::recall_at(std::int64_t step) {
+  watch_memory_.begin_at(step);
+  if (const auto seen = watch_memory_.at(step)) {
+    troubles_.go_on_from(*seen);
+  }
+}
+
+void Conductor::remember_at(const messages::Lease& lease, bool saves) {
+  if (troubles_.remembers()) {
+    remembered_steps_.insert(lease.snapshots.begin(), lease.snapshots.end());
+    if (saves) {
+      remembered_steps_.insert(lease.end);
+    }
+  }
+}
+
+Effects Conductor::keep_watch() {
+  const std::int64_t step = ticks_.steps_done();
+  if (!remembered_steps_.contains(step)) {
+    return {};
+  }
+  remembered_steps_.erase(remembered_steps_.begin(), remembered_steps_.upper_bound(step));
+  watch_memory_.keep(step, troubles_.seen());
+  return {KeepWatch{watch_memory_.text()}};
+}
+
 Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick) {
+  const bool is_news = ticks_.steps_done() > looked_at_;
+  Effects effects = troubles_of(tick);
+  if (is_news && !ended_ && !end_when_recorded_) {
+    std::ranges::move(keep_watch(), std::back_inserter(effects));
+  }
+  return effects;
+}
+
+Effects Conductor::troubles_of(const std::optional<report::Tick>& tick) {
   if (ticks_.steps_done() > looked_at_) {
     looked_at_ = ticks_.steps_done();
-    if (const auto trouble = troubles_.step(looked_at_, ticks_.last_losses())) {
-      return answer(*trouble, /*rank=*/0);  // nobody's alone
+    const auto by_loss = troubles_.step(looked_at_, ticks_.last_losses());
+    const auto by_figures = troubles_.step_figures(looked_at_, ticks_.last_figures());
+    if (by_loss || by_figures) {
+      return answer(by_loss ? *by_loss : *by_figures, /*rank=*/0);  // nobody's alone
     }
   }
   if (!tick) {
@@ -54,6 +106,16 @@ Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick) {
   }
   return settings_.divergence.saturation_is_trouble ? answer(*saturation, /*rank=*/0)
                                                     : Effects{Say{"warn  " + saturation->what}};
+}
+
+Effects Conductor::answer_if_told(TimePoint now) {
+  if (ended_ || end_when_recorded_ || !held_back_ ||
+      (ticks_.steps_done() + 1 < held_back_->trouble.step &&
+       now - held_back_->since < kTellingPatience)) {
+    return {};
+  }
+  const HeldBack one = *std::exchange(held_back_, std::nullopt);
+  return answer(one.trouble, one.rank);
 }
 
 Effects Conductor::answer(const Trouble& trouble, int rank) {

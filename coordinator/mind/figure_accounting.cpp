@@ -18,6 +18,7 @@ void add(messages::UpdateFigures& sum, const messages::UpdateFigures& more) {
     throw InvariantError(fmt::format("one worker told the norms of update {}, another of {}",
                                      sum.update, more.update));
   }
+  sum.was_skipped = sum.was_skipped || more.was_skipped;
   if (!sum.squares || !more.squares) {
     sum.squares.reset();  // a part of a norm is none
     return;
@@ -52,7 +53,9 @@ void FigureAccounting::add_step(const std::map<int, messages::MicrobatchLoss>& l
       of_step[figure.name].add(figure.value);
     }
   }
+  last_step_.clear();
   for (const auto& [name, mean] : of_step) {
+    last_step_[name] = mean.value();
     figures_[name].add(mean.value());
   }
   add_updates(told);
@@ -94,6 +97,7 @@ void FigureAccounting::tell(report::Tick& tick) {
     tick.updates.push_back({.network = networks_[static_cast<std::size_t>(network)],
                             .count = update.update,
                             .lr = update.lr,
+                            .was_skipped = update.was_skipped,
                             .norms = norms_of(update)});
   }
   for (const auto& [name, mean] : figures_) {

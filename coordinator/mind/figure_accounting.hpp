@@ -25,6 +25,8 @@ class FigureAccounting {
   /// @throws InvariantError for a network that there is not
   void add_step(const std::map<int, messages::MicrobatchLoss>& losses,
                 const std::map<int, messages::Progress>& told);
+  /// Means over the micro-batches of the last step, by name; the same bits on any layout.
+  [[nodiscard]] const std::map<std::string, double>& last_step() const { return last_step_; }
   /// What came since the last call: the newest update of each network, means of figures over the
   /// steps that had them, all histograms.
   void tell(report::Tick& tick);
@@ -40,7 +42,8 @@ class FigureAccounting {
   void add_histograms(const std::map<int, messages::Progress>& told);
 
   std::vector<std::string> networks_;
-  std::map<std::string, Mean> figures_;             // of step means, by name
+  std::map<std::string, double> last_step_;         // means
+  std::map<std::string, Mean> figures_;             // of those, by name
   std::map<int, messages::UpdateFigures> updates_;  // sums over the workers, by network
   std::vector<report::TickHistogram> histograms_;   // whole, in the order of their steps
 };

@@ -128,8 +128,15 @@ Decisions ScoreWatch::found(const Decisions& earlier, const ScoreFound& score,
 
 std::optional<std::int64_t> ScoreWatch::unscored(const Decisions& decisions,
                                                  std::int64_t begin) const {
+  const std::vector<std::int64_t> steps = unscored_steps(decisions, begin);
+  return steps.empty() ? std::nullopt : std::optional(steps.front());
+}
+
+std::vector<std::int64_t> ScoreWatch::unscored_steps(const Decisions& decisions,
+                                                     std::int64_t begin) const {
+  std::vector<std::int64_t> steps;
   if (!plan_.is_any()) {
-    return std::nullopt;
+    return steps;
   }
   // What lies before a branch is another run's.
   const std::int64_t known = std::max(newest_scored(decisions), origin_of(decisions));
@@ -137,10 +144,10 @@ std::optional<std::int64_t> ScoreWatch::unscored(const Decisions& decisions,
   const std::int64_t newest = plan_.last_before(begin + 1);
   for (const std::int64_t step : {plan_.last_before(newest), newest}) {
     if (step > known) {
-      return step;
+      steps.push_back(step);
     }
   }
-  return std::nullopt;
+  return steps;
 }
 
 std::optional<std::int64_t> ScoreWatch::gate(const Decisions& decisions, std::int64_t begin) const {

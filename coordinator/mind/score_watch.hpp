@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "job/decisions.hpp"
 #include "job/divergence.hpp"
@@ -57,7 +58,10 @@ class ScoreWatch {
   [[nodiscard]] std::optional<std::int64_t> gate(const Decisions& decisions,
                                                  std::int64_t begin) const;
 
-  /// A checkpoint of an earlier start that is to be scored now: that start has not come to it.
+  /// Checkpoints of earlier starts that are to be scored: those starts have not come to it.
+  [[nodiscard]] std::vector<std::int64_t> unscored_steps(const Decisions& decisions,
+                                                         std::int64_t begin) const;
+  /// The first of them.
   [[nodiscard]] std::optional<std::int64_t> unscored(const Decisions& decisions,
                                                      std::int64_t begin) const;
 

@@ -80,7 +80,8 @@ void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& op
     throw DivergedError(
         fmt::format("step {}: the {}'s loss of micro-batch {} is {} (rank {}): lower its lr, set "
                     "clip_norm, or try another seed",
-                    step, plan_.networks[network], microbatch, *bad, diverged_rank_));
+                    step, plan_.networks[network], microbatch, *bad, diverged_rank_),
+        step);
   }
 }
 

@@ -54,6 +54,10 @@ class TickAccounting {
   [[nodiscard]] int diverged_rank() const { return diverged_rank_; }
   /// Means over the last of them, by network; the same bits on any layout.
   [[nodiscard]] const std::vector<double>& last_losses() const { return last_losses_; }
+  /// The same of figures, by name.
+  [[nodiscard]] const std::map<std::string, double>& last_figures() const {
+    return figures_.last_step();
+  }
   /// Median of the last steps' durations; 0 before the first.
   [[nodiscard]] double median_step_seconds() const;
 

@@ -71,16 +71,17 @@ Decisions decisions_of_run(const fs::path& run) {
 }
 
 Decisions branched(const Decisions& own, const checkpoint::Manifest& manifest,
-                   const std::string& from) {
+                   const std::string& from, std::int64_t start) {
+  const std::string id = fmt::format("checkpoint {}", manifest.checkpoint_id);
   const Decision branch{.kind = DecisionKind::kBranch,
                         .change = {.step = manifest.step},
-                        .why = fmt::format("begun with {}", from),
+                        .why = fmt::format("begun with {}, {}", id, from),
                         .seen = manifest.step,
-                        .start = 0,
+                        .start = start,
                         .score = {}};
-  const bool is_again = std::ranges::any_of(own, [&](const Decision& decision) {
-    return decision.kind == DecisionKind::kBranch && decision.change.step == manifest.step;
-  });
+  const auto last = own_branch(own);
+  const bool is_again = last && last->change.step == manifest.step &&
+                        last->why.find(id) != std::string::npos;
   if (is_again) {
     return own;
   }
@@ -90,6 +91,24 @@ Decisions branched(const Decisions& own, const checkpoint::Manifest& manifest,
   }
   decisions.push_back(branch);
   return decisions;
+}
+
+std::optional<Decision> own_branch(const Decisions& own) {
+  std::optional<Decision> last;
+  for (const Decision& decision : own) {
+    if (decision.kind == DecisionKind::kBranch && decision.start > 0) {
+      last = decision;
+    }
+  }
+  return last;
+}
+
+bool is_since_branch(const checkpoint::Manifest& manifest, const Decisions& own) {
+  const auto branch = own_branch(own);
+  return !branch || std::ranges::any_of(decisions_in(manifest), [&](const Decision& decision) {
+    return decision.kind == DecisionKind::kBranch && decision.change.step == branch->change.step &&
+           decision.start == branch->start;
+  });
 }
 
 void drop_abandoned(const fs::path& run, const Decisions& decisions,

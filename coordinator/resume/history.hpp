@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,18 @@ namespace gangway::coordinator {
 [[nodiscard]] Decisions decisions_of_run(const std::filesystem::path& run);
 
 /// Of a run that begins with the checkpoint of another one: what that was trained under holds on,
-/// and nothing goes back behind it. A start that repeats the same keeps `own`.
-/// @param from  path of the checkpoint
+/// and nothing goes back behind it. A start that repeats the same keeps `own`: the checkpoint is
+/// known by its id.
+/// @param from   path of the checkpoint
+/// @param start  number of this start of the run
 [[nodiscard]] Decisions branched(const Decisions& own, const checkpoint::Manifest& manifest,
-                                 const std::string& from);
+                                 const std::string& from, std::int64_t start);
+
+/// What the run itself has begun with, of another one's; nothing: it has not.
+[[nodiscard]] std::optional<Decision> own_branch(const Decisions& own);
+
+/// Whether a checkpoint of the run's is of what it has been since it branched off.
+[[nodiscard]] bool is_since_branch(const checkpoint::Manifest& manifest, const Decisions& own);
 
 /// Removes the run's checkpoints that were trained otherwise than `decisions` say; pinned ones are
 /// set aside. @param tell  a line for each. @throws EnvironmentError

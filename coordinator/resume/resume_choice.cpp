@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/resume/resume_choice.hpp"
 
+#include <algorithm>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
   const std::int64_t saved = run_.resume ? run_.resume->step : -1;
   if (is_automatic()) {
     const auto is_on_way = [this](const SnapshotId& id) {
-      return is_on_the_way(id.step, id.incarnation, run_.decisions);
+      return is_on_the_way(id.step, id.incarnation, run_.decisions) && is_scorable(id.step);
     };
     point.snapshot = inventory.newest_after(saved, is_on_way);
     if (const auto missing = inventory.missing_after(saved);
@@ -46,6 +47,10 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
         "resume {} (step {}): weights, EMA, optimisers, buffers, data position; {} -> {} workers",
         run_.resume->path.filename().string(), run_.resume->step,
         run_.resume->manifest.files.size(), run_.num_workers);
+  } else if (!run_.begun_with.empty()) {
+    throw CheckpointError(fmt::format(
+        "{} was {}, and has saved nothing since: --resume with that path goes on",
+        run_.directory.string(), run_.begun_with));
   } else if (run_.has_damaged_checkpoints) {
     throw CheckpointError(fmt::format(
         "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
@@ -54,6 +59,19 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
   }
   prepare_trace(point.step);
   return point;
+}
+
+bool ResumeChoice::is_scorable(std::int64_t step) const {
+  const std::vector<std::int64_t> unscored = unscored_ ? unscored_(step) : std::vector<std::int64_t>();
+  if (unscored.empty()) {
+    return true;
+  }
+  const auto checkpoints = checkpoint::list_checkpoints(run_.directory / kCheckpointsFolder);
+  return std::ranges::all_of(unscored, [&](std::int64_t needed) {
+    return std::ranges::any_of(checkpoints, [needed](const checkpoint::CheckpointEntry& entry) {
+      return entry.step == needed && entry.status == checkpoint::CheckpointStatus::kComplete;
+    });
+  });
 }
 
 void ResumeChoice::refuse_checkpoint(const std::string& reason) {

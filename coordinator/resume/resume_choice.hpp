@@ -4,7 +4,11 @@
 // workers load it. Called by the coordinator's event loop.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "coordinator/resume/resume_talk.hpp"
 #include "coordinator/resume/snapshot_inventory.hpp"
@@ -15,9 +19,11 @@ namespace gangway::coordinator {
 class ResumeChoice {
  public:
   /// @param run  after find_start(); its `resume` changes where a checkpoint is refused
+  /// Steps of the checkpoints whose scores a start from a step still needs (ScoreWatch).
+  using UnscoredSteps = std::function<std::vector<std::int64_t>(std::int64_t step)>;
   /// @param tell  receives what is damaged. All outlive this.
-  ResumeChoice(StartedRun& run, const StartOptions& options, Tell tell)
-      : run_(run), options_(options), tell_(std::move(tell)) {}
+  ResumeChoice(StartedRun& run, const StartOptions& options, Tell tell, UnscoredSteps unscored)
+      : run_(run), options_(options), tell_(std::move(tell)), unscored_(std::move(unscored)) {}
 
   /// @throws CheckpointError where nothing is left that can be begun with
   [[nodiscard]] ResumePoint choose(const SnapshotInventory& inventory);
@@ -26,11 +32,15 @@ class ResumeChoice {
 
  private:
   [[nodiscard]] bool is_automatic() const;
+  /// Whether all that decisions behind `step` follow from is there: a snapshot may lie behind a
+  /// checkpoint that was to be scored and was never committed.
+  [[nodiscard]] bool is_scorable(std::int64_t step) const;
   void prepare_trace(std::int64_t step);
 
   StartedRun& run_;
   const StartOptions& options_;
   Tell tell_;
+  UnscoredSteps unscored_;
 };
 
 }  // namespace gangway::coordinator

@@ -16,6 +16,7 @@
 #include "checkpoint/store/verify.hpp"
 #include "coordinator/resume/history.hpp"
 #include "coordinator/resume/job_changes.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
@@ -96,7 +97,12 @@ void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell&
     return;
   }
   run.resume = newest_checkpoint(run, tell);
-  if (run.resume) {
+  if (run.resume && is_since_branch(run.resume->manifest, run.decisions)) {
+    return;
+  }
+  if (const auto branch = own_branch(run.decisions)) {
+    run.resume.reset();
+    run.begun_with = branch->why;
     return;
   }
   run.has_damaged_checkpoints =
@@ -242,10 +248,10 @@ void settle_precision_of(StartedRun& run, const StartOptions& options, const Tel
   }
 }
 
-/// Where all snapshots of this host lie behind a rollback, they go: workers keep their newest one
+/// Where all snapshots of this host lie behind a rollback or before a branch, they go: workers keep their newest one
 /// while they fill another, and that would be one of these for long.
 void drop_abandoned_snapshots(const StartedRun& run) {
-  if (num_rollbacks(run.decisions) == 0) {
+  if (num_rollbacks(run.decisions) == 0 && !own_branch(run.decisions)) {
     return;
   }
   const auto folders = checkpoint::snapshot_folders(run.directory);
@@ -270,15 +276,27 @@ void take_decisions(StartedRun& run, const Tell& tell) {
 /// A checkpoint of elsewhere brings its own decisions.
 void branch_off(StartedRun& run) {
   std::error_code ignored;
-  if (!run.resume ||
-      fs::equivalent(run.resume->path.parent_path(), run.directory / kCheckpointsFolder, ignored)) {
+  if (!run.resume) {
     return;
   }
-  Decisions decisions = branched(run.decisions, run.resume->manifest, run.resume->path.string());
+  const checkpoint::Manifest& manifest = run.resume->manifest;
+  if (fs::equivalent(run.resume->path.parent_path(), run.directory / kCheckpointsFolder, ignored)) {
+    if (!is_on_the_way(run.resume->step, decisions_in(manifest), run.decisions)) {
+      throw CheckpointError(fmt::format(
+          "{} lies behind a rollback of this run: --resume auto goes on from before it, another "
+          "--run branches off it",
+          run.resume->path.string()));
+    }
+    return;
+  }
+  Decisions decisions = branched(run.decisions, manifest, run.resume->path.string(),
+                                 run.start.incarnation);
   if (decisions != run.decisions) {
     write_decisions(run.directory, decisions);
     run.decisions = std::move(decisions);
     run.end_step = last_step(run.spec, run.decisions);
+    drop_abandoned_snapshots(run);
+    fs::remove(run.directory / kWatchFile, ignored);  // of what it was before
   }
 }
 

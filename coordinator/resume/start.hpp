@@ -56,6 +56,9 @@ struct StartedRun {
   int num_workers = 1;
   Decisions decisions{};    ///< of earlier starts
   std::int64_t end_step{};  ///< steps after which the run is over
+  /// Not empty: with what checkpoint of another run this one was begun, and has none of its own
+  /// since; what it may have been before is another training.
+  std::string begun_with{};
   [[nodiscard]] bool is_finished() const { return resume && resume->step >= end_step; }
 };
 

@@ -9,6 +9,14 @@
 #include <fmt/ranges.h>
 
 namespace gangway::coordinator {
+namespace {
+
+/// With which there are some left.
+int more_retries(const DivergenceSpec& spec, const Decisions& decisions) {
+  return std::max(num_rollbacks(decisions), spec.retries) + 3;
+}
+
+}  // namespace
 
 std::int64_t rollback_step(std::int64_t trouble, std::int64_t rewind, std::int64_t origin) {
   return std::max(origin, rewind * (trouble / rewind - 1));
@@ -46,6 +54,12 @@ std::string describe_rollback(const DivergenceSpec& spec, const Decision& decisi
                      spec.retries);
 }
 
+std::string change_after_trouble(const DivergenceSpec& spec, const Decisions& decisions) {
+  return spec.policy == DivergencePolicy::kStop
+             ? " training.divergence.policy=rollback"
+             : fmt::format(" training.divergence.retries={}", more_retries(spec, decisions));
+}
+
 std::string rollback_story(const DivergenceSpec& spec, const Decisions& decisions) {
   std::vector<std::string> tried;
   for (const Decision& decision : decisions) {
@@ -61,7 +75,7 @@ std::string rollback_story(const DivergenceSpec& spec, const Decisions& decision
       "tried {}: {}; the same command with training.divergence.retries={} tries on (all of it: "
       "gangway events)",
       tried.size() == 1 ? "once" : fmt::format("{} times", tried.size()), fmt::join(tried, ", "),
-      std::max<std::size_t>(tried.size(), static_cast<std::size_t>(spec.retries)) + 3);
+      more_retries(spec, decisions));
 }
 
 }  // namespace gangway::coordinator

@@ -33,6 +33,11 @@ void add_rollback(Decisions& decisions, Decision rollback);
 [[nodiscard]] std::string describe_rollback(const DivergenceSpec& spec, const Decision& decision,
                                             int number);
 
+/// Words that, behind the command of a run that has ended in trouble, let it go on in another way;
+/// each after a space.
+[[nodiscard]] std::string change_after_trouble(const DivergenceSpec& spec,
+                                               const Decisions& decisions);
+
 /// What was tried, and what tries on; empty where nothing was.
 [[nodiscard]] std::string rollback_story(const DivergenceSpec& spec, const Decisions& decisions);
 

@@ -22,6 +22,11 @@ double median_of(const std::deque<double>& values) {
 TroubleWatch::TroubleWatch(const DivergenceSpec& spec, std::vector<std::string> networks)
     : spec_(spec), networks_(std::move(networks)), seen_(networks_.size()) {}
 
+bool TroubleWatch::remembers() const {
+  return spec_.loss_factor > 0.0 || spec_.diversity > 0.0 ||
+         (spec_.saturated_ticks > 0 && spec_.saturation_is_trouble);
+}
+
 std::optional<Trouble> TroubleWatch::step(std::int64_t step, std::span<const double> losses) {
   if (spec_.loss_factor <= 0.0) {
     return std::nullopt;
@@ -47,6 +52,30 @@ std::optional<Trouble> TroubleWatch::step(std::int64_t step, std::span<const dou
   return trouble;
 }
 
+std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,
+                                                  const std::map<std::string, double>& figures) {
+  std::optional<Trouble> trouble;
+  for (std::size_t i = 0; spec_.diversity > 0.0 && i < seen_.size(); ++i) {
+    const auto made = figures.find(spread_figure(networks_[i], ExampleOrigin::kGenerated));
+    const auto real = figures.find(spread_figure(networks_[i], ExampleOrigin::kReal));
+    if (made == figures.end() || real == figures.end()) {
+      continue;
+    }
+    std::int64_t& alike = seen_[i].alike;
+    alike = made->second < spec_.diversity * real->second ? alike + 1 : 0;
+    if (!trouble && alike == spec_.diversity_steps) {
+      trouble = Trouble{
+          step,
+          fmt::format("step {}: what the {} was given differed {:.2g} times as much as real examples "
+                      "do, and for {} steps less than training.divergence.diversity {:g}: the "
+                      "generator makes the same again and again; lower its lr, or add a penalty "
+                      "(training.r1)",
+                      step, networks_[i], made->second / real->second, alike, spec_.diversity)};
+    }
+  }
+  return trouble;
+}
+
 std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const double> losses) {
   if (spec_.saturated_ticks == 0) {
     return std::nullopt;
@@ -56,7 +85,7 @@ std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const dou
     if (networks_[i].find("discriminator") == std::string::npos) {
       continue;
     }
-    Seen& seen = seen_[i];
+    SeenFigures& seen = seen_[i];
     const double size = std::abs(losses[i]);
     if (!seen.first) {
       seen.first = size;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Sees in the figures of steps and ticks that training is in trouble, where no loss has to be NaN
-// for it: a loss far above what it was, a discriminator that has nothing left to learn. A loss that
-// is not finite is found by coordinator/mind/tick_accounting.hpp. Remembers what it has seen since
-// it was made, so what it finds may depend on where a start began. Pure; driven by the Conductor.
+// for it: a loss far above what it was, a discriminator that has nothing left to learn, a generator
+// that makes the same again and again. A loss that is not finite is found by
+// coordinator/mind/tick_accounting.hpp. What it remembers of earlier steps goes with the states
+// that a start may begin with (coordinator/trouble/watch_memory.hpp), so that what it finds does
+// not depend on where one began. Pure; driven by the Conductor.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +22,15 @@ namespace gangway::coordinator {
 struct Trouble {
   std::int64_t step = 0;  ///< steps done when it was there
   std::string what;       ///< one line: step, network, remedy
+};
+
+/// What a TroubleWatch remembers of one network.
+struct SeenFigures {
+  std::deque<double> sizes = {};     ///< of the last steps' losses
+  std::optional<double> first = {};  ///< size of the first tick's
+  std::int64_t saturated = 0;        ///< ticks in a row
+  std::int64_t alike = 0;  ///< steps in a row in which what it judged was too much alike
+  bool operator==(const SeenFigures&) const = default;
 };
 
 class TroubleWatch {
@@ -36,19 +48,24 @@ class TroubleWatch {
   /// All have done it. @param losses  means over the step, finite, by network
   [[nodiscard]] std::optional<Trouble> step(std::int64_t step, std::span<const double> losses);
 
+  /// The same of how much examples differ. @param figures  means over the step, by name
+  [[nodiscard]] std::optional<Trouble> step_figures(std::int64_t step,
+                                                    const std::map<std::string, double>& figures);
+
   /// The same of a tick. Each stretch of saturation is told of once.
   [[nodiscard]] std::optional<Trouble> tick(std::int64_t step, std::span<const double> losses);
 
+  /// Whether trouble may follow of what it remembers.
+  [[nodiscard]] bool remembers() const;
+  /// All of it, by network: from there another one goes on as this one would.
+  [[nodiscard]] const std::vector<SeenFigures>& seen() const { return seen_; }
+  void go_on_from(const std::vector<SeenFigures>& seen) { seen_ = seen; }
+
  private:
-  struct Seen {
-    std::deque<double> sizes;     ///< of the last steps' losses
-    std::optional<double> first;  ///< size of the first tick's
-    std::int64_t saturated = 0;   ///< ticks in a row
-  };
 
   DivergenceSpec spec_;
   std::vector<std::string> networks_;
-  std::vector<Seen> seen_;  ///< by network
+  std::vector<SeenFigures> seen_;  ///< by network
 };
 
 }  // namespace gangway::coordinator

@@ -56,10 +56,32 @@ void add_divergence(std::vector<Key>& keys) {
                  [](auto& job) -> auto& { return job.training.divergence.saturation_is_trouble; }));
 }
 
+void add_bounds(std::vector<Key>& keys) {
+  add_policy(keys, real_key(
+                       {"training.divergence.gradient_norm", "",
+                        "A network's gradient whose norm, before clipping, is above it is trouble; "
+                        "updates then wait for the norm, as with clip_norm; 0: no bound"},
+                       [](auto& job) -> auto& { return job.training.divergence.gradient_norm; },
+                       kZeroOrMore));
+  Key diversity = real_key(
+      {"training.divergence.diversity", "",
+       "Generated examples that differ less from their neighbours than so many times what real "
+       "ones do are too much alike (mean squares, by micro-batch); 0: nobody looks"},
+      [](auto& job) -> auto& { return job.training.divergence.diversity; },
+      {.high = 1.0, .is_high_allowed = false});
+  add_policy(keys, for_adversaries(std::move(diversity)));
+  Key steps = whole_key({"training.divergence.diversity_steps", "steps",
+                         "In a row for which they are, until that is trouble"},
+                        [](auto& job) -> auto& { return job.training.divergence.diversity_steps; },
+                        {1, 1'000'000'000});
+  add_policy(keys, for_adversaries(std::move(steps)));
+}
+
 }  // namespace
 
 void add_divergence_keys(std::vector<Key>& keys) {
   add_divergence(keys);
+  add_bounds(keys);
   keys.push_back(later(
       whole_key({"training.plateau.patience", "scores",
                  "In a row without a better one, after which learning rates are lowered; 0: never"},

@@ -13,6 +13,7 @@
 #include "job/rules/augment_rules.hpp"
 #include "job/rules/data_rules.hpp"
 #include "job/rules/discriminator_rules.hpp"
+#include "job/rules/idle_rules.hpp"
 #include "job/rules/model_rules.hpp"
 #include "job/rules/schedule_rules.hpp"
 #include "job/transports.hpp"
@@ -199,6 +200,30 @@ std::vector<Rule> score_rules() {
        check_scores}};
 }
 
+std::string check_bounds(const JobSpec& job) {
+  return job.training.divergence.gradient_norm > 0.0 && job.numerics.device == DeviceKind::kCuda
+             ? "nobody learns the norms of gradients on GPUs while they train; use 0, or "
+               "training.divergence.loss_factor"
+             : "";
+}
+
+std::string check_diversity(const JobSpec& job) {
+  return job.training.divergence.diversity > 0.0 && job.images_per_microbatch() < 2
+             ? "a micro-batch of one example has no spread; use 0, or fewer training.microbatches"
+             : "";
+}
+
+std::vector<Rule> divergence_rules() {
+  return {
+      {{"training.divergence.gradient_norm", "numerics.device"},
+       "`training.divergence.gradient_norm` is 0 with `numerics.device` cuda.",
+       check_bounds},
+      {{"training.divergence.diversity", "training.microbatches", "training.batch"},
+       "`training.divergence.diversity` above 0 needs micro-batches of two examples at least.",
+       check_diversity},
+  };
+}
+
 std::vector<Rule> make_rules(const Recipe& recipe) {
   std::vector<Rule> rules = data_rules();
   std::ranges::move(model_rules(), std::back_inserter(rules));
@@ -206,6 +231,8 @@ std::vector<Rule> make_rules(const Recipe& recipe) {
   std::ranges::move(augment_rules(), std::back_inserter(rules));
   std::ranges::move(layout_rules(), std::back_inserter(rules));
   std::ranges::move(score_rules(), std::back_inserter(rules));
+  std::ranges::move(divergence_rules(), std::back_inserter(rules));
+  std::ranges::move(idle_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
   std::ranges::move(schedule_rules(recipe), std::back_inserter(rules));
   return rules;

@@ -158,7 +158,10 @@ JobSpec range_job(const JobSpec& job, const std::vector<std::string>& tested,
                         .end_kimg = kimg_of_step * options.steps,
                         .final_value = options.to / options.from};
   }
-  range.training.burn_in_kimg = job.burn_in_images() / 1000.0;
+  range.training.burn_in_kimg = 0.0;
+  if (range.ends_burn_in()) {
+    range.training.burn_in_kimg = job.burn_in_images() / 1000.0;
+  }
   // Half a step less: rounded up, it is as many steps whatever kimg_of_step has been rounded to.
   range.training.kimg = kimg_of_step * (options.steps - 0.5);
   range.output.tick_kimg = kimg_of_step;

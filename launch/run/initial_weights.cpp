@@ -16,6 +16,7 @@ void require_initial_weights(const JobSpec& spec) {
       if (script_in(networks[id]) == nullptr) {  // of which only LibTorch knows what is trained
         weights.require_parameters(num_parameters(networks[id]));
       }
+      weights.require_finite();
     }
   }
 }

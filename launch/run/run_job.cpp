@@ -28,6 +28,7 @@
 #include "job/file/settle_precision.hpp"
 #include "job/run_name.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/data/data_limit.hpp"
 #include "launch/data/style_picture.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/hostfile.hpp"
@@ -284,6 +285,9 @@ int run_job(const RunOptions& options, const Environment& environment,
   require_workers(job.spec, workers);
   inspect_own_networks(job);
   require_style_picture(job.spec);
+  if (options.hostfile.empty()) {  // other hosts may have other data, or this one none
+    require_data_limit(job.spec);
+  }
   if (options.dry_run) {
     require_initial_weights(job.spec);
     if (const std::string line = settle_precision(job, job_before(options, job.name));

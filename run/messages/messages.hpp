@@ -240,7 +240,10 @@ struct UpdateFigures {
   std::int64_t update = 0;                    ///< its number, from 1 on
   double lr = 0.0;                            ///< learning rate, schedules applied
   std::optional<UpdateSquares> squares = {};  ///< nothing: it was made where nobody sees it
-  static auto fields(auto& it) { return std::tie(it.network, it.update, it.lr, it.squares); }
+  bool was_skipped = false;                   ///< it was not made: its gradient was not finite
+  static auto fields(auto& it) {
+    return std::tie(it.network, it.update, it.lr, it.squares, it.was_skipped);
+  }
   bool operator==(const UpdateFigures&) const = default;
 };
 
@@ -314,12 +317,15 @@ struct Stop {
   int exit_code = 0;
   std::string reason;  ///< one line: place and remedy
   int accused = 0;     ///< from a worker: the rank that it has waited for in vain; 0: none
-  static auto fields(auto& it) { return std::tie(it.exit_code, it.reason, it.accused); }
+  /// From a worker whose training diverged: steps done when that shows, the same whatever the
+  /// layout; 0: nobody knows.
+  std::int64_t step = 0;
+  static auto fields(auto& it) { return std::tie(it.exit_code, it.reason, it.accused, it.step); }
   bool operator==(const Stop&) const = default;
 };
 
-/// Coordinator -> worker, before the Welcome, where the coordinator has much to read first: it
-/// lives, and goes on.
+/// Coordinator -> worker, before the Welcome, where the coordinator has much to read first, and
+/// between two leases, where training waits for a score: it lives, and goes on.
 struct Patience {
   static constexpr std::string_view kName = "Patience";
   static auto fields(auto& /*it*/) { return std::tie(); }

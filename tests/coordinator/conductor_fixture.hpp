@@ -62,13 +62,15 @@ class ConductorTest : public ::testing::Test {
 
   Effects ready(int rank) { return send(rank, messages::Ready{.plan_hash = 7}); }
 
-  void begin() {
+  void begin() { begin_at(0); }
+  /// @param step  of the state that all begin with
+  void begin_at(std::int64_t step) {
     for (const int rank : {1, 2}) {
       hello(rank);
       keep(conductor_.on_lifeline_opened(rank, now_));
       inventory(rank);
     }
-    keep(conductor_.begin_with({}));
+    keep(conductor_.begin_with({.step = step, .saved_step = step}));
     ready(1);
     ready(2);
   }

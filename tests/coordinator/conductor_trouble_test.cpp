@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the Conductor does with trouble and with scores.
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,12 @@ class ConductorTroubleTest : public ConductorTest {
     now_ += std::chrono::milliseconds(600);
     progress(1, step, loss);
     progress(2, step);
+  }
+  /// It has found trouble that shows when `step` is done.
+  void stop_at(int rank, std::int64_t step, const std::string& reason) {
+    send(rank, messages::Stop{.exit_code = static_cast<int>(ExitCode::kDiverged),
+                              .reason = reason,
+                              .step = step});
   }
   /// The checkpoint of `step` has got its score, and what follows of it is on the disk.
   void score(std::int64_t step, double value) {
@@ -107,6 +114,43 @@ TEST_F(ConductorTroubleTest, GoesBackToWhereASnapshotWasNotFinite) {
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 4);
 }
 
+TEST_F(ConductorTroubleTest, DatesWhatAWorkerFoundByItsStepWhoeverComesFirst) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 7);
+  progress(2, 8);
+  stop_at(2, 9, "step 9: a bound");
+  EXPECT_TRUE(seen<RecordDecisions>().empty()) << "the other's loss of step 8 is still to come";
+  EXPECT_TRUE(clock(std::chrono::milliseconds(100)).empty());
+  progress(1, 8);
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 9);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 4);
+}
+
+TEST_F(ConductorTroubleTest, TakesAnEarlierLossForTheReasonThoughALaterOneWasToldBefore) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 6);
+  progress(2, 7);
+  stop_at(2, 8, "step 8: a bound");
+  progress(1, 7, kNotFinite);
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 0);
+}
+
+TEST_F(ConductorTroubleTest, AnswersInTheEndWhereSomebodyWillNeverTell) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 7);
+  stop_at(2, 9, "step 9: a bound");
+  conductor_.on_lifeline_closed(1, now_);
+  wait(std::chrono::seconds(3));
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 9);
+}
+
 ConductorSettings with_scores(ConductorSettings settings) {
   settings.leases = {.total_steps = 40, .tick_steps = 10, .checkpoint_steps = {10}};
   settings.ticks.total_steps = 40;
@@ -127,7 +171,12 @@ TEST_F(ConductorTroubleTest, HoldsTrainingUntilTheScoreIsThere) {
     keep(conductor_.checkpoint_committed(step, now_));
   }
   EXPECT_EQ(seen<GrantLease>().back().lease.end, 20);
-  EXPECT_TRUE(clock(std::chrono::seconds(300)).empty()) << "who waits for a score is not silent";
+  wait(std::chrono::seconds(1300));
+  EXPECT_FALSE(conductor_.ended()) << "who waits for a score is not silent";
+  for (const int rank : {1, 2}) {
+    EXPECT_EQ(sent<messages::Patience>(rank).size(), 8U)
+        << "and is told to, several times before it gives a lease up";
+  }
   keep(conductor_.scored({.step = 10, .value = 1.0}));
   EXPECT_EQ(seen<GrantLease>().back().lease.end, 20) << "not before it is on the disk";
   keep(conductor_.recorded(now_));
@@ -169,6 +218,31 @@ TEST_F(ConductorTroubleTest, EndsEarlyWithTheCheckpointThatIsThere) {
   EXPECT_EQ(outcome().step, 30);
   EXPECT_THAT(outcome().reason,
               HasSubstr("stopped early at step 30: a score is not better than that of step 10"));
+}
+
+TEST_F(ConductorTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
+  ConductorSettings settings = with_rollbacks(this->settings());
+  settings.divergence.loss_factor = 20.0;
+  settings.snapshot_steps = 4;
+  use(settings);
+  begin();
+  step_to(0, 9);
+  ASSERT_EQ(seen<KeepWatch>().size(), 2U) << "of steps 4 and 8";
+  settings.watch_memory = WatchMemory::parse(seen<KeepWatch>().back().text);
+  ASSERT_TRUE(settings.watch_memory.at(8));
+  EXPECT_EQ(settings.watch_memory.at(8)->front().sizes.size(), 8U);
+  use(settings);
+  all_.clear();
+  begin_at(8);
+  step_to(8, 12);
+  EXPECT_EQ(WatchMemory::parse(seen<KeepWatch>().back().text).at(12)->front().sizes.size(), 12U)
+      << "as if it had never ended";
+}
+
+TEST_F(ConductorTroubleTest, KeepsNothingWhereNoTroubleFollowsOfIt) {
+  begin();
+  step_to(0, 12);
+  EXPECT_TRUE(seen<KeepWatch>().empty());
 }
 
 }  // namespace

@@ -177,7 +177,8 @@ bool train(CoordinatorLink& link, const messages::Welcome& welcome, const Behavi
         ::raise(SIGSTOP);
       }
       if (step == behaviour.stop_at && behaviour.concerns(rank)) {
-        link.stop(ExitCode::kUsage, "the data ended: give a larger set", std::nullopt);
+        link.stop({.exit_code = static_cast<int>(ExitCode::kUsage),
+                   .reason = "the data ended: give a larger set"});
         return false;
       }
       link.report(

@@ -137,5 +137,29 @@ TEST_F(FigureAccountingTest, AddsHistogramsOfOneTagAndStep) {
   EXPECT_TRUE(told_by(accounting_).histograms.empty());
 }
 
+TEST_F(FigureAccountingTest, MarksAnUpdateThatWasSkippedThoughOneWhoMadeNoPartDoesNotSaySo) {
+  messages::Progress skipped = part_of(7, {});
+  for (messages::UpdateFigures& update : skipped.updates) {
+    update.squares.reset();
+    update.was_skipped = true;
+  }
+  accounting_.add_step({}, {{1, part_of(7, {})}, {2, skipped}});
+  const report::Tick tick = told_by(accounting_);
+  ASSERT_EQ(tick.updates.size(), 2U);
+  EXPECT_TRUE(tick.updates[0].was_skipped);
+  EXPECT_FALSE(tick.updates[0].norms);
+}
+
+TEST_F(FigureAccountingTest, TellsTheMeansOfTheLastStepWhoeverToldThem) {
+  const auto loss = [](int microbatch, double value) {
+    return messages::MicrobatchLoss{
+        .microbatch = microbatch, .by_network = {0.0, 0.0}, .figures = {{"spread", value}}};
+  };
+  accounting_.add_step({{0, loss(0, 1.0)}, {1, loss(1, 3.0)}}, {{1, {}}});
+  EXPECT_EQ(accounting_.last_step(), (std::map<std::string, double>{{"spread", 2.0}}));
+  accounting_.add_step({}, {{1, {}}});
+  EXPECT_TRUE(accounting_.last_step().empty());
+}
+
 }  // namespace
 }  // namespace gangway::coordinator

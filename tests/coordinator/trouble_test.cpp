@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
+#include "coordinator/trouble/watch_memory.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -74,6 +76,45 @@ TEST(TroubleWatch, SaysNothingOfSaturationWhereNobodyWantsToHear) {
   }
 }
 
+TEST(TroubleWatch, SeesAGeneratorThatMakesTheSameForSoManySteps) {
+  TroubleWatch watch({.diversity = 0.1, .diversity_steps = 3}, kNetworks);
+  const std::map<std::string, double> alike{{"discriminator_fake_spread", 0.1},
+                                            {"discriminator_real_spread", 2.0}};
+  std::map<std::string, double> diverse = alike;
+  diverse["discriminator_fake_spread"] = 0.3;
+  EXPECT_EQ(watch.step_figures(1, alike), std::nullopt);
+  EXPECT_EQ(watch.step_figures(2, alike), std::nullopt);
+  EXPECT_EQ(watch.step_figures(3, diverse), std::nullopt) << "not in a row";
+  EXPECT_EQ(watch.step_figures(4, {}), std::nullopt);
+  EXPECT_EQ(watch.step_figures(5, alike), std::nullopt);
+  EXPECT_EQ(watch.step_figures(6, alike), std::nullopt);
+  const auto trouble = watch.step_figures(7, alike);
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->step, 7);
+  EXPECT_THAT(trouble->what, HasSubstr("step 7: what the discriminator was given differed 0.05 times"));
+  EXPECT_EQ(watch.step_figures(8, alike), std::nullopt) << "each stretch once";
+}
+
+TEST(TroubleWatch, LooksForNoLikenessWhereNobodyAskedOrRealExamplesAreAllTheSame) {
+  const std::map<std::string, double> same{{"discriminator_fake_spread", 0.0},
+                                           {"discriminator_real_spread", 0.0}};
+  TroubleWatch watch({.diversity = 0.5, .diversity_steps = 1}, kNetworks);
+  EXPECT_EQ(watch.step_figures(1, same), std::nullopt);
+  TroubleWatch careless({.diversity_steps = 1}, kNetworks);
+  EXPECT_EQ(careless.step_figures(1, {{"discriminator_fake_spread", 0.0},
+                                      {"discriminator_real_spread", 1.0}}),
+            std::nullopt);
+}
+
+TEST(Rollback, ProposesACommandWithAChange) {
+  DivergenceSpec spec;
+  EXPECT_EQ(change_after_trouble(spec, {}), " training.divergence.policy=rollback");
+  spec.policy = DivergencePolicy::kRollback;
+  spec.retries = 1;
+  const Decisions once{{.kind = DecisionKind::kRollback}};
+  EXPECT_EQ(change_after_trouble(spec, once), " training.divergence.retries=4");
+}
+
 TEST(Rollback, GoesToTheLastButOneMultipleAndNotBehindTheBeginning) {
   EXPECT_EQ(rollback_step(1, 100, 0), 0);
   EXPECT_EQ(rollback_step(199, 100, 0), 0);
@@ -124,6 +165,61 @@ TEST(Rollback, ForgetsWhatScoresOfLaterStepsHaveLedTo) {
   EXPECT_EQ(decisions[1].seen, 200);
   EXPECT_EQ(decisions[2].kind, DecisionKind::kBranch);
   EXPECT_EQ(decisions[3].kind, DecisionKind::kRollback);
+}
+
+TEST(TroubleWatch, GoesOnFromWhatAnotherRemembered) {
+  const DivergenceSpec spec{.loss_factor = 20.0,
+                            .saturated_ticks = 3,
+                            .saturation_is_trouble = true,
+                            .diversity = 0.1,
+                            .diversity_steps = 30};
+  const std::map<std::string, double> alike{{"discriminator_fake_spread", 0.1},
+                                            {"discriminator_real_spread", 2.0}};
+  TroubleWatch whole(spec, kNetworks);
+  EXPECT_TRUE(whole.remembers());
+  const auto train = [&](TroubleWatch& watch, std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from; step <= to; ++step) {
+      const std::array losses{1.0 / static_cast<double>(step), -0.1 * static_cast<double>(step)};
+      EXPECT_EQ(watch.step(step, losses), std::nullopt);
+      if (auto trouble = watch.step_figures(step, alike)) {
+        return trouble;
+      }
+    }
+    return std::optional<Trouble>();
+  };
+  EXPECT_EQ(train(whole, 1, 20), std::nullopt);
+  EXPECT_EQ(whole.tick(20, std::array{1.0, 1.0}), std::nullopt);
+  EXPECT_EQ(whole.tick(20, std::array{1.0, 1e-9}), std::nullopt);
+  WatchMemory memory;
+  memory.keep(20, whole.seen());
+  const WatchMemory read = WatchMemory::parse(memory.text());
+  ASSERT_TRUE(read.at(20));
+  EXPECT_EQ(*read.at(20), whole.seen()) << "all bits of it";
+  TroubleWatch resumed(spec, kNetworks);
+  resumed.go_on_from(*read.at(20));
+  const auto trouble = train(resumed, 21, 40);
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->step, 30);
+  EXPECT_FALSE(TroubleWatch({}, kNetworks).remembers()) << "what it finds is only told";
+}
+
+TEST(WatchMemory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
+  WatchMemory memory;
+  for (std::int64_t step = 1; step <= 40; ++step) {
+    memory.keep(step, {SeenFigures{.alike = step}});
+  }
+  EXPECT_FALSE(memory.at(24));
+  EXPECT_EQ(memory.at(25)->front().alike, 25);
+  memory.begin_at(30);
+  EXPECT_TRUE(memory.at(30));
+  EXPECT_FALSE(memory.at(31));
+}
+
+TEST(WatchMemory, IsEmptyWhereItCannotBeRead) {
+  for (const std::string text : {"", "x", "1 - 0", "1 - 0 0 0x1p+0 word", "1 nan 0 0", "1 - 0 0 inf"}) {
+    EXPECT_FALSE(WatchMemory::parse(text).at(1)) << text;
+  }
+  EXPECT_TRUE(WatchMemory::parse("1 - 0 0").at(1));
 }
 
 }  // namespace

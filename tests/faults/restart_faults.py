@@ -117,6 +117,48 @@ class MovedFiles(Restarts):
                            r"a file of another checkpoint")
 
 
+class Branches(Restarts):
+    """Runs that begin with a checkpoint of another one, or with one that a rollback has put off their way."""
+
+    def run_twig(self, *words, steps=50):
+        return self.call(GANGWAY, "run", *JOB, length(steps), "-n", 1, "--run", "twig", *words)
+
+    def test_what_a_run_was_before_it_branched_off_is_not_gone_on_with(self):
+        code, out, err = self.run_twig(steps=10)
+        self.assertEqual(code, 0, out + err)
+        path = self.checkpoints / "step-000000030"
+        running = self.start("run", *JOB, length(1_000_000), "-n", 1, "--run", "twig", "--resume", path,
+                             "checkpoint.every_steps=0", "checkpoint.snapshot_steps=0")
+        running.wait_for(r"^tick ")
+        running.kill_all()
+        code, out, err = self.run_twig()
+        self.assertEqual(code, 5, out + err)
+        self.assertRegex(err, rf"begun with checkpoint [0-9a-f]{{32}}, {path}, and has saved nothing since: --resume with that path")
+        code, out, err = self.run_twig("--resume", path)
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.digest("twig"), self.whole)
+        code, out, err = self.run_twig(steps=60)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("resume step-000000050", out)
+
+    def test_what_lies_behind_a_rollback_is_not_gone_on_with_in_the_same_run(self):
+        code, out, err = self.run_twig(steps=40)
+        self.assertEqual(code, 0, out + err)
+        code, out, err = self.call(GANGWAY, "checkpoints", "pin", "twig@40")
+        self.assertEqual(code, 0, out + err)
+        # 25 steps of a start are the first with a median: any loss is too large beside it.
+        code, out, err = self.run_twig("training.divergence.policy=rollback", "training.divergence.rewind=30",
+                                       "training.divergence.retries=1", "training.divergence.loss_factor=1e-6", steps=70)
+        self.assertEqual(code, 4, out + err)
+        [abandoned] = (self.folder / "runs").glob("*-twig/checkpoints/abandoned-step-000000040-1")
+        for checkpoint in abandoned.parent.glob("step-*"):
+            if int(checkpoint.name[5:]) > 40:
+                shutil.rmtree(checkpoint)
+        code, out, err = self.run_twig("--resume", abandoned)
+        self.assertEqual(code, 5, out + err)
+        self.assertIn("lies behind a rollback of this run", err)
+
+
 class OtherVersions(Restarts):
     """Row 35. That older formats load: tests/checkpoint/format_samples_test.cpp."""
 

@@ -69,7 +69,7 @@ class ScriptedLink final : public worker::CoordinatorLink {
     reports_.parts[worker_] = part;
   }
   void picture(const messages::Picture&) override {}
-  void stop(ExitCode, const std::string&, const std::optional<int>&) override {}
+  void stop(const messages::Stop&) override {}
   void goodbye(std::chrono::milliseconds) override {}
 
  private:

@@ -78,6 +78,16 @@ TEST(Decisions, PutSnapshotsOffTheWayThatEarlierStartsHaveTaken) {
   EXPECT_TRUE(is_on_the_way(301, 3, now));
 }
 
+TEST(Decisions, PutAllSnapshotsOffTheWayThatTheRunTookBeforeItBranchedOff) {
+  const Decisions now{
+      {.kind = DecisionKind::kBranch, .change = {.step = 500}, .seen = 500, .start = 3}};
+  for (const std::int64_t step : {100, 600}) {
+    EXPECT_FALSE(is_on_the_way(step, 2, now));
+  }
+  EXPECT_TRUE(is_on_the_way(600, 3, now));
+  EXPECT_TRUE(is_on_the_way(600, 4, now));
+}
+
 TEST(Decisions, DoNotGoBackBehindABranchAndScoresChangeNothing) {
   Decisions now{rollback(100, 1)};
   EXPECT_EQ(origin_of(now), 0);

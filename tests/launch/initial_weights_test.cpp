@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/initial_weights.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,8 +40,8 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
               AllOf(HasSubstr("discriminator.weights: "), HasSubstr("none.safetensors")));
   const std::int64_t right = num_parameters(architectures_of(spec.settled_model())[kGenerator]);
   for (const std::int64_t count : {right, right + 1}) {
-    const auto tensor =
-        checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);
+    auto tensor = checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);
+    std::ranges::fill(tensor.bytes, std::byte{0});
     const auto file = folder.path() / (std::to_string(count) + ".safetensors");
     const std::vector<checkpoint::TensorRecord> records{tensor.record()};
     (void)checkpoint::write_safetensors(file, records, {});
@@ -43,6 +49,10 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
     with_file.network("generator").weights = file.string();
     if (count == right) {
       EXPECT_EQ(complaint_about(with_file), "");
+      const float infinite = std::numeric_limits<float>::infinity();
+      std::memcpy(tensor.bytes.data() + sizeof infinite, &infinite, sizeof infinite);
+      (void)checkpoint::write_safetensors(file, std::vector{tensor.record()}, {});
+      EXPECT_THAT(complaint_about(with_file), HasSubstr("a value of tensor '0.weight' is not finite"));
     } else {
       EXPECT_THAT(complaint_about(with_file), HasSubstr("are they of another model?"));
     }

@@ -135,7 +135,7 @@ std::vector<Message> samples_of_files_and_ends() {
       Picture{},
       Picture{.step = kHuge, .file = kText},
       Stop{},
-      Stop{.exit_code = 255, .reason = kText, .accused = kMany},
+      Stop{.exit_code = 255, .reason = kText, .accused = kMany, .step = kHuge},
       Patience{},
       Goodbye{},
   };

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Failure killed() {
   return {
@@ -64,6 +65,20 @@ TEST(FailureBox, SaysWhatIsNotKnown) {
   const std::string box = failure_box(failure);
   EXPECT_THAT(box, HasSubstr("exit code 4"));
   EXPECT_THAT(box, HasSubstr("none yet"));
+}
+
+TEST(FailureBox, SaysOfADivergenceThatNoProcessFailedAndWhatToChange) {
+  Failure failure = killed();
+  failure.signal.reset();
+  failure.job_exit_code = 4;
+  failure.change = " training.divergence.policy=rollback";
+  const std::string box = failure_box(failure);
+  EXPECT_THAT(box, HasSubstr("the training itself: no process failed"));
+  EXPECT_THAT(box, Not(HasSubstr("cause unknown")));
+  EXPECT_THAT(box, Not(HasSubstr("to go on")));
+  EXPECT_THAT(box, HasSubstr("with a change"));
+  const auto object = nlohmann::json::parse(failure_json(failure));
+  EXPECT_EQ(object["resume_command"], failure.resume_command + failure.change);
 }
 
 TEST(FailureJson, HoldsTheSameWithNullForTheUnknown) {

@@ -72,11 +72,9 @@ TEST(CoordinatorLink, SaysWhichProcessItIsAndWhomItAccuses) {
   const messages::Hello hello{.rank = 1, .process = own_process(), .shared_memory = 77};
   (void)link->join(hello, milliseconds(1000));
   EXPECT_EQ(coordinator.heard().front(), (messages::Envelope{.message = hello}));
-  link->stop(ExitCode::kWorkerLost, "waited", /*accused=*/2);
-  EXPECT_EQ(std::get<messages::Stop>(coordinator.heard().back().message).accused, 3)
-      << "the rank of worker 2";
-  link->stop(ExitCode::kWorkerLost, "lost", std::nullopt);
-  EXPECT_EQ(std::get<messages::Stop>(coordinator.heard().back().message).accused, 0);
+  const messages::Stop stop{.exit_code = 3, .reason = "waited", .accused = 3};
+  link->stop(stop);
+  EXPECT_EQ(std::get<messages::Stop>(coordinator.heard().back().message), stop);
 }
 
 TEST(CoordinatorLink, NamesTheEpochOfTheWelcomeFromThenOn) {

@@ -138,7 +138,25 @@ TEST_F(Taker, RefusesWhatIsNotFinite) {
   generator_mean_.data()[3] = std::numeric_limits<float>::quiet_NaN();
   update(kDiscriminator, 5);
   update(kGenerator, 5);
-  EXPECT_THROW(taker_.copy_rest(), DivergedError);
+  taker_.copy_rest();
+  EXPECT_EQ(taker_.newest(), std::nullopt);
+  EXPECT_NO_THROW(taker_.require_finite_before(5)) << "a loss of step 5 may be what shows it";
+  try {
+    taker_.require_finite_before(6);
+    FAIL() << "a value of step 5 is not finite";
+  } catch (const DivergedError& error) {
+    EXPECT_EQ(error.step(), 6) << "whether a snapshot is taken does not follow from the job";
+    EXPECT_NE(std::string(error.what()).find("'generator/"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(Taker, LetsUpdatesGoOnBehindOneThatItGaveUp) {
+  generator_mean_.data()[3] = std::numeric_limits<float>::quiet_NaN();
+  update(kDiscriminator, 5);
+  update(kGenerator, 5);
+  update(kGenerator, {});  // copies first what was put off
+  update(kDiscriminator, {});
+  EXPECT_FALSE(taker_.advance(/*is_quiet=*/true)) << "nothing is left to copy";
   EXPECT_EQ(taker_.newest(), std::nullopt);
 }
 

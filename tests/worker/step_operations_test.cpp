@@ -343,5 +343,47 @@ TEST_F(StepOperationsTest, TooManySkipsInARowEndTheTraining) {
   }
 }
 
+TEST_F(StepOperationsTest, ABoundOnTheNormChangesNoBit) {
+  JobSpec job = dcgan();
+  SingleWorker plain(job);
+  job.training.divergence.gradient_norm = 1e30;
+  SingleWorker bounded(job);
+  for (SingleWorker* worker : {&plain, &bounded}) {
+    worker->operations.begin_step(0);
+    worker->perform(worker->schedule(0));
+  }
+  for (const NetworkId network : {kGenerator, kDiscriminator}) {
+    EXPECT_TRUE(same_bits(plain.networks[network]->weights(), bounded.networks[network]->weights()));
+    EXPECT_EQ(plain.networks[network]->counts, bounded.networks[network]->counts);
+  }
+}
+
+TEST_F(StepOperationsTest, AGradientAboveItsBoundIsTroubleOfItsStep) {
+  JobSpec job = dcgan();
+  job.training.divergence.gradient_norm = 1e-6;
+  job.network("discriminator").clip_norm = 1e-9;  // what is clipped is looked at before
+  SingleWorker worker(job);
+  worker.operations.begin_step(6);
+  try {
+    worker.perform(worker.schedule(6));
+    FAIL() << "it went on";
+  } catch (const DivergedError& error) {
+    EXPECT_EQ(error.step(), 7);
+    EXPECT_THAT(error.what(), ::testing::StartsWith("step 7: the norm of the discriminator's gradient "
+                                                    "is "));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("gradient_norm 1e-06"));
+  }
+}
+
+TEST_F(StepOperationsTest, AGradientThatIsNoNumberIsAboveAnyBoundWhereNothingIsSkipped) {
+  JobSpec job = dcgan();
+  job.training.divergence.gradient_norm = 1e30;
+  SingleWorker worker(job);
+  worker.networks[kDiscriminator]->weights().data()[0] = std::nanf("");
+  worker.operations.begin_step(0);
+  EXPECT_THROW(worker.perform(worker.schedule(0)), DivergedError);
+  EXPECT_EQ(worker.networks[kDiscriminator]->counts.skipped, 0);
+}
+
 }  // namespace
 }  // namespace gangway::worker

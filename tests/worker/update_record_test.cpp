@@ -229,5 +229,24 @@ TEST(UpdateRecord, CountsWeightsAndGradientsOfEachTensorWithoutPadding) {
   }
 }
 
+TEST(UpdateRecord, MarksAnUpdateThatWasSkippedAndHasNoNormsOfIt) {
+  RecordedNetwork network;
+  network.record.begin(plan(3), kNorms);
+  NetworkUpdater updater(network.state);
+  updater.show_to(network.record);
+  updater.prepare(plan(3));
+  const comm::ElementRange all = network.state.layout().parameter_range();
+  updater.skip(all, network.mean().range(all));
+  const messages::Progress skipped = network.told();
+  ASSERT_EQ(skipped.updates.size(), 1U);
+  EXPECT_TRUE(skipped.updates[0].was_skipped);
+  EXPECT_FALSE(skipped.updates[0].squares);
+  network.record.begin(plan(3), kNorms);
+  network.update(plan(3), 0, network.num_blocks());
+  const messages::Progress made = network.told();
+  EXPECT_FALSE(made.updates[0].was_skipped);
+  EXPECT_TRUE(made.updates[0].squares);
+}
+
 }  // namespace
 }  // namespace gangway::worker

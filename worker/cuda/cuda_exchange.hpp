@@ -48,6 +48,7 @@ class CudaExchange final : public NetworkExchange {
   void await() override;
   /// Not there yet: to learn of it the host would have to wait for the device.
   [[nodiscard]] bool was_skipped() const override { return false; }
+  [[nodiscard]] std::optional<double> agreed_norm() const override { return std::nullopt; }
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
   [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;

@@ -30,7 +30,8 @@ void UpdateRecord::settle() {
   }
   const Wish wish = *std::exchange(wish_, std::nullopt);
   if (wish.norms) {
-    if (is_shown_) {
+    at_.was_skipped = was_skipped_;
+    if (is_shown_ && !was_skipped_) {
       at_.squares = messages::UpdateSquares{.gradient = comm::pairwise_sum(squares_.gradient),
                                             .change = comm::pairwise_sum(squares_.change),
                                             .weights = comm::pairwise_sum(squares_.weights)};
@@ -51,6 +52,7 @@ void UpdateRecord::begin(const UpdatePlan& plan, const Wish& wish) {
   wish_ = {.norms = wish.norms,
            .histograms = has_histograms ? wish.histograms : std::optional<std::int64_t>()};
   at_ = {.network = static_cast<int>(network_), .update = plan.number(), .lr = plan.settings.lr};
+  was_skipped_ = false;
   const std::size_t blocks = state_.layout().parameter_range().size() / comm::kBlockElements;
   for (std::vector<double>* squares : {&squares_.gradient, &squares_.change, &squares_.weights}) {
     squares->assign(is_shown_ && wish.norms ? blocks : 0, 0.0);
@@ -90,7 +92,8 @@ void UpdateRecord::before_update(comm::ElementRange range, std::span<const float
   }
 }
 
-void UpdateRecord::after_update(comm::ElementRange range, const UpdatePlan& /*plan*/) {
+void UpdateRecord::after_update(comm::ElementRange range, const UpdatePlan& plan) {
+  was_skipped_ = plan.was_skipped;
   const comm::ElementRange parameters = parameters_of(range);
   if (!wish_ || !wish_->norms || parameters.empty()) {
     return;

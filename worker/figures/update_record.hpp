@@ -64,6 +64,7 @@ class UpdateRecord final : public UpdateWatcher {
   bool is_shown_;
   std::optional<Wish> wish_;    // of the update that is open; nothing: none is looked at
   messages::UpdateFigures at_;  // that update
+  bool was_skipped_ = false;    // it, as far as this worker was shown
   BlockSquares squares_;
   std::vector<Distributions> distributions_;  // by parameter; empty: none are wanted
   std::vector<float> before_;                 // weights of the range in hand

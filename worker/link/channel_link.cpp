@@ -52,10 +52,8 @@ class ChannelLink : public CoordinatorLink {
     return receive<messages::Lease>(limit, "a lease");
   }
 
-  void stop(ExitCode code, const std::string& reason, const std::optional<int>& accused) override {
-    send(messages::Stop{.exit_code = static_cast<int>(code),
-                        .reason = reason,
-                        .accused = accused ? *accused + 1 : 0});  // its rank
+  void stop(const messages::Stop& stop) override {
+    send(stop);
     (void)channel_.flush(kFarewell);  // whether it left or not, the process ends now
   }
 

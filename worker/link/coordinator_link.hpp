@@ -49,9 +49,7 @@ class CoordinatorLink : public StateLink {
 
   /// This worker cannot go on. Waits at most a second for the message to leave; the caller then
   /// ends the process.
-  /// @param accused  worker that was waited for in vain, if one was
-  virtual void stop(ExitCode code, const std::string& reason,
-                    const std::optional<int>& accused) = 0;
+  virtual void stop(const messages::Stop& stop) = 0;
 
   /// All leases done, nothing in flight. Waits until the message has left.
   /// @throws CommError when `limit` passes.

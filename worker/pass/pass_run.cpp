@@ -12,6 +12,7 @@
 #include "gan/precision.hpp"
 #include "job/families/families.hpp"
 #include "worker/figures/judged_logits.hpp"
+#include "worker/figures/judged_spread.hpp"
 #include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
@@ -134,7 +135,7 @@ void PassRun::penalty_forward(const Instruction& at) {
 void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
                                const std::function<void(std::size_t)>& on_block) {
   come_back_to(at.node, losses);
-  const at::Tensor value = penalty_->backward(on_block, loss_scale(at.phase));
+  const at::Tensor value = penalty_->backward(on_block, loss_scale());
   if (const auto& shown_with = std::get<Penalty>(node()).shown_with) {
     losses.add(*shown_with, at.microbatch, value, phase().repeats);
   }
@@ -262,7 +263,7 @@ void PassRun::make(const Loss& loss) {
 void PassRun::pull(const Loss& loss, StepLosses& losses) {
   const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {}).front();
   if (has_gradient()) {
-    torch::autograd::backward({made}, {at::full_like(made, loss_scale(at_.phase))});
+    torch::autograd::backward({made}, {at::full_like(made, loss_scale())});
   }
   if (loss.shown_with) {
     losses.add(*loss.shown_with, at_.microbatch, made, phase().repeats);
@@ -271,6 +272,11 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
       judged.logits = value(judged.tensor).detach();
       if (setup_.job.training.augment.is_adaptive()) {
         losses.set_figure(at_.microbatch, judged.network + "_augment_strength", augment_strength_);
+      }
+      if (const std::string examples = judged_examples(pass(), judged, setup_.job);
+          !examples.empty()) {
+        losses.add_figure(spread_figure(judged), at_.microbatch, spread_of(value(examples)),
+                          phase().repeats);
       }
       losses.add_logits(std::move(judged));
     }

@@ -41,8 +41,9 @@ class PassRun {
     /// What the losses and penalties of a phase are multiplied by before their backward, so that
     /// small gradients do not vanish in fp16 (Micikevicius et al., 2018, section 3.2): those in the
     /// leaves are as many times too large, and whoever asked for it divides them again. Asked once
-    /// or more in each pass of the phase; it may change between steps alone. Null: 1, ever.
-    std::function<double(int phase)> loss_scale = nullptr;
+    /// or more in each pass of the phase, whose leaves are open; it may change between its repeats.
+    /// Null: 1, ever.
+    std::function<double()> loss_scale = nullptr;
   };
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(Setup setup);
@@ -57,10 +58,10 @@ class PassRun {
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
-  /// The factor in all gradients of the phase, those of losses on weights included; what is shown
-  /// of a loss has none.
-  [[nodiscard]] double loss_scale(int phase) const {
-    return setup_.loss_scale ? setup_.loss_scale(phase) : 1.0;
+  /// The factor in all gradients of the phase at hand, those of losses on weights included; what is
+  /// shown of a loss has none.
+  [[nodiscard]] double loss_scale() const {
+    return setup_.loss_scale ? setup_.loss_scale() : 1.0;
   }
 
  private:

@@ -10,6 +10,12 @@ void StepLosses::add(NetworkId network, int microbatch, const at::Tensor& loss, 
   values_.push_back(loss.detach());
 }
 
+void StepLosses::add_figure(const std::string& name, int microbatch, const at::Tensor& value,
+                            int count) {
+  entries_.push_back({{}, microbatch, count, name});
+  values_.push_back(value.to(at::kFloat));
+}
+
 void StepLosses::close() {
   if (values_.empty()) {  // no logits either
     return;
@@ -38,14 +44,19 @@ std::vector<messages::MicrobatchLoss> StepLosses::read() const {
                       .by_network = std::vector<double>(networks_),
                       .figures = logits_.figures_of(microbatch)});
   }
+  std::map<std::pair<int, std::string>, double> figures = figures_;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
+    const double share = on_host_.const_data_ptr<double>()[i] / entry.count;
+    if (!entry.figure.empty()) {
+      figures[{entry.microbatch, entry.figure}] += share;
+      continue;
+    }
     messages::MicrobatchLoss& loss =
         losses[static_cast<std::size_t>(entry.microbatch - local_.begin)];
-    const double value = on_host_.const_data_ptr<double>()[i];
-    loss.by_network.at(static_cast<std::size_t>(entry.network)) += value / entry.count;
+    loss.by_network.at(static_cast<std::size_t>(entry.network)) += share;
   }
-  for (const auto& [place, value] : figures_) {
+  for (const auto& [place, value] : figures) {
     losses[static_cast<std::size_t>(place.first - local_.begin)].figures.push_back(
         {.name = place.second, .value = value});
   }

@@ -28,6 +28,8 @@ class StepLosses {
   /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
   void add(NetworkId network, int microbatch, const at::Tensor& loss, int count);
   void add_logits(JudgedLogits logits) { logits_.add(std::move(logits)); }
+  /// A figure of the micro-batch's, a scalar without a graph: one of `count` whose mean is shown.
+  void add_figure(const std::string& name, int microbatch, const at::Tensor& value, int count);
   /// A number that is known already; of several under one name the last counts.
   void set_figure(int microbatch, const std::string& name, double value) {
     figures_[{microbatch, name}] = value;
@@ -46,6 +48,7 @@ class StepLosses {
     NetworkId network;
     int microbatch;
     int count;
+    std::string figure = {};  ///< empty: it is a loss
   };
   MicrobatchRange local_;
   std::size_t networks_ = 0;

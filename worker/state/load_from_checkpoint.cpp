@@ -99,6 +99,7 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
     wanted.push_back({place.name, place.sizes});
   }
   weights.require(wanted);
+  weights.require_finite();
   const at::NoGradGuard no_grad;
   for (const NetworkState::Place& place : network.places()) {
     const at::Tensor values = at::empty(place.sizes, at::kFloat);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state/snapshot_service.hpp"
 
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -168,6 +169,7 @@ void SnapshotService::remove_old() const {
 
 void SnapshotService::finish_taking() {
   setup_.lane.wait(setup_.lane.submit([this] { taker_.copy_rest(); }));
+  taker_.require_finite_before(std::numeric_limits<std::int64_t>::max());
 }
 
 void SnapshotService::finish_writing() {

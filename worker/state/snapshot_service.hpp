@@ -34,20 +34,21 @@ class SnapshotService {
   /// The snapshot of `step`, which is still to be taken, is to be written into `directory`.
   void write_behind(std::int64_t step, const std::string& directory);
   /// Takes the snapshot of `step` at once, for which computing stands still since `since`. @pre no
-  /// exchange is under way, and the networks' arenas hold that step. @throws DivergedError
+  /// exchange is under way, and the networks' arenas hold that step.
   void take_now(std::int64_t step,
                 std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now());
   /// All workers have the snapshot of `step`.
   void protect(std::int64_t step);
   /// Waits until what was wanted is on the disk. @throws EnvironmentError when that takes nothing
-  /// for kTimeoutsToWrite timeouts.
+  /// for kTimeoutsToWrite timeouts; DivergedError where one of those could not be taken, for a
+  /// value was not finite.
   void finish_writing();
   /// The run fails, and this host's memory may be gone before somebody goes on: copies to the run
   /// directory what all are known to have, and what is newer (all may have that by now), as far as
   /// it lies on this host. Any thread.
   /// @param progress  called whenever more of it is on the disk
   void keep_on_disk(const std::function<void()>& progress) const noexcept;
-  /// No snapshot comes any more; all workers call it. @throws CommError
+  /// No snapshot comes any more; all workers call it. @throws CommError, DivergedError
   void finish_copying();
   [[nodiscard]] const BuddyCopies* copies() const { return copies_ ? &*copies_ : nullptr; }
 
@@ -57,7 +58,7 @@ class SnapshotService {
   SnapshotService(StateSetup setup, const BegunState& begun, Room room);
 
   void snapshot_ended(std::int64_t step, bool taken);
-  /// Waits until the lane has copied what it has put off.
+  /// Waits until the lane has copied what it has put off. @throws DivergedError
   void finish_taking();
   void protect_all(std::int64_t step);
   /// Removes the run's snapshots whose processes are gone.

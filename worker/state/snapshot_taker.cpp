@@ -140,13 +140,14 @@ void SnapshotTaker::copy_rest() {
 
 double SnapshotTaker::copy_next(std::size_t most) {
   const auto start = Clock::now();
-  PutOff& first = put_off_.front();
+  const PutOff first = put_off_.front();
   const comm::ElementRange part{first.range.begin,
                                 first.range.begin + std::min(most, first.range.size())};
   copy_range(first.network, part);
-  first.range.begin = part.end;
-  if (first.range.empty()) {
+  if (part.end == first.range.end && !put_off_.empty()) {  // it is, once the snapshot is given up
     put_off_.erase(put_off_.begin());
+  } else if (!put_off_.empty()) {
+    put_off_.front().range.begin = part.end;
   }
   const double seconds = seconds_since(start);
   spent_ += seconds;
@@ -162,19 +163,35 @@ void SnapshotTaker::copy_range(std::size_t network, comm::ElementRange range) {
 }
 
 void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
-  if (range.empty()) {
+  if (range.empty() || !has_room_) {
     return;
   }
   const OwnedPiece& piece = pieces_[index];
   const std::span<const float> values = piece.arena->range(range);
   if (!all_finite(values)) {
-    throw DivergedError(
-        fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
-                    "(clip_norm) or add a penalty, and go on from the last checkpoint",
-                    *step_, piece.stored.name));
+    return give_up(piece.stored.name);
   }
   memory_.copy(index, std::as_bytes(values));
   copied_ += range.size();
+}
+
+void SnapshotTaker::give_up(const std::string& poison) {
+  has_room_ = false;  // until the next begins
+  put_off_.clear();
+  if (!poisoned_.get()) {
+    poison_ = poison;
+    poisoned_.set(step_);
+  }
+}
+
+void SnapshotTaker::require_finite_before(std::int64_t step) const {
+  if (const auto poisoned = poisoned_.get(); poisoned && *poisoned < step) {
+    throw DivergedError(
+        fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
+                    "(clip_norm) or add a penalty, and go on from the last checkpoint",
+                    *poisoned, poison_),
+        *poisoned + 1);
+  }
 }
 
 void SnapshotTaker::finish_if_whole() {

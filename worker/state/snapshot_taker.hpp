@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "checkpoint/format/stored_tensor.hpp"
@@ -42,7 +43,7 @@ class SnapshotTaker final : public comm::Background {
   /// whole blocks of one own slice, in ascending order.
   [[nodiscard]] UpdateWatcher& watcher(NetworkId network) { return watchers_[network]; }
 
-  // Lane thread, these three. What copies throws DivergedError where a value is not finite: what is
+  // Lane thread, these three. A snapshot in which a value is not finite is given up: what is
   // poisoned must not become the newest.
 
   /// Copies some of what was put off.
@@ -52,6 +53,11 @@ class SnapshotTaker final : public comm::Background {
   /// All at once. @pre no exchange is under way
   /// @param since  when computing began to stand still for it
   void copy_all(std::int64_t step, std::chrono::steady_clock::time_point since);
+
+  /// @throws DivergedError where a snapshot of a step before `step` had a value that was not finite,
+  /// dated by the step after it: whatever the layout, that one's losses show it, unless they never
+  /// do. Any thread.
+  void require_finite_before(std::int64_t step) const;
 
   /// Whether this worker owns nothing that it could be shown: that is ever updated.
   [[nodiscard]] bool is_empty() const { return !is_shown_some_; }
@@ -102,6 +108,7 @@ class SnapshotTaker final : public comm::Background {
   double copy_next(std::size_t most);
   void copy_range(std::size_t network, comm::ElementRange range);
   void copy_piece(std::size_t index, comm::ElementRange range);
+  void give_up(const std::string& poison);
   void finish_if_whole();
 
   Setup setup_;
@@ -119,6 +126,8 @@ class SnapshotTaker final : public comm::Background {
   double spent_ = 0.0;   // on this snapshot
   double waited_ = 0.0;  // the part of it that an update waited for
   AtomicStep newest_;
+  std::string poison_;   // the first value that was not finite; written once, before
+  AtomicStep poisoned_;  // the step of its snapshot
   std::atomic<double> seconds_ = 0.0;
   std::atomic<double> wait_seconds_ = 0.0;
 };

@@ -66,6 +66,7 @@ void CpuExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
 
 void CpuExchange::open(int phase, const UpdatePlan& plan) {
   phase_ = phase;
+  agrees_ = plan.agreement.is_needed;
   updater_.prepare(plan);
   reducer_.open(plan.agreement);
   is_open_ = true;
@@ -93,6 +94,10 @@ void CpuExchange::await() {
     waited_seconds_ += exposure.seconds;
     add_by_bucket(reducer_.finished_at(), begin, exposure.by_bucket);
   }
+}
+
+std::optional<double> CpuExchange::agreed_norm() const {
+  return agrees_ ? std::optional(reducer_.agreed_norm()) : std::nullopt;
 }
 
 std::vector<Exposure> CpuExchange::take_exposures() { return std::exchange(exposures_, {}); }

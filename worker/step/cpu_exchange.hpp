@@ -36,6 +36,7 @@ class CpuExchange final : public NetworkExchange {
   void reduce() override;
   void await() override;
   [[nodiscard]] bool was_skipped() const override { return reducer_.was_skipped(); }
+  [[nodiscard]] std::optional<double> agreed_norm() const override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
   [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;
@@ -49,6 +50,7 @@ class CpuExchange final : public NetworkExchange {
   GradientWatch watch_;
   bool is_open_ = false;
   int phase_ = 0;
+  bool agrees_ = false;  // on the norm, in the exchange that was opened last
   std::vector<Exposure> exposures_;
   double waited_seconds_ = 0.0;
   std::size_t unfired_ = 0;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ class NetworkExchange {
   virtual void await() = 0;
   /// Whether the update that was awaited last was skipped: its gradient was not finite.
   [[nodiscard]] virtual bool was_skipped() const = 0;
+  /// Norm of its gradient, before clipping; nothing: the workers have not agreed on one, or nobody
+  /// has told this thread.
+  [[nodiscard]] virtual std::optional<double> agreed_norm() const = 0;
 
   /// Of exchanges that were awaited, as far as it is known by now; each once.
   [[nodiscard]] virtual std::vector<Exposure> take_exposures() = 0;

@@ -59,7 +59,7 @@ StepOperations::StepOperations(Setup setup)
              .reals = setup.reals,
              .device = setup.device,
              .pools = setup.pools,
-             .loss_scale = [this](int /*phase: the one at hand*/) { return loss_scale(); }}),
+             .loss_scale = [this] { return loss_scale(); }}),
       changes_(setup.changes) {
   for (const NetworkId network : networks_.ids()) {
     checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
@@ -135,7 +135,7 @@ void StepOperations::open_leaf(const Instruction& at) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
     // micro-batch, and as often as the mean over leaves divides it.
     gan::add_orthogonal_gradient(networks_[at.network]->network(),
-                                 weight * job_.training.microbatches * pass_.loss_scale(at.phase));
+                                 weight * job_.training.microbatches * pass_.loss_scale());
   }
 }
 
@@ -208,7 +208,24 @@ void StepOperations::await(NetworkId network) {
         "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
         "skipped: lower its lr or clip_norm, look for values that are not finite in the data, or "
         "try another seed",
-        update->step + 1, job_.networks[network].name, counts.in_a_row));
+        update->step + 1, job_.networks[network].name, counts.in_a_row),
+        update->step + 1);
+  }
+  if (!was_skipped) {
+    require_bounded(network, update->step + 1);
+  }
+}
+
+void StepOperations::require_bounded(NetworkId network, std::int64_t step) const {
+  const double bound = job_.training.divergence.gradient_norm;
+  const std::optional<double> norm = exchanges_[network]->agreed_norm();
+  if (bound > 0.0 && norm && !(*norm <= bound)) {  // a NaN is no number below it
+    throw DivergedError(
+        fmt::format("step {}: the norm of the {}'s gradient is {:.4g}, above "
+                    "training.divergence.gradient_norm {:g}: lower its lr or the weights of "
+                    "penalties, set clip_norm, or allow more",
+                    step, job_.networks[network].name, *norm, bound),
+        step);
   }
 }
 
@@ -248,7 +265,10 @@ comm::Agreement StepOperations::agreement(const Instruction& at) {
     return networks_[network]->has_loss_scale();
   };
   const double clip_norm = job_.networks[at.network].clip_norm;
-  return {.is_needed = clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale),
+  const bool may_skip =
+      clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale);
+  return {.is_needed = may_skip || job_.training.divergence.gradient_norm > 0.0,
+          .may_skip = may_skip,
           .clip_norm = clip_norm,
           .scale_exponent = loss_exponent(at),
           .is_scaled = has_loss_scale(at.network)};

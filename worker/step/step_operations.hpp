@@ -80,8 +80,11 @@ class StepOperations final : public pipeline::Operations {
   /// That, of the repeat of a phase whose leaves were opened last.
   [[nodiscard]] double loss_scale() const;
   /// Until the network's new weights are everywhere; what they agreed on becomes its state.
-  /// @throws DivergedError where too many updates in a row were skipped
+  /// @throws DivergedError where too many updates in a row were skipped, or the norm of a gradient
+  /// is above its bound
   void await(NetworkId network);
+  /// Of the update that was awaited last, of `step` (steps done). @throws DivergedError
+  void require_bounded(NetworkId network, std::int64_t step) const;
 
   const JobSpec& job_;
   const std::vector<pipeline::Phase>& phases_;

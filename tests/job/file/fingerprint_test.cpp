@@ -36,12 +36,16 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
        {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
         "checkpoint.every_kimg=1", "checkpoint.keep=9", "checkpoint.every_steps=5",
         "checkpoint.every_seconds=5", "checkpoint.keep_every=5", "checkpoint.keep_best=5",
-        "checkpoint.score_samples=500", "checkpoint.snapshot_steps=5", "output.tick_kimg=3",
-        "training.divergence.policy=rollback", "training.divergence.retries=5",
+        "checkpoint.snapshot_steps=5", "output.tick_kimg=3", "training.divergence.policy=rollback",
+        "training.divergence.gradient_norm=5", "training.divergence.diversity=0.1",
         "training.plateau.patience=0", "output.grid=2", "output.histograms_kimg=5",
         "training.kimg=99", "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
+  EXPECT_EQ(job_fingerprint(spec_of("", {"checkpoint.keep_best=5", "checkpoint.score_samples=500",
+                                         "training.divergence.policy=rollback",
+                                         "training.divergence.retries=5"})),
+            fingerprint);
 }
 
 TEST(Fingerprint, ChangesWithEverythingElse) {
@@ -128,9 +132,11 @@ TEST(Fingerprint, CountsStylesAndPathLengthsWhereTheyAreNotTheUsualOnes) {
                   "training.path_length.weight=0", "training.path_length.interval=4"}),
             with({}));
   for (const char* other : {"model.mapping_layers=2", "model.style_mixing=0",
-                            "training.path_length.weight=2", "training.path_length.interval=1"}) {
+                            "training.path_length.weight=2"}) {
     EXPECT_NE(with({other}), with({})) << other;
   }
+  EXPECT_NE(with({"training.path_length.weight=2", "training.path_length.interval=1"}),
+            with({"training.path_length.weight=2"}));
 }
 
 TEST(Fingerprint, CountsTheGrowthWhereItIsNotTheUsualOne) {
@@ -155,10 +161,13 @@ TEST(Fingerprint, CountsTheLengthWhereACosineEndsAtIt) {
 TEST(Fingerprint, CountsTheLengthWhereSomethingComesToItsFinalValueThere) {
   for (const std::string key :
        {"training.r1.final_factor=0.1", "generator.schedule.final_beta2=0.9"}) {
-    EXPECT_NE(job_fingerprint(spec_of("", {key})),
-              job_fingerprint(spec_of("", {key, "training.kimg=99"})));
-    EXPECT_EQ(job_fingerprint(spec_of("", {key, "training.burn_in_kimg=7"})),
-              job_fingerprint(spec_of("", {key, "training.burn_in_kimg=7", "training.kimg=99"})));
+    const auto with = [&key](std::vector<std::string> words) {
+      words.insert(words.end(), {key, "training.r1.gamma=1"});
+      return job_fingerprint(spec_of("", words));
+    };
+    EXPECT_NE(with({}), with({"training.kimg=99"}));
+    EXPECT_EQ(with({"training.burn_in_kimg=7"}),
+              with({"training.burn_in_kimg=7", "training.kimg=99"}));
   }
 }
 

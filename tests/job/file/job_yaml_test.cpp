@@ -48,6 +48,7 @@ TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
        "generator.schedule.ema={warmup_kimg: 200, warmup_from: 0.25}",
        "discriminator.schedule.decay=step", "discriminator.schedule.milestones=[0.1, 7, 20]",
        "discriminator.schedule.beta2={decay: cosine, cycles: 3, final: 0.75}",
+       "training.r1.gamma=1", "training.gradient_penalty=1",
        "training.r1.schedule={decay: step, milestones: [3, 4.5], step_factor: 0.5}",
        "training.gradient_penalty_schedule={decay: linear, start_kimg: 1, final_factor: 3}"},
       {"layout.data=2", "layout.transport=mpi", "checkpoint.every_kimg=0",

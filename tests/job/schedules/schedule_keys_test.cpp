@@ -49,8 +49,8 @@ TEST(ScheduleKeys, MakeSchedulesOfWhateverElseChanges) {
   const JobSpec job = spec_of(
       "generator: {schedule: {beta1: {decay: cosine, final: 0.0}, beta2: {decay: linear, final: "
       "0.9, end_kimg: 4}, ema: {warmup_kimg: 200}}}\n"
-      "training: {r1: {schedule: {decay: step, milestones: [10, 20], step_factor: 0.5}}, "
-      "gradient_penalty_schedule: {decay: exponential, final_factor: 10}}");
+      "training: {r1: {gamma: 1, schedule: {decay: step, milestones: [10, 20], step_factor: 0.5}}, "
+      "gradient_penalty: 1, gradient_penalty_schedule: {decay: exponential, final_factor: 10}}");
   const NetworkSpec& generator = job.network("generator");
   EXPECT_EQ(generator.beta1_schedule.decay, DecayKind::kCosine);
   EXPECT_EQ(generator.beta1_schedule.final_value, 0.0);
@@ -144,7 +144,8 @@ TEST(ScheduleRules, WantOneWayToSayIt) {
       complaint_about({schedule_with("final_beta2=0.9"), schedule_with("beta2={warmup_kimg: 3}")}),
       HasSubstr("generator.schedule.final_beta2 says it already; keep one of them"));
   EXPECT_THAT(
-      complaint_about({"training.r1.final_factor=0.5", "training.r1.schedule={warmup_kimg: 3}"}),
+      complaint_about({"training.r1.gamma=1", "training.r1.final_factor=0.5",
+                       "training.r1.schedule={warmup_kimg: 3}"}),
       HasSubstr("training.r1.final_factor says it already; keep one of them"));
 }
 
@@ -181,12 +182,13 @@ TEST(ScheduleKeys, DoNotCountWhileTheySayNothing) {
 }
 
 TEST(ScheduleKeys, AreCountedWhereTheySaySomething) {
-  const std::string usual = fingerprint_of({});
+  const std::vector<std::string> penalised{"training.r1.gamma=1", "training.gradient_penalty=1"};
+  const std::string usual = fingerprint_of(penalised);
   for (const char* said :
        {"generator.schedule.beta1={warmup_kimg: 3}", "generator.schedule.beta2={warmup_kimg: 3}",
         "generator.schedule.ema={warmup_kimg: 3}", "training.r1.schedule={warmup_kimg: 3}",
         "training.gradient_penalty_schedule={warmup_kimg: 3}"}) {
-    EXPECT_NE(fingerprint_of({said}), usual) << said;
+    EXPECT_NE(fingerprint_of({penalised[0], penalised[1], said}), usual) << said;
   }
 }
 
@@ -200,7 +202,10 @@ TEST(ScheduleKeys, CountTheLengthWhereTheyEndAtIt) {
   }
   for (const char* map : {"training.r1.schedule", "training.gradient_penalty_schedule"}) {
     const std::string ends = std::string(map) + "={decay: linear, final_factor: 0.5}";
-    EXPECT_NE(fingerprint_of({ends}), fingerprint_of({ends, "training.kimg=99"})) << map;
+    const std::vector<std::string> words{"training.r1.gamma=1", "training.gradient_penalty=1", ends};
+    EXPECT_NE(fingerprint_of(words),
+              fingerprint_of({words[0], words[1], words[2], "training.kimg=99"}))
+        << map;
   }
   for (const char* decay : {"linear", "exponential", "onecycle"}) {
     const std::vector<std::string> ends{schedule_with("decay=") + decay,

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What a run goes by that has begun with another one's checkpoint.
+#include "coordinator/resume/history.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gangway::coordinator {
+namespace {
+
+checkpoint::Manifest manifest(std::int64_t step, const std::string& id) {
+  checkpoint::Manifest manifest;
+  manifest.step = step;
+  manifest.checkpoint_id = id;
+  return manifest;
+}
+
+/// One of the run's own, saved under `decisions`.
+checkpoint::Manifest saved(std::int64_t step, const Decisions& decisions) {
+  checkpoint::Manifest manifest;
+  manifest.step = step;
+  manifest.events = events_of(decisions);
+  return manifest;
+}
+
+TEST(History, KnowsABranchByTheCheckpointAndNotByItsStepAlone) {
+  const Decisions own = branched({}, manifest(500, "aa"), "/runs/a", 3);
+  ASSERT_TRUE(own_branch(own));
+  EXPECT_EQ(own_branch(own)->start, 3);
+  EXPECT_EQ(branched(own, manifest(500, "aa"), "/moved/a", 4), own) << "the same again";
+  const Decisions other = branched(own, manifest(500, "bb"), "/runs/b", 4);
+  EXPECT_NE(other, own);
+  EXPECT_EQ(own_branch(other)->start, 4);
+}
+
+TEST(History, TakesTheOtherRunsDecisionsAlongAsNobodysStarts) {
+  const Decisions theirs = branched({}, manifest(100, "cc"), "/runs/c", 7);
+  checkpoint::Manifest from = saved(500, theirs);
+  from.checkpoint_id = "aa";
+  const Decisions own = branched({}, from, "/runs/a", 3);
+  ASSERT_EQ(own.size(), 2U);
+  EXPECT_EQ(own[0].start, 0);
+  EXPECT_EQ(own_branch(own)->change.step, 500);
+  EXPECT_EQ(origin_of(own), 500);
+}
+
+TEST(History, TellsWhatTheRunWasBeforeItBranchedOffFromWhatItHasBeenSince) {
+  const Decisions own = branched({}, manifest(500, "aa"), "/runs/a", 3);
+  EXPECT_FALSE(is_since_branch(saved(100, {}), own)) << "older, of its own";
+  EXPECT_FALSE(is_since_branch(saved(500, {}), own)) << "and of the same step";
+  EXPECT_TRUE(is_since_branch(saved(510, own), own));
+  EXPECT_TRUE(is_since_branch(saved(100, {}), {})) << "it never did";
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "worker/figures/judged_spread.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace gangway::worker {
+namespace {
+
+/// What a discriminator takes examples as.
+constexpr const char* kJudgedInput = "image";
+
+const pipeline::Node* maker_of(const pipeline::Pass& pass, const std::string& tensor) {
+  const auto found = std::ranges::find_if(pass.nodes, [&](const pipeline::Node& node) {
+    return std::ranges::count(pipeline::outputs_of(node), tensor) > 0;
+  });
+  return found == pass.nodes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judged,
+                            const JobSpec& job) {
+  const pipeline::Node* maker = maker_of(pass, judged.tensor);
+  const auto* application = maker == nullptr ? nullptr : std::get_if<pipeline::Application>(maker);
+  if (job.training.divergence.diversity == 0.0 || application == nullptr) {
+    return {};
+  }
+  const auto input =
+      std::ranges::find(application->inputs, std::string(kJudgedInput), &pipeline::Input::name);
+  std::string tensor = input == application->inputs.end() ? std::string() : input->tensor;
+  for (maker = maker_of(pass, tensor); maker != nullptr; maker = maker_of(pass, tensor)) {
+    if (std::holds_alternative<pipeline::Augment>(*maker) ||
+        std::holds_alternative<pipeline::Pool>(*maker) ||
+        std::holds_alternative<pipeline::Join>(*maker)) {
+      tensor = pipeline::inputs_of(*maker).back();
+    } else {
+      break;
+    }
+  }
+  return tensor;
+}
+
+std::string spread_figure(const JudgedLogits& judged) {
+  return gangway::spread_figure(judged.network, judged.origin == JudgedLogits::Origin::kReal
+                                                    ? ExampleOrigin::kReal
+                                                    : ExampleOrigin::kGenerated);
+}
+
+at::Tensor spread_of(const at::Tensor& examples) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor values = examples.detach().to(at::kFloat);
+  return (values - values.roll(1, 0)).square().mean();
+}
+
+}  // namespace gangway::worker

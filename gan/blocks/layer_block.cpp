@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/layer_block.hpp"
 
+#include "gan/kernels/dense_map.hpp"
 #include "gan/kernels/fused_norm.hpp"
 #include "gan/kernels/picture_maps.hpp"
 #include "gan/random_tensors.hpp"
@@ -14,6 +15,15 @@ std::vector<std::int64_t> shape_of_batch(const at::Tensor& x,
   std::vector<std::int64_t> shape{x.size(0)};
   shape.insert(shape.end(), example.begin(), example.end());
   return shape;
+}
+
+/// That own kernels compute in, each use with casts of its own as under autocast; nothing where a
+/// pass is not for them.
+std::optional<at::ScalarType> own_type(const ForwardContext& context) {
+  if (context.derivatives != Derivatives::kFirst || context.precision == Precision::kFp16) {
+    return std::nullopt;
+  }
+  return context.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
 /// Below zero, of an activation that is linear there and the identity above.
@@ -71,10 +81,17 @@ NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& c
 }
 
 at::Tensor LayerBlock::apply_linear(const at::Tensor& x, const ForwardContext& context) const {
-  return spec_.kind == LayerKind::kLinear
-             ? at::linear(x, weight_->tensor,
-                          bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt)
-             : apply_convolution(x, context);
+  return spec_.kind == LayerKind::kLinear ? apply_dense(x, context)
+                                          : apply_convolution(x, context);
+}
+
+at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& context) const {
+  if (const auto type = own_type(context); type && is_large_map(x.to(*type), weight_->tensor)) {
+    const at::Tensor y = map_densely(x.to(*type), weight_->tensor);
+    return bias_ != nullptr ? y + bias_->tensor.to(*type) : y;
+  }
+  return at::linear(x, weight_->tensor,
+                    bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt);
 }
 
 at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardContext& context) const {
@@ -84,14 +101,12 @@ at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardConte
   if (is_up && spec_.padding == 0 && x.is_cpu() && x.size(2) == 1 && x.size(3) == 1) {
     return map_points(x, weight_->tensor, bias);
   }
-  if (context.derivatives == Derivatives::kFirst && context.precision != Precision::kFp16) {
-    // As autocast would: each use has its own casts.
-    const at::ScalarType type = context.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-    const at::Tensor weight = weight_->tensor.to(type);
-    const at::Tensor from = x.to(type);
+  if (const auto type = own_type(context)) {
+    const at::Tensor weight = weight_->tensor.to(*type);
+    const at::Tensor from = x.to(*type);
     if (can_map_pictures(from, weight)) {
       return map_pictures(is_up ? MapDirection::kUp : MapDirection::kDown, from, weight,
-                          bias ? std::optional(bias->to(type)) : std::nullopt,
+                          bias ? std::optional(bias->to(*type)) : std::nullopt,
                           {spec_.kernel, spec_.stride, spec_.padding});
     }
   }

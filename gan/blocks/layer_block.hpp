@@ -20,6 +20,7 @@ class LayerBlock final : public Block {
 
  private:
   [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x, const ForwardContext& context) const;
+  [[nodiscard]] at::Tensor apply_dense(const at::Tensor& x, const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_convolution(const at::Tensor& x,
                                              const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_norm(const at::Tensor& x, const ForwardContext& context) const;

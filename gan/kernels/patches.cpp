@@ -88,8 +88,9 @@ at::Tensor sum_of_patches(const at::Tensor& patches, at::IntArrayRef shape,
   const std::int64_t row_elements = places.kernel * channels;
   const std::int64_t of_one =
       num_places(places, height) * num_places(places, width) * places.kernel * row_elements;
+  // at::zeros does not look at the memory format.
   at::Tensor pictures =
-      at::zeros(shape, patches.options().memory_format(at::MemoryFormat::ChannelsLast));
+      at::empty(shape, patches.options().memory_format(at::MemoryFormat::ChannelsLast)).zero_();
   const at::Tensor rows = patches.contiguous();
   const auto* from = rows.const_data_ptr<float>();
   auto* to = pictures.mutable_data_ptr<float>();

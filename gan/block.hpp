@@ -51,6 +51,9 @@ class StatisticSink {
 
 enum class Mode { kTraining, kEvaluation };
 
+/// Which derivatives of a pass somebody takes: kernels of one's own have first ones alone.
+enum class Derivatives { kAll, kFirst };
+
 struct ForwardContext {
   Mode mode = Mode::kTraining;
   StatisticSink* sink = nullptr;  ///< null: nobody wants to know what this pass sees
@@ -58,6 +61,7 @@ struct ForwardContext {
   double growth = kFullyGrown;    ///< how far the network has grown; filled in by it
   /// That operators compute in (gan/precision.hpp); the network narrows it to the block's.
   Precision precision = Precision::kFp32;
+  Derivatives derivatives = Derivatives::kAll;
 };
 
 class Block {

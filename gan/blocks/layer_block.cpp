@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/layer_block.hpp"
 
+#include "gan/kernels/dense_map.hpp"
+#include "gan/kernels/fused_norm.hpp"
+#include "gan/kernels/picture_maps.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -12,6 +15,31 @@ std::vector<std::int64_t> shape_of_batch(const at::Tensor& x,
   std::vector<std::int64_t> shape{x.size(0)};
   shape.insert(shape.end(), example.begin(), example.end());
   return shape;
+}
+
+/// That own kernels compute in, each use with casts of its own as under autocast; nothing where a
+/// pass is not for them.
+std::optional<at::ScalarType> own_type(const ForwardContext& context) {
+  if (context.derivatives != Derivatives::kFirst || context.precision == Precision::kFp16) {
+    return std::nullopt;
+  }
+  return context.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+/// Below zero, of an activation that is linear there and the identity above.
+std::optional<double> slope_of(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return 1.0;
+    case Activation::kRelu:
+      return 0.0;
+    case Activation::kLeakyRelu:
+      return kLeakySlope;
+    case Activation::kSoftplus:
+    case Activation::kTanh:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -31,11 +59,15 @@ NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& c
   if (!spec_.input_shape.empty()) {
     x = x.reshape(shape_of_batch(x, spec_.input_shape));
   }
-  x = apply_linear(x);
-  if (spec_.batch_norm) {
-    x = apply_norm(x, context);
+  x = apply_linear(x, context);
+  if (std::optional<at::Tensor> fused = apply_fused(x, context)) {
+    x = *std::move(fused);
+  } else {
+    if (spec_.batch_norm) {
+      x = apply_norm(x, context);
+    }
+    x = apply_activation(std::move(x));
   }
-  x = apply_activation(std::move(x));
   if (spec_.dropout > 0.0 && context.mode == Mode::kTraining) {
     RandomKey key = context.key;
     key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
@@ -48,18 +80,54 @@ NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& c
   return in.with(spec_.output, std::move(x));
 }
 
-at::Tensor LayerBlock::apply_linear(const at::Tensor& x) const {
+at::Tensor LayerBlock::apply_linear(const at::Tensor& x, const ForwardContext& context) const {
+  return spec_.kind == LayerKind::kLinear ? apply_dense(x, context)
+                                          : apply_convolution(x, context);
+}
+
+at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& context) const {
+  if (const auto type = own_type(context); type && is_large_map(x.to(*type), weight_->tensor)) {
+    const at::Tensor y = map_densely(x.to(*type), weight_->tensor);
+    return bias_ != nullptr ? y + bias_->tensor.to(*type) : y;
+  }
+  return at::linear(x, weight_->tensor,
+                    bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt);
+}
+
+at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardContext& context) const {
   const std::optional<at::Tensor> bias =
       bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
-  switch (spec_.kind) {
-    case LayerKind::kLinear:
-      return at::linear(x, weight_->tensor, bias);
-    case LayerKind::kConvolution:
-      return at::conv2d(x, weight_->tensor, bias, spec_.stride, spec_.padding);
-    case LayerKind::kTransposedConvolution:
-      return at::conv_transpose2d(x, weight_->tensor, bias, spec_.stride, spec_.padding);
+  const bool is_up = spec_.kind == LayerKind::kTransposedConvolution;
+  if (is_up && spec_.padding == 0 && x.is_cpu() && x.size(2) == 1 && x.size(3) == 1) {
+    return map_points(x, weight_->tensor, bias);
   }
-  return x;
+  if (const auto type = own_type(context)) {
+    const at::Tensor weight = weight_->tensor.to(*type);
+    const at::Tensor from = x.to(*type);
+    if (can_map_pictures(from, weight)) {
+      return map_pictures(is_up ? MapDirection::kUp : MapDirection::kDown, from, weight,
+                          bias ? std::optional(bias->to(*type)) : std::nullopt,
+                          {spec_.kernel, spec_.stride, spec_.padding});
+    }
+  }
+  return is_up ? at::conv_transpose2d(x, weight_->tensor, bias, spec_.stride, spec_.padding)
+               : at::conv2d(x, weight_->tensor, bias, spec_.stride, spec_.padding);
+}
+
+std::optional<at::Tensor> LayerBlock::apply_fused(const at::Tensor& x,
+                                                  const ForwardContext& context) const {
+  const std::optional<double> slope = slope_of(spec_.activation);
+  if (!spec_.batch_norm || !slope || context.mode == Mode::kEvaluation ||
+      context.derivatives != Derivatives::kFirst || !can_norm(x, norm_weight_->tensor)) {
+    return std::nullopt;
+  }
+  NormedFeatures made =
+      normed_and_activated(x, norm_weight_->tensor, norm_bias_->tensor, kNormEpsilon, *slope);
+  if (context.sink != nullptr) {
+    context.sink->take(*mean_, made.mean);
+    context.sink->take(*variance_, made.variance);
+  }
+  return std::move(made.features);
 }
 
 at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& context) const {

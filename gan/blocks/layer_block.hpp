@@ -19,8 +19,14 @@ class LayerBlock final : public Block {
   [[nodiscard]] const LayerSpec& spec() const { return spec_; }
 
  private:
-  [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x) const;
+  [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x, const ForwardContext& context) const;
+  [[nodiscard]] at::Tensor apply_dense(const at::Tensor& x, const ForwardContext& context) const;
+  [[nodiscard]] at::Tensor apply_convolution(const at::Tensor& x,
+                                             const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_norm(const at::Tensor& x, const ForwardContext& context) const;
+  /// Norm and activation in one function; nothing where that is not for them.
+  [[nodiscard]] std::optional<at::Tensor> apply_fused(const at::Tensor& x,
+                                                      const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_activation(at::Tensor x) const;
 
   LayerSpec spec_;

@@ -132,6 +132,7 @@ void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& con
   ForwardContext unseen = context;  // a penalty's forward is one too many for batch statistics
   unseen.sink = nullptr;
   unseen.precision = Precision::kFp32;  // rounded gradients have no derivatives to speak of
+  unseen.derivatives = Derivatives::kAll;
   std::set<std::string> moving;         // depend on it
   std::set<std::string> still;          // depend on weights alone
   if (!is_inside) {

@@ -388,7 +388,8 @@ gan::ForwardContext PassRun::context(NetworkId network, gan::StatisticSink* sink
   gan::ForwardContext result{.mode = spec.is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining,
                              .sink = sink,
                              .key = key(RandomDraw::kDropout, 0),
-                             .precision = spec.precision};
+                             .precision = spec.precision,
+                             .derivatives = gan::Derivatives::kFirst};
   // The first two streams have keys of their own for every pass, as ever; more follow behind them.
   result.key.pass = 2 * at_.pass + stream % 2 + ((stream / 2) << 16);
   return result;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "gan/kernels/fused_norm.hpp"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "base/errors.hpp"
+#include "gan/kernels/norm_loops.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// A thread takes so many channels at least, all of a line of memory.
+constexpr std::int64_t kChannelsAtOnce = 64;
+
+bool is_last(const at::Tensor& x) {
+  return x.dim() == 2 ? x.is_contiguous() : x.is_contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+FeatureShape shape_of(const at::Tensor& x) {
+  const std::int64_t channels = x.size(1);
+  return is_last(x) ? FeatureShape{x.numel() / channels, channels, 1}
+                    : FeatureShape{x.size(0), channels, x.size(2) * x.size(3)};
+}
+
+/// Calls body(channels) for all, shared out among the threads.
+template <typename Body>
+void for_all_channels(const FeatureShape& shape, const Body& body) {
+  const std::int64_t parts = (shape.channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
+  at::parallel_for(0, parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    body(ChannelRange{begin * kChannelsAtOnce, std::min(end * kChannelsAtOnce, shape.channels)});
+  });
+}
+
+struct FusedNorm : torch::autograd::Function<FusedNorm> {
+  static variable_list forward(AutogradContext* context, const at::Tensor& x,
+                               const at::Tensor& gain, const at::Tensor& shift, double epsilon,
+                               double slope) {
+    const FeatureShape shape = shape_of(x);
+    at::Tensor y = at::empty_like(x);
+    const at::Tensor mean = at::empty_like(gain);
+    const at::Tensor variance = at::empty_like(gain);
+    const at::Tensor deviation_inverse = at::empty_like(gain);
+    const NormForward with{.gain = gain.const_data_ptr<float>(),
+                           .shift = shift.const_data_ptr<float>(),
+                           .epsilon = epsilon,
+                           .slope = static_cast<float>(slope),
+                           .mean = mean.mutable_data_ptr<float>(),
+                           .deviation_inverse = deviation_inverse.mutable_data_ptr<float>(),
+                           .variance = variance.mutable_data_ptr<float>()};
+    for_all_channels(shape, [&](ChannelRange channels) {
+      if (x.scalar_type() == at::kFloat) {
+        norm_forward(shape, channels, with, x.const_data_ptr<float>(), y.mutable_data_ptr<float>());
+      } else {
+        norm_forward(shape, channels, with, x.const_data_ptr<at::BFloat16>(),
+                     y.mutable_data_ptr<at::BFloat16>());
+      }
+    });
+    context->save_for_backward({x, gain, shift, mean, deviation_inverse});
+    context->saved_data["slope"] = slope;
+    context->mark_non_differentiable({mean, variance});
+    return {y, mean, variance};
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    if (at::GradMode::is_enabled()) {
+      throw InvariantError("a norm of first derivatives was derived twice; please report this");
+    }
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& x = saved[0];
+    const FeatureShape shape = shape_of(x);
+    const at::Tensor gradient = gradients[0].to(x.scalar_type()).contiguous(
+        is_last(x) && x.dim() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+    const at::Tensor of_x = at::empty_like(x);
+    const at::Tensor of_gain = at::empty_like(saved[1]);
+    const at::Tensor of_shift = at::empty_like(saved[2]);
+    const NormBackward with{.gain = saved[1].const_data_ptr<float>(),
+                            .shift = saved[2].const_data_ptr<float>(),
+                            .slope = static_cast<float>(context->saved_data["slope"].toDouble()),
+                            .mean = saved[3].const_data_ptr<float>(),
+                            .deviation_inverse = saved[4].const_data_ptr<float>(),
+                            .of_gain = of_gain.mutable_data_ptr<float>(),
+                            .of_shift = of_shift.mutable_data_ptr<float>()};
+    for_all_channels(shape, [&](ChannelRange channels) {
+      if (x.scalar_type() == at::kFloat) {
+        norm_backward(shape, channels, with, x.const_data_ptr<float>(),
+                      gradient.const_data_ptr<float>(), of_x.mutable_data_ptr<float>());
+      } else {
+        norm_backward(shape, channels, with, x.const_data_ptr<at::BFloat16>(),
+                      gradient.const_data_ptr<at::BFloat16>(),
+                      of_x.mutable_data_ptr<at::BFloat16>());
+      }
+    });
+    return {of_x, of_gain, of_shift, {}, {}};
+  }
+};
+
+}  // namespace
+
+NormedFeatures normed_and_activated(const at::Tensor& x, const at::Tensor& gain,
+                                    const at::Tensor& shift, double epsilon, double slope) {
+  const variable_list made = FusedNorm::apply(x, gain, shift, epsilon, slope);
+  return {made[0], made[1], made[2]};
+}
+
+bool can_norm(const at::Tensor& x, const at::Tensor& gain) {
+  return x.is_cpu() && x.numel() > 0 && gain.scalar_type() == at::kFloat &&
+         (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16) &&
+         (x.dim() == 2 || x.dim() == 4) && (is_last(x) || x.is_contiguous());
+}
+
+}  // namespace gangway::gan

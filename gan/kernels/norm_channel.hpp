@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What both ways through memory have in common: gan/kernels/norm_strips.hpp and norm_planes.hpp. For
+// gan/kernels/norm_loops.cpp alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "gan/kernels/cpu_versions.hpp"
+#include "gan/kernels/norm_loops.hpp"
+
+namespace gangway::gan::loops {
+
+/// Sums of floats are of so many rows at most; doubles take them up.
+constexpr std::int64_t kBlock = 64;
+
+/// What `with` is to have of a channel.
+GANGWAY_INLINE void keep(double count, double mean, double squares, const NormForward& with,
+                         std::int64_t channel) {
+  with.mean[channel] = static_cast<float>(mean);
+  with.deviation_inverse[channel] =
+      static_cast<float>(1.0 / std::sqrt(squares / count + with.epsilon));
+  with.variance[channel] = static_cast<float>(squares / std::max(count - 1.0, 1.0));
+}
+
+// Vectors are handed over by reference: how they return depends on their width.
+
+GANGWAY_INLINE void activate(Lanes& z, float slope) {
+  z = z > 0.0F ? z : z * slope + 0.0F;  // no -0 of ReLU
+}
+
+}  // namespace gangway::gan::loops

@@ -110,7 +110,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                 .on_stall = setup.on_stall,
                 .trace = trace_ ? &trace_->lane() : nullptr},
       reals_(job_, *dataset_, local_, first_step_, trace_ ? &trace_->compute() : nullptr,
-             device_.device()),
+             [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
       operations_({.job = job_,
                    .phases = phases_,
                    .networks = replica_.networks(),

@@ -12,6 +12,7 @@
 #include "comm/reduce/partial_stack.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
+#include "worker/pass/batch_staging.hpp"
 #include "worker/state/network_state.hpp"
 #include "worker/step/neighbours.hpp"
 #include "worker/step/network_exchange.hpp"
@@ -37,6 +38,11 @@ class ComputeDevice {
   /// @throws CommError
   [[nodiscard]] virtual NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                                  const ExchangeSetup& setup) = 0;
+  /// How real batches come to the device ahead of their use; null: they are used where they are
+  /// read.
+  [[nodiscard]] virtual std::unique_ptr<BatchStaging> make_staging(const StagingSetup& /*setup*/) {
+    return nullptr;
+  }
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };

@@ -52,6 +52,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
       local_(local),
       shape_(example_shape(job.model)),
       held_(static_cast<std::size_t>(local.size())),
+      latest_(held_.size()),
       trace_(trace) {
   shape_.front() = dataset.shape().channels;  // of both sides, where there are two
   shape_.insert(shape_.begin(), job.images_per_microbatch());
@@ -74,23 +75,43 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
 }
 
 const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch) {
-  Held& held = held_[static_cast<std::size_t>(microbatch - local_.begin)];
-  if (held.filled && held.request.step == step && held.request.repeat == repeat) {
-    return held.batch;
+  const auto index = static_cast<std::size_t>(microbatch - local_.begin);
+  const data::BatchRequest due{.step = step, .repeat = repeat, .microbatch = microbatch};
+  Held& held = prepared_step_ == step ? prepared_[place_of(due)] : held_[index];
+  if (!held.filled || held.request.step != step || held.request.repeat != repeat) {
+    show(held, due);
   }
+  latest_[index] = &held.batch;
+  return held.batch;
+}
+
+void RealBatches::prepare(std::int64_t step) {
+  if (prepared_step_ == step) {
+    return;
+  }
+  prepared_.resize(held_.size() * static_cast<std::size_t>(job_.real_batches_per_step()));
+  prepared_step_ = step;
+  for (int repeat = 0; repeat < job_.real_batches_per_step(); ++repeat) {
+    for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
+      (void)take(step, repeat, microbatch);
+    }
+  }
+}
+
+void RealBatches::show(Held& held, const data::BatchRequest& due) {
   if (staging_) {
-    show_staged(held, step);
+    show_staged(held, due.step);
   } else {
-    show_read(held, step);
+    show_read(held, due.step);
   }
   const data::BatchRequest& request = held.request;
-  if (request.step != step || request.repeat != repeat || request.microbatch != microbatch) {
+  if (request.step != due.step || request.repeat != due.repeat ||
+      request.microbatch != due.microbatch) {
     throw InvariantError(
         fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
-                    request.step, request.microbatch, step, microbatch));
+                    request.step, request.microbatch, due.step, due.microbatch));
   }
   held.filled = true;
-  return held.batch;
 }
 
 data::Batch RealBatches::next_read(std::int64_t step) {
@@ -146,7 +167,7 @@ std::size_t RealBatches::place_of(const data::BatchRequest& request) const {
 }
 
 const RealBatch& RealBatches::latest(int microbatch) const {
-  return held_[static_cast<std::size_t>(microbatch - local_.begin)].batch;
+  return *latest_[static_cast<std::size_t>(microbatch - local_.begin)];
 }
 
 double RealBatches::take_wait_seconds() { return std::exchange(wait_seconds_, 0.0); }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/arena/reduction_tree.hpp"
@@ -29,6 +30,8 @@ class RealBatches {
   /// for it.
   const RealBatch& take(std::int64_t step, int repeat, int microbatch);
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
+  /// Has all of the step's lie where take() finds them, as often as it is asked and in any order.
+  void prepare(std::int64_t step);
   /// Of a batch of images or points, the batch's own included.
   [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
   /// Seconds spent waiting for the loader since the last call.
@@ -42,6 +45,7 @@ class RealBatches {
     bool filled = false;
   };
   [[nodiscard]] data::Batch next_read(std::int64_t step);
+  void show(Held& held, const data::BatchRequest& due);
   /// What `held` is to show next, in the host's memory or on the device.
   void show_read(Held& held, std::int64_t step);
   void show_staged(Held& held, std::int64_t step);
@@ -52,7 +56,10 @@ class RealBatches {
   const JobSpec& job_;
   MicrobatchRange local_;
   std::vector<std::int64_t> shape_;
-  std::vector<Held> held_;
+  std::vector<Held> held_;      // by micro-batch
+  std::vector<Held> prepared_;  // by place_of; empty until a step is prepared
+  std::optional<std::int64_t> prepared_step_;
+  std::vector<const RealBatch*> latest_;  // by micro-batch
   double wait_seconds_ = 0.0;
   ComputeTrace* trace_;
   std::unique_ptr<BatchStaging> staging_;  // null: there is no other memory

@@ -10,6 +10,15 @@ void StepLosses::add(NetworkId network, int microbatch, const at::Tensor& loss, 
   values_.push_back(loss.detach());
 }
 
+StepLosses StepLosses::again() const {
+  StepLosses others(local_, networks_);
+  others.entries_ = entries_;
+  others.values_ = values_;
+  others.logits_ = logits_;
+  others.figures_ = figures_;
+  return others;
+}
+
 void StepLosses::close() {
   if (values_.empty()) {  // no logits either
     return;

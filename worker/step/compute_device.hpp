@@ -14,6 +14,7 @@
 #include "job/spec.hpp"
 #include "worker/pass/batch_staging.hpp"
 #include "worker/state/network_state.hpp"
+#include "worker/step/graph_recorder.hpp"
 #include "worker/step/neighbours.hpp"
 #include "worker/step/network_exchange.hpp"
 
@@ -43,6 +44,8 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<BatchStaging> make_staging(const StagingSetup& /*setup*/) {
     return nullptr;
   }
+  /// Records what is computed; null: the device has nothing to gain from it, or cannot.
+  [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The kernels of gan/cuda/input_kernels.hpp by the arithmetic that they share with the CPU, in the
-// order of a stream of the stand-in.
+// The kernels of gan/cuda by the arithmetic that they share with the CPU, in the order of a stream
+// of the stand-in. Draws are the CPU's, which knows the step.
 #include "gan/cuda/input_kernels.hpp"
+#include "gan/cuda/random_kernels.hpp"
+#include "gan/cuda/random_on_device.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 
 namespace gangway::cuda {
@@ -24,4 +26,15 @@ void launch_input(const InputConversion& conversion, cudaStream_t stream) {
   });
 }
 
+void store_step_place(const StepPlace& place, StepPlace* out, cudaStream_t stream) {
+  fake::enqueue(stream, [place, out] { *out = place; });
+}
+
 }  // namespace gangway::cuda
+
+namespace gangway::gan {
+
+DrawFromPlace::DrawFromPlace(const cuda::StepPlace* /*place*/) {}
+DrawFromPlace::~DrawFromPlace() = default;
+
+}  // namespace gangway::gan

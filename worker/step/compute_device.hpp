@@ -50,7 +50,7 @@ class ComputeDevice {
   virtual void finish() = 0;
 };
 
-class CpuDevice final : public ComputeDevice {
+class CpuDevice : public ComputeDevice {
  public:
   explicit CpuDevice(const JobSpec& job) : job_(job) {}
   [[nodiscard]] at::Device device() const override { return at::kCPU; }

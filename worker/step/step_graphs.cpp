@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <span>
 #include <utility>
 #include <variant>
@@ -44,6 +45,18 @@ std::string reason_in(const pipeline::Node& node) {
 }
 
 }  // namespace
+
+std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
+  std::set<NetworkId> networks;
+  for (const Part& part : parts) {
+    for (const Instruction& instruction : part.instructions) {
+      if (instruction.operation == Operation::kOpenLeaf) {
+        networks.insert(instruction.network);
+      }
+    }
+  }
+  return networks;
+}
 
 std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Phase>& phases) {
   if (job.growth_level(0) != kFullyGrown) {
@@ -143,7 +156,7 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
   for (std::size_t i = 0; i < known.parts.size(); ++i) {
     const Part& part = known.parts[i];
     if (!is_off_ && part.instructions.front().operation == Operation::kReduce && begin < i) {
-      if (!leave_the_same(known, begin, i)) {
+      if (!leave_the_same(std::span(known.parts).subspan(begin, i - begin))) {
         give_up("a recorded step leaves other gradients than a plain one");
       }
       begin = i;
@@ -153,15 +166,16 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
   known.is_proven = !is_off_;
 }
 
-bool StepGraphs::leave_the_same(const Known& known, std::size_t begin, std::size_t end) {
-  const std::span<const Part> parts = std::span(known.parts).subspan(begin, end - begin);
-  if (std::ranges::none_of(parts, &Part::is_recorded)) {
-    return true;
-  }
+bool StepGraphs::leave_the_same(std::span<const Part> parts) {
   StepOperations& operations = setup_.operations;
+  std::vector<at::Tensor> sums;
+  for (const NetworkId network : summed_in(parts)) {
+    sums.push_back(operations.gradient_sums(network));
+  }
   std::vector<at::Tensor> plain;
-  for (const at::Tensor& sums : operations.gradient_sums()) {
-    plain.push_back(sums.clone());
+  for (const at::Tensor& each : sums) {
+    plain.push_back(each.clone());
+    each.fill_(std::numeric_limits<float>::quiet_NaN());  // not what happens to lie there
   }
   StepLosses losses = operations.exchange_losses(operations.no_losses());
   for (const Part& part : parts) {
@@ -171,13 +185,12 @@ bool StepGraphs::leave_the_same(const Known& known, std::size_t begin, std::size
   }
   (void)operations.exchange_losses(std::move(losses));
   bool are_equal = true;
-  const std::vector<at::Tensor> played = operations.gradient_sums();
-  for (std::size_t i = 0; i < plain.size(); ++i) {
+  for (std::size_t i = 0; i < sums.size(); ++i) {
     // As integers: bits, and no number that is not equal to itself.
-    are_equal = are_equal && plain[i].view(at::kInt).equal(played[i].view(at::kInt));
+    are_equal = are_equal && plain[i].view(at::kInt).equal(sums[i].view(at::kInt));
   }
-  for (std::size_t i = 0; !are_equal && i < plain.size(); ++i) {
-    played[i].copy_(plain[i]);
+  for (std::size_t i = 0; !are_equal && i < sums.size(); ++i) {
+    sums[i].copy_(plain[i]);
   }
   return are_equal;
 }

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,8 +68,11 @@ class StepGraphs {
   [[nodiscard]] Known& known(const std::vector<pipeline::Instruction>& schedule);
   void record(Known& known);
   void prove(Known& known, pipeline::Operations& marked);
-  /// Plays the parts [begin, end) and compares what they leave with what lies there.
-  [[nodiscard]] bool leave_the_same(const Known& known, std::size_t begin, std::size_t end);
+  /// Networks whose gradients `parts` add up.
+  [[nodiscard]] static std::set<NetworkId> summed_in(std::span<const Part> parts);
+  /// Plays `parts`, which were computed just now, and compares the gradients that they leave; where
+  /// they are others, those of the plain parts lie there again.
+  [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
   void play(Known& known, pipeline::Operations& marked);
   void give_up(const std::string& why);
 

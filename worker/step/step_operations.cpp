@@ -100,14 +100,6 @@ StepLosses StepOperations::take_losses() {
   return std::move(losses_);
 }
 
-std::vector<at::Tensor> StepOperations::gradient_sums() {
-  std::vector<at::Tensor> sums;
-  for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
-    sums.push_back(exchange->gradient_sums());
-  }
-  return sums;
-}
-
 void StepOperations::take_up(const StepLosses& losses) {
   if (losses_.is_empty()) {
     losses_ = losses.again();

@@ -51,8 +51,9 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] std::uint64_t seed() const { return pass_.seed(); }
   /// The step's real examples, all of them, lie where passes look for them.
   void prepare_reals() { reals_.prepare(step_); }
-  /// Of all networks that have some.
-  [[nodiscard]] std::vector<at::Tensor> gradient_sums();
+  [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {
+    return exchanges_[network]->gradient_sums();
+  }
   /// Puts `losses` in the place of those of the step so far.
   StepLosses exchange_losses(StepLosses losses) { return std::exchange(losses_, std::move(losses)); }
   [[nodiscard]] StepLosses no_losses() const { return {local_, networks_.size()}; }

@@ -151,6 +151,27 @@ TEST_F(StepGraphs, GoesOnInPlainStepsWhereWhatIsPlayedLeavesOtherGradients) {
   EXPECT_GT(calls_[0].recorded, 0);
 }
 
+TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
+  const auto why_not = [](const JobSpec& job) {
+    return worker::why_not_recorded(job, gan::phases_of(job, ""));
+  };
+  JobSpec job = small_dcgan(images());
+  EXPECT_EQ(why_not(job), "");
+  job.training.augment.policy = AugmentPolicy::kDiffAugment;
+  EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.model.library.file = "libmine.so";
+  EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.networks[NetworkId{}].module.file = "mine.pt";
+  EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.training.penalty.r1_gamma = 1.0;
+  EXPECT_EQ(why_not(job), "");
+  job.training.penalty.final_factor = 0.1;
+  EXPECT_NE(why_not(job), "");
+}
+
 TEST_F(StepGraphs, IsOffWhereTheJobSaysSo) {
   JobSpec job = small_dcgan(images());
   job.numerics.cuda_graph = GraphChoice::kOff;

@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"
+#include "pipeline/unarmed.hpp"
 
 namespace gangway::worker {
 
@@ -29,7 +30,7 @@ bool is_of_an_exchange(Operation operation) {
   return operation == Operation::kReduce || operation == Operation::kAwait;
 }
 
-/// Each takes what is in the pass's nodes that the host decides on from step to step.
+/// What of a node the host decides on from step to step; empty: nothing.
 std::string reason_in(const pipeline::Node& node) {
   if (std::holds_alternative<pipeline::Pool>(node)) {
     return "pools of images are the host's";
@@ -113,10 +114,7 @@ StepGraphs::Known& StepGraphs::known(const std::vector<Instruction>& schedule) {
   }
   Known& added = known_.emplace_back();
   added.schedule = schedule;
-  for (const Instruction& instruction : schedule) {
-    if (instruction.operation == Operation::kArm) {
-      continue;  // buckets leave when a graph is over
-    }
+  for (const Instruction& instruction : pipeline::unarmed(schedule)) {
     const bool is_recorded = !is_of_an_exchange(instruction.operation);
     if (added.parts.empty() || !is_recorded || !added.parts.back().is_recorded) {
       added.parts.push_back({.is_recorded = is_recorded});

@@ -10,11 +10,13 @@ namespace {
 
 /// Drawn where it is wanted, or nothing: the CPU draws for a device that cannot.
 std::optional<at::Tensor> drawn_on(at::Device device, const RandomKey& key,
-                                   Distribution distribution, at::IntArrayRef shape) {
+                                   const Distribution& distribution, at::IntArrayRef shape) {
   if (device.is_cpu() || draw_on_device == nullptr) {
     return std::nullopt;
   }
-  at::Tensor result = at::empty(shape, at::device(device).dtype(at::kFloat));
+  const bool is_integer = distribution.kind == Distribution::Kind::kBelow;
+  at::Tensor result =
+      at::empty(shape, at::device(device).dtype(is_integer ? at::kLong : at::kFloat));
   draw_on_device(key, distribution, result);
   return result;
 }
@@ -22,7 +24,7 @@ std::optional<at::Tensor> drawn_on(at::Device device, const RandomKey& key,
 }  // namespace
 
 at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape, at::Device device) {
-  if (auto drawn = drawn_on(device, key, Distribution::kNormal, shape)) {
+  if (auto drawn = drawn_on(device, key, {Distribution::Kind::kNormal}, shape)) {
     return *std::move(drawn);
   }
   const at::Tensor result = at::empty(shape, at::kFloat);
@@ -40,7 +42,7 @@ at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape, at::Device 
 }
 
 at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape, at::Device device) {
-  if (auto drawn = drawn_on(device, key, Distribution::kUniform, shape)) {
+  if (auto drawn = drawn_on(device, key, {Distribution::Kind::kUniform}, shape)) {
     return *std::move(drawn);
   }
   const at::Tensor result = at::empty(shape, at::kFloat);
@@ -53,6 +55,10 @@ at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape, at::Device
 }
 
 at::Tensor keyed_labels(const RandomKey& key, std::int64_t count, int classes, at::Device device) {
+  const Distribution below{Distribution::Kind::kBelow, static_cast<std::uint32_t>(classes)};
+  if (auto drawn = drawn_on(device, key, below, {count})) {
+    return *std::move(drawn);
+  }
   const at::Tensor result = at::empty({count}, at::kLong);
   const KeyedRandom random(key);
   auto* out = result.mutable_data_ptr<std::int64_t>();
@@ -73,13 +79,8 @@ at::Tensor keyed_targets(const RandomKey& key, std::int64_t count, double target
 
 at::Tensor keyed_categories(const RandomKey& key, std::int64_t count, int categories,
                             at::Device device) {
-  const at::Tensor result = at::zeros({count, categories}, at::kFloat);
-  const at::Tensor labels = keyed_labels(key, count, categories, at::kCPU);
-  auto* out = result.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    out[i * categories + labels.const_data_ptr<std::int64_t>()[i]] = 1.0F;
-  }
-  return result.to(device, /*non_blocking=*/true);
+  const at::Tensor labels = keyed_labels(key, count, categories, device);
+  return labels.unsqueeze(1).eq(at::arange(categories, labels.options())).to(at::kFloat);
 }
 
 }  // namespace gangway::gan

@@ -30,11 +30,15 @@ namespace gangway::gan {
                                        double flipped, at::Device device);
 
 /// What a device draws by itself.
-enum class Distribution { kNormal, kUniform };
+struct Distribution {
+  enum class Kind { kNormal, kUniform, kBelow };
+  Kind kind = Kind::kNormal;
+  std::uint32_t bound = 0;  ///< of kBelow: integers in [0, bound)
+};
 
-/// Fills `out`, float32 on a device, with the bits that the CPU draws. There in programs that
-/// compute on a GPU (gan/cuda/random_on_device.cpp), null in all others.
-[[gnu::weak]] void draw_on_device(const RandomKey& key, Distribution distribution,
+/// Fills `out`, float32 or of integers int64, on a device, with what the CPU draws. There in
+/// programs that compute on a GPU (gan/cuda/random_on_device.cpp), null in all others.
+[[gnu::weak]] void draw_on_device(const RandomKey& key, const Distribution& distribution,
                                   const at::Tensor& out);
 
 }  // namespace gangway::gan

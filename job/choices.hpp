@@ -126,6 +126,9 @@ constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
 constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
   return {{{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
 }
+constexpr std::array<Choice<GraphChoice>, 3> choices(GraphChoice) {
+  return {{{"auto", GraphChoice::kAuto}, {"on", GraphChoice::kOn}, {"off", GraphChoice::kOff}}};
+}
 constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(TransportKind) {
   std::array<Choice<TransportKind>, kTransports.size()> words{};
   for (std::size_t row = 0; row < words.size(); ++row) {

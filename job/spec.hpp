@@ -212,12 +212,16 @@ enum class KernelChoice {
   kFastest,  ///< declared inexact: a run is not even equal to itself
 };
 
+/// Whether steps are recorded as CUDA graphs.
+enum class GraphChoice { kAuto, kOn, kOff };
+
 struct NumericsSpec {
   int threads = 1;  ///< compute threads a worker: they change bits
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
   DeviceKind device = DeviceKind::kCpu;
   SumOrder order = SumOrder::kTree;
   KernelChoice kernels = KernelChoice::kDeterministic;
+  GraphChoice cuda_graph = GraphChoice::kAuto;
   bool operator==(const NumericsSpec&) const = default;
 };
 

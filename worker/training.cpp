@@ -110,7 +110,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                 .on_stall = setup.on_stall,
                 .trace = trace_ ? &trace_->lane() : nullptr},
       reals_(job_, *dataset_, local_, first_step_, trace_ ? &trace_->compute() : nullptr,
-             device_.device()),
+             [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
       operations_({.job = job_,
                    .phases = phases_,
                    .networks = replica_.networks(),
@@ -133,8 +133,27 @@ Training::Training(const Setup& setup, const BegunState& begun)
                  .lane = setup.lane,
                  .run_directory = setup.welcome.run_directory,
                  .timeout = exchange_.timeout}) {
+  begin_graphs();
   if (ImagePools* pools = replica_.pools()) {
     pools->take_up();
+  }
+}
+
+void Training::begin_graphs() {
+  if (job_.numerics.cuda_graph == GraphChoice::kOff) {
+    return;
+  }
+  recorder_ = device_.make_recorder();
+  if (!recorder_) {
+    return;
+  }
+  const std::string why_not = why_not_recorded(job_, phases_);
+  if (why_not.empty()) {
+    graphs_.emplace(StepGraphs::Setup{
+        .recorder = *recorder_, .operations = operations_, .say = exchange_.on_stall});
+  } else if (job_.numerics.cuda_graph == GraphChoice::kOn && exchange_.on_stall) {
+    exchange_.on_stall(
+        fmt::format("numerics.cuda_graph: on, but steps are not recorded: {}", why_not));
   }
 }
 
@@ -255,7 +274,11 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
       pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
   operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);
-  pipeline::execute(schedule, marked_operations_);
+  if (graphs_) {
+    graphs_->perform(schedule, marked_operations_);
+  } else {
+    pipeline::execute(schedule, marked_operations_);
+  }
   // What is updated on a device, or not at all here, nobody copies on its way.
   if (snapshot_follows && (device_.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);

@@ -16,6 +16,7 @@
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"
 #include "worker/step/sample_pictures.hpp"
+#include "worker/step/step_graphs.hpp"
 #include "worker/step/step_operations.hpp"
 #include "worker/trace/step_trace.hpp"
 
@@ -57,6 +58,8 @@ class Training {
   /// The checkpoint of a lease that runs no step, or of the last.
   void save_now(const messages::Lease& lease);
   /// A snapshot of the state as it is: waits for everything under way.
+  /// Steps are recorded from now on, where the device can and nothing of the job speaks against it.
+  void begin_graphs();
   void take_snapshot_now(std::int64_t steps_done);
   /// Puts the image pools where snapshots are taken of, if there are some.
   /// @param snapshot  the step of one that is copied behind training; nothing: none is
@@ -86,6 +89,8 @@ class Training {
   RealBatches reals_;
   StepOperations operations_;
   MarkedOperations marked_operations_;
+  std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded
+  std::optional<StepGraphs> graphs_;
   /// Of the last step, where a device may still be at it.
   struct UnsentReport {
     messages::Progress progress;

@@ -43,5 +43,11 @@ class BucketPlan {
 /// Buckets a network is cut into unless told otherwise: enough to overlap, few enough to fill
 /// messages (notes: six to twelve serve a 24 MB network).
 inline constexpr std::size_t kDefaultBuckets = 8;
+/// On a device, where each bucket costs launches and messages of less are not faster.
+inline constexpr std::size_t kLeastDeviceBucketBytes = std::size_t{4} << 20;
+
+/// As many buckets as make them, on average, of `least_bytes` at least; never more than
+/// kDefaultBuckets.
+[[nodiscard]] std::size_t num_buckets_of(const ArenaLayout& layout, std::size_t least_bytes);
 
 }  // namespace gangway::comm

@@ -53,12 +53,16 @@ void PartialStack::plan() {
 
 float* PartialStack::open_leaf() {
   if (leaf_ == merges_.size()) {
-    leaf_ = 0;
-    depth_ = 0;
+    restart();
   }
   float* const memory = buffer(depth_);
   memory_->clear(memory, elements_);
   return memory;
+}
+
+void PartialStack::restart() {
+  leaf_ = 0;
+  depth_ = 0;
 }
 
 void PartialStack::push(int microbatch) {

@@ -34,6 +34,11 @@ class PartialStack {
   /// order; the last of the range is merged by `fold`.
   /// @throws InvariantError for another one.
   void push(int microbatch);
+  /// The next leaf is the first again, whatever was pushed.
+  void restart();
+  /// All buffers, one arena after the other: what backward has added to and what it has become.
+  [[nodiscard]] float* buffers() const { return buffers_; }
+  [[nodiscard]] std::size_t num_elements() const { return num_buffers_ * elements_; }
   /// Makes the last leaf's merges on `range`; once a range, after all that it holds is final.
   void fold(ElementRange range);
 

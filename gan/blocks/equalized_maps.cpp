@@ -5,13 +5,24 @@
 
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
+#include "gan/fused_maps.hpp"
 #include "gan/precision.hpp"
 #include "job/blocks/transformer_specs.hpp"
 
 namespace gangway::gan {
 
 at::Tensor style_activated(at::Tensor x) {
+  if (is_fused(x)) {
+    return fused_activation(x, std::nullopt, kLeakySlope, M_SQRT2);
+  }
   return clamped_if_half(at::leaky_relu_(x, kLeakySlope) * M_SQRT2);
+}
+
+at::Tensor style_activated(at::Tensor x, const at::Tensor& bias) {
+  if (is_fused(x)) {
+    return fused_activation(x, bias, kLeakySlope, M_SQRT2);
+  }
+  return style_activated(x + in_type_of(x, bias).reshape({1, -1, 1, 1}));
 }
 
 at::Tensor of_unit_mean_square(const at::Tensor& x) {

@@ -18,6 +18,8 @@ inline constexpr double kStyleNormEpsilon = 1e-8;
 /// Leaky ReLU that keeps the mean square of what is normal. Writes to `x`. In
 /// fp16 what comes out is clamped (clamped_if_half).
 [[nodiscard]] at::Tensor style_activated(at::Tensor x);
+/// Of maps [N, C, H, W] and a bias [C] that is added first.
+[[nodiscard]] at::Tensor style_activated(at::Tensor x, const at::Tensor& bias);
 
 /// Rows [N, features] over the root of their mean square.
 [[nodiscard]] at::Tensor of_unit_mean_square(const at::Tensor& x);

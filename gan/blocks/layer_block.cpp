@@ -140,8 +140,9 @@ at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& con
                           kStatisticMomentum, kNormEpsilon, true);
   }
   // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
-  at::Tensor mean = at::zeros_like(mean_->running);
-  at::Tensor variance = at::zeros_like(variance_->running);
+  const at::Tensor zeros = at::zeros({2, mean_->running.numel()}, mean_->running.options());
+  at::Tensor mean = zeros.select(0, 0);
+  at::Tensor variance = zeros.select(0, 1);
   at::Tensor y = at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, mean, variance, true,
                                 1.0, kNormEpsilon, true);
   context.sink->take(*mean_, mean);

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "gan/blocks/layer_block.hpp"
+#include "gan/fused_maps.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -42,11 +43,22 @@ at::Tensor interpolation(const at::Tensor& x, double factor) {
 }
 
 at::Tensor Upsampling::forward(AutogradContext* /*context*/, const at::Tensor& x) {
+  if (is_fused(x)) {
+    return fused_resampling(x, {.up = 2,
+                                .padding = 2,
+                                .height = 2 * x.size(2),
+                                .width = 2 * x.size(3),
+                                .gain = kPixels});
+  }
   return at::conv_transpose2d(x, interpolation(x, kPixels), {}, /*stride=*/2, /*padding=*/1,
                               /*output_padding=*/at::IntArrayRef{0}, /*groups=*/x.size(1));
 }
 
 at::Tensor Downsampling::forward(AutogradContext* /*context*/, const at::Tensor& x) {
+  if (is_fused(x)) {
+    return fused_resampling(
+        x, {.down = 2, .padding = 1, .height = x.size(2) / 2, .width = x.size(3) / 2});
+  }
   return at::conv2d(x, interpolation(x, 1.0), {}, /*stride=*/2, /*padding=*/1, /*dilation=*/1,
                     /*groups=*/x.size(1));
 }
@@ -63,6 +75,12 @@ at::Tensor Smoothing::forward(AutogradContext* context, const at::Tensor& x, std
                               double factor) {
   context->saved_data["padding"] = padding;
   context->saved_data["factor"] = factor;
+  if (is_fused(x)) {
+    return fused_resampling(x, {.padding = padding,
+                                .height = x.size(2) + 2 * padding - 3,
+                                .width = x.size(3) + 2 * padding - 3,
+                                .gain = factor});
+  }
   return at::conv2d(x, interpolation(x, factor), {}, /*stride=*/1, padding, /*dilation=*/1,
                     /*groups=*/x.size(1));
 }

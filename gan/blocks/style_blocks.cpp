@@ -112,7 +112,7 @@ NamedTensors StyleLayer::forward(const NamedTensors& in, const ForwardContext& c
   at::Tensor x = convolved(features * for_maps(factors, features), weight);
   x = x * for_maps(demodulating, x);
   x = x + noise(x, context) * in_type_of(x, noise_strength_->tensor);
-  return in.with("features", style_activated(x + for_maps(bias_->tensor.unsqueeze(0), x)));
+  return in.with("features", style_activated(x, bias_->tensor));
 }
 
 at::Tensor StyleLayer::convolved(const at::Tensor& x, const at::Tensor& weight) const {

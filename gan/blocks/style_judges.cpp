@@ -5,6 +5,7 @@
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/residual_blocks.hpp"
+#include "gan/fused_maps.hpp"
 #include "gan/precision.hpp"
 
 namespace gangway::gan {
@@ -14,6 +15,13 @@ namespace {
 at::Tensor equal_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                              std::int64_t stride, std::int64_t padding) {
   return at::conv2d(x, weight * equalizing_gain(weight), bias, stride, padding);
+}
+
+/// And activated: where there is a kernel for it, it adds the bias.
+at::Tensor activated_convolution(const at::Tensor& x, const at::Tensor& weight,
+                                 const at::Tensor& bias, std::int64_t padding) {
+  return is_fused(x) ? style_activated(equal_convolution(x, weight, {}, 1, padding), bias)
+                     : style_activated(equal_convolution(x, weight, bias, 1, padding));
 }
 
 /// Beside `x` one map: the standard deviation of each feature over a group of examples, averaged.
@@ -46,8 +54,7 @@ StyleImage::StyleImage(const StyleImageSpec& spec)
       bias_(parameter("bias")) {}
 
 NamedTensors StyleImage::forward(const NamedTensors& in, const ForwardContext&) {
-  return in.with("features", style_activated(equal_convolution(in.at("image"), weight_->tensor,
-                                                               bias_->tensor, 1, 0)));
+  return in.with("features", activated_convolution(in.at("image"), weight_->tensor, bias_->tensor, 0));
 }
 
 StyleHalving::StyleHalving(const StyleHalvingSpec& spec)
@@ -61,8 +68,7 @@ StyleHalving::StyleHalving(const StyleHalvingSpec& spec)
 
 NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");
-  at::Tensor y =
-      style_activated(equal_convolution(x, first_weight_->tensor, first_bias_->tensor, 1, 1));
+  at::Tensor y = activated_convolution(x, first_weight_->tensor, first_bias_->tensor, 1);
   y = equal_convolution(smoothed(y, /*padding=*/2), second_weight_->tensor, second_bias_->tensor,
                         /*stride=*/2, /*padding=*/0);
   // The activation's root of 2 and what the sum is divided by cancel.
@@ -80,9 +86,8 @@ StyleEpilogue::StyleEpilogue(const StyleEpilogueSpec& spec)
       head_(dense("head")) {}
 
 NamedTensors StyleEpilogue::forward(const NamedTensors& in, const ForwardContext&) {
-  const at::Tensor x = style_activated(equal_convolution(
-      with_deviation(in.at("features")), weight_->tensor, bias_->tensor, /*stride=*/1,
-      /*padding=*/1));
+  const at::Tensor x = activated_convolution(with_deviation(in.at("features")), weight_->tensor,
+                                             bias_->tensor, /*padding=*/1);
   return in.with("features", head_.of(style_activated(dense_.of(x.flatten(1)))));
 }
 

@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: MIT
 // The device's side of gan/random_tensors.hpp. Linked as an object into programs that compute on a
 // GPU: nothing names it but a weak symbol.
+#include "gan/cuda/random_on_device.hpp"
+
 #include <c10/cuda/CUDAStream.h>
 
 #include "gan/cuda/random_kernels.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
+namespace {
 
-void draw_on_device(const RandomKey& key, Distribution distribution, const at::Tensor& out) {
+// As LibTorch's own guards: a state of the thread that calls.
+thread_local const cuda::StepPlace* t_place = nullptr;
+
+}  // namespace
+
+DrawFromPlace::DrawFromPlace(const cuda::StepPlace* place) { t_place = place; }
+DrawFromPlace::~DrawFromPlace() { t_place = nullptr; }
+
+void draw_on_device(const RandomKey& key, const Distribution& distribution, const at::Tensor& out) {
   cudaStream_t stream = c10::cuda::getCurrentCUDAStream(out.device().index()).stream();
-  auto* const values = out.mutable_data_ptr<float>();
-  if (distribution == Distribution::kNormal) {
-    cuda::fill_normal(key, values, out.numel(), stream);
-  } else {
-    cuda::fill_uniform(key, values, out.numel(), stream);
+  const cuda::DeviceKey placed{.key = key, .place = key.phase >= 0 ? t_place : nullptr};
+  switch (distribution.kind) {
+    case Distribution::Kind::kNormal:
+      return cuda::fill_normal(placed, out.mutable_data_ptr<float>(), out.numel(), stream);
+    case Distribution::Kind::kUniform:
+      return cuda::fill_uniform(placed, out.mutable_data_ptr<float>(), out.numel(), stream);
+    case Distribution::Kind::kBelow:
+      return cuda::fill_below(placed, distribution.bound, out.mutable_data_ptr<std::int64_t>(),
+                              out.numel(), stream);
   }
 }
 

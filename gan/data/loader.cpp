@@ -122,6 +122,9 @@ void Loader::read_ahead(const std::stop_token& stop) {
     try {
       const BatchRequest request = slot->batch.request;
       read_batch(dataset_, order_, options_, request, slot->batch);
+      if (options_.pack_into) {
+        pack(slot->batch.images, slot->batch.labels, options_.pack_into, slot->batch.packed);
+      }
     } catch (...) {
       failure = std::current_exception();
     }
@@ -157,11 +160,20 @@ Batch Loader::next() {
   return std::move(slot->batch);
 }
 
+std::optional<Batch> Loader::try_next() {
+  const MutexLock lock(mutex_);
+  if (slots_.empty() || !slots_.front()->ready || slots_.front()->failure) {
+    return std::nullopt;
+  }
+  Batch batch = std::move(slots_.front()->batch);
+  slots_.pop_front();
+  changed_.notify_all();
+  return batch;
+}
+
 void Loader::recycle(Batch&& batch) {
   const MutexLock lock(mutex_);
-  if (spare_.size() < static_cast<std::size_t>(options_.prefetch) + 1) {
-    spare_.push_back(std::move(batch));
-  }
+  spare_.push_back(std::move(batch));  // no more than were under way at once
 }
 
 }  // namespace gangway::data

@@ -20,6 +20,7 @@
 
 #include "base/guarded.hpp"
 #include "gan/data/dataset.hpp"
+#include "gan/data/packed_batch.hpp"
 #include "gan/data/permutation.hpp"
 #include "job/spec.hpp"
 
@@ -39,6 +40,7 @@ struct Batch {
   BatchRequest request;
   std::vector<float> images;         ///< [count, channels, height, width], values in [-1, 1]
   std::vector<std::int64_t> labels;  ///< [count]; zeros where the source has none
+  PackedBatch packed;                ///< both, for a device; empty unless the loader packs
 };
 
 enum class Mirror {
@@ -57,6 +59,7 @@ struct LoaderOptions {
   int prefetch = 4;          ///< micro-batches ready or in work, beyond the one handed out
   int threads = 1;
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
+  BlockAllocator pack_into = {};  ///< where batches are packed for a device; null: they are not
 };
 
 /// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without
@@ -80,6 +83,8 @@ class Loader {
   /// @throws what reading it threw (ConfigError), EnvironmentError past the deadline,
   /// InvariantError after the last.
   [[nodiscard]] Batch next();
+  /// The same where it is there already, and nothing else: what reading it threw is left to `next`.
+  [[nodiscard]] std::optional<Batch> try_next();
   /// Gives a batch's memory back, so that the steady state allocates nothing.
   void recycle(Batch&& batch);
 

@@ -52,7 +52,8 @@ std::string numerics_text(const JobSpec& spec) {
   const std::string section = "numerics.";
   std::string text;
   for (const Key& key : key_table(*spec.training.recipe)) {
-    if (key.path.starts_with(section) && key.applies(spec) && is_hashed(key, spec)) {
+    if (key.path.starts_with(section) && key.changes_weights && key.applies(spec) &&
+        is_hashed(key, spec)) {
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key.path.substr(section.size()),
                           key.get(spec));
     }

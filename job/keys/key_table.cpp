@@ -43,6 +43,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       {"numerics.kernels", "",
        "What a GPU computes with: deterministic kernels, or the fastest, which is inexact"},
       [](auto& job) -> auto& { return job.numerics.kernels; })));
+  keys.push_back(for_speed(later(for_gpus(choice_key(
+      {"numerics.cuda_graph", "",
+       "Whether a GPU is given recorded steps; auto: where nothing speaks against it, as on, which "
+       "says what does (docs/nccl.md)"},
+      [](auto& job) -> auto& { return job.numerics.cuda_graph; })))));
 }
 
 void add_layout(Keys& keys) {

@@ -115,5 +115,19 @@ TEST(BucketPlan, HashesDifferentlyWhenAnythingDiffers) {
   EXPECT_EQ(std::set<std::uint64_t>(hashes.begin(), hashes.end()).size(), hashes.size());
 }
 
+TEST(BucketPlan, HasAsFewBucketsAsTheirLeastBytesAsk) {
+  constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+  const auto buckets = [](std::size_t mebibytes) {
+    const ArenaLayout layout = layout_of(mebibytes * kMebibyte / sizeof(float) / kBlockElements);
+    return num_buckets_of(layout, 4 * kMebibyte);
+  };
+  EXPECT_EQ(buckets(1), 1U);
+  EXPECT_EQ(buckets(7), 1U);
+  EXPECT_EQ(buckets(8), 2U);
+  EXPECT_EQ(buckets(24), 6U);
+  EXPECT_EQ(buckets(400), kDefaultBuckets);
+  EXPECT_EQ(num_buckets_of(layout_of(100), 0), kDefaultBuckets);
+}
+
 }  // namespace
 }  // namespace gangway::comm

@@ -34,7 +34,7 @@ std::size_t num_differing_bits(const std::vector<float>& a, const std::vector<fl
 TEST_F(GpuRandom, NormalsHaveTheBitsOfTheCpu) {
   for (const std::int64_t count : {1LL, 3LL, 4LL, 1023LL, 5'000'001LL}) {
     DeviceArray<float> device(static_cast<std::size_t>(count));
-    fill_normal(kKey, device.data(), count, nullptr);
+    fill_normal({kKey}, device.data(), count, nullptr);
     const KeyedRandom random(kKey);
     std::vector<float> expected(static_cast<std::size_t>(count + 3) / 4 * 4);
     for (std::size_t group = 0; group * 4 < expected.size(); ++group) {
@@ -48,13 +48,42 @@ TEST_F(GpuRandom, NormalsHaveTheBitsOfTheCpu) {
 TEST_F(GpuRandom, UniformsHaveTheBitsOfTheCpu) {
   constexpr std::int64_t kCount = 3'000'017;
   DeviceArray<float> device(static_cast<std::size_t>(kCount));
-  fill_uniform(kKey, device.data(), kCount, nullptr);
+  fill_uniform({kKey}, device.data(), kCount, nullptr);
   const KeyedRandom random(kKey);
   std::vector<float> expected(static_cast<std::size_t>(kCount));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     expected[i] = random.uniform(i);
   }
   EXPECT_EQ(num_differing_bits(device.on_host(), expected), 0U);
+}
+
+TEST_F(GpuRandom, IntegersAreThoseOfTheCpu) {
+  constexpr std::int64_t kCount = 100'003;
+  DeviceArray<std::int64_t> device(static_cast<std::size_t>(kCount));
+  fill_below({kKey}, 10, device.data(), kCount, nullptr);
+  const KeyedRandom random(kKey);
+  const std::vector<std::int64_t> drawn = device.on_host();
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    ASSERT_EQ(drawn[i], random.below(i, 10)) << i;
+  }
+}
+
+TEST_F(GpuRandom, TakesSeedAndStepFromDeviceMemory) {
+  constexpr std::int64_t kCount = 1001;
+  DeviceArray<StepPlace> place(1);
+  DeviceArray<float> device(static_cast<std::size_t>(kCount));
+  for (const std::int64_t step : {124LL, 125LL}) {
+    store_step_place({.seed = 8, .step = step}, place.data(), nullptr);
+    fill_uniform({kKey, place.data()}, device.data(), kCount, nullptr);
+    RandomKey key = kKey;
+    key.seed = 8;
+    key.step = step;
+    const KeyedRandom random(key);
+    const std::vector<float> drawn = device.on_host();
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      ASSERT_EQ(drawn[i], random.uniform(i)) << i;
+    }
+  }
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ import trainings as whole
 from harness import Failure, Skip, Step
 
 SOURCE = Path(__file__).resolve().parents[2]
-PROGRAMS = ("gangway", "gpu_device_program", "gpu_random", "gpu_slice_kernels", "gpu_nccl_reducer_test", "gpu_nccl_abort",
-            "gpu_nccl_bandwidth")
+PROGRAMS = ("gangway", "gpu_device_program", "gpu_random", "gpu_map_kernels", "gpu_slice_kernels", "gpu_nccl_reducer_test",
+            "gpu_nccl_abort", "gpu_nccl_bandwidth")
 BREADTH = {  # jobs whose arithmetic is another
     "contiguous": ("numerics.memory_format=contiguous",),
     "labels": ("model.classes=10",),
@@ -22,14 +22,30 @@ BREADTH = {  # jobs whose arithmetic is another
     "R1": ("training.r1.gamma=2", "model.activation=softplus"),
     "dropout": ("model.dropout=0.3",),
     "InfoGAN net": ("model.family=infogan", "model.resolution=28", "model.latent=64"),
+    "StyleGAN2": ("model.family=stylegan2", "model.width=16", "model.latent=64", "training.r1.gamma=0.1",
+                  "training.path_length.weight=2", "training.path_length.interval=2"),
+}
+MORE_BREADTH = {
+    "R3GAN": ("model.family=r3gan", "model.width=32", "model.latent=64", "training.loss=relativistic",
+              "training.r1.gamma=0.5", "training.r2.gamma=0.5"),
+    "pictures that are no bytes": ("data.rotation=10",),
+    "bf16": ("numerics.precision=bf16",),
     "bf16 wire": ("numerics.wire=bf16",),
     "NCCL's order": ("numerics.order=nccl",),
 }
-WAYS = {  # of computing
-    "channels-last, deterministic": (),
+WAYS = {  # of computing; the first two say which memory format to choose
+    "channels-last": (),
+    "contiguous": ("numerics.memory_format=contiguous",),
+    "channels-last, plain launches": ("numerics.cuda_graph=off",),
+    "channels-last, bf16": ("numerics.precision=bf16",),
+}
+MORE_WAYS = {
+    "contiguous, bf16": ("numerics.memory_format=contiguous", "numerics.precision=bf16"),
+    "channels-last, TF32": ("numerics.precision=tf32",),
+    "contiguous, TF32": ("numerics.memory_format=contiguous", "numerics.precision=tf32"),
     "channels-last, fastest": ("numerics.kernels=fastest",),
-    "contiguous, deterministic": ("numerics.memory_format=contiguous",),
-    "contiguous, fastest": ("numerics.memory_format=contiguous", "numerics.kernels=fastest"),
+    "contiguous, plain launches": ("numerics.memory_format=contiguous", "numerics.cuda_graph=off"),
+    "channels-last, bf16, one batch of 256": ("numerics.precision=bf16", "training.microbatches=1"),
 }
 SMOKE = "NCCL, 2 workers: reduce"
 
@@ -50,7 +66,8 @@ def find_programs(folder):
 
 def all_steps(programs):
     trainings = whole.Trainings(programs)
-    return [*first_steps(programs, trainings), *nccl_steps(programs, trainings), *bandwidth_steps(programs)]
+    return [*first_steps(programs, trainings), *nccl_steps(programs, trainings), *bandwidth_steps(programs),
+            *more_steps(trainings)]
 
 
 # --- A: one worker ----------------------------------------------------------------------------------------------------
@@ -63,6 +80,7 @@ def first_steps(programs, trainings):
         Step("A", "warm", "libraries read into the page cache", 40, warm_libraries),
         Step("A", "kernels", "random numbers: the bits of the CPU", 5, googletest(programs, "gpu_random")),
         Step("A", "kernels", "fused update: the bits of the host", 10, googletest(programs, "gpu_slice_kernels")),
+        Step("A", "maps", "batches and maps: the bits of the host", 10, googletest(programs, "gpu_map_kernels")),
         Step("A", "sanitizer", "fused update under memcheck", 15, sanitized(programs, sanitizer, "memcheck")),
         Step("A", "sanitizer", "fused update under racecheck", 15, sanitized(programs, sanitizer, "racecheck")),
         Step("A", "digests", whole.REFERENCE, 20, whole.first(trainings)),
@@ -72,6 +90,8 @@ def first_steps(programs, trainings):
              whole.equal_digest(trainings, 1, "layout.overlap=within"), first),
         Step("A", "digests", "training: overlap across, CUDA_LAUNCH_BLOCKING=1", 15,
              whole.equal_digest(trainings, 1, "layout.overlap=across", CUDA_LAUNCH_BLOCKING="1"), first),
+        Step("A", "digests", "training: steps recorded as CUDA graphs", 15, whole.recorded(trainings), first),
+        Step("A", "digests", "training: plain launches", 15, whole.equal_digest(trainings, 1, "numerics.cuda_graph=off"), first),
         Step("A", "digests", "training: resumed", 24, whole.resumed(trainings), first),
     ]
     steps += [Step("A", "breadth", f"training: {name}", 20, whole.two_overlaps(trainings, *overrides), first)
@@ -82,6 +102,17 @@ def first_steps(programs, trainings):
     steps += [Step("A", "speed", f"speed: {way}", 25, whole.speed(trainings, *overrides), first)
               for way, overrides in WAYS.items()]
     return [*steps, Step("A", "sanitizer", "training under memcheck", 60, whole.under_sanitizer(trainings, sanitizer), first)]
+
+
+# --- D: a second visit, with time -------------------------------------------------------------------------------------
+
+def more_steps(trainings):
+    steps = [Step("D", "more-breadth", f"training: {name}", 20, whole.two_overlaps(trainings, *overrides))
+             for name, overrides in MORE_BREADTH.items()]
+    steps += [Step("D", "more-speed", f"speed: {way}", 25, whole.speed(trainings, *overrides))
+              for way, overrides in MORE_WAYS.items()]
+    return [*steps, Step("D", "compiled", "speed: PyTorch, torch.compile, bf16, one batch", 90,
+                         whole.pytorch_speed(trainings, 1000, "--microbatches", 1, "--autocast", "bf16", "--compile"))]
 
 
 def library_folders():

@@ -87,8 +87,19 @@ class Trainings:
         """Of the job itself: of the row that showed it, or made now."""
         return bench.data.get(REFERENCE, {}).get("digest") or self.digest_of(bench, 1, "layout.overlap=none")
 
+    def folder_of(self, run):
+        return next((self.folder / "runs").glob(f"*-{run}"))
+
+    def said(self, run, words):
+        """The first line of the run's logs that has `words`, or None."""
+        for file in sorted(self.folder_of(run).rglob("*.log")):
+            for line in file.read_text(errors="replace").splitlines():
+                if words in line:
+                    return line
+        return None
+
     def ticks(self, run):
-        file = next((self.folder / "runs").glob(f"*-{run}")) / "stats.jsonl"
+        file = self.folder_of(run) / "stats.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -116,6 +127,21 @@ def equal_digest(trainings, workers, *overrides, **environment):
         if digest != expected:
             raise Failure(f"digest {digest}, one worker's is {expected}")
         return f"digest {digest}", {"digest": digest}
+    return show
+
+
+def recorded(trainings):
+    """Steps are played, not only allowed to be, with the bits of plain ones. Eight steps: two plain, one recorded, one
+    computed both ways, four played."""
+    def show(bench):
+        expected = trainings.reference(bench)
+        run = trainings.train(bench, 1, "numerics.cuda_graph=on", "layout.overlap=none")
+        if said := trainings.said(run, "steps are not recorded"):
+            raise Failure(said)
+        digest = trainings.digest(bench, run)
+        if digest != expected:
+            raise Failure(f"digest {digest} with numerics.cuda_graph=on, {expected} without saying so")
+        return f"digest {digest}"
     return show
 
 

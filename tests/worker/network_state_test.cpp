@@ -100,6 +100,7 @@ TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
   comm::Arena leaf(state.layout().size());
   state.bind_gradients(leaf.data());
   torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
+  state.statistics().settle(1);
   for (const NetworkState::Place& place : state.places()) {
     EXPECT_GT(NetworkState::view(leaf.data(), place).abs().max().item<float>(), 0.0F) << place.name;
   }
@@ -115,13 +116,28 @@ TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
   comm::Arena twice(state.layout().size());
   state.bind_gradients(once.data());
   torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
+  state.statistics().settle(1);
   state.bind_gradients(twice.data());
   for (int pass = 0; pass < 2; ++pass) {
     torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
   }
+  state.statistics().settle(2);
   for (std::size_t i = 0; i < once.size(); ++i) {
     ASSERT_EQ(twice.data()[i], 2.0F * once.data()[i]) << i;
   }
+}
+
+TEST(NetworkState, BindsALeafThatComesAgainToTheSameTensors) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, {});
+  comm::Arena once(state.layout().size());
+  comm::Arena other(state.layout().size());
+  state.bind_gradients(once.data());
+  const at::Tensor first = network.parameters().front().parameter->tensor.grad();
+  state.bind_gradients(other.data());
+  EXPECT_FALSE(network.parameters().front().parameter->tensor.grad().is_same(first));
+  state.bind_gradients(once.data());
+  EXPECT_TRUE(network.parameters().front().parameter->tensor.grad().is_same(first));
 }
 
 TEST(LeafStatistics, MakeWhatWasSeenMoreOrLessOftenCountAsManyTimesAsAsked) {

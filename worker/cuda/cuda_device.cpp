@@ -10,6 +10,8 @@
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
 #include "run/control_protocol.hpp"
+#include "worker/cuda/cuda_recorder.hpp"
+#include "worker/cuda/cuda_staging.hpp"
 #include "worker/cuda/torch_cuda.hpp"
 
 namespace gangway::worker {
@@ -102,6 +104,15 @@ void CudaDevice::meet(const ExchangeSetup& setup) {
                                             .device = index_,
                                             .timeout = setup.timeout,
                                             .meeting_timeout = kStartDeadline});
+}
+
+std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
+  return std::make_unique<CudaStaging>(
+      setup, CudaStaging::Device{.index = index_, .torch = device_, .compute = stream_.get()});
+}
+
+std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
+  return std::make_unique<CudaRecorder>(stream_.get());
 }
 
 void CudaDevice::finish() {

@@ -35,6 +35,8 @@ class CudaDevice final : public ComputeDevice {
   void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) override;
   [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                          const ExchangeSetup& setup) override;
+  [[nodiscard]] std::unique_ptr<BatchStaging> make_staging(const StagingSetup& setup) override;
+  [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() override;
   void finish() override;
 
  private:

@@ -82,6 +82,15 @@ void PassRun::begin_step(std::int64_t step, std::optional<std::uint64_t> seed) {
   }
 }
 
+void PassRun::begin_again() {
+  has_turned_ = true;
+  node_ = 0;
+  values_.clear();
+  made_.clear();
+  kept_.clear();
+  penalty_.reset();
+}
+
 void PassRun::forward(const Instruction& at) {
   begin_unless_begun(at);
   come_to(at.node);

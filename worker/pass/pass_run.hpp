@@ -51,6 +51,9 @@ class PassRun {
   /// Names the step of what follows, in which the networks are as far grown as behind it.
   /// @param seed  of its random keys; nothing: the job's
   void begin_step(std::int64_t step, std::optional<std::uint64_t> seed = {});
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  /// Forgets what was carried out of the step.
+  void begin_again();
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);

@@ -2,6 +2,7 @@
 #include "worker/pass/real_batches.hpp"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,68 +43,131 @@ data::RequestSource requests_of(const JobSpec& job, MicrobatchRange local,
       };
 }
 
-/// `values` where they are wanted. A device takes them from pinned memory in the order of its
-/// stream: from any other memory the host would wait until all that lies on the stream is done.
-at::Tensor placed(const at::Tensor& values, at::Device device) {
-  return device.is_cpu() ? values : values.pin_memory().to(device, /*non_blocking=*/true);
-}
-
 }  // namespace
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
-                         std::int64_t first_step, ComputeTrace* trace, at::Device device)
+                         std::int64_t first_step, ComputeTrace* trace,
+                         const StagingMaker& make_staging)
     : job_(job),
       local_(local),
       shape_(example_shape(job.model)),
       held_(static_cast<std::size_t>(local.size())),
-      trace_(trace),
-      device_(device) {
+      latest_(held_.size()),
+      trace_(trace) {
   shape_.front() = dataset.shape().channels;  // of both sides, where there are two
   shape_.insert(shape_.begin(), job.images_per_microbatch());
+  data::LoaderOptions options{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
+                              .augment = job.data.augment,
+                              .pictures = job.data.has_two_sides() ? 2 : 1,
+                              .prefetch = job.data.prefetch};
+  if (make_staging) {
+    staging_ = make_staging(
+        {.shape = shape_,
+         .format = job.numerics.memory_format,
+         .num_places = held_.size() * static_cast<std::size_t>(job.real_batches_per_step())});
+  }
+  if (staging_) {
+    options.pack_into = [this](std::size_t bytes) { return staging_->allocate(bytes); };
+  }
   loader_ = std::make_unique<data::Loader>(
-      dataset, data::SampleOrder(job.training.seed, dataset.size()),
-      data::LoaderOptions{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
-                          .augment = job.data.augment,
-                          .pictures = job.data.has_two_sides() ? 2 : 1,
-                          .prefetch = job.data.prefetch},
+      dataset, data::SampleOrder(job.training.seed, dataset.size()), options,
       requests_of(job, local, first_step));
 }
 
 const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch) {
-  Held& held = held_[static_cast<std::size_t>(microbatch - local_.begin)];
-  if (held.filled && held.memory.request.step == step && held.memory.request.repeat == repeat) {
-    return held.batch;
+  const auto index = static_cast<std::size_t>(microbatch - local_.begin);
+  const data::BatchRequest due{.step = step, .repeat = repeat, .microbatch = microbatch};
+  Held& held = prepared_step_ == step ? prepared_[place_of(due)] : held_[index];
+  if (!held.filled || held.request.step != step || held.request.repeat != repeat) {
+    show(held, due);
   }
-  if (held.filled) {
-    held.batch = {};
-    loader_->recycle(std::move(held.memory));
+  latest_[index] = &held.batch;
+  return held.batch;
+}
+
+void RealBatches::prepare(std::int64_t step) {
+  if (prepared_step_ == step) {
+    return;
   }
+  prepared_.resize(held_.size() * static_cast<std::size_t>(job_.real_batches_per_step()));
+  prepared_step_ = step;
+  for (int repeat = 0; repeat < job_.real_batches_per_step(); ++repeat) {
+    for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
+      (void)take(step, repeat, microbatch);
+    }
+  }
+}
+
+void RealBatches::show(Held& held, const data::BatchRequest& due) {
+  if (staging_) {
+    show_staged(held, due.step);
+  } else {
+    show_read(held, due.step);
+  }
+  const data::BatchRequest& request = held.request;
+  if (request.step != due.step || request.repeat != due.repeat ||
+      request.microbatch != due.microbatch) {
+    throw InvariantError(
+        fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
+                    request.step, request.microbatch, due.step, due.microbatch));
+  }
+  held.filled = true;
+}
+
+data::Batch RealBatches::next_read(std::int64_t step) {
   const auto begin = std::chrono::steady_clock::now();
-  held.memory = loader_->next();
+  data::Batch batch = loader_->next();
   const auto end = std::chrono::steady_clock::now();
   wait_seconds_ += std::chrono::duration<double>(end - begin).count();
   if (trace_ != nullptr && trace_->is_on()) {
     trace_->add({begin, end, ComputeEvent::Kind::kLoaderWait, step});
   }
-  const data::BatchRequest& request = held.memory.request;
-  if (request.step != step || request.repeat != repeat || request.microbatch != microbatch) {
-    throw InvariantError(
-        fmt::format("the loader read step {} micro-batch {} where step {} micro-batch {} was due",
-                    request.step, request.microbatch, step, microbatch));
+  return batch;
+}
+
+void RealBatches::show_read(Held& held, std::int64_t step) {
+  if (held.filled) {
+    held.batch = {};
+    loader_->recycle(std::move(held.memory));
   }
-  at::Tensor images = placed(at::from_blob(held.memory.images.data(), shape_, at::kFloat), device_);
+  held.memory = next_read(step);
+  held.request = held.memory.request;
+  at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat);
   if (job_.numerics.memory_format == MemoryFormat::kChannelsLast && images.dim() == 4) {
     images = images.contiguous(at::MemoryFormat::ChannelsLast);
   }
-  held.batch = {
-      images,
-      placed(at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong), device_)};
-  held.filled = true;
-  return held.batch;
+  held.batch = {images, at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong)};
+}
+
+void RealBatches::show_staged(Held& held, std::int64_t step) {
+  if (staging_->num_staged() == 0) {
+    staging_->stage(next_read(step));
+  }
+  held.request = staging_->next_request();
+  held.batch = staging_->put(place_of(held.request));
+  stage_ahead();
+}
+
+void RealBatches::stage_ahead() {
+  while (staging_->has_room()) {
+    std::optional<data::Batch> batch = loader_->try_next();
+    if (!batch) {
+      break;
+    }
+    staging_->stage(std::move(*batch));
+  }
+  while (std::optional<data::Batch> copied = staging_->take_copied()) {
+    loader_->recycle(std::move(*copied));
+  }
+}
+
+std::size_t RealBatches::place_of(const data::BatchRequest& request) const {
+  return static_cast<std::size_t>(request.repeat) * held_.size() +
+         static_cast<std::size_t>(request.microbatch - local_.begin);
 }
 
 const RealBatch& RealBatches::latest(int microbatch) const {
-  return held_[static_cast<std::size_t>(microbatch - local_.begin)].batch;
+  return *latest_[static_cast<std::size_t>(microbatch - local_.begin)];
 }
 
 double RealBatches::take_wait_seconds() { return std::exchange(wait_seconds_, 0.0); }

@@ -3,33 +3,35 @@
 // ones; later phases of the step look at the same. Compute thread; the loader's threads are inside.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/arena/reduction_tree.hpp"
 #include "gan/data/loader.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
+#include "worker/pass/batch_staging.hpp"
 #include "worker/trace/step_trace.hpp"
 
 namespace gangway::worker {
 
-struct RealBatch {
-  at::Tensor images;  ///< [N, C, H, W] or [N, 2], float32
-  at::Tensor labels;  ///< [N], int64
-};
-
 class RealBatches {
  public:
-  /// @param trace   of the compute thread; null: none
-  /// @param device  where the images are wanted
+  /// Makes the way to the device; null where the images are wanted in the host's memory.
+  using StagingMaker = std::function<std::unique_ptr<BatchStaging>(const StagingSetup&)>;
+  /// @param trace  of the compute thread; null: none
   RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
-              std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
+              std::int64_t first_step, ComputeTrace* trace = nullptr,
+              const StagingMaker& make_staging = {});
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.
   const RealBatch& take(std::int64_t step, int repeat, int microbatch);
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
+  /// Has all of the step's lie where take() finds them, as often as it is asked and in any order.
+  void prepare(std::int64_t step);
   /// Of a batch of images or points, the batch's own included.
   [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
   /// Seconds spent waiting for the loader since the last call.
@@ -38,17 +40,29 @@ class RealBatches {
  private:
   struct Held {
     RealBatch batch;
-    data::Batch memory;  // what `batch` looks at
+    data::Batch memory;  // what `batch` looks at, on a CPU
+    data::BatchRequest request;
     bool filled = false;
   };
+  [[nodiscard]] data::Batch next_read(std::int64_t step);
+  void show(Held& held, const data::BatchRequest& due);
+  /// What `held` is to show next, in the host's memory or on the device.
+  void show_read(Held& held, std::int64_t step);
+  void show_staged(Held& held, std::int64_t step);
+  /// Begins to copy what is read already.
+  void stage_ahead();
+  [[nodiscard]] std::size_t place_of(const data::BatchRequest& request) const;
 
   const JobSpec& job_;
   MicrobatchRange local_;
   std::vector<std::int64_t> shape_;
-  std::vector<Held> held_;
+  std::vector<Held> held_;      // by micro-batch
+  std::vector<Held> prepared_;  // by place_of; empty until a step is prepared
+  std::optional<std::int64_t> prepared_step_;
+  std::vector<const RealBatch*> latest_;  // by micro-batch
   double wait_seconds_ = 0.0;
   ComputeTrace* trace_;
-  at::Device device_;
+  std::unique_ptr<BatchStaging> staging_;  // null: there is no other memory
   std::unique_ptr<data::Loader> loader_;
 };
 

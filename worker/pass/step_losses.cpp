@@ -16,6 +16,15 @@ void StepLosses::add_figure(const std::string& name, int microbatch, const at::T
   values_.push_back(value.to(at::kFloat));
 }
 
+StepLosses StepLosses::again() const {
+  StepLosses others(local_, networks_);
+  others.entries_ = entries_;
+  others.values_ = values_;
+  others.logits_ = logits_;
+  others.figures_ = figures_;
+  return others;
+}
+
 void StepLosses::close() {
   if (values_.empty()) {  // no logits either
     return;

@@ -34,6 +34,10 @@ class StepLosses {
   void set_figure(int microbatch, const std::string& name, double value) {
     figures_[{microbatch, name}] = value;
   }
+  /// Whether nothing was added.
+  [[nodiscard]] bool is_empty() const { return entries_.empty(); }
+  /// Others that look at the same tensors. @pre not closed
+  [[nodiscard]] StepLosses again() const;
   /// Nothing more will be added: begins to copy them to the host.
   void close();
   /// By micro-batch; waits for the device where it has not come so far. @pre closed

@@ -34,7 +34,7 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
 
 comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup) {
   if (setup.first_tensors.empty()) {
-    return {layout, setup.num_workers, comm::kDefaultBuckets};
+    return {layout, setup.num_workers, comm::num_buckets_of(layout, setup.least_bucket_bytes)};
   }
   std::vector<std::size_t> begins;
   for (const std::size_t tensor : setup.first_tensors) {
@@ -44,6 +44,13 @@ comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Se
 }
 
 }  // namespace
+
+at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device) {
+  return at::for_blob(memory, {static_cast<std::int64_t>(elements)})
+      .options(at::device(device).dtype(at::kFloat))
+      .target_device(device)
+      .make_tensor();
+}
 
 NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
@@ -175,16 +182,27 @@ void NetworkState::bind_weights(float* arena) {
   }
 }
 
+NetworkState::LeafViews NetworkState::views_of(float* leaf) const {
+  LeafViews views;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    views.gradients.push_back(view(leaf, places_[i], device()));
+  }
+  for (std::size_t i = 0; i < statistics_.size(); ++i) {
+    views.sums.push_back({statistics_[i], view(leaf, places_[parameters_.size() + i], device())});
+  }
+  return views;
+}
+
 void NetworkState::bind_gradients(float* leaf) {
   leaf_ = leaf;
+  auto found = leaves_.find(leaf);
+  if (found == leaves_.end()) {
+    found = leaves_.emplace(leaf, views_of(leaf)).first;
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].mutable_grad() = view(leaf, places_[i], device());
+    parameters_[i].mutable_grad() = found->second.gradients[i];
   }
-  std::vector<LeafStatistics::Sum> sums;
-  for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    sums.push_back({statistics_[i], view(leaf, places_[parameters_.size() + i], device())});
-  }
-  leaf_statistics_.open(std::move(sums));
+  leaf_statistics_.open(found->second.sums);
 }
 
 void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {

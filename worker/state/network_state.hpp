@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +45,9 @@ class DeviceMirror {
   virtual void store() = 0;
 };
 
+/// The elements at `memory` of `device`, float32 [elements]; shares memory.
+[[nodiscard]] at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device);
+
 class NetworkState {
  public:
   struct Setup {
@@ -58,6 +62,7 @@ class NetworkState {
     /// By worker, the first tensor of its own, where each has whole ones that no other needs and
     /// nothing updates them by a gradient (image pools); empty: all need all.
     std::vector<std::size_t> first_tensors = {};
+    std::size_t least_bucket_bytes = 0;  ///< of buckets on average; 0: kDefaultBuckets of any size
   };
   /// Copies the network's present values into the arenas and binds the network to them.
   NetworkState(gan::Network& network, const Setup& setup);
@@ -148,6 +153,13 @@ class NetworkState {
   std::optional<comm::Arena> average_;
   std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on
   float* leaf_ = nullptr;
+  /// Tensors over one leaf: there are few leaves, and each comes again in every step.
+  struct LeafViews {
+    std::vector<at::Tensor> gradients;
+    std::vector<LeafStatistics::Sum> sums;
+  };
+  [[nodiscard]] LeafViews views_of(float* leaf) const;
+  std::map<float*, LeafViews> leaves_;
 };
 
 }  // namespace gangway::worker

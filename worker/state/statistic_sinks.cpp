@@ -7,6 +7,12 @@
 
 namespace gangway::worker {
 
+void LeafStatistics::open(std::vector<Sum> sums) {
+  to_.clear();
+  taken_.clear();
+  sums_ = std::move(sums);
+}
+
 void LeafStatistics::take(const gan::Statistic& statistic, const at::Tensor& value) {
   const at::NoGradGuard no_grad;
   const auto found = std::ranges::find(sums_, &statistic, &Sum::statistic);
@@ -14,18 +20,32 @@ void LeafStatistics::take(const gan::Statistic& statistic, const at::Tensor& val
     throw InvariantError("a pass harvests " + statistic.name + ", which its network does not have");
   }
   ++found->count;
+  const auto is_its = [&](const at::Tensor& sum) { return sum.is_same(found->sum); };
+  if (std::ranges::any_of(to_, is_its)) {
+    add_taken();
+  }
+  to_.push_back(found->sum);
   if (statistic.momentum == kStatisticMomentum) {
-    found->sum.add_(value);
+    taken_.push_back(value);
     return;
   }
   // The update gives all statistics one momentum: what it will move the running value by is scaled
   // here, to one rounding.
   const double factor = statistic.momentum / kStatisticMomentum;
-  found->sum.add_(statistic.running + (value - statistic.running) * factor);
+  taken_.push_back(statistic.running + (value - statistic.running) * factor);
+}
+
+void LeafStatistics::add_taken() {
+  if (!to_.empty()) {
+    at::_foreach_add_(to_, taken_);
+    to_.clear();
+    taken_.clear();
+  }
 }
 
 void LeafStatistics::settle(int harvests) {
   const at::NoGradGuard no_grad;
+  add_taken();
   for (Sum& each : sums_) {
     if (harvests == 0 || each.count == harvests) {
       continue;

@@ -18,14 +18,19 @@ class LeafStatistics final : public gan::StatisticSink {
     int count = 0;
   };
   /// A micro-batch begins. @param sums  of all of the network's statistics
-  void open(std::vector<Sum> sums) { sums_ = std::move(sums); }
+  void open(std::vector<Sum> sums);
   void take(const gan::Statistic& statistic, const at::Tensor& value) override;
-  /// The micro-batch's forwards are over: makes each sum one of `harvests` values, which is what
+  /// The micro-batch's forwards are over: the sums hold what was taken. Makes each sum one of `harvests` values, which is what
   /// the update divides by. What no pass has seen stays as it runs. May be called again.
   void settle(int harvests);
 
  private:
+  /// Adds what was taken and not added yet: on a device one kernel does it for all of them.
+  void add_taken();
+
   std::vector<Sum> sums_;
+  std::vector<at::Tensor> to_;  // sums that are to be added to, each once
+  std::vector<at::Tensor> taken_;
 };
 
 /// Keeps what one pass has seen until the micro-batch's leaf is open.

@@ -12,7 +12,9 @@
 #include "comm/reduce/partial_stack.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
+#include "worker/pass/batch_staging.hpp"
 #include "worker/state/network_state.hpp"
+#include "worker/step/graph_recorder.hpp"
 #include "worker/step/neighbours.hpp"
 #include "worker/step/network_exchange.hpp"
 
@@ -37,11 +39,18 @@ class ComputeDevice {
   /// @throws CommError
   [[nodiscard]] virtual NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                                  const ExchangeSetup& setup) = 0;
+  /// How real batches come to the device ahead of their use; null: they are used where they are
+  /// read.
+  [[nodiscard]] virtual std::unique_ptr<BatchStaging> make_staging(const StagingSetup& /*setup*/) {
+    return nullptr;
+  }
+  /// Records what is computed; null: the device has nothing to gain from it, or cannot.
+  [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };
 
-class CpuDevice final : public ComputeDevice {
+class CpuDevice : public ComputeDevice {
  public:
   explicit CpuDevice(const JobSpec& job) : job_(job) {}
   [[nodiscard]] at::Device device() const override { return at::kCPU; }

@@ -29,6 +29,10 @@ class CpuExchange final : public NetworkExchange {
   void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
   void open_leaf() override;
   void close_leaf(int microbatch) override;
+  void restart_leaves() override { partials_.restart(); }
+  [[nodiscard]] at::Tensor gradient_sums() override {
+    return tensor_over(partials_.buffers(), partials_.num_elements(), state_.device());
+  }
   void open(int phase, const UpdatePlan& plan) override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
   void arm() override;

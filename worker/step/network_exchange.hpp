@@ -49,6 +49,10 @@ class NetworkExchange {
 
   virtual void open_leaf() = 0;
   virtual void close_leaf(int microbatch) = 0;
+  /// Forgets the leaves since the last exchange: the first comes again.
+  virtual void restart_leaves() = 0;
+  /// The memory of all leaves and of what they were added up to, where the network computes.
+  [[nodiscard]] virtual at::Tensor gradient_sums() = 0;
   /// Begins the exchange of `phase`. @pre the one before was awaited
   virtual void open(int phase, const UpdatePlan& plan) = 0;
   [[nodiscard]] virtual bool is_open() const = 0;

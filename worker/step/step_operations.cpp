@@ -49,6 +49,7 @@ StepOperations::StepOperations(Setup setup)
     : job_(setup.job),
       phases_(setup.phases),
       networks_(setup.networks),
+      reals_(setup.reals),
       local_(setup.local),
       figure_steps_(setup.job),
       exchanges_(std::move(setup.exchanges)),
@@ -97,6 +98,20 @@ StepLosses StepOperations::take_losses() {
   }
   losses_.close();
   return std::move(losses_);
+}
+
+void StepOperations::take_up(const StepLosses& losses) {
+  if (losses_.is_empty()) {
+    losses_ = losses.again();
+  }
+}
+
+void StepOperations::begin_again() {
+  pass_.begin_again();
+  for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
+    exchange->restart_leaves();
+  }
+  losses_ = no_losses();
 }
 
 void StepOperations::perform(const Instruction& instruction) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "job/decisions.hpp"
@@ -43,6 +44,24 @@ class StepOperations final : public pipeline::Operations {
 
   /// Of the step that was performed. @pre it is over
   [[nodiscard]] StepLosses take_losses();
+
+  // For steps that are recorded (worker/step/step_graphs.hpp).
+
+  [[nodiscard]] std::int64_t step() const { return step_; }
+  [[nodiscard]] std::uint64_t seed() const { return pass_.seed(); }
+  /// The step's real examples, all of them, lie where passes look for them.
+  void prepare_reals() { reals_.prepare(step_); }
+  [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {
+    return exchanges_[network]->gradient_sums();
+  }
+  /// Puts `losses` in the place of those of the step so far.
+  StepLosses exchange_losses(StepLosses losses) { return std::exchange(losses_, std::move(losses)); }
+  [[nodiscard]] StepLosses no_losses() const { return {local_, networks_.size()}; }
+  /// The step is over, and `losses` are where it has left its own, unless it has told them.
+  void take_up(const StepLosses& losses);
+  /// What was computed of the step is forgotten. @pre no exchange of it has begun
+  void begin_again();
+
   /// Adds figures of updates that were over before this step's of their network began.
   void tell_updates(messages::Progress& progress);
   /// Whether histograms are made of the step that was performed.
@@ -89,6 +108,7 @@ class StepOperations final : public pipeline::Operations {
   const JobSpec& job_;
   const std::vector<pipeline::Phase>& phases_;
   PerNetwork<NetworkState*> networks_;
+  RealBatches& reals_;
   MicrobatchRange local_;
   FigureSteps figure_steps_;
   // These outlive the exchanges, which show them updates.

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "gan/data/images/unit_value.hpp"
+
 namespace gangway::data {
 
 /// 8-bit pixels, row-major, channels interleaved.
@@ -39,10 +41,5 @@ void lay_over_white(Pixels& image);
 /// becomes gray by the luma of ITU-R BT.601 in 16-bit fixed point. @pre out holds channels * height
 /// * width values.
 void to_floats(const Pixels& image, int channels, std::span<float> out);
-
-/// x / 127.5 - 1 in single precision.
-[[nodiscard]] constexpr float to_unit(std::uint8_t value) {
-  return static_cast<float>(value) / 127.5F - 1.0F;
-}
 
 }  // namespace gangway::data

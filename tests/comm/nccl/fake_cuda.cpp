@@ -327,6 +327,16 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::scoped_lock lock(event->state->mutex);
   return event->state->reached == event->state->recorded ? cudaSuccess : cudaErrorNotReady;
 }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::shared_ptr<EventState> state = event->state;
+  std::uint64_t record = 0;
+  {
+    const std::scoped_lock lock(state->mutex);
+    record = state->recorded;
+  }
+  state->await(record);
+  return cudaSuccess;
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int /*flags*/) {
   const std::shared_ptr<EventState> state = event->state;
   std::uint64_t record = 0;

@@ -204,5 +204,15 @@ TEST(Fingerprint, SaysWhatMakesAJobInexact) {
       ::testing::StartsWith("inexact, as declared by numerics.kernels=fastest: "));
 }
 
+TEST(Fingerprint, IsTheSameWithAndWithoutRecordedSteps) {
+  const JobSpec plain = spec_of("", {"numerics.device=cuda", "numerics.cuda_graph=off"});
+  for (const char* const choice : {"auto", "on"}) {
+    const JobSpec recorded =
+        spec_of("", {"numerics.device=cuda", std::string("numerics.cuda_graph=") + choice});
+    EXPECT_EQ(job_fingerprint(recorded), job_fingerprint(plain));
+    EXPECT_EQ(numerics_text(recorded), numerics_text(plain));
+  }
+}
+
 }  // namespace
 }  // namespace gangway

@@ -2,10 +2,17 @@
 // The CPU in the place of LibTorch's CUDA device. What LibTorch computes is done when the call
 // returns; what our own code puts on the stream beside it is as late as it may be, but in order: it
 // runs when LibTorch computes next, or when somebody waits for it.
+//
+// Its graphs have what our own code puts on the stream, and nothing of LibTorch's: wrong ones, which
+// who plays them has to notice.
+#include <vector>
+
 #include <ATen/record_function.h>
 
+#include "comm/cuda/cuda_handles.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "worker/cuda/torch_cuda.hpp"
+#include "worker/cuda/torch_graphs.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -28,5 +35,36 @@ void compute_on(int /*index*/, cudaStream_t stream) {
 }
 
 void choose_kernels(KernelChoice /*choice*/) {}
+
+struct TorchGraphs::Graphs {
+  std::vector<comm::CudaGraphExec> captured;
+};
+
+TorchGraphs::TorchGraphs() : graphs_(std::make_unique<Graphs>()) {}
+TorchGraphs::~TorchGraphs() = default;
+
+void TorchGraphs::begin() {
+  comm::check(cudaStreamBeginCapture(t_compute, cudaStreamCaptureModeThreadLocal), "a capture");
+}
+
+std::size_t TorchGraphs::end() {
+  cudaGraph_t graph = nullptr;
+  comm::check(cudaStreamEndCapture(t_compute, &graph), "a capture");
+  const comm::CudaGraph owned(graph);
+  cudaGraphExec_t ready = nullptr;
+  comm::check(cudaGraphInstantiate(&ready, owned.get(), 0), "a capture");
+  graphs_->captured.emplace_back(ready);
+  return graphs_->captured.size() - 1;
+}
+
+void TorchGraphs::abandon() noexcept {
+  cudaGraph_t graph = nullptr;
+  (void)cudaStreamEndCapture(t_compute, &graph);
+  const comm::CudaGraph owned(graph);
+}
+
+void TorchGraphs::play(std::size_t graph) {
+  comm::check(cudaGraphLaunch(graphs_->captured.at(graph).get(), t_compute), "a graph");
+}
 
 }  // namespace gangway::worker

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/packed_batch.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gan/data/images/unit_value.hpp"
+
+namespace gangway::data {
+
+std::size_t packed_capacity(std::size_t count, std::size_t values) {
+  return packed_images_offset(count) + values * sizeof(float);
+}
+
+bool to_bytes(std::span<const float> values, std::span<std::uint8_t> out) {
+  int differing = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float clamped = std::min(std::max(values[i], -1.0F), 1.0F);
+    out[i] = static_cast<std::uint8_t>(static_cast<int>((clamped + 1.0F) * 127.5F + 0.5F));
+    differing |= to_unit(out[i]) == values[i] ? 0 : 1;
+  }
+  return differing == 0;
+}
+
+void pack(std::span<const float> images, std::span<const std::int64_t> labels,
+          const BlockAllocator& allocate, PackedBatch& packed) {
+  const std::size_t capacity = packed_capacity(labels.size(), images.size());
+  if (packed.capacity < capacity) {
+    packed.memory = allocate(capacity);
+    packed.capacity = capacity;
+  }
+  std::memcpy(packed.memory.get(), labels.data(), labels.size_bytes());
+  std::byte* const place = packed.memory.get() + packed_images_offset(labels.size());
+  packed.is_8_bit = to_bytes(images, {reinterpret_cast<std::uint8_t*>(place), images.size()});
+  if (!packed.is_8_bit) {
+    std::memcpy(place, images.data(), images.size_bytes());
+  }
+  packed.bytes = packed_images_offset(labels.size()) +
+                 (packed.is_8_bit ? images.size() : images.size_bytes());
+}
+
+}  // namespace gangway::data

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/unarmed.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace gangway::pipeline {
+namespace {
+
+/// Where in `schedule` the exchange of `reduce` begins.
+std::size_t beginning_of(const Instruction& reduce, const std::vector<Instruction>& schedule) {
+  const auto arm = std::ranges::find_if(schedule, [&](const Instruction& one) {
+    return one.operation == Operation::kArm && one.network == reduce.network &&
+           one.phase == reduce.phase && one.repeat == reduce.repeat;
+  });
+  return static_cast<std::size_t>(arm - schedule.begin());
+}
+
+}  // namespace
+
+std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule) {
+  std::vector<Instruction> result;
+  std::vector<std::vector<Instruction>> reduces;  // that follow one another, each with its await
+  const auto write_reduces = [&] {
+    std::ranges::stable_sort(reduces, {}, [&](const std::vector<Instruction>& one) {
+      return beginning_of(one.front(), schedule);
+    });
+    for (const std::vector<Instruction>& one : std::exchange(reduces, {})) {
+      result.insert(result.end(), one.begin(), one.end());
+    }
+  };
+  for (const Instruction& instruction : schedule) {
+    if (instruction.operation == Operation::kReduce) {
+      reduces.push_back({instruction});
+    } else if (instruction.operation == Operation::kAwait && !reduces.empty() &&
+               reduces.back().front().network == instruction.network) {
+      reduces.back().push_back(instruction);
+    } else if (instruction.operation != Operation::kArm) {
+      write_reduces();
+      result.push_back(instruction);
+    }
+  }
+  write_reduces();
+  return result;
+}
+
+}  // namespace gangway::pipeline

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/unarmed.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gan/recipes/adversarial.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+
+Instruction of(Operation operation, int network, int phase = 0) {
+  return {.operation = operation, .network = static_cast<NetworkId>(network), .phase = phase};
+}
+
+TEST(Unarmed, BeginsExchangesInTheOrderInWhichTheyWereArmed) {
+  const std::vector<Instruction> armed{
+      of(Operation::kArm, 1),    of(Operation::kBackward, 1), of(Operation::kArm, 0),
+      of(Operation::kBackward, 0), of(Operation::kReduce, 0), of(Operation::kAwait, 0),
+      of(Operation::kReduce, 1), of(Operation::kAwait, 1)};
+  EXPECT_THAT(unarmed(armed),
+              ElementsAre(of(Operation::kBackward, 1), of(Operation::kBackward, 0),
+                          of(Operation::kReduce, 1), of(Operation::kAwait, 1),
+                          of(Operation::kReduce, 0), of(Operation::kAwait, 0)));
+}
+
+TEST(Unarmed, LeavesTheOrderOfExchangesThatNobodyArmed) {
+  const std::vector<Instruction> plain{
+      of(Operation::kReduce, 0), of(Operation::kReduce, 1), of(Operation::kAwait, 0, 1),
+      of(Operation::kForward, 0, 1)};
+  EXPECT_EQ(unarmed(plain), plain);
+}
+
+TEST(Unarmed, TakesNothingElseFromASchedule) {
+  const JobSpec job;
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  const std::vector<Instruction> armed = one_stage_schedule(phases, {0, 2}, 0, Overlap::kWithin);
+  const std::vector<Instruction> none = one_stage_schedule(phases, {0, 2}, 0, Overlap::kNone);
+  EXPECT_NE(armed, none);
+  EXPECT_EQ(unarmed(armed), none);
+  EXPECT_EQ(unarmed(none), none);
+}
+
+}  // namespace
+}  // namespace gangway::pipeline

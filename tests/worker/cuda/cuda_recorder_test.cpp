@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The order of calls around a CUDA graph, on stand-ins, and trainings on a device whose graphs lack
+// LibTorch's work: it is noticed, and the bits are those of plain steps.
+#include "worker/cuda/cuda_recorder.hpp"
+
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "tests/comm/nccl/fake_cuda.hpp"
+#include "worker/cuda/torch_cuda.hpp"
+
+namespace gangway::worker {
+namespace {
+
+class CudaRecorderTest : public ::testing::Test {
+ protected:
+  CudaRecorderTest() {
+    cudaStream_t stream = nullptr;
+    comm::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a test's stream");
+    stream_ = comm::CudaStream(stream);
+    compute_on(0, stream);
+  }
+
+  /// Puts on the stream that `number` is added to value_.
+  void add(int number) {
+    fake::enqueue(stream_.get(), [this, number] { value_ = 10 * value_ + number; });
+  }
+  [[nodiscard]] int value() {
+    comm::check(cudaStreamSynchronize(stream_.get()), "a test's stream");
+    return value_;
+  }
+
+  comm::CudaStream stream_;
+  int value_ = 0;
+};
+
+TEST_F(CudaRecorderTest, RecordsWithoutDoingAndPlaysInTheOrderOfTheStream) {
+  CudaRecorder recorder(stream_.get());
+  const std::size_t first = recorder.record([this] {
+    add(1);
+    add(2);
+  });
+  const std::size_t second = recorder.record([this] { add(3); });
+  EXPECT_EQ(value(), 0);
+  recorder.begin_step(1, 7);
+  recorder.play(first);
+  add(9);
+  recorder.play(second);
+  EXPECT_EQ(value(), 1293);
+  recorder.play(second);
+  EXPECT_EQ(value(), 12933);
+}
+
+TEST_F(CudaRecorderTest, ComputesOnWhereARecordingWasGivenUp) {
+  CudaRecorder recorder(stream_.get());
+  EXPECT_THROW((void)recorder.record([this] {
+                 add(1);
+                 throw std::runtime_error("cannot be captured");
+               }),
+               std::runtime_error);
+  EXPECT_FALSE(fake::is_capturing(stream_.get()));
+  add(2);
+  EXPECT_EQ(value(), 2);
+  recorder.play(recorder.record([this] { add(3); }));
+  EXPECT_EQ(value(), 23);
+}
+
+}  // namespace
+}  // namespace gangway::worker

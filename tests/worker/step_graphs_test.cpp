@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Steps that are recorded and played, on a recorder that plays what it has recorded by computing it
+// again: cuts, order, losses and real examples are those of plain steps. And on recorders that
+// fail, or play something else.
+#include "worker/step/step_graphs.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gan/recipes/recipes.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+/// What recorders of a training have been asked for.
+struct Calls {
+  int recorded = 0;
+  int played = 0;
+};
+
+/// Plays by computing again what it has computed when it recorded.
+class ComputingRecorder : public worker::GraphRecorder {
+ public:
+  explicit ComputingRecorder(Calls& calls) : calls_(calls) {}
+  std::size_t record(const std::function<void()>& body) override {
+    body();
+    bodies_.push_back(body);
+    ++calls_.recorded;
+    return bodies_.size() - 1;
+  }
+  void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
+  void play(std::size_t graph) override {
+    bodies_.at(graph)();
+    ++calls_.played;
+  }
+
+ private:
+  Calls& calls_;
+  std::vector<std::function<void()>> bodies_;
+};
+
+/// Cannot record the second graph.
+class FailingRecorder final : public ComputingRecorder {
+ public:
+  using ComputingRecorder::ComputingRecorder;
+  std::size_t record(const std::function<void()>& body) override {
+    const std::size_t graph = ComputingRecorder::record(body);
+    if (graph == 1) {
+      throw std::runtime_error("an operation is not permitted when a stream is capturing\nmore");
+    }
+    return graph;
+  }
+};
+
+/// Plays nothing.
+class ForgetfulRecorder final : public ComputingRecorder {
+ public:
+  using ComputingRecorder::ComputingRecorder;
+  void play(std::size_t /*graph*/) override {}
+};
+
+template <typename Recorder>
+class RecordingDevice final : public worker::CpuDevice {
+ public:
+  RecordingDevice(const JobSpec& job, Calls& calls) : CpuDevice(job), calls_(calls) {}
+  std::unique_ptr<worker::GraphRecorder> make_recorder() override {
+    return std::make_unique<Recorder>(calls_);
+  }
+
+ private:
+  Calls& calls_;
+};
+
+class StepGraphs : public ::testing::Test {
+ protected:
+  StepGraphs() { write_tiny_images(images()); }
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+
+  Outcome plain(const JobSpec& job, std::int64_t steps) {
+    return train({.job = job, .end = steps}, next_folder());
+  }
+  template <typename Recorder>
+  Outcome recorded(const JobSpec& job, std::int64_t steps, int workers = 1) {
+    return train({.job = job,
+                  .workers = workers,
+                  .end = steps,
+                  .device =
+                      [this](const JobSpec& of, const worker::Neighbours&, int worker) {
+                        return std::make_unique<RecordingDevice<Recorder>>(
+                            of, calls_[static_cast<std::size_t>(worker)]);
+                      }},
+                 next_folder());
+  }
+  std::filesystem::path next_folder() {
+    return scratch_.path() / ("run" + std::to_string(runs_++));
+  }
+
+  Calls calls_[4];
+
+ private:
+  testing::ScratchFolder scratch_;
+  int runs_ = 0;
+};
+
+constexpr std::int64_t kSteps = 7;  // two plain, one recorded, one of both, three played
+
+class EveryRecordedJob : public StepGraphs, public ::testing::WithParamInterface<std::size_t> {};
+
+const std::vector<NamedJob>& named_jobs() {
+  static const std::vector<NamedJob> jobs = job_breadth("");
+  return jobs;
+}
+
+TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
+  NamedJob named = job_breadth(images())[GetParam()];
+  const Outcome reference = plain(named.job, kSteps);
+  for (const int workers : {1, 2}) {
+    calls_[0] = {};
+    named.job.layout.overlap =
+        static_cast<Overlap>((GetParam() + static_cast<std::size_t>(workers)) % 3);
+    const Outcome found = recorded<ComputingRecorder>(named.job, kSteps, workers);
+    EXPECT_EQ(found.digest, reference.digest) << workers << " workers";
+    EXPECT_TRUE(same_losses(found, reference)) << workers << " workers";
+    if (worker::why_not_recorded(named.job, gan::phases_of(named.job, "")).empty()) {
+      EXPECT_GT(calls_[0].played, calls_[0].recorded);
+    } else {
+      EXPECT_EQ(calls_[0].recorded, 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryRecordedJob,
+                         ::testing::Range(std::size_t{0}, named_jobs().size()),
+                         [](const auto& instance) { return named_jobs()[instance.param].name; });
+
+TEST_F(StepGraphs, GoesOnInPlainStepsWhereRecordingFails) {
+  const JobSpec job = small_dcgan(images());
+  EXPECT_EQ(recorded<FailingRecorder>(job, kSteps).digest, plain(job, kSteps).digest);
+  EXPECT_EQ(calls_[0].played, 0);
+}
+
+TEST_F(StepGraphs, GoesOnInPlainStepsWhereWhatIsPlayedLeavesOtherGradients) {
+  const JobSpec job = small_dcgan(images());
+  EXPECT_EQ(recorded<ForgetfulRecorder>(job, kSteps).digest, plain(job, kSteps).digest);
+  EXPECT_GT(calls_[0].recorded, 0);
+}
+
+TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
+  const auto why_not = [](const JobSpec& job) {
+    return worker::why_not_recorded(job, gan::phases_of(job, ""));
+  };
+  JobSpec job = small_dcgan(images());
+  EXPECT_EQ(why_not(job), "");
+  job.training.augment.policy = AugmentPolicy::kDiffAugment;
+  EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.model.library.file = "libmine.so";
+  EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.networks[NetworkId{}].module.file = "mine.pt";
+  EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.training.penalty.r1_gamma = 1.0;
+  EXPECT_EQ(why_not(job), "");
+  job.training.penalty.final_factor = 0.1;
+  EXPECT_NE(why_not(job), "");
+}
+
+TEST_F(StepGraphs, IsOffWhereTheJobSaysSo) {
+  JobSpec job = small_dcgan(images());
+  job.numerics.cuda_graph = GraphChoice::kOff;
+  (void)recorded<ComputingRecorder>(job, kSteps);
+  EXPECT_EQ(calls_[0].recorded, 0);
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

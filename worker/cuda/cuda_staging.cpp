@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "worker/cuda/cuda_staging.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "gan/cuda/input_kernels.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using comm::check;
+
+/// Beyond those that are looked at at once: the host is not held up by the device, which may be a
+/// step behind, and some are ahead.
+constexpr std::size_t kSlotsAhead = 3;
+
+comm::CudaStream make_copy_stream(int device) {
+  check(cudaSetDevice(device), "choosing the GPU");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making the copy stream");
+  return comm::CudaStream(stream);
+}
+
+cuda::InputShape shape_of(const std::vector<std::int64_t>& sizes) {
+  cuda::InputShape shape{.count = sizes[0], .channels = sizes[1]};
+  for (std::size_t i = 2; i < sizes.size(); ++i) {
+    shape.pixels *= sizes[i];
+  }
+  return shape;
+}
+
+at::Tensor over(const comm::CudaMemory& memory, const std::vector<std::int64_t>& sizes,
+                at::IntArrayRef strides, at::TensorOptions options) {
+  return at::for_blob(memory.get(), sizes)
+      .strides(strides)
+      .options(options)
+      .target_device(options.device())
+      .make_tensor();
+}
+
+}  // namespace
+
+CudaStaging::CudaStaging(const StagingSetup& setup, Device device)
+    : setup_(setup),
+      device_(device),
+      count_(static_cast<std::size_t>(setup.shape.front())),
+      values_(static_cast<std::size_t>(shape_of(setup.shape).elements())),
+      copies_(make_copy_stream(device.index)),
+      slots_(setup.num_places + kSlotsAhead) {
+  for (Slot& slot : slots_) {
+    slot.memory = comm::allocate_on_device(data::packed_capacity(count_, values_));
+    slot.arrived = comm::make_event();
+    slot.taken_in = comm::make_event();
+  }
+  for (std::size_t i = 0; i < setup_.num_places; ++i) {
+    add_place();
+  }
+}
+
+CudaStaging::~CudaStaging() {
+  (void)cudaStreamSynchronize(copies_.get());
+  (void)cudaStreamSynchronize(device_.compute);
+}
+
+void CudaStaging::add_place() {
+  Place& place = places_.emplace_back();
+  place.images = comm::allocate_on_device(values_ * sizeof(float));
+  place.labels = comm::allocate_on_device(count_ * sizeof(std::int64_t));
+  const bool last = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
+  const std::vector<std::int64_t> strides =
+      at::empty(setup_.shape, at::TensorOptions(at::kFloat).memory_format(
+                                  last ? at::MemoryFormat::ChannelsLast
+                                       : at::MemoryFormat::Contiguous))
+          .strides()
+          .vec();
+  place.batch.images = over(place.images, setup_.shape, strides,
+                            at::device(device_.torch).dtype(at::kFloat));
+  place.batch.labels =
+      over(place.labels, {setup_.shape.front()}, {1}, at::device(device_.torch).dtype(at::kLong));
+}
+
+std::shared_ptr<std::byte> CudaStaging::allocate(std::size_t bytes) {
+  check(cudaSetDevice(device_.index), "choosing the GPU");  // of the loader's thread
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, bytes), "allocating page-locked memory");
+  return {static_cast<std::byte*>(memory), [](std::byte* pages) { (void)cudaFreeHost(pages); }};
+}
+
+bool CudaStaging::is_free(Slot& slot) {
+  if (slot.batch) {
+    const cudaError_t state = cudaEventQuery(slot.arrived.get());
+    if (state == cudaErrorNotReady) {
+      return false;
+    }
+    check(state, "copying a batch");
+    copied_.push_back(*std::exchange(slot.batch, std::nullopt));
+  }
+  return !slot.is_staged;
+}
+
+bool CudaStaging::has_room() {
+  return std::ranges::any_of(slots_, [this](Slot& slot) { return is_free(slot); });
+}
+
+std::size_t CudaStaging::free_slot() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (is_free(slots_[i])) {
+      return i;
+    }
+  }
+  // Copies are slow, or the device is far behind.
+  const auto put = std::ranges::find(slots_, false, &Slot::is_staged);
+  if (put == slots_.end()) {
+    throw InvariantError("a batch is staged where there is no room; please report this");
+  }
+  check(cudaEventSynchronize(put->arrived.get()), "copying a batch");
+  (void)is_free(*put);
+  return static_cast<std::size_t>(put - slots_.begin());
+}
+
+void CudaStaging::stage(data::Batch&& batch) {
+  const std::size_t index = free_slot();
+  Slot& slot = slots_[index];
+  if (std::exchange(slot.was_used, true)) {
+    check(cudaStreamWaitEvent(copies_.get(), slot.taken_in.get(), 0), "copying a batch");
+  }
+  const data::PackedBatch& packed = batch.packed;
+  check(cudaMemcpyAsync(slot.memory.get(), packed.memory.get(), packed.bytes,
+                        cudaMemcpyHostToDevice, copies_.get()),
+        "copying a batch");
+  check(cudaEventRecord(slot.arrived.get(), copies_.get()), "copying a batch");
+  slot.request = batch.request;
+  slot.is_8_bit = packed.is_8_bit;
+  slot.is_staged = true;
+  slot.batch = std::move(batch);
+  staged_.push_back(index);
+}
+
+const RealBatch& CudaStaging::put(std::size_t place) {
+  Slot& slot = slots_[staged_.front()];
+  staged_.pop_front();
+  slot.is_staged = false;
+  const Place& at = places_[place];
+  const auto* const bytes = static_cast<const std::byte*>(slot.memory.get());
+  check(cudaStreamWaitEvent(device_.compute, slot.arrived.get(), 0), "taking in a batch");
+  check(cudaMemcpyAsync(at.labels.get(), bytes, count_ * sizeof(std::int64_t),
+                        cudaMemcpyDeviceToDevice, device_.compute),
+        "taking in a batch");
+  const bool is_permuted = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
+  cuda::launch_input(
+      {.values = bytes + data::packed_images_offset(count_),
+       .is_8_bit = slot.is_8_bit,
+       .shape = shape_of(setup_.shape),
+       .order = is_permuted ? cuda::InputOrder::kChannelsLast : cuda::InputOrder::kAsRead,
+       .out = static_cast<float*>(at.images.get())},
+      device_.compute);
+  check(cudaEventRecord(slot.taken_in.get(), device_.compute), "taking in a batch");
+  return at.batch;
+}
+
+std::optional<data::Batch> CudaStaging::take_copied() {
+  if (copied_.empty()) {
+    return std::nullopt;
+  }
+  data::Batch batch = std::move(copied_.back());
+  copied_.pop_back();
+  return batch;
+}
+
+}  // namespace gangway::worker

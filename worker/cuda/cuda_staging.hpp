@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Real batches on their way to a CUDA device: from page-locked memory as bytes, on a stream of
+// their own, while the device computes; they become the network's input on the compute stream,
+// where it wants them. Nothing waits for the host. Compute thread.
+//
+//   copy stream      wait until the slot's last batch was taken in | copy | arrived
+//   compute stream   wait until it has arrived | take in | taken in
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "worker/pass/batch_staging.hpp"
+
+namespace gangway::worker {
+
+class CudaStaging final : public BatchStaging {
+ public:
+  struct Device {
+    int index = 0;
+    at::Device torch;
+    cudaStream_t compute = nullptr;  ///< outlives this
+  };
+  CudaStaging(const StagingSetup& setup, Device device);
+  /// Waits for what it has put on streams.
+  ~CudaStaging() override;
+  CudaStaging(const CudaStaging&) = delete;
+  CudaStaging& operator=(const CudaStaging&) = delete;
+
+  [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
+  [[nodiscard]] bool has_room() override;
+  void stage(data::Batch&& batch) override;
+  [[nodiscard]] std::size_t num_staged() const override { return staged_.size(); }
+  [[nodiscard]] const data::BatchRequest& next_request() const override {
+    return slots_[staged_.front()].request;
+  }
+  const RealBatch& put(std::size_t place) override;
+  [[nodiscard]] std::optional<data::Batch> take_copied() override;
+
+ private:
+  /// A batch as it was read, in device memory.
+  struct Slot {
+    comm::CudaMemory memory;
+    comm::CudaEvent arrived;
+    comm::CudaEvent taken_in;
+    std::optional<data::Batch> batch;  // while the device may still copy from it
+    data::BatchRequest request;
+    bool is_8_bit = false;
+    bool is_staged = false;  // and was not put anywhere
+    bool was_used = false;
+  };
+  struct Place {
+    comm::CudaMemory images;
+    comm::CudaMemory labels;
+    RealBatch batch;
+  };
+  /// Whether `slot` can be staged into; what the device has copied from goes to copied_.
+  bool is_free(Slot& slot);
+  [[nodiscard]] std::size_t free_slot();
+  void add_place();
+
+  StagingSetup setup_;
+  Device device_;
+  std::size_t count_;
+  std::size_t values_;
+  comm::CudaStream copies_;
+  std::vector<Slot> slots_;
+  std::deque<std::size_t> staged_;    // slots, oldest first
+  std::vector<data::Batch> copied_;
+  std::vector<Place> places_;
+};
+
+}  // namespace gangway::worker

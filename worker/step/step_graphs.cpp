@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step/step_graphs.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "job/families/families.hpp"
+#include "pipeline/unarmed.hpp"
+
+namespace gangway::worker {
+
+using pipeline::Instruction;
+using pipeline::Operation;
+
+namespace {
+
+/// Libraries choose kernels and take their memory in the first steps of a kind.
+constexpr int kPlainSteps = 2;
+/// Lists of instructions: lazy penalties make a few. Each has the memory of its graphs.
+constexpr std::size_t kMostLists = 8;
+
+bool is_of_an_exchange(Operation operation) {
+  return operation == Operation::kReduce || operation == Operation::kAwait;
+}
+
+/// What of a node the host decides on from step to step; empty: nothing.
+std::string reason_in(const pipeline::Node& node) {
+  if (std::holds_alternative<pipeline::Pool>(node)) {
+    return "pools of images are the host's";
+  }
+  if (std::holds_alternative<pipeline::Augment>(node)) {
+    return "how pictures are augmented is drawn by the host";
+  }
+  if (const auto* penalty = std::get_if<pipeline::Penalty>(&node);
+      penalty != nullptr && !(penalty->schedule == ScheduleSpec{})) {
+    return "a penalty's weight has a schedule";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
+  std::set<NetworkId> networks;
+  for (const Part& part : parts) {
+    for (const Instruction& instruction : part.instructions) {
+      if (instruction.operation == Operation::kOpenLeaf) {
+        networks.insert(instruction.network);
+      }
+    }
+  }
+  return networks;
+}
+
+std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Phase>& phases) {
+  if (job.growth_level(0) != kFullyGrown) {
+    return "its networks grow";
+  }
+  if (job.scales_losses()) {
+    return "losses are scaled by what the host has seen";
+  }
+  if (!job.model.library.file.empty()) {
+    return "blocks of a library may do anything";
+  }
+  for (const NetworkSpec& network : job.networks) {
+    if (!network.module.file.empty()) {
+      return "a network of the user's may do anything";
+    }
+  }
+  for (const pipeline::Phase& phase : phases) {
+    for (const pipeline::Pass& pass : phase.passes) {
+      for (const pipeline::Node& node : pass.nodes) {
+        if (std::string reason = reason_in(node); !reason.empty()) {
+          return reason;
+        }
+      }
+    }
+  }
+  return {};
+}
+
+void StepGraphs::perform(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
+  if (is_off_) {
+    return pipeline::execute(schedule, marked);
+  }
+  Known& known = this->known(schedule);
+  if (known.is_proven) {
+    return play(known, marked);
+  }
+  if (known.is_recorded) {
+    return prove(known, marked);
+  }
+  if (known.num_performed++ >= kPlainSteps) {
+    record(known);
+  }
+  pipeline::execute(schedule, marked);
+}
+
+StepGraphs::Known& StepGraphs::known(const std::vector<Instruction>& schedule) {
+  const auto found = std::ranges::find(known_, schedule, &Known::schedule);
+  if (found != known_.end()) {
+    return *found;
+  }
+  if (known_.size() == kMostLists) {
+    // Graphs share memory in the order of their recording: none may go alone.
+    give_up("steps are of too many kinds");
+  }
+  Known& added = known_.emplace_back();
+  added.schedule = schedule;
+  for (const Instruction& instruction : pipeline::unarmed(schedule)) {
+    const bool is_recorded = !is_of_an_exchange(instruction.operation);
+    if (added.parts.empty() || !is_recorded || !added.parts.back().is_recorded) {
+      added.parts.push_back({.is_recorded = is_recorded});
+    }
+    added.parts.back().instructions.push_back(instruction);
+  }
+  return added;
+}
+
+void StepGraphs::record(Known& known) {
+  StepOperations& operations = setup_.operations;
+  operations.finish_exchanges();  // a recorder may compute: nobody else looks at gradients then
+  operations.prepare_reals();
+  try {
+    for (Part& part : known.parts) {
+      if (part.is_recorded) {
+        part.graph = setup_.recorder.record([&operations, &list = part.instructions] {
+          pipeline::execute(list, operations);
+        });
+      }
+    }
+    known.losses = operations.exchange_losses(operations.no_losses());
+    known.is_recorded = true;
+  } catch (const CommError&) {
+    throw;  // of a peer, whatever was recorded
+  } catch (const std::exception& error) {
+    give_up(error.what());
+  }
+  operations.begin_again();
+}
+
+void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
+  StepOperations& operations = setup_.operations;
+  operations.prepare_reals();
+  setup_.recorder.begin_step(operations.seed(), operations.step());
+  std::size_t begin = 0;  // of what was computed and not compared yet
+  for (std::size_t i = 0; i < known.parts.size(); ++i) {
+    const Part& part = known.parts[i];
+    if (!is_off_ && part.instructions.front().operation == Operation::kReduce && begin < i) {
+      if (!leave_the_same(std::span(known.parts).subspan(begin, i - begin))) {
+        give_up("a recorded step leaves other gradients than a plain one");
+      }
+      begin = i;
+    }
+    pipeline::execute(part.instructions, marked);
+  }
+  known.is_proven = !is_off_;
+}
+
+bool StepGraphs::leave_the_same(std::span<const Part> parts) {
+  StepOperations& operations = setup_.operations;
+  std::vector<at::Tensor> sums;
+  for (const NetworkId network : summed_in(parts)) {
+    sums.push_back(operations.gradient_sums(network));
+  }
+  std::vector<at::Tensor> plain;
+  for (const at::Tensor& each : sums) {
+    plain.push_back(each.clone());
+    each.fill_(std::numeric_limits<float>::quiet_NaN());  // not what happens to lie there
+  }
+  StepLosses losses = operations.exchange_losses(operations.no_losses());
+  for (const Part& part : parts) {
+    if (part.is_recorded) {
+      setup_.recorder.play(part.graph);
+    }
+  }
+  (void)operations.exchange_losses(std::move(losses));
+  bool are_equal = true;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    // As integers: bits, and no number that is not equal to itself.
+    are_equal = are_equal && plain[i].view(at::kInt).equal(sums[i].view(at::kInt));
+  }
+  for (std::size_t i = 0; !are_equal && i < sums.size(); ++i) {
+    sums[i].copy_(plain[i]);
+  }
+  return are_equal;
+}
+
+void StepGraphs::play(Known& known, pipeline::Operations& marked) {
+  StepOperations& operations = setup_.operations;
+  operations.prepare_reals();
+  setup_.recorder.begin_step(operations.seed(), operations.step());
+  for (const Part& part : known.parts) {
+    if (part.is_recorded) {
+      setup_.recorder.play(part.graph);
+    } else {
+      pipeline::execute(part.instructions, marked);
+    }
+  }
+  operations.take_up(known.losses);
+  ++num_played_;
+}
+
+void StepGraphs::give_up(const std::string& why) {
+  is_off_ = true;
+  if (setup_.say) {
+    setup_.say(fmt::format("numerics.cuda_graph: steps are not recorded ({}); launches are plain, "
+                           "with the same bits",
+                           why.substr(0, why.find('\n'))));
+  }
+}
+
+}  // namespace gangway::worker

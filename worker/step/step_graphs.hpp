@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Steps whose computing is recorded once and then played: a device is given one graph in the place
+// of hundreds of launches. Exchanges are no part of a graph: a step is cut where one begins or is
+// awaited, so that graphs have no operations of NCCL, and neither order nor failures of exchanges
+// are others than without graphs.
+//
+// One list of instructions is one recording. It is made without being played, in a step that is then
+// computed as ever; the next such step is computed both ways, and the sums of its gradients are
+// compared bit by bit, so that a number of one step that a graph has kept, or work that it lacks,
+// is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
+// Compute thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pipeline/executor.hpp"
+#include "worker/step/graph_recorder.hpp"
+#include "worker/step/step_operations.hpp"
+
+namespace gangway::worker {
+
+/// Why steps of this job are not recorded: numbers of one step that the host decides on. Empty:
+/// nothing speaks against it.
+[[nodiscard]] std::string why_not_recorded(const JobSpec& job,
+                                           const std::vector<pipeline::Phase>& phases);
+
+class StepGraphs {
+ public:
+  struct Setup {
+    GraphRecorder& recorder;
+    StepOperations& operations;
+    std::function<void(const std::string&)> say = {};  ///< a line for the user; null: nobody hears
+  };
+  explicit StepGraphs(Setup setup) : setup_(std::move(setup)) {}
+
+  /// Performs a step that operations have begun. @param marked  the same operations, for what is no
+  /// part of a graph
+  void perform(const std::vector<pipeline::Instruction>& schedule, pipeline::Operations& marked);
+
+  /// Whether steps are played, or still may be.
+  [[nodiscard]] bool is_on() const { return !is_off_; }
+  /// Steps that were played.
+  [[nodiscard]] std::int64_t num_played() const { return num_played_; }
+
+ private:
+  /// Instructions of a step that follow one another.
+  struct Part {
+    std::vector<pipeline::Instruction> instructions;
+    bool is_recorded = false;  ///< computing; else one of an exchange
+    std::size_t graph = 0;
+  };
+  /// A list of instructions.
+  struct Known {
+    std::vector<pipeline::Instruction> schedule;
+    std::vector<Part> parts;
+    StepLosses losses;  ///< where the graphs leave them
+    int num_performed = 0;
+    bool is_recorded = false;
+    bool is_proven = false;
+  };
+
+  [[nodiscard]] Known& known(const std::vector<pipeline::Instruction>& schedule);
+  void record(Known& known);
+  void prove(Known& known, pipeline::Operations& marked);
+  /// Networks whose gradients `parts` add up.
+  [[nodiscard]] static std::set<NetworkId> summed_in(std::span<const Part> parts);
+  /// Plays `parts`, which were computed just now, and compares the gradients that they leave; where
+  /// they are others, those of the plain parts lie there again.
+  [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
+  void play(Known& known, pipeline::Operations& marked);
+  void give_up(const std::string& why);
+
+  Setup setup_;
+  std::deque<Known> known_;
+  bool is_off_ = false;
+  std::int64_t num_played_ = 0;
+};
+
+}  // namespace gangway::worker

@@ -27,12 +27,15 @@ namespace {
 /// Those of gangway-model, which loads LibTorch and has its own help.
 constexpr const char* kSample = "sample";
 constexpr const char* kEvaluate = "evaluate";
+constexpr const char* kProfile = "profile";
 
 void add_model_commands(CLI::App& app, CommandLine&) {
   app.add_subcommand(kSample, "Draw pictures from a trained generator")
       ->footer("gangway sample --help says more");
   app.add_subcommand(kEvaluate, "Score a trained generator")
       ->footer("gangway evaluate --help says more");
+  app.add_subcommand(kProfile, "Measure what a job costs on this machine, for plans")
+      ->footer("gangway profile --help says more");
 }
 
 /// In the order of --help.
@@ -73,7 +76,7 @@ void require_known_command(const CLI::App& app, const std::string& name) {
 
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment) {
   const std::string first = arguments.size() > 1 ? arguments[1] : std::string();
-  if (first == kSample || first == kEvaluate) {
+  if (first == kSample || first == kEvaluate || first == kProfile) {
     become("gangway-model", {arguments.begin() + 1, arguments.end()});
   }
   CommandLine line{.environment = environment, .typed = arguments, .action = {}};

@@ -98,6 +98,9 @@ NetworkCost network_in(const json& from) {
     network.buckets.push_back({.elements = count_in<std::int64_t>(bucket.at("elements")),
                                .first_block = count_in<int>(bucket.at("first_block"))});
   }
+  if (network.buckets.empty() && !network.is_frozen) {
+    throw std::invalid_argument(fmt::format("network {} has no buckets", network.name));
+  }
   return network;
 }
 
@@ -303,7 +306,9 @@ void require_fitting(const Profile& profile, const std::string& file, const JobS
         "`gangway profile` and the same keys",
         file, profile.images_per_microbatch, job.images_per_microbatch()));
   }
-  if (profile.costs_hash != costs_fingerprint(job)) {
+  if (profile.costs_hash != costs_fingerprint(job) ||
+      !std::ranges::equal(profile.networks, job.networks, {}, &NetworkCost::name,
+                          &NetworkSpec::name)) {
     throw ConfigError(
         fmt::format("{}: measured of another job ({}), whose {}; measure this one with `gangway "
                     "profile` and the same keys",

@@ -15,7 +15,6 @@ namespace {
 
 using pipeline::Application;
 using pipeline::Operation;
-using report::Align;
 using report::Table;
 
 std::string shown_ms(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }

@@ -21,8 +21,8 @@ namespace gangway::launch {
 namespace {
 
 constexpr int kRounds = 2;
-constexpr int kWarmUpSteps = 3;
-constexpr std::size_t kFewestSteps = 3;
+constexpr int kWarmUpBeside = 3;
+constexpr std::size_t kFewestBeside = 3;
 
 struct Pipe {
   FileDescriptor out;
@@ -40,7 +40,7 @@ Pipe open_pipe() {
 /// Trains beside others: ready, then measured from the moment that all are.
 double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
   OneWorker worker(job);
-  for (int step = 0; step < kWarmUpSteps; ++step) {
+  for (int step = 0; step < kWarmUpBeside; ++step) {
     (void)worker.run_step();
   }
   char word = 'r';
@@ -49,7 +49,7 @@ double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
   }
   std::vector<double> steps;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (steps.size() < kFewestSteps || std::chrono::steady_clock::now() < end) {
+  while (steps.size() < kFewestBeside || std::chrono::steady_clock::now() < end) {
     steps.push_back(worker.run_step());
   }
   return timing_of(std::move(steps)).seconds;

@@ -10,7 +10,7 @@
 #include "job/file/parse.hpp"
 #include "launch/plan/plan_text.hpp"
 #include "launch/plan/search.hpp"
-#include "launch/plan/what_if.hpp"
+#include "launch/plan/machines/what_if.hpp"
 
 namespace gangway::launch {
 namespace {

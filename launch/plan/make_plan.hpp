@@ -9,7 +9,7 @@
 
 #include "base/environment.hpp"
 #include "job/spec.hpp"
-#include "launch/plan/cluster.hpp"
+#include "launch/plan/machines/cluster.hpp"
 #include "launch/plan/predict.hpp"
 #include "launch/plan/profile.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "job/microbatch_ranges.hpp"
 #include "job/spec.hpp"
-#include "launch/plan/cluster.hpp"
+#include "launch/plan/machines/cluster.hpp"
 
 namespace gangway::launch {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "launch/plan/cluster.hpp"
+#include "launch/plan/machines/cluster.hpp"
 #include "launch/plan/memory.hpp"
 #include "launch/plan/planned_layout.hpp"
 #include "launch/plan/profile.hpp"

@@ -13,6 +13,14 @@ namespace {
 constexpr double kMessageSeconds = 2e-6;
 constexpr double kFloatBytes = 4.0;
 
+/// Slices are made of whole blocks (comm/arena/bucket_plan.hpp): some owners have one more.
+constexpr std::int64_t kBlockElements = 4096;
+
+double largest_slice(std::int64_t elements, int workers) {
+  const std::int64_t blocks = (elements + kBlockElements - 1) / kBlockElements;
+  return static_cast<double>((blocks + workers - 1) / workers * kBlockElements);
+}
+
 std::size_t index_of(NetworkId network) { return static_cast<std::size_t>(network); }
 
 }  // namespace
@@ -148,7 +156,6 @@ void StepSimulation::carry_out(Exchange& exchange, NetworkId network) {
     }
   }
   double done = 0.0;
-  const double share = 1.0 / setup_.workers;
   std::vector<double> lane_free;
   for (std::size_t bucket = 0; bucket < cost.buckets.size(); ++bucket) {
     const auto elements = static_cast<double>(cost.buckets[bucket].elements);
@@ -156,7 +163,7 @@ void StepSimulation::carry_out(Exchange& exchange, NetworkId network) {
       const WorkerClass& of = setup_.classes[i];
       Side& side = exchange.sides[i];
       const double working =
-          share * elements *
+          largest_slice(cost.buckets[bucket].elements, setup_.workers) *
           ((of.sources - 1) * kFloatBytes * seconds_to_add(of) +
            update / static_cast<double>(cost.arena_elements) * of.slowdown / of.speed);
       const double begin = bucket == 0 ? arrived[bucket]

@@ -6,7 +6,7 @@
 
 #include "comm/reduce/reduction_routes.hpp"
 #include "launch/plan/search.hpp"
-#include "launch/plan/what_if.hpp"
+#include "launch/plan/machines/what_if.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {
@@ -66,9 +66,9 @@ TEST(Predict, CountsTheWireByHand) {
   // Each of two hosts sends half of a network's gradients and half of its new weights: as many
   // bytes as an arena. One after another without overlap: gradients, update, weights.
   Cluster cluster = sample_cluster(2, 1);
-  cluster.between.bytes_per_second = 8192 * 4.0 / 0.010;
+  cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.010;
   const Prediction two = predicted(2, cluster, {.workers = 2, .overlap = Overlap::kNone});
-  EXPECT_EQ(two.bytes_between_hosts, 2 * 2 * 8192 * 4);
+  EXPECT_EQ(two.bytes_between_hosts, 2 * 2 * kArenaElements * 4);
   EXPECT_GT(two.step_seconds, kMicrobatchSeconds + 2 * 0.010);
   EXPECT_LT(two.step_seconds, kMicrobatchSeconds + 2 * 0.010 + kUpdateSeconds + kTiny);
   EXPECT_GT(two.parts.wire, 0.015);
@@ -135,7 +135,7 @@ TEST(Predict, NeverBeatsTheBoundThatPrunes) {
 TEST(Predict, CountsMemoryByHand) {
   // Weights 1, one leaf on the stack of four micro-batches' three buffers, moments shared by two.
   const Prediction two = predicted(8, sample_cluster(2, 1), {.workers = 2});
-  const std::int64_t arena = 8192 * 4;
+  const std::int64_t arena = kArenaElements * 4;
   EXPECT_EQ(two.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 2 / 2));
   EXPECT_EQ(two.memory.total_bytes(), two.memory.arenas_bytes + 1230);
   // In shared memory, half of the other's sums is read as well.

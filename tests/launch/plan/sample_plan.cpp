@@ -30,12 +30,12 @@ Profile sample_profile(const JobSpec& job) {
                   .images_per_microbatch = job.images_per_microbatch()};
   for (const NetworkSpec& network : job.networks) {
     profile.networks.push_back({.name = network.name,
-                                .parameters = 8000,
-                                .arena_elements = 8192,
+                                .parameters = 90'000,
+                                .arena_elements = kArenaElements,
                                 .moments = 2,
                                 .update = {.seconds = kUpdateSeconds},
-                                .buckets = {{.elements = 4096, .first_block = 1},
-                                            {.elements = 4096, .first_block = 0}}});
+                                .buckets = {{.elements = kArenaElements / 2, .first_block = 1},
+                                            {.elements = kArenaElements / 2, .first_block = 0}}});
     for (int block = 0; block < 2; ++block) {
       profile.blocks.push_back({.network = network.name,
                                 .block = block,

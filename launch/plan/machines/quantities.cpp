@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/quantities.hpp"
+#include "launch/plan/machines/quantities.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/cluster.hpp"
+#include "launch/plan/machines/cluster.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -12,7 +12,7 @@
 #include "base/errors.hpp"
 #include "base/text/suggestion.hpp"
 #include "job/schema/yaml_tree.hpp"
-#include "launch/plan/quantities.hpp"
+#include "launch/plan/machines/quantities.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/what_if.hpp"
+#include "launch/plan/machines/what_if.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "launch/plan/quantities.hpp"
+#include "launch/plan/machines/quantities.hpp"
 
 namespace gangway::launch {
 namespace {

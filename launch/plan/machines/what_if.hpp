@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "launch/plan/cluster.hpp"
+#include "launch/plan/machines/cluster.hpp"
 
 namespace gangway::launch {
 

@@ -18,7 +18,6 @@
 namespace gangway::pipeline {
 namespace {
 
-using Operation = StageOperation;
 
 /// Times that differ by less are one.
 constexpr double kSameTime = 1e-12;
@@ -26,20 +25,20 @@ constexpr double kSameTime = 1e-12;
 /// Less is first; then the order of tasks.
 using Priority = std::array<int, 5>;
 
-bool goes_up(Operation operation) {
-  return operation == Operation::kForward || operation == Operation::kRecompute ||
-         operation == Operation::kFirstSweep || operation == Operation::kThirdSweep;
+bool goes_up(StageOperation operation) {
+  return operation == StageOperation::kForward || operation == StageOperation::kRecompute ||
+         operation == StageOperation::kFirstSweep || operation == StageOperation::kThirdSweep;
 }
 
-int by_kind(Operation operation) {
-  if (operation == Operation::kReduce || operation == Operation::kFlush ||
-      operation == Operation::kAwait) {
+int by_kind(StageOperation operation) {
+  if (operation == StageOperation::kReduce || operation == StageOperation::kFlush ||
+      operation == StageOperation::kAwait) {
     return 0;
   }
-  if (operation == Operation::kRecompute) {
+  if (operation == StageOperation::kRecompute) {
     return 1;  // for the backward behind it
   }
-  return goes_up(operation) ? 2 : operation == Operation::kWeightGradient ? 3 : 1;
+  return goes_up(operation) ? 2 : operation == StageOperation::kWeightGradient ? 3 : 1;
 }
 
 Priority priority_of(const Task& task, SchedulePolicy policy) {
@@ -51,7 +50,7 @@ Priority priority_of(const Task& task, SchedulePolicy policy) {
     case SchedulePolicy::kOneForwardOneBackward:
       return {kind, what.microbatch, -what.chunk};
     case SchedulePolicy::kFill:
-      return {what.operation == Operation::kWeightGradient ? 1 : 0, task.fills ? 1 : 0, task.turn,
+      return {what.operation == StageOperation::kWeightGradient ? 1 : 0, task.fills ? 1 : 0, task.turn,
               kind, what.microbatch};
   }
   return {};
@@ -76,7 +75,7 @@ class Generator {
     int task = 0;
     auto operator<=>(const Ready&) const = default;
   };
-  struct Worker {
+  struct IdleWorker {
     double free_at = 0.0;
     std::vector<Ready> ready;  // a heap, first by priority on top
     int stored = 0;
@@ -87,12 +86,12 @@ class Generator {
 
   void take(const Event& event);
   void end(int index);
-  void begin_something(Worker& worker, int number);
-  [[nodiscard]] bool is_blocked(const Task& task, const Worker& worker) const;
+  void begin_something(IdleWorker& worker, int number);
+  [[nodiscard]] bool is_blocked(const Task& task, const IdleWorker& worker) const;
   [[nodiscard]] static FlightPlace flight_of(const Task& task) {
     return {task.worker, task.what.phase, task.what.pass, task.what.node, task.what.chunk};
   }
-  void retire_weight_gradients(Worker& worker) const;
+  void retire_weight_gradients(IdleWorker& worker) const;
   [[nodiscard]] double lag(int from, int to) const;
   void touch(int worker);
 
@@ -104,7 +103,7 @@ class Generator {
   std::vector<std::size_t> first_;        // of each task's followers, and the end
   std::vector<int> followers_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<Worker> workers_;
+  std::vector<IdleWorker> workers_;
   std::vector<int> touched_;              // workers that something has happened to
   std::map<FlightPlace, int> in_flight_;  // kOneForwardOneBackward alone
   TaskOrder order_;
@@ -153,7 +152,7 @@ double Generator::lag(int from, int to) const {
 }
 
 void Generator::touch(int worker) {
-  Worker& one = workers_[static_cast<std::size_t>(worker)];
+  IdleWorker& one = workers_[static_cast<std::size_t>(worker)];
   if (!one.is_touched) {
     one.is_touched = true;
     touched_.push_back(worker);
@@ -175,14 +174,14 @@ void Generator::end(int index) {
 void Generator::take(const Event& event) {
   const Task& task = graph_.task(event.task);
   if (task.worker == kEverybody) {
-    if (task.what.operation == Operation::kFlush) {
+    if (task.what.operation == StageOperation::kFlush) {
       for (std::vector<int>& list : order_) {
         list.push_back(event.task);
       }
     }
     return end(event.task);
   }
-  Worker& worker = workers_[static_cast<std::size_t>(task.worker)];
+  IdleWorker& worker = workers_[static_cast<std::size_t>(task.worker)];
   touch(task.worker);
   if (!event.ends) {
     worker.ready.push_back({priority_of(task, options_.policy), event.task});
@@ -196,8 +195,8 @@ void Generator::take(const Event& event) {
   end(event.task);
 }
 
-bool Generator::is_blocked(const Task& task, const Worker& worker) const {
-  const bool keeps_more = task.what.keeps && task.what.operation != Operation::kRecompute;
+bool Generator::is_blocked(const Task& task, const IdleWorker& worker) const {
+  const bool keeps_more = task.what.keeps && task.what.operation != StageOperation::kRecompute;
   if (options_.policy == SchedulePolicy::kOneForwardOneBackward && task.depth > 0) {
     const auto found = in_flight_.find(flight_of(task));
     return keeps_more && found != in_flight_.end() && found->second >= task.depth;
@@ -207,11 +206,11 @@ bool Generator::is_blocked(const Task& task, const Worker& worker) const {
 }
 
 /// Puts them first: each frees what a forward has kept.
-void Generator::retire_weight_gradients(Worker& worker) const {
+void Generator::retire_weight_gradients(IdleWorker& worker) const {
   bool changed = false;
   for (Ready& ready : worker.ready) {
     if (ready.priority != kUrgent &&
-        graph_.task(ready.task).what.operation == Operation::kWeightGradient) {
+        graph_.task(ready.task).what.operation == StageOperation::kWeightGradient) {
       ready.priority = kUrgent;
       changed = true;
     }
@@ -221,7 +220,7 @@ void Generator::retire_weight_gradients(Worker& worker) const {
   }
 }
 
-void Generator::begin_something(Worker& worker, int number) {
+void Generator::begin_something(IdleWorker& worker, int number) {
   if (worker.free_at > now_ + kSameTime || worker.ready.empty()) {
     return;
   }
@@ -268,7 +267,7 @@ TaskOrder Generator::run() {
     touched_.clear();
   }
   if (std::ranges::any_of(waits_for_, [](int count) { return count > 0; }) ||
-      std::ranges::any_of(workers_, [](const Worker& worker) { return !worker.ready.empty(); })) {
+      std::ranges::any_of(workers_, [](const IdleWorker& worker) { return !worker.ready.empty(); })) {
     throw ConfigError("no schedule has at most " + std::to_string(options_.max_stored) +
                       " forwards kept a worker in this order: allow more of them");
   }

@@ -10,7 +10,6 @@
 namespace gangway::pipeline {
 namespace {
 
-using Operation = StageOperation;
 
 /// An update's leaves on the worker that has them.
 struct Leaves {
@@ -49,21 +48,21 @@ Leaves leaves_of(const TaskGraph& graph, int reduce) {
 }
 
 /// Messages from one worker to another, as makers, in the order of sending.
-struct Channel {
+struct SentOrder {
   std::vector<int> makers;
   std::size_t next = 0;  // to be received
 };
 
 /// What all lists are written from.
-struct Plan {
+struct ListPlan {
   const TaskGraph& graph;
   Tensors tensors;
   std::vector<int> uses_left;         // by tensors.all()
   std::vector<bool> is_received;      // by tensors.all()
   std::vector<int> update_of;         // by task: the reduction of what it adds; kEverybody: none
-  std::vector<std::map<int, Channel>> channels;  // by receiver, then sender
+  std::vector<std::map<int, SentOrder>> channels;  // by receiver, then sender
 
-  Plan(const TaskGraph& of, const TaskOrder& order, const Costs& costs)
+  ListPlan(const TaskGraph& of, const TaskOrder& order, const Costs& costs)
       : graph(of),
         tensors(of, costs),
         update_of(static_cast<std::size_t>(of.size()), kEverybody),
@@ -73,7 +72,7 @@ struct Plan {
     }
     is_received.resize(uses_left.size());
     for (int task = 0; task < graph.size(); ++task) {
-      if (graph.task(task).what.operation == Operation::kReduce) {
+      if (graph.task(task).what.operation == StageOperation::kReduce) {
         for (const Dependency& one : graph.dependencies(task)) {
           if (adds_to_leaf(graph.task(one.task).what.operation)) {
             update_of[static_cast<std::size_t>(one.task)] = task;
@@ -96,7 +95,7 @@ struct Plan {
 
 class ListWriter {
  public:
-  ListWriter(Plan& plan, int worker) : plan_(plan), worker_(worker) {}
+  ListWriter(ListPlan& plan, int worker) : plan_(plan), worker_(worker) {}
 
   void write(int index);
   [[nodiscard]] StageList take() {
@@ -117,7 +116,7 @@ class ListWriter {
   }
   void await(StageInstruction reduce) {
     under_way_.erase({reduce.network, reduce.chunk});
-    reduce.operation = Operation::kAwait;
+    reduce.operation = StageOperation::kAwait;
     ++reduce.version;
     reduce.is_last = false;
     list_.push_back(reduce);
@@ -128,7 +127,7 @@ class ListWriter {
   void send(int index);
   void let_go(int index);
   /// `operation` on what task `maker` has made.
-  void add_tensor(Operation operation, int maker, int peer, std::int64_t bytes);
+  void add_tensor(StageOperation operation, int maker, int peer, std::int64_t bytes);
   void use_up(const Taken& one, int maker);
   [[nodiscard]] Leaves& leaves(int reduce) {
     const auto found = leaves_.find(reduce);
@@ -137,14 +136,14 @@ class ListWriter {
                : leaves_.emplace(reduce, leaves_of(plan_.graph, reduce)).first->second;
   }
 
-  Plan& plan_;
+  ListPlan& plan_;
   int worker_;
   StageList list_;
   std::map<ChunkPlace, StageInstruction> under_way_;  // reductions
   std::map<int, Leaves> leaves_;                      // by reduction
 };
 
-void ListWriter::add_tensor(Operation operation, int maker, int peer, std::int64_t bytes) {
+void ListWriter::add_tensor(StageOperation operation, int maker, int peer, std::int64_t bytes) {
   StageInstruction one = plan_.graph.task(maker).what;
   one.made_by = one.operation;
   one.operation = operation;
@@ -161,14 +160,14 @@ void ListWriter::receive_inputs(int index) {
     if (!one.carries || from == worker_) {
       continue;
     }
-    Channel& channel = plan_.channels[static_cast<std::size_t>(worker_)][from];
+    SentOrder& channel = plan_.channels[static_cast<std::size_t>(worker_)][from];
     const std::size_t wanted =
         plan_.tensors.index_of(*plan_.tensors.find(one.task, worker_));
     while (!plan_.is_received[wanted]) {
       const int maker = channel.makers[channel.next++];
       const Taken& taken = *plan_.tensors.find(maker, worker_);
       plan_.is_received[plan_.tensors.index_of(taken)] = true;
-      add_tensor(Operation::kReceive, maker, from, taken.bytes);
+      add_tensor(StageOperation::kReceive, maker, from, taken.bytes);
     }
   }
 }
@@ -185,12 +184,12 @@ void ListWriter::open_leaf(int index) {
   const auto leaf = static_cast<std::size_t>(at.microbatch - all.first);
   if (!all.is_begun[leaf]) {
     all.is_begun[leaf] = true;
-    at.operation = Operation::kOpenLeaf;
+    at.operation = StageOperation::kOpenLeaf;
     list_.push_back(at);
   }
   if (all.num_missing == 1) {
     list_.push_back(plan_.graph.task(reduce).what);
-    list_.back().operation = Operation::kArm;
+    list_.back().operation = StageOperation::kArm;
   }
 }
 
@@ -204,7 +203,7 @@ void ListWriter::close_leaves(int index) {
   --all.missing[static_cast<std::size_t>(plan_.graph.task(index).what.microbatch - all.first)];
   for (; all.next < all.missing.size() && all.missing[all.next] == 0; ++all.next) {
     list_.push_back(plan_.graph.task(reduce).what);
-    list_.back().operation = Operation::kCloseLeaf;
+    list_.back().operation = StageOperation::kCloseLeaf;
     list_.back().is_last = false;
     list_.back().microbatch = all.first + static_cast<int>(all.next);
   }
@@ -213,14 +212,14 @@ void ListWriter::close_leaves(int index) {
 void ListWriter::send(int index) {
   for (const Taken& one : plan_.tensors.of(index)) {
     if (one.worker != worker_) {
-      add_tensor(Operation::kSend, index, one.worker, one.bytes);
+      add_tensor(StageOperation::kSend, index, one.worker, one.bytes);
     }
   }
 }
 
 void ListWriter::use_up(const Taken& one, int maker) {
   if (--plan_.uses_left[plan_.tensors.index_of(one)] == 0) {
-    add_tensor(Operation::kFree, maker, -1, one.bytes);
+    add_tensor(StageOperation::kFree, maker, -1, one.bytes);
   }
 }
 
@@ -232,13 +231,13 @@ void ListWriter::let_go(int index) {
     }
   }
   if (!plan_.tensors.of(index).empty() && plan_.tensors.find(index, worker_) == nullptr) {
-    add_tensor(Operation::kFree, index, -1, 0);
+    add_tensor(StageOperation::kFree, index, -1, 0);
   }
 }
 
 void ListWriter::write(int index) {
   const StageInstruction& what = plan_.graph.task(index).what;
-  if (what.operation == Operation::kFlush) {
+  if (what.operation == StageOperation::kFlush) {
     list_.push_back(what);
     return;
   }
@@ -246,7 +245,7 @@ void ListWriter::write(int index) {
   receive_inputs(index);
   open_leaf(index);
   list_.push_back(what);
-  if (what.operation == Operation::kReduce) {
+  if (what.operation == StageOperation::kReduce) {
     leaves_.erase(index);
     under_way_.emplace(ChunkPlace{what.network, what.chunk}, what);
     return;
@@ -259,7 +258,7 @@ void ListWriter::write(int index) {
 }  // namespace
 
 StageSchedule lowered(const TaskGraph& graph, const TaskOrder& order, const Costs& costs) {
-  Plan plan(graph, order, costs);
+  ListPlan plan(graph, order, costs);
   StageSchedule schedule;
   for (int worker = 0; worker < graph.num_workers(); ++worker) {
     ListWriter writer(plan, worker);

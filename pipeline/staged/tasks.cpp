@@ -14,7 +14,6 @@
 namespace gangway::pipeline {
 namespace {
 
-using Operation = StageOperation;
 using Given = std::vector<Dependency>;
 
 /// One number for each micro-batch and chunk of a network.
@@ -87,7 +86,7 @@ class Builder {
   [[nodiscard]] Task beside_microbatches() const;
 
   /// Adds a task of the node and micro-batch at hand.
-  int add(Operation operation, const NodePlan& plan, int chunk, const Given& given);
+  int add(StageOperation operation, const NodePlan& plan, int chunk, const Given& given);
   /// Of one that sees the weights first.
   void await_weights(int task);
   /// A tensor of every application that the node at hand takes.
@@ -128,7 +127,7 @@ class Builder {
   int flushed_ = 0;  // tasks before the last flush
 };
 
-int Builder::add(Operation operation, const NodePlan& plan, int chunk, const Given& given) {
+int Builder::add(StageOperation operation, const NodePlan& plan, int chunk, const Given& given) {
   const int index = static_cast<int>(lists.tasks.size());
   Task task{.what = at_, .turn = turn_};
   task.what.operation = operation;
@@ -194,7 +193,7 @@ void Builder::add_forward(const NodePlan& plan) {
   Table& forward = forward_of(at_.node);
   Given given = inputs(plan);
   for (int chunk = 0; chunk < forward.num_chunks(); ++chunk) {
-    const int index = add(Operation::kForward, plan, chunk, given);
+    const int index = add(StageOperation::kForward, plan, chunk, given);
     await_weights(index);
     Task& task = last_task();
     task.what.keeps = keeps && !recomputes(plan, chunk);
@@ -217,19 +216,20 @@ void Builder::add_gradient(const NodePlan& plan, int chunk, Given given) {
          chunk == 0 ? inputs(plan) : Given{{forward.at(at_.microbatch, chunk - 1), true}}) {
       again.push_back(input);
     }
-    kept = add(Operation::kRecompute, plan, chunk, again);
+    kept = add(StageOperation::kRecompute, plan, chunk, again);
     last_task().what.keeps = true;
   }
   given.push_back({kept, false});
   const bool is_split = options_.backward == BackwardKind::kSplit;
-  const int index = add(is_split || !plan.is_trained ? Operation::kInputGradient
-                                                     : Operation::kBackward,
+  const int index = add(is_split || !plan.is_trained ? StageOperation::kInputGradient
+                                                     : StageOperation::kBackward,
                         plan, chunk, given);
   last_task().fills = plan.fills_backward;
   last_task().what.lets_go = !is_split || !plan.is_trained;
   gradients_[at_.node].at(at_.microbatch, chunk) = index;
   if (is_split && plan.is_trained) {
-    add(Operation::kWeightGradient, plan, chunk, {{index, false}});
+    add(StageOperation::kWeightGradient, plan, chunk, {{index, false}});
+    last_task().fills = plan.fills_backward;
     last_task().what.lets_go = true;
   }
 }
@@ -254,7 +254,7 @@ void Builder::add_first_sweeps(const NodePlan& plan) {
   Given given = inputs(plan);
   for (int chunk = 0; chunk < up.num_chunks(); ++chunk) {
     const int index = up.at(at_.microbatch, chunk) =
-        add(Operation::kFirstSweep, plan, chunk, given);
+        add(StageOperation::kFirstSweep, plan, chunk, given);
     await_weights(index);
     last_task().what.keeps = true;
     last_task().fills = plan.fills_forward;
@@ -266,7 +266,7 @@ void Builder::add_first_sweeps(const NodePlan& plan) {
   for (int chunk = up.num_chunks(); chunk-- > 0;) {
     given.push_back({up.at(at_.microbatch, chunk), false});
     const int index = down.at(at_.microbatch, chunk) =
-        add(Operation::kSecondSweep, plan, chunk, given);
+        add(StageOperation::kSecondSweep, plan, chunk, given);
     last_task().fills = plan.fills_backward;
     given = {{index, true}};
   }
@@ -279,14 +279,14 @@ void Builder::add_last_sweeps(const NodePlan& plan) {
   for (int chunk = 0; chunk < up.num_chunks(); ++chunk) {
     given.push_back({second.at(at_.microbatch, chunk), false});
     const int index = up.at(at_.microbatch, chunk) =
-        add(Operation::kThirdSweep, plan, chunk, given);
+        add(StageOperation::kThirdSweep, plan, chunk, given);
     last_task().fills = plan.fills_forward;
     given = {{index, true}};
   }
   given = {};
   for (int chunk = up.num_chunks(); chunk-- > 0;) {
     given.push_back({up.at(at_.microbatch, chunk), false});
-    const int index = add(Operation::kFourthSweep, plan, chunk, given);
+    const int index = add(StageOperation::kFourthSweep, plan, chunk, given);
     last_task().what.lets_go = true;
     last_task().fills = plan.fills_backward;
     given = {{index, true}};
@@ -336,7 +336,7 @@ void Builder::begin_flush() {
   std::vector<int> all(lists.tasks.size() - static_cast<std::size_t>(flushed_));
   std::iota(all.begin(), all.end(), flushed_);
   Task flush = beside_microbatches();
-  flush.what.operation = Operation::kFlush;
+  flush.what.operation = StageOperation::kFlush;
   flush.worker = kEverybody;
   flush_ = lists.add(flush, all);
   flushed_ = flush_ + 1;

@@ -59,7 +59,10 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   }
   const Planner planner(std::move(job), std::move(profile), file.string(), std::move(cluster));
   const PlanInput input = planner.input();
-  const Search search = search_layouts(input, options.rows, options.workers);
+  const Search search = search_layouts(
+      input, {.rows = options.rows,
+              .workers = options.workers,
+              .shapes = options.stages ? Shapes::kAll : Shapes::kWhole});
   const std::string job_file = options.job.string();
   std::cout << (options.json ? plan_json(search, input, job_file)
                              : plan_text(search, input, job_file))

@@ -23,6 +23,7 @@ struct PlanOptions {
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number
   std::size_t rows = 10;
+  bool stages = false;  ///< whether networks apart and stages are considered, too
   bool json = false;
 };
 

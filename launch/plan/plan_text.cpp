@@ -20,12 +20,13 @@ using report::Table;
 
 constexpr double kMilliseconds = 1e3;
 
-std::array<std::pair<const char*, double>, 5> named_parts(const StepParts& parts) {
+std::array<std::pair<const char*, double>, 6> named_parts(const StepParts& parts) {
   return {{{"compute", parts.compute},
            {"workers and lanes of one host", parts.beside},
            {"waits for slower workers", parts.imbalance},
            {"waits for sums and updates", parts.sums},
-           {"waits for the wire", parts.wire}}};
+           {"waits for the wire", parts.wire},
+           {"bubble", parts.bubble}}};
 }
 
 /// Of the step that no micro-batch is computed in.
@@ -61,7 +62,7 @@ std::string ranking_table(const Search& search, bool is_priced) {
         fmt::format("{:.3f}", one.step_seconds * kMilliseconds),
         fmt::format("{:.0f}", one.images_per_second),
         percent_text(one.efficiency),
-        percent_text(share_of_step(one.parts.imbalance + one.parts.sums + one.parts.wire, one)),
+        percent_text(share_of_step(one.parts.total() - one.parts.compute - one.parts.beside, one)),
         percent_text(share_of_step(one.parts.wire, one)),
         memory_text(one),
         is_first ? "-" : why_behind(one, search.ranking.front())};
@@ -106,7 +107,7 @@ std::string host_order(const Prediction& best, const Cluster& cluster) {
   return fmt::format("Hosts in this order: {}\n", fmt::join(names, " "));
 }
 
-nlohmann::json json_of(const Prediction& one) {
+nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
   nlohmann::json parts;
   for (const auto& [name, seconds] : named_parts(one.parts)) {
     parts[name] = seconds;
@@ -114,7 +115,8 @@ nlohmann::json json_of(const Prediction& one) {
   return {{"workers", one.layout.workers},
           {"overlap", name_of(one.layout.overlap)},
           {"transport", name_of(one.layout.transport)},
-          {"arguments", run_arguments(one.layout)},
+          {"layout", describe(one.layout)},
+          {"arguments", run_arguments(one.layout, input.job.network_names())},
           {"step_seconds", one.step_seconds},
           {"images_per_second", one.images_per_second},
           {"efficiency", one.efficiency},
@@ -142,14 +144,16 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
     text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
   }
   text += host_order(best, input.cluster);
-  text += fmt::format("Run it: gangway run {} {}\n", job_file, run_arguments(best.layout));
+  const std::string arguments = run_arguments(best.layout, input.job.network_names());
+  text += arguments.empty() ? "No worker runs stages yet: the first row that can be run is below it\n"
+                            : fmt::format("Run it: gangway run {} {}\n", job_file, arguments);
   return text;
 }
 
 std::string plan_json(const Search& search, const PlanInput& input, const std::string& job_file) {
   nlohmann::json ranking = nlohmann::json::array();
   for (const Prediction& one : search.ranking) {
-    ranking.push_back(json_of(one));
+    ranking.push_back(json_of(one, input));
   }
   const nlohmann::json all = {{"job", job_file},
                               {"cluster", input.cluster.name},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "job/choices.hpp"
 
@@ -62,12 +63,42 @@ std::vector<WorkerPlace> places_of(const PlannedLayout& layout, const Cluster& c
 }
 
 std::string describe(const PlannedLayout& layout) {
-  return fmt::format("{} worker{}, overlap {}, {}", layout.workers,
-                     layout.workers == 1 ? "" : "s", name_of(layout.overlap),
+  const std::string workers =
+      fmt::format("{} worker{}", layout.workers, layout.workers == 1 ? "" : "s");
+  switch (layout.shape) {
+    case LayoutShape::kApart:
+      return fmt::format("{}, networks apart {}", workers, fmt::join(layout.groups, " + "));
+    case LayoutShape::kLoop:
+    case LayoutShape::kV:
+    case LayoutShape::kTwoChunks: {
+      const char* const name = layout.shape == LayoutShape::kLoop ? "loop"
+                               : layout.shape == LayoutShape::kV  ? "V"
+                                                                  : "two chunks";
+      return fmt::format("{}, {} x {} stages, {}", workers, layout.workers / layout.stages,
+                         layout.stages, name);
+    }
+    case LayoutShape::kWhole:
+      break;
+  }
+  return fmt::format("{}, overlap {}, {}", workers, name_of(layout.overlap),
                      name_of(layout.transport));
 }
 
-std::string run_arguments(const PlannedLayout& layout) {
+std::string run_arguments(const PlannedLayout& layout, const PerNetwork<std::string>& networks) {
+  if (layout.shape == LayoutShape::kApart) {
+    std::string words = fmt::format("-n {}", layout.workers);
+    int first = 0;
+    for (const NetworkId id : networks.ids()) {
+      std::vector<int> own(static_cast<std::size_t>(layout.groups[static_cast<std::size_t>(id)]));
+      std::iota(own.begin(), own.end(), first);
+      first += static_cast<int>(own.size());
+      words += fmt::format(" layout.{}=[{}]", networks[id], fmt::join(own, ","));
+    }
+    return words;
+  }
+  if (layout.shape != LayoutShape::kWhole) {
+    return "";
+  }
   return fmt::format("-n {} layout.overlap={} layout.transport={}", layout.workers,
                      name_of(layout.overlap), name_of(layout.transport));
 }

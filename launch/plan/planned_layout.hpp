@@ -11,12 +11,23 @@
 
 namespace gangway::launch {
 
-/// Data parallel: each worker runs all networks on its micro-batches.
+/// Who has what.
+enum class LayoutShape {
+  kWhole,      ///< each worker all networks, on its micro-batches: data parallel
+  kApart,      ///< each network workers of its own, which share all micro-batches
+  kLoop,       ///< rows of stages (pipeline/layout/placements.hpp)
+  kV,
+  kTwoChunks,
+};
+
 struct PlannedLayout {
   int workers = 1;
   Overlap overlap = Overlap::kAcross;
   /// kShm or kMpi: whether workers of a node share memory.
   TransportKind transport = TransportKind::kShm;
+  LayoutShape shape = LayoutShape::kWhole;
+  int stages = 1;                ///< workers of a row
+  std::vector<int> groups = {};  ///< kApart: workers of each network
   bool operator==(const PlannedLayout&) const = default;
 };
 
@@ -36,9 +47,11 @@ struct WorkerPlace {
 /// Nodes in that order.
 [[nodiscard]] std::vector<int> nodes_by_speed(const Cluster& cluster);
 
-/// "4 workers, overlap across, shm".
+/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 2 x 4 stages, loop".
 [[nodiscard]] std::string describe(const PlannedLayout& layout);
-/// "-n 4 layout.overlap=across layout.transport=shm".
-[[nodiscard]] std::string run_arguments(const PlannedLayout& layout);
+/// "-n 4 layout.overlap=across layout.transport=shm"; empty for stages, which nobody runs yet.
+/// @param networks  names of the job's
+[[nodiscard]] std::string run_arguments(const PlannedLayout& layout,
+                                        const PerNetwork<std::string>& networks);
 
 }  // namespace gangway::launch

@@ -83,24 +83,6 @@ class LayoutModel {
                       prediction.memory.total_bytes() <= prediction.memory_limit;
   }
 
-  [[nodiscard]] double total_speed() const {
-    double speed = 0.0;
-    for (const WorkerPlace& place : places_) {
-      speed += place.speed;
-    }
-    return speed;
-  }
-  [[nodiscard]] double price_per_hour() const {
-    std::set<int> nodes;
-    double price = 0.0;
-    for (const WorkerPlace& place : places_) {
-      if (nodes.insert(place.node).second) {
-        price += input_.cluster.nodes[static_cast<std::size_t>(place.node)].price_per_hour;
-      }
-    }
-    return price;
-  }
-
   /// Of one reduction of `network`, as comm::bytes_between_hosts().
   [[nodiscard]] double bytes_between_hosts(const NetworkCost& network, double wire_bytes) const {
     double elements = 0.0;
@@ -233,6 +215,23 @@ double alone_seconds(const PlanInput& input) {
 
 }  // namespace
 
+void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
+                      Prediction& prediction) {
+  double speed = 0.0;
+  double price = 0.0;
+  std::set<int> nodes;
+  for (const WorkerPlace& place : places) {
+    speed += place.speed;
+    if (nodes.insert(place.node).second) {
+      price += input.cluster.nodes[static_cast<std::size_t>(place.node)].price_per_hour;
+    }
+  }
+  prediction.images_per_second =
+      static_cast<double>(input.job.images_per_step()) / prediction.step_seconds;
+  prediction.efficiency = alone_seconds(input) / (prediction.step_seconds * speed);
+  prediction.price_per_kimg = price / kSecondsPerHour * 1000.0 / prediction.images_per_second;
+}
+
 Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
   const LayoutModel model(input, layout);
   StepSimulation::Setup setup{.profile = &input.profile, .workers = layout.workers};
@@ -258,12 +257,7 @@ Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
     const double more = simulation.take().seconds - 2.0 * step.seconds;
     prediction.step_seconds += std::max(0.0, more) / input.costs.interval_of(lazy);
   }
-  const auto images = static_cast<double>(input.job.images_per_step());
-  prediction.images_per_second = images / prediction.step_seconds;
-  prediction.efficiency =
-      alone_seconds(input) / (prediction.step_seconds * model.total_speed());
-  prediction.price_per_kimg =
-      model.price_per_hour() / kSecondsPerHour * 1000.0 / prediction.images_per_second;
+  set_step_figures(input, model.places(), prediction);
   for (const NetworkId id : input.job.networks.ids()) {
     const NetworkCost& cost = input.profile.network(input.job.networks[id].name);
     prediction.bytes_between_hosts +=

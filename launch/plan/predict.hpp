@@ -35,8 +35,13 @@ struct Prediction {
   double price_per_kimg = 0.0;  ///< 0: unknown
 };
 
-/// @pre the layout has no more workers than the cluster devices, nor than the job micro-batches
+/// Of a data-parallel layout.
+/// @pre it has no more workers than the cluster devices, nor than the job micro-batches
 [[nodiscard]] Prediction predict(const PlanInput& input, const PlannedLayout& layout);
+
+/// Rate, efficiency and price, which follow from step_seconds and who takes part.
+void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
+                      Prediction& prediction);
 
 /// What no schedule goes below: the largest share of micro-batches on the fastest device.
 [[nodiscard]] double least_seconds(const PlanInput& input, int workers);

@@ -10,6 +10,7 @@
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
+#include "launch/plan/staged/predict_staged.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -31,8 +32,8 @@ std::vector<int> worker_counts(const PlanInput& input) {
   return counts;
 }
 
-/// The ways in which so many workers can be run.
-std::vector<PlannedLayout> layouts_of(int workers, const Cluster& cluster) {
+/// The ways in which so many workers can be run, each with all networks.
+std::vector<PlannedLayout> whole_layouts(int workers, const Cluster& cluster) {
   if (workers == 1) {
     return {{.workers = 1}};
   }
@@ -55,12 +56,13 @@ bool is_before(const Prediction& a, const Prediction& b) {
          std::tuple(!b.fits, b.step_seconds, b.layout.workers);
 }
 
-void require_possible(const PlanInput& input, int workers) {
+void require_possible(const PlanInput& input, const SearchOptions& options) {
+  const int workers = options.workers;
   if (workers > input.cluster.num_devices()) {
     throw ConfigError(fmt::format("-n {}: {} has {} devices", workers, input.cluster.name,
                                   input.cluster.num_devices()));
   }
-  if (workers > input.job.training.microbatches) {
+  if (options.shapes == Shapes::kWhole && workers > input.job.training.microbatches) {
     throw ConfigError(fmt::format(
         "-n {}: training.microbatches {} cannot be shared by so many; use fewer, or more "
         "micro-batches (that changes the numbers, and wants a profile of its own)",
@@ -70,27 +72,82 @@ void require_possible(const PlanInput& input, int workers) {
 
 }  // namespace
 
-Search search_layouts(const PlanInput& input, std::size_t most, int workers) {
-  require_possible(input, workers);
+namespace {
+
+/// The best so far.
+class Ranking {
+ public:
+  Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
+
+  void try_layout(const PlannedLayout& layout) {
+    std::vector<Prediction>& ranking = search_.ranking;
+    if (ranking.size() == most_ && ranking.back().fits &&
+        bound_of(layout) > ranking.back().step_seconds) {
+      ++search_.pruned;
+      return;
+    }
+    Prediction prediction = layout.shape == LayoutShape::kWhole ? predict(input_, layout)
+                                                                : predict_staged(input_, layout);
+    ++search_.simulated;
+    ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before),
+                   std::move(prediction));
+    ranking.resize(std::min(ranking.size(), most_));
+  }
+  [[nodiscard]] Search take() { return std::move(search_); }
+
+ private:
+  /// Stages divide micro-batches, too.
+  [[nodiscard]] double bound_of(const PlannedLayout& layout) const {
+    return layout.shape == LayoutShape::kWhole
+               ? least_seconds(input_, layout.workers)
+               : least_seconds(input_, 1) / layout.workers;
+  }
+
+  const PlanInput& input_;
+  std::size_t most_;
+  Search search_;
+};
+
+/// Of rows of stages and networks apart: all devices, and so few that each number can be tried.
+std::vector<int> staged_counts(const PlanInput& input, int workers) {
+  constexpr int kFew = 8;
+  if (workers > 0) {
+    return {workers};
+  }
+  std::vector<int> counts;
+  for (int count = 2; count <= std::min(kFew, input.cluster.num_devices()); ++count) {
+    counts.push_back(count);
+  }
+  if (input.cluster.num_devices() > kFew) {
+    counts.push_back(input.cluster.num_devices());
+  }
+  return counts;
+}
+
+}  // namespace
+
+Search search_layouts(const PlanInput& input, const SearchOptions& options) {
+  require_possible(input, options);
+  const int workers = options.workers;
   const std::vector<int> counts = workers > 0 ? std::vector{workers} : worker_counts(input);
-  Search search;
+  Ranking ranking(input, options.rows);
   // Most workers first: what they reach prunes those that cannot.
   for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
-    for (const PlannedLayout& layout : layouts_of(*count, input.cluster)) {
-      std::vector<Prediction>& ranking = search.ranking;
-      if (ranking.size() == most && ranking.back().fits &&
-          least_seconds(input, *count) > ranking.back().step_seconds) {
-        ++search.pruned;
-        continue;
-      }
-      Prediction prediction = predict(input, layout);
-      ++search.simulated;
-      ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before),
-                     std::move(prediction));
-      ranking.resize(std::min(ranking.size(), most));
+    if (*count > input.job.training.microbatches) {
+      continue;
+    }
+    for (const PlannedLayout& layout : whole_layouts(*count, input.cluster)) {
+      ranking.try_layout(layout);
     }
   }
-  return search;
+  if (options.shapes == Shapes::kAll) {
+    for (const int count : staged_counts(input, workers)) {
+      for (const PlannedLayout& layout : staged_layouts(input, count)) {
+        ranking.try_layout(layout);
+      }
+    }
+  }
+  return ranking.take();
 }
 
 std::string why_behind(const Prediction& other, const Prediction& best) {
@@ -109,7 +166,8 @@ std::string why_behind(const Prediction& other, const Prediction& best) {
       std::pair{"workers and lanes of one host", other.parts.beside - best.parts.beside},
       std::pair{"waits for slower workers", other.parts.imbalance - best.parts.imbalance},
       std::pair{"waits for sums and updates", other.parts.sums - best.parts.sums},
-      std::pair{"waits for the wire", other.parts.wire - best.parts.wire}};
+      std::pair{"waits for the wire", other.parts.wire - best.parts.wire},
+      std::pair{"bubble", other.parts.bubble - best.parts.bubble}};
   const auto most = std::ranges::max_element(parts, {}, &std::pair<const char*, double>::second);
   return fmt::format("{} +{:.3g} ms", most->first, most->second * 1e3);
 }

@@ -33,6 +33,7 @@ class StepCosts {
   /// @param lazy          index of the phase that is in this step though not in every one; -1: none
   [[nodiscard]] std::vector<ProgramPart> program(int early_merges, int local_microbatches,
                                                  Overlap overlap, int lazy = -1) const;
+  [[nodiscard]] const std::vector<pipeline::Phase>& phases() const { return phases_; }
   /// Phases that are not in every step.
   [[nodiscard]] std::vector<int> lazy_phases() const;
   [[nodiscard]] int interval_of(int phase) const {

@@ -19,7 +19,10 @@ struct StepParts {
   double imbalance = 0.0;  ///< waits for workers that have more to do, or are slower
   double sums = 0.0;       ///< waits for sums and updates
   double wire = 0.0;       ///< waits for links
-  [[nodiscard]] double total() const { return compute + beside + imbalance + sums + wire; }
+  double bubble = 0.0;     ///< waits for other stages and networks
+  [[nodiscard]] double total() const {
+    return compute + beside + imbalance + sums + wire + bubble;
+  }
 };
 
 /// Workers that do the same at the same time.

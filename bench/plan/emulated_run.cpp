@@ -32,25 +32,32 @@ using pipeline::Operation;
 
 constexpr std::chrono::seconds kPatience{60};
 /// What follows so soon has not waited for anything but the end of a sleep.
-constexpr std::chrono::milliseconds kOversleep{2};
+constexpr std::chrono::milliseconds kOversleep{3};
 
 Clock::duration duration_of(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// Somebody who sleeps in the place of work. What is slept too long is made up for by what follows.
+/// Somebody who sleeps in the place of work. What is slept too long, as on a machine that does
+/// other work, is made up for by what follows.
 class Sleeper {
  public:
+  /// Right behind the last work, or what was waited for.
   void work(double seconds) {
-    const auto now = Clock::now();
-    end_ = (now - end_ < kOversleep ? end_ : now) + duration_of(seconds);
+    end_ += duration_of(seconds);
     std::this_thread::sleep_until(end_);
   }
-  /// It has waited: what follows begins now.
-  void wait_over() { end_ = Clock::now(); }
+  /// The same, where nobody has said what was waited for.
+  void work_now(double seconds) {
+    const auto now = Clock::now();
+    end_ = now - end_ < kOversleep ? end_ : now;
+    work(seconds);
+  }
+  /// What follows does not begin before `moment`.
+  void wait_until(Clock::time_point moment) { end_ = std::max(end_, moment); }
 
  private:
-  Clock::time_point end_;
+  Clock::time_point end_ = Clock::now();
 };
 
 /// Updates a slice: sleeps.
@@ -59,7 +66,7 @@ class SleepingUpdater final : public comm::SliceUpdater {
   SleepingUpdater(double seconds_per_element, Sleeper& lane)
       : seconds_per_element_(seconds_per_element), lane_(lane) {}
   void update(comm::ElementRange range, std::span<const float> /*mean*/) override {
-    lane_.work(seconds_per_element_ * static_cast<double>(range.size()));
+    lane_.work_now(seconds_per_element_ * static_cast<double>(range.size()));
   }
 
  private:
@@ -75,7 +82,7 @@ struct Common {
   std::vector<WorkerPlace> places;
   std::vector<int> hosts;
   std::vector<MicrobatchRange> ranges;
-  std::vector<comm::ArenaLayout> arenas;    // by network
+  std::vector<comm::ArenaLayout> arenas;  // by network
   std::vector<comm::BucketPlan> plans;
   std::string token;
   int steps = 0;
@@ -119,17 +126,17 @@ class EmulatedWorker final : public pipeline::Operations {
     for (std::size_t i = 0; i < networks; ++i) {
       EmulatedNetwork& network = *networks_[i];
       network.reducer.emplace(
-          transport_, comm::Reducer::Setup{.network = static_cast<int>(i),
-                                           .layout = &common.arenas[i],
-                                           .plan = &common.plans[i],
-                                           .weights = &network.weights,
-                                           .updater = &network.updater,
-                                           .partials = &network.stack,
-                                           .host = &*host_,
-                                           .ranges = common.ranges,
-                                           .hosts = common.hosts,
-                                           .num_microbatches =
-                                               common.input.job.training.microbatches});
+          transport_,
+          comm::Reducer::Setup{.network = static_cast<int>(i),
+                               .layout = &common.arenas[i],
+                               .plan = &common.plans[i],
+                               .weights = &network.weights,
+                               .updater = &network.updater,
+                               .partials = &network.stack,
+                               .host = &*host_,
+                               .ranges = common.ranges,
+                               .hosts = common.hosts,
+                               .num_microbatches = common.input.job.training.microbatches});
     }
     lane_ = std::make_unique<comm::Lane>([] {});
     lane_->listen_to(&*host_, comm::Lane::Core::kShared);
@@ -149,10 +156,11 @@ class EmulatedWorker final : public pipeline::Operations {
   /// @return when each step was over
   std::vector<Clock::time_point> run() {
     std::vector<Clock::time_point> ends;
+    compute_.wait_until(Clock::now());
     for (int step = 0; step < common_.steps; ++step) {
-      pipeline::execute(pipeline::one_stage_schedule(common_.phases, place_.range, step,
-                                                     common_.layout.overlap),
-                        *this);
+      pipeline::execute(
+          pipeline::one_stage_schedule(common_.phases, place_.range, step, common_.layout.overlap),
+          *this);
       ends.push_back(Clock::now());
     }
     for (const auto& network : networks_) {
@@ -193,17 +201,15 @@ class EmulatedWorker final : public pipeline::Operations {
     }
   }
   void await(EmulatedNetwork& network) {
-    if (network.reducer->needs() != comm::Exchange::Need::kNothing) {
-      lane_->wait(*network.reducer);
-      compute_.wait_over();
-    }
+    lane_->wait(*network.reducer);
+    compute_.wait_until(*std::ranges::max_element(network.reducer->finished_at()));
   }
   /// By bucket: the blocks of the sample cost alike.
   [[nodiscard]] std::vector<double> ready_shares(NetworkId id) const {
     std::vector<double> shares;
     const auto& blocks = common_.input.profile.blocks;
-    const auto count = static_cast<double>(
-        std::ranges::count(blocks, names_[id], &launch::BlockCost::network));
+    const auto count =
+        static_cast<double>(std::ranges::count(blocks, names_[id], &launch::BlockCost::network));
     for (const launch::BucketSize& bucket :
          common_.input.profile.networks[static_cast<std::size_t>(id)].buckets) {
       shares.push_back((count - bucket.first_block) / count);
@@ -243,12 +249,13 @@ class Wires {
   comm::LoopbackHub::Fate fate(int from, int to, comm::MessageTag tag) {
     const auto network = static_cast<std::size_t>(tag.network);
     const bool is_sum = tag.kind == comm::MessageKind::kPartial;
-    const comm::ElementRange slice = common_.plans[network].slice(
-        static_cast<std::size_t>(tag.bucket), is_sum ? to : from);
+    const comm::ElementRange slice =
+        common_.plans[network].slice(static_cast<std::size_t>(tag.bucket), is_sum ? to : from);
     const launch::Link& link =
         common_.input.cluster.link(common_.places[static_cast<std::size_t>(from)].node,
                                    common_.places[static_cast<std::size_t>(to)].node);
-    Clock::time_point& free = free_[static_cast<std::size_t>(common_.hosts[static_cast<std::size_t>(from)])];
+    Clock::time_point& free =
+        free_[static_cast<std::size_t>(common_.hosts[static_cast<std::size_t>(from)])];
     const auto now = Clock::now();
     free = std::max(now, free) +
            duration_of(static_cast<double>(slice.size() * sizeof(float)) / link.bytes_per_second);
@@ -290,7 +297,8 @@ double emulated_step_seconds(const PlanInput& input, const std::vector<pipeline:
   const Common common = common_of(input, phases, layout, kWarmUp + steps);
   comm::LoopbackHub hub(layout.workers);
   Wires wires(common);
-  hub.inject([&wires](int from, int to, comm::MessageTag tag) { return wires.fate(from, to, tag); });
+  hub.inject(
+      [&wires](int from, int to, comm::MessageTag tag) { return wires.fate(from, to, tag); });
   std::vector<std::exception_ptr> failures(common.places.size());
   std::vector<Clock::time_point> ends(static_cast<std::size_t>(common.steps));
   std::mutex mutex;  // guards `ends`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A training whose computing is emulated: workers are threads that run their schedules with the real
-// lanes, partial sums and reducers, but operations sleep what they would cost, updates too, and
-// messages take as long as links would. So many devices can be timed on few cores.
+// A training whose computing is emulated: workers are threads that run their schedules with the
+// real lanes, partial sums and reducers, but operations sleep what they would cost, updates too,
+// and messages take as long as links would. So many devices can be timed on few cores.
 #pragma once
 
 #include "launch/plan/predict.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gangway-bench-plan: emulated layouts beside their predictions, a row each, and the error.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 
@@ -41,11 +42,14 @@ JobSpec emulated_job(int microbatches) {
       .spec;
 }
 
-Profile emulated_profile(const JobSpec& job, const std::vector<pipeline::Phase>& phases) {
+Profile emulated_profile(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
+                         double slower) {
   Profile profile{.job = "emulated",
                   .costs_hash = launch::costs_fingerprint(job),
                   .images_per_microbatch = job.images_per_microbatch()};
-  const Costs costs;
+  const Costs costs{.forward = Costs{}.forward * slower,
+                    .backward = Costs{}.backward * slower,
+                    .update = Costs{}.update * slower};
   for (const NetworkSpec& network : job.networks) {
     launch::NetworkCost cost{.name = network.name,
                              .parameters = kArenaBlocks * kBlockSize,
@@ -55,9 +59,8 @@ Profile emulated_profile(const JobSpec& job, const std::vector<pipeline::Phase>&
     // As BucketPlan cuts 120 blocks in four: the last ones first, and few of them.
     std::int64_t end = kArenaBlocks;
     for (const std::int64_t begin : {110, 73, 36, 0}) {
-      cost.buckets.push_back(
-          {.elements = (end - begin) * kBlockSize,
-           .first_block = static_cast<int>(begin * kBlocks / kArenaBlocks)});
+      cost.buckets.push_back({.elements = (end - begin) * kBlockSize,
+                              .first_block = static_cast<int>(begin * kBlocks / kArenaBlocks)});
       end = begin;
     }
     profile.networks.push_back(std::move(cost));
@@ -91,11 +94,11 @@ struct Machines {
   std::string name;
   int nodes = 1;
   int devices = 1;
-  double rate = 1e9;  ///< bytes a second between nodes
+  double rate = 1e9;     ///< bytes a second between nodes
   double slowest = 1.0;  ///< speed of the last device
 };
 
-Cluster cluster_of(const Machines& machines) {
+Cluster cluster_of(const Machines& machines, double slower) {
   Cluster cluster{.name = machines.name};
   for (int i = 0; i < machines.nodes; ++i) {
     cluster.nodes.push_back(
@@ -104,11 +107,11 @@ Cluster cluster_of(const Machines& machines) {
   }
   cluster.nodes.back().speeds.back() = machines.slowest;
   cluster.inside = {.bytes_per_second = 1e12};
-  cluster.between = {.latency_seconds = 5e-4, .bytes_per_second = machines.rate};
+  cluster.between = {.latency_seconds = 5e-4, .bytes_per_second = machines.rate / slower};
   return cluster;
 }
 
-int run(int steps) {
+int run(int steps, double slower) {
   const std::vector<std::pair<Machines, int>> cases{
       {{"one device", 1, 1}, 2},
       {{"one host of 2", 1, 2}, 4},
@@ -123,7 +126,7 @@ int run(int steps) {
       {{"4 hosts, slow link, one slow", 4, 1, 1e8, 0.8}, 8},
       {{"3 hosts of 2, slow link", 3, 2, 1e8}, 6},
   };
-  fmt::print("{:<32}{:>4}  {:<8}{:>12}{:>12}{:>9}\n", "machines", "M", "overlap", "emulated ms",
+  fmt::print("{:<32}{:>4}  {:<8}{:>12}{:>12}{:>9}\n", "machines", "M", "overlap", "emulated ms ",
              "predicted ms", "error");
   double sum = 0.0;
   double worst = 0.0;
@@ -131,7 +134,8 @@ int run(int steps) {
   for (const auto& [machines, microbatches] : cases) {
     const JobSpec job = emulated_job(microbatches);
     const std::vector<pipeline::Phase> phases = gan::phases_of(job);
-    const Planner planner(job, emulated_profile(job, phases), "emulated", cluster_of(machines));
+    const Planner planner(job, emulated_profile(job, phases, slower), "emulated",
+                          cluster_of(machines, slower));
     for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
       const launch::PlannedLayout layout{machines.nodes * machines.devices, overlap,
                                          TransportKind::kShm};
@@ -161,9 +165,14 @@ int main(int argc, char** argv) {
                "gangway-bench-plan");
   int steps = 5;
   app.add_option("--steps", steps, "Steps that are timed")->capture_default_str();
+  double slower = 1.0;
+  app.add_option("--slower", slower,
+                 "Factor on all costs: a machine that does other work disturbs less")
+      ->capture_default_str()
+      ->check(CLI::Range(0.5, 100.0));
   CLI11_PARSE(app, argc, argv);
   try {
-    return gangway::bench::run(steps);
+    return gangway::bench::run(steps, slower);
   } catch (const std::exception& error) {
     fmt::print(stderr, "gangway-bench-plan: {}\n", error.what());
     return 1;

@@ -8,9 +8,9 @@
 #include "base/errors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
+#include "launch/plan/machines/what_if.hpp"
 #include "launch/plan/plan_text.hpp"
 #include "launch/plan/search.hpp"
-#include "launch/plan/machines/what_if.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -59,10 +59,10 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   }
   const Planner planner(std::move(job), std::move(profile), file.string(), std::move(cluster));
   const PlanInput input = planner.input();
-  const Search search = search_layouts(
-      input, {.rows = options.rows,
-              .workers = options.workers,
-              .shapes = options.stages ? Shapes::kAll : Shapes::kWhole});
+  const Search search =
+      search_layouts(input, {.rows = options.rows,
+                             .workers = options.workers,
+                             .shapes = options.stages ? Shapes::kAll : Shapes::kWhole});
   const std::string job_file = options.job.string();
   std::cout << (options.json ? plan_json(search, input, job_file)
                              : plan_text(search, input, job_file))

@@ -11,7 +11,7 @@
 #include "job/spec.hpp"
 #include "launch/plan/machines/cluster.hpp"
 #include "launch/plan/predict.hpp"
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 
 namespace gangway::launch {
 

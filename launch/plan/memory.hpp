@@ -5,16 +5,16 @@
 #include <cstdint>
 
 #include "launch/plan/partial_sums.hpp"
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 
 namespace gangway::launch {
 
 /// Whose arenas are counted.
 struct ArenaShare {
   PartialSums sums;
-  int workers = 1;          ///< that share moments and averages
-  int partials_of_host = 1; ///< of all workers that share memory: each reads its slices of them
-  bool agrees = false;      ///< on a norm: the mean gradient is kept whole
+  int workers = 1;           ///< that share moments and averages
+  int partials_of_host = 1;  ///< of all workers that share memory: each reads its slices of them
+  bool agrees = false;       ///< on a norm: the mean gradient is kept whole
 };
 
 /// Resident bytes of the arenas of `network`: weights, partial sums, own slices of moments and

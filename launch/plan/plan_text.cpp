@@ -144,9 +144,17 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
     text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
   }
   text += host_order(best, input.cluster);
-  const std::string arguments = run_arguments(best.layout, input.job.network_names());
-  text += arguments.empty() ? "No worker runs stages yet: the first row that can be run is below it\n"
-                            : fmt::format("Run it: gangway run {} {}\n", job_file, arguments);
+  const PerNetwork<std::string> networks = input.job.network_names();
+  const auto runnable = std::ranges::find_if(search.ranking, [&](const Prediction& one) {
+    return !run_arguments(one.layout, networks).empty();
+  });
+  if (runnable != search.ranking.begin()) {
+    text += "Workers do not run stages yet.\n";
+  }
+  if (runnable != search.ranking.end()) {
+    text += fmt::format("Run it: gangway run {} {}\n", job_file,
+                        run_arguments(runnable->layout, networks));
+  }
   return text;
 }
 

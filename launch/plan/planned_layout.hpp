@@ -13,9 +13,9 @@ namespace gangway::launch {
 
 /// Who has what.
 enum class LayoutShape {
-  kWhole,      ///< each worker all networks, on its micro-batches: data parallel
-  kApart,      ///< each network workers of its own, which share all micro-batches
-  kLoop,       ///< rows of stages (pipeline/layout/placements.hpp)
+  kWhole,  ///< each worker all networks, on its micro-batches: data parallel
+  kApart,  ///< each network workers of its own, which share all micro-batches
+  kLoop,   ///< rows of stages (pipeline/layout/placements.hpp)
   kV,
   kTwoChunks,
 };
@@ -47,7 +47,8 @@ struct WorkerPlace {
 /// Nodes in that order.
 [[nodiscard]] std::vector<int> nodes_by_speed(const Cluster& cluster);
 
-/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 2 x 4 stages, loop".
+/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 2 x 4 stages,
+/// loop".
 [[nodiscard]] std::string describe(const PlannedLayout& layout);
 /// "-n 4 layout.overlap=across layout.transport=shm"; empty for stages, which nobody runs yet.
 /// @param networks  names of the job's

@@ -23,23 +23,6 @@ struct HostGroup {
   int sums = 0;      ///< the fewest whole subtrees of the host
 };
 
-double slowdown_of(const Profile& profile, const ClusterNode& node, int workers) {
-  if (node.cores == 0) {
-    return 1.0;
-  }
-  const auto measured = static_cast<int>(profile.together.size());
-  const double beside = profile.together[static_cast<std::size_t>(std::min(workers, measured) - 1)];
-  return beside * std::max(1.0, static_cast<double>(workers) / node.cores);
-}
-
-/// How much of a lane's work compute loses: nothing while cores are free.
-double lane_steal(const ClusterNode& node, int workers) {
-  if (node.cores == 0) {
-    return 0.0;
-  }
-  return std::clamp(static_cast<double>(2 * workers - node.cores) / workers, 0.0, 1.0);
-}
-
 /// Everything of a layout that the simulation asks for.
 class LayoutModel {
  public:
@@ -65,11 +48,11 @@ class LayoutModel {
       const WorkerPlace& place = places_[i];
       const ClusterNode& node = input_.cluster.nodes[static_cast<std::size_t>(place.node)];
       const HostGroup& host = hosts_[static_cast<std::size_t>(place.host)];
-      const WorkerMemory memory = worker_memory(
-          input_.profile, {.sums = sums_[i],
-                           .workers = static_cast<int>(places_.size()),
-                           .partials_of_host = host.partials,
-                           .agrees = input_.costs.agrees()});
+      const WorkerMemory memory =
+          worker_memory(input_.profile, {.sums = sums_[i],
+                                         .workers = static_cast<int>(places_.size()),
+                                         .partials_of_host = host.partials,
+                                         .agrees = input_.costs.agrees()});
       const auto bytes = static_cast<double>(memory.total_bytes());
       const double fullness =
           node.memory_bytes > 0 ? bytes / static_cast<double>(node.memory_bytes) : bytes * 1e-18;
@@ -79,8 +62,8 @@ class LayoutModel {
         prediction.memory_limit = node.memory_bytes;
       }
     }
-    prediction.fits = prediction.memory_limit == 0 ||
-                      prediction.memory.total_bytes() <= prediction.memory_limit;
+    prediction.fits =
+        prediction.memory_limit == 0 || prediction.memory.total_bytes() <= prediction.memory_limit;
   }
 
   /// Of one reduction of `network`, as comm::bytes_between_hosts().
@@ -100,9 +83,7 @@ class LayoutModel {
     return static_cast<double>(host.workers) / static_cast<double>(places_.size());
   }
 
-  PartialSums sums_of(MicrobatchRange range) const {
-    return partial_sums(range, microbatches_);
-  }
+  PartialSums sums_of(MicrobatchRange range) const { return partial_sums(range, microbatches_); }
 
   void find_hosts() {
     for (const WorkerPlace& place : places_) {
@@ -139,8 +120,8 @@ class LayoutModel {
                        .other_hosts = static_cast<int>(hosts_.size()) - 1};
     if (result.other_hosts > 0) {
       const auto elsewhere = static_cast<double>(places_.size()) - host.workers;
-      result.messages = std::max(elsewhere / host.workers * host.sums,
-                                 static_cast<double>(result.other_hosts));
+      result.messages =
+          std::max(elsewhere / host.workers * host.sums, static_cast<double>(result.other_hosts));
       set_links(host, result);
     }
     return result;
@@ -196,9 +177,9 @@ Programs programs_of(const PlanInput& input, const std::vector<WorkerClass>& cla
   for (const WorkerClass& one : classes) {
     const auto [found, is_new] =
         known.try_emplace({one.local_microbatches, one.early_merges}, programs.size());
-    programs.push_back(is_new ? input.costs.program(one.early_merges, one.local_microbatches,
-                                                    overlap, lazy)
-                              : programs[found->second]);
+    programs.push_back(
+        is_new ? input.costs.program(one.early_merges, one.local_microbatches, overlap, lazy)
+               : programs[found->second]);
   }
   return programs;
 }
@@ -214,6 +195,22 @@ double alone_seconds(const PlanInput& input) {
 }
 
 }  // namespace
+
+double slowdown_of(const Profile& profile, const ClusterNode& node, int workers) {
+  if (node.cores == 0) {
+    return 1.0;
+  }
+  const auto measured = static_cast<int>(profile.together.size());
+  const double beside = profile.together[static_cast<std::size_t>(std::min(workers, measured) - 1)];
+  return beside * std::max(1.0, static_cast<double>(workers) / node.cores);
+}
+
+double lane_steal(const ClusterNode& node, int workers) {
+  if (node.cores == 0) {
+    return 0.0;
+  }
+  return std::clamp(static_cast<double>(2 * workers - node.cores) / workers, 0.0, 1.0);
+}
 
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction) {
@@ -260,10 +257,9 @@ Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
   set_step_figures(input, model.places(), prediction);
   for (const NetworkId id : input.job.networks.ids()) {
     const NetworkCost& cost = input.profile.network(input.job.networks[id].name);
-    prediction.bytes_between_hosts +=
-        static_cast<std::int64_t>(input.costs.updates_in_step(id) *
-                                  model.bytes_between_hosts(
-                                      cost, wire_bytes_of(input.job.networks[id].wire)));
+    prediction.bytes_between_hosts += static_cast<std::int64_t>(
+        input.costs.updates_in_step(id) *
+        model.bytes_between_hosts(cost, wire_bytes_of(input.job.networks[id].wire)));
   }
   model.set_memory(prediction);
   return prediction;

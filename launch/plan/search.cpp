@@ -10,7 +10,7 @@
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
-#include "launch/plan/staged/predict_staged.hpp"
+#include "launch/plan/predict_staged.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -89,8 +89,7 @@ class Ranking {
     Prediction prediction = layout.shape == LayoutShape::kWhole ? predict(input_, layout)
                                                                 : predict_staged(input_, layout);
     ++search_.simulated;
-    ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before),
-                   std::move(prediction));
+    ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before), std::move(prediction));
     ranking.resize(std::min(ranking.size(), most_));
   }
   [[nodiscard]] Search take() { return std::move(search_); }
@@ -98,9 +97,8 @@ class Ranking {
  private:
   /// Stages divide micro-batches, too.
   [[nodiscard]] double bound_of(const PlannedLayout& layout) const {
-    return layout.shape == LayoutShape::kWhole
-               ? least_seconds(input_, layout.workers)
-               : least_seconds(input_, 1) / layout.workers;
+    return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
+                                               : least_seconds(input_, 1) / layout.workers;
   }
 
   const PlanInput& input_;

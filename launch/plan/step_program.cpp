@@ -52,8 +52,7 @@ StepCosts::StepCosts(const Profile& profile, const std::vector<pipeline::Phase>&
     : profile_(profile), phases_(phases), names_(job.network_names()) {
   for (pipeline::Phase phase : phases_) {
     const double share = 1.0 / phase.interval;
-    for (const Instruction& at :
-         pipeline::one_stage_schedule({phase}, {0, 1}, 0, Overlap::kNone)) {
+    for (const Instruction& at : pipeline::one_stage_schedule({phase}, {0, 1}, 0, Overlap::kNone)) {
       const double seconds = profile.cost_of(at, names_).seconds;
       seconds_.emplace_back(at, seconds);
       if (at.operation != Operation::kReduce) {
@@ -118,8 +117,7 @@ std::vector<ProgramPart> StepCosts::program(int early_merges, int local_microbat
     }
   }
   const int listed = std::min(local_microbatches, kDistinctMicrobatches);
-  std::vector<Instruction> list =
-      pipeline::one_stage_schedule(chosen, {0, listed}, 0, overlap);
+  std::vector<Instruction> list = pipeline::one_stage_schedule(chosen, {0, listed}, 0, overlap);
   // As many times as one of those between the first and the last stands for.
   const double repeated = local_microbatches - listed + 1;
   std::vector<ProgramPart> parts;
@@ -148,8 +146,8 @@ std::vector<ProgramPart> StepCosts::program(int early_merges, int local_microbat
         parts.push_back({.kind = ProgramPart::Kind::kAwait, .network = at.network});
         break;
       case Operation::kCloseLeaf: {
-        const auto arena =
-            static_cast<double>(profile_.network(names_[at.network]).arena_elements * sizeof(float));
+        const auto arena = static_cast<double>(profile_.network(names_[at.network]).arena_elements *
+                                               sizeof(float));
         const double merges = at.microbatch == 0 ? early_merges : 0.0;
         compute(times * seconds_of(at) + merges * arena * profile_.add_seconds_per_byte);
         break;

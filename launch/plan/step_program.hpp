@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::launch {

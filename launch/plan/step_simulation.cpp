@@ -166,8 +166,7 @@ void StepSimulation::carry_out(Exchange& exchange, NetworkId network) {
           largest_slice(cost.buckets[bucket].elements, setup_.workers) *
           ((of.sources - 1) * kFloatBytes * seconds_to_add(of) +
            update / static_cast<double>(cost.arena_elements) * of.slowdown / of.speed);
-      const double begin = bucket == 0 ? arrived[bucket]
-                                       : std::max(arrived[bucket], lane_free[i]);
+      const double begin = bucket == 0 ? arrived[bucket] : std::max(arrived[bucket], lane_free[i]);
       lane_free.resize(workers_.size(), 0.0);
       lane_free[i] = begin + working;
       workers_[i].lane_free = std::max(workers_[i].lane_free, lane_free[i]);
@@ -195,8 +194,7 @@ bool StepSimulation::await(std::size_t index, NetworkId network) {
   ++awaited;
   const Side& side = exchange.sides[index];
   const double beside = std::max(0.0, worker.now - *std::ranges::min_element(side.ready));
-  const double stolen =
-      setup_.classes[index].lane_steal * std::min(side.lane_seconds, beside);
+  const double stolen = setup_.classes[index].lane_steal * std::min(side.lane_seconds, beside);
   worker.now += stolen;
   worker.parts.beside += stolen;
   const double wait = std::max(0.0, side.done - worker.now);
@@ -214,8 +212,7 @@ bool StepSimulation::await(std::size_t index, NetworkId network) {
 
 StepSimulation::Stretch StepSimulation::take() {
   const auto last = std::ranges::max_element(workers_, {}, &Worker::now);
-  Stretch stretch{.seconds = last->now - std::exchange(taken_at_, last->now),
-                  .parts = last->parts};
+  Stretch stretch{.seconds = last->now - std::exchange(taken_at_, last->now), .parts = last->parts};
   for (Worker& worker : workers_) {
     worker.parts = {};
   }

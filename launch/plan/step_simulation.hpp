@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 #include "launch/plan/step_program.hpp"
 
 namespace gangway::launch {
@@ -20,9 +20,7 @@ struct StepParts {
   double sums = 0.0;       ///< waits for sums and updates
   double wire = 0.0;       ///< waits for links
   double bubble = 0.0;     ///< waits for other stages and networks
-  [[nodiscard]] double total() const {
-    return compute + beside + imbalance + sums + wire + bubble;
-  }
+  [[nodiscard]] double total() const { return compute + beside + imbalance + sums + wire + bubble; }
 };
 
 /// Workers that do the same at the same time.

@@ -64,9 +64,8 @@ class LoneBlock {
     both.insert(both.end(), weights_.begin(), weights_.end());
     cost.input_gradient = backward(made, leaves_, seconds);
     const Timing all = backward(made, both, seconds);
-    cost.weight_gradient = {
-        .seconds = std::max(0.0, all.seconds - cost.input_gradient.seconds),
-        .scatter = weights_.empty() ? 0.0 : all.scatter};
+    cost.weight_gradient = {.seconds = std::max(0.0, all.seconds - cost.input_gradient.seconds),
+                            .scatter = weights_.empty() ? 0.0 : all.scatter};
     if (weights_.empty()) {
       cost.weight_gradient = {};
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Each block of each network alone, on what it is given in a real step: forward, gradient of what it
-// takes, gradient of its weights, and the memory that waits for its backward. Compute thread.
+// Each block of each network alone, on what it is given in a real step: forward, gradient of what
+// it takes, gradient of its weights, and the memory that waits for its backward. Compute thread.
 #pragma once
 
 #include <vector>
 
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 #include "launch/profile/one_worker.hpp"
 
 namespace gangway::launch {

@@ -14,7 +14,9 @@ namespace gangway::launch {
 
 class LiveBytes {
  public:
-  LiveBytes() : counter_(std::make_shared<Counter>()), guard_(c10::DebugInfoKind::PROFILER_STATE, counter_) {}
+  LiveBytes()
+      : counter_(std::make_shared<Counter>()),
+        guard_(c10::DebugInfoKind::PROFILER_STATE, counter_) {}
 
   /// Given out and not given back since the construction; below 0 where older memory was.
   [[nodiscard]] std::int64_t now() const { return counter_->live; }

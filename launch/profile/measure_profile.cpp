@@ -23,8 +23,8 @@
 #include "job/file/parse.hpp"
 #include "launch/plan/memory.hpp"
 #include "launch/plan/partial_sums.hpp"
-#include "launch/plan/profile.hpp"
-#include "launch/plan/profile_text.hpp"
+#include "launch/plan/profiles/profile.hpp"
+#include "launch/plan/profiles/profile_text.hpp"
 #include "launch/profile/block_costs.hpp"
 #include "launch/profile/live_bytes.hpp"
 #include "launch/profile/one_worker.hpp"
@@ -259,8 +259,9 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   for (worker::NetworkState* state : worker.networks()) {
     blocks += state->network().num_blocks();
   }
-  profile.blocks = block_costs(
-      worker, options.seconds * kBlocksShare / (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))));
+  profile.blocks =
+      block_costs(worker, options.seconds * kBlocksShare /
+                              (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))));
   file.write(to_json(profile));
   file.commit();
   fmt::print("{}written to {}\n", profile_text(profile, worker.phases(), worker.job()),

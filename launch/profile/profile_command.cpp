@@ -11,8 +11,8 @@ namespace gangway::launch {
 
 void add_profile_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<ProfileOptions>();
-  CLI::App* command = app.add_subcommand(
-      "profile", "Measure what a job costs on this machine, for `gangway plan`");
+  CLI::App* command =
+      app.add_subcommand("profile", "Measure what a job costs on this machine, for `gangway plan`");
   command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
@@ -28,8 +28,7 @@ void add_profile_command(CLI::App& app, int& code) {
       "  gangway profile examples/fashion-mnist.yaml\n"
       "  gangway profile examples/fashion-mnist.yaml training.batch=256 -o wide.profile.json\n"
       "Leave the machine alone meanwhile. docs/planning.md says what is measured.");
-  command->callback(
-      [options, &code] { code = measure_profile(*options, read_environment()); });
+  command->callback([options, &code] { code = measure_profile(*options, read_environment()); });
 }
 
 }  // namespace gangway::launch

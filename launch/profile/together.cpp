@@ -14,7 +14,7 @@
 
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 #include "launch/profile/one_worker.hpp"
 
 namespace gangway::launch {

@@ -85,7 +85,8 @@ class ScaleBench {
       std::cout << '\n' << scale_text(kind, rows);
     }
     std::cout << fmt::format(
-        "\n{} steps a run, medians of {} rounds in turns; apart: as many processes that know nothing of "
+        "\n{} steps a run, medians of {} rounds in turns; apart: as many processes that know "
+        "nothing of "
         "one another, each with one worker's share\n{}",
         options_.steps, options_.rounds,
         profile_ ? "" : "no prediction: `gangway profile` has left nothing here\n");
@@ -130,9 +131,8 @@ class ScaleBench {
       host.nodes.front().speeds.resize(static_cast<std::size_t>(workers), 1.0);
     }
     const Planner planner(job, *profile_, profile_name(), host);
-    const TransportKind transport = job.layout.transport == TransportKind::kMpi
-                                        ? TransportKind::kMpi
-                                        : TransportKind::kShm;
+    const TransportKind transport =
+        job.layout.transport == TransportKind::kMpi ? TransportKind::kMpi : TransportKind::kShm;
     return predict(planner.input(), {workers, job.layout.overlap, transport}).step_seconds;
   }
 
@@ -158,7 +158,8 @@ class ScaleBench {
 
   void measure(ScalingKind kind, ScaleRow& row, int round) {
     const bool is_weak = kind == ScalingKind::kWeak;
-    const std::string name = fmt::format("{}-{}-{}", is_weak ? "weak" : "strong", row.workers, round);
+    const std::string name =
+        fmt::format("{}-{}-{}", is_weak ? "weak" : "strong", row.workers, round);
     const std::vector<std::string> sizes = sized(job_, is_weak ? row.workers : 1, 1);
     const MeasuredRun run = measured_run(command(sizes, row.workers, name), outdir_, name);
     row.steps.push_back(step_figures(run.stats, options_.steps / 4).seconds);
@@ -173,7 +174,8 @@ class ScaleBench {
                              const std::string& name) const {
     std::string script;
     for (int i = 0; i < count; ++i) {
-      script += fmt::format("{} & ", shell_line(command(sizes, 1, fmt::format("{}-apart{}", name, i))));
+      script +=
+          fmt::format("{} & ", shell_line(command(sizes, 1, fmt::format("{}-apart{}", name, i))));
     }
     const ChildOutput output = output_of_child({"sh", "-c", fmt::format("{} wait", script)});
     double sum = 0.0;
@@ -195,9 +197,9 @@ class ScaleBench {
       }
     }
     constexpr std::size_t kLastWords = 1000;
-    throw EnvironmentError(fmt::format(
-        "a run of one worker left nothing in {}: {}", outdir_.string(),
-        said.substr(said.size() - std::min(said.size(), kLastWords))));
+    throw EnvironmentError(
+        fmt::format("a run of one worker left nothing in {}: {}", outdir_.string(),
+                    said.substr(said.size() - std::min(said.size(), kLastWords))));
   }
 
   void draw() const {

@@ -31,7 +31,8 @@ void add_scale_command(CLI::App& app, CommandLine& line) {
                       "For the prediction; default: JOB.profile.json here, if it is there");
   command->add_option("-o,--output", options->picture,
                       "PNG file for images/s by workers, of the first table; default: none");
-  command->add_option("--outdir", options->outdir, "Folder that keeps the runs; default: none does");
+  command->add_option("--outdir", options->outdir,
+                      "Folder that keeps the runs; default: none does");
   command->add_option("--rounds", options->rounds, "Rounds in which each row has its turn")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

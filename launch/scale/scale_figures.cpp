@@ -103,27 +103,25 @@ std::string scale_text(ScalingKind kind, const std::vector<ScaleRow>& rows) {
     const double seconds = median_of(row.steps);
     const double ideal = ideal_seconds(kind, rows, row.workers);
     const double ceiling = median_of(row.ceilings);
-    table.add_row({std::to_string(row.workers), fmt::format("{:.2f}", seconds * 1e3),
-                   share_text(scatter_of(row.steps)),
-                   fmt::format("{:.1f}", row.images_per_step / seconds),
-                   ms_or_dash(row.predicted),
-                   row.predicted ? fmt::format("{:+.1f} %", (*row.predicted / seconds - 1.0) * 100.0)
-                                 : "-",
-                   fmt::format("{:.2f}", ideal * 1e3),
-                   fmt::format("{:.2f}", fit.seconds(kind, row.workers) * 1e3),
-                   share_text(ideal / seconds),
-                   row.ceilings.empty() ? "-" : fmt::format("{:.2f}", ceiling * 1e3),
-                   row.ceilings.empty() ? "-" : share_text(ceiling / seconds)});
+    table.add_row(
+        {std::to_string(row.workers), fmt::format("{:.2f}", seconds * 1e3),
+         share_text(scatter_of(row.steps)), fmt::format("{:.1f}", row.images_per_step / seconds),
+         ms_or_dash(row.predicted),
+         row.predicted ? fmt::format("{:+.1f} %", (*row.predicted / seconds - 1.0) * 100.0) : "-",
+         fmt::format("{:.2f}", ideal * 1e3),
+         fmt::format("{:.2f}", fit.seconds(kind, row.workers) * 1e3), share_text(ideal / seconds),
+         row.ceilings.empty() ? "-" : fmt::format("{:.2f}", ceiling * 1e3),
+         row.ceilings.empty() ? "-" : share_text(ceiling / seconds)});
   }
   const std::string conclusion =
       kind == ScalingKind::kStrong
-          ? fmt::format("Amdahl: {} of one worker's step is serial; no number of workers is faster "
-                        "than {:.1f} times one\n",
-                        share_text(fit.serial_share()),
-                        1.0 / std::max(fit.serial_share(), 1e-3))
+          ? fmt::format(
+                "Amdahl: {} of one worker's step is serial; no number of workers is faster "
+                "than {:.1f} times one\n",
+                share_text(fit.serial_share()), 1.0 / std::max(fit.serial_share(), 1e-3))
           : fmt::format("each worker more costs {:.2f} ms a step\n", fit.varying * 1e3);
-  return fmt::format("{} scaling\n\n{}\n{}",
-                     kind == ScalingKind::kStrong ? "strong" : "weak", table.text(), conclusion);
+  return fmt::format("{} scaling\n\n{}\n{}", kind == ScalingKind::kStrong ? "strong" : "weak",
+                     table.text(), conclusion);
 }
 
 }  // namespace gangway::launch

@@ -56,9 +56,10 @@ class ClusterReader {
     for (const YamlEntry& entry : map.entries) {
       if (std::ranges::find(known, entry.key) == known.end()) {
         const auto nearest = nearest_word(entry.key, known);
-        complain(entry.at, fmt::format("{} has no key '{}'{}", what, entry.key,
-                                       nearest ? fmt::format("; did you mean '{}'?", *nearest)
-                                               : fmt::format(": it has {}", fmt::join(known, ", "))));
+        complain(entry.at,
+                 fmt::format("{} has no key '{}'{}", what, entry.key,
+                             nearest ? fmt::format("; did you mean '{}'?", *nearest)
+                                     : fmt::format(": it has {}", fmt::join(known, ", "))));
       }
     }
     return true;
@@ -111,8 +112,8 @@ class ClusterReader {
   }
 
   void read_nodes(const YamlNode& from, Cluster& cluster) {
-    if (!require_keys(from, "a node", {"name", "count", "devices", "speed", "memory", "cores",
-                                       "price_per_hour"})) {
+    if (!require_keys(from, "a node",
+                      {"name", "count", "devices", "speed", "memory", "cores", "price_per_hour"})) {
       return;
     }
     const int count = value_of(from, "count", 1, parse_count, "a whole number from 1");
@@ -134,12 +135,12 @@ class ClusterReader {
         .memory_bytes = value_of(from, "memory", std::int64_t{0}, parse_bytes,
                                  "the memory of a device, as 80GiB"),
         .cores = value_of(from, "cores", 0, parse_count, "a whole number from 1"),
-        .price_per_hour =
-            value_of(from, "price_per_hour", 0.0, parse_amount, "a number from 0")};
+        .price_per_hour = value_of(from, "price_per_hour", 0.0, parse_amount, "a number from 0")};
     for (int i = 0; i < count; ++i) {
       node.name = count == 1 ? name : fmt::format("{}-{}", name, i);
       if (std::ranges::find(cluster.nodes, node.name, &ClusterNode::name) != cluster.nodes.end()) {
-        complain(from.at, fmt::format("two nodes are called '{}': give one another name", node.name));
+        complain(from.at,
+                 fmt::format("two nodes are called '{}': give one another name", node.name));
         return;
       }
       cluster.nodes.push_back(node);
@@ -152,8 +153,7 @@ class ClusterReader {
     const YamlNode* speed = find(from, "speed");
     const auto number = static_cast<std::size_t>(devices);
     if (speed == nullptr || speed->kind != YamlNode::Kind::kSequence) {
-      return std::vector<double>(number,
-                                 value_of(from, "speed", 1.0, parse_positive, kExpected));
+      return std::vector<double>(number, value_of(from, "speed", 1.0, parse_positive, kExpected));
     }
     std::vector<double> speeds;
     for (const YamlNode& one : speed->items) {
@@ -189,8 +189,8 @@ class ClusterReader {
       return;
     }
     require_link(from, "inside",
-                 std::ranges::any_of(cluster.nodes,
-                                     [](const ClusterNode& node) { return node.num_devices() > 1; }),
+                 std::ranges::any_of(
+                     cluster.nodes, [](const ClusterNode& node) { return node.num_devices() > 1; }),
                  cluster.inside);
     require_link(from, "between", cluster.nodes.size() > 1, cluster.between);
     const YamlNode* exceptions = find(from, "exceptions");
@@ -199,7 +199,8 @@ class ClusterReader {
                "exceptions: expected a list, as - {a: node-0, b: node-3, bandwidth: 1gbit}");
       return;
     }
-    for (const YamlNode& one : exceptions == nullptr ? std::vector<YamlNode>{} : exceptions->items) {
+    for (const YamlNode& one :
+         exceptions == nullptr ? std::vector<YamlNode>{} : exceptions->items) {
       read_exception(one, cluster);
     }
   }
@@ -209,10 +210,12 @@ class ClusterReader {
     if (given != nullptr) {
       link = link_in(*given, link, fmt::format("links.{}", key), {});
       if (given->kind == YamlNode::Kind::kMap && find(*given, "bandwidth") == nullptr) {
-        complain(given->at, fmt::format("links.{}: bandwidth is missing, as bandwidth: 25gbit", key));
+        complain(given->at,
+                 fmt::format("links.{}: bandwidth is missing, as bandwidth: 25gbit", key));
       }
     } else if (is_needed) {
-      complain(from.at, fmt::format("links: {} is missing, as {}: {{bandwidth: 25gbit}}", key, key));
+      complain(from.at,
+               fmt::format("links: {} is missing, as {}: {{bandwidth: 25gbit}}", key, key));
     }
   }
 

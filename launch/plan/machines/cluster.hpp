@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machines that a plan is for: nodes, their devices, and the links inside and between them, from
-// a YAML file (docs/planning.md). No machine has to be there. Pure but for reading the file.
+// The machines that a plan is for: nodes, their devices, and the links inside and between them,
+// from a YAML file (docs/planning.md). No machine has to be there. Pure but for reading the file.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Link {
 };
 
 struct ClusterNode {
-  std::string name;            ///< "node-3"
-  std::vector<double> speeds;  ///< by device, of the one that was profiled; 2 is twice as fast
+  std::string name;               ///< "node-3"
+  std::vector<double> speeds;     ///< by device, of the one that was profiled; 2 is twice as fast
   std::int64_t memory_bytes = 0;  ///< of a device; 0: unknown, everything fits
   /// Its devices are cores of one host, so many, which workers' other threads need too; 0: devices
   /// work undisturbed.

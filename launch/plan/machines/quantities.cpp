@@ -83,7 +83,9 @@ std::optional<double> parse_seconds(const std::string& text) {
 std::optional<double> parse_rate(const std::string& text) { return parse_with(text, kRateUnits); }
 
 std::optional<bool> parse_flag(const std::string& text) {
-  return text == "true" ? std::optional(true) : text == "false" ? std::optional(false) : std::nullopt;
+  return text == "true"    ? std::optional(true)
+         : text == "false" ? std::optional(false)
+                           : std::nullopt;
 }
 
 }  // namespace gangway::launch

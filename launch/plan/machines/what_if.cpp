@@ -110,9 +110,8 @@ void change_link(Cluster& cluster, const Factor& change, const std::string& what
       return;
     }
   }
-  throw ConfigError(fmt::format(
-      "--what-if {}: '{}' is not two nodes; as link:{}-{}=0.1x", what_if, change.of,
-      cluster.nodes.front().name, cluster.nodes.back().name));
+  throw ConfigError(fmt::format("--what-if {}: '{}' is not two nodes; as link:{}-{}=0.1x", what_if,
+                                change.of, cluster.nodes.front().name, cluster.nodes.back().name));
 }
 
 }  // namespace

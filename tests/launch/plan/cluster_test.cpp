@@ -120,9 +120,9 @@ TEST(WhatIf, ChangesLinks) {
 
 TEST(WhatIf, RefusesWhatItDoesNotUnderstand) {
   const Cluster cluster = parse_cluster(kMixed, "c.yaml");
-  for (const char* what_if : {"", "slow", "slow:new-0", "slow:new-0=0", "slow:new-0=-1", "lost:",
-                              "lost:newer", "slow:old/2=2", "slow:old/x=2", "link:new-0=0.1",
-                              "link:new-0-nobody=0.1", "faster:new-0=2"}) {
+  for (const char* what_if : {"", "slow", "slow:new-0", "slow:new-0=0", "slow:new-0=-1",
+                              "lost:", "lost:newer", "slow:old/2=2", "slow:old/x=2",
+                              "link:new-0=0.1", "link:new-0-nobody=0.1", "faster:new-0=2"}) {
     EXPECT_THROW((void)with_what_if(cluster, what_if), ConfigError) << what_if;
   }
   EXPECT_THROW((void)with_what_if(with_what_if(cluster, "lost:new-*"), "lost:old"), ConfigError);

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/reduce/reduction_routes.hpp"
-#include "launch/plan/search.hpp"
 #include "launch/plan/machines/what_if.hpp"
+#include "launch/plan/search.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {
@@ -46,8 +46,8 @@ TEST(Predict, WithinHidesWhatIsReadyBeforeTheLastBackwardEnds) {
 }
 
 TEST(Predict, AcrossHidesAnUpdateUnderWhatFollows) {
-  // The generator's under the discriminator's pass over real images, 3 ms; the discriminator's under
-  // the generator's forward, 1 ms; and within, 1 ms each.
+  // The generator's under the discriminator's pass over real images, 3 ms; the discriminator's
+  // under the generator's forward, 1 ms; and within, 1 ms each.
   const Prediction across =
       predicted(2, sample_cluster(1, 1), {.workers = 1, .overlap = Overlap::kAcross});
   EXPECT_NEAR(across.step_seconds, 2 * kMicrobatchSeconds + (4.0 - 1.0 - 1.0) * 1e-3, kTiny);
@@ -76,9 +76,8 @@ TEST(Predict, CountsTheWireByHand) {
 
 TEST(Predict, BytesBetweenHostsAreTheReductions) {
   for (const int microbatches : {6, 8, 12}) {
-    for (const PlannedLayout& layout :
-         {PlannedLayout{6, Overlap::kNone, TransportKind::kShm},
-          PlannedLayout{6, Overlap::kNone, TransportKind::kMpi}}) {
+    for (const PlannedLayout& layout : {PlannedLayout{6, Overlap::kNone, TransportKind::kShm},
+                                        PlannedLayout{6, Overlap::kNone, TransportKind::kMpi}}) {
       Cluster cluster = sample_cluster(3, 2);
       const JobSpec job = sample_job(microbatches);
       Profile profile = sample_profile(job);

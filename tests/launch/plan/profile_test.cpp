@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "launch/plan/profile_text.hpp"
+#include "launch/plan/profiles/profile_text.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {
@@ -37,9 +37,8 @@ TEST(Profile, RefusesWhatIsNone) {
   negative.replace(negative.find("0.004"), 5, "-1.04");
   std::string later = sound;
   later.replace(later.find("\"gangway_profile\": 1"), 20, "\"gangway_profile\": 9");
-  for (const std::string& text :
-       {std::string(), std::string("{}"), std::string("[]"), sound.substr(0, sound.size() / 2),
-        negative, later}) {
+  for (const std::string& text : {std::string(), std::string("{}"), std::string("[]"),
+                                  sound.substr(0, sound.size() / 2), negative, later}) {
     EXPECT_THROW((void)parse_profile(text, "p.json"), ConfigError) << text.substr(0, 80);
   }
   EXPECT_THROW((void)read_profile("/nowhere/p.json"), ConfigError);
@@ -57,7 +56,8 @@ TEST(Profile, DoesNotFitAnotherMicrobatchModelOrStep) {
   const Profile profile = sample_profile(sample_job(2));
   EXPECT_THAT(refusal_of(profile, sample_job(2, {"training.batch=32"})),
               HasSubstr("measured with micro-batches of 8 images, the job's have 16"));
-  EXPECT_THAT(refusal_of(profile, sample_job(2, {"model.width=99"})), HasSubstr("model is another"));
+  EXPECT_THAT(refusal_of(profile, sample_job(2, {"model.width=99"})),
+              HasSubstr("model is another"));
   EXPECT_THAT(refusal_of(profile, sample_job(2, {"training.r1.gamma=1"})),
               HasSubstr("not what a step does"));
 }

@@ -8,10 +8,9 @@
 namespace gangway::launch {
 
 JobSpec sample_job(int microbatches, const std::vector<std::string>& more) {
-  std::vector<std::string> overrides{
-      "data.source=toy:ring8", "model.family=mlp", "model.latent=2",
-      "training.batch=" + std::to_string(8 * microbatches),
-      "training.microbatches=" + std::to_string(microbatches)};
+  std::vector<std::string> overrides{"data.source=toy:ring8", "model.family=mlp", "model.latent=2",
+                                     "training.batch=" + std::to_string(8 * microbatches),
+                                     "training.microbatches=" + std::to_string(microbatches)};
   overrides.insert(overrides.end(), more.begin(), more.end());
   return load_job({.file = {}, .text = std::nullopt, .overrides = overrides, .environment = {}})
       .spec;

@@ -71,7 +71,9 @@ TEST(Search, RefusesMoreWorkersThanThereCanBe) {
   const auto planner = sample_planner(4, sample_cluster(1, 8));
   EXPECT_THROW((void)search_layouts(planner->input(), {.rows = 10, .workers = 9}), ConfigError);
   EXPECT_THROW((void)search_layouts(planner->input(), {.rows = 10, .workers = 5}), ConfigError);
-  EXPECT_EQ(search_layouts(planner->input(), {.rows = 10, .workers = 3}).ranking.front().layout.workers, 3);
+  EXPECT_EQ(
+      search_layouts(planner->input(), {.rows = 10, .workers = 3}).ranking.front().layout.workers,
+      3);
 }
 
 TEST(Search, PruningChangesNoRankingOfTheFirst) {
@@ -115,11 +117,13 @@ TEST(Search, Plans16384DevicesAndAnAsymmetricStepOf4096) {
 
 TEST(PlanText, SaysWhatToRunAndWhatTheStepGoesTo) {
   const auto planner = sample_planner(4, sample_cluster(1, 2));
-  const std::string text = plan_text(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
+  const std::string text =
+      plan_text(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
   EXPECT_THAT(text, HasSubstr("Run it: gangway run j.yaml -n 2 layout.overlap=across "));
   EXPECT_THAT(text, ContainsRegex("A step of the first: compute [0-9.]+ %"));
   EXPECT_THAT(text, HasSubstr("waits for sums and updates +"));
-  const std::string json = plan_json(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
+  const std::string json =
+      plan_json(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
   EXPECT_THAT(json, HasSubstr("\"workers\": 2"));
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/staged/staged_costs.hpp"
+#include "launch/plan/staged_costs.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <span>
 #include <variant>
 
-#include "launch/plan/profile_text.hpp"
+#include "launch/plan/predict.hpp"
+#include "launch/plan/profiles/profile_text.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -76,26 +77,29 @@ double forward_of(const std::string& network, const Profile& profile) {
   return seconds;
 }
 
-/// Nodes that `places` are on.
-std::set<int> nodes_of(const std::vector<WorkerPlace>& places) {
-  std::set<int> nodes;
+/// Workers on each node that `places` are on.
+std::map<int, int> workers_by_node(const std::vector<WorkerPlace>& places) {
+  std::map<int, int> workers;
   for (const WorkerPlace& place : places) {
-    nodes.insert(place.node);
+    ++workers[place.node];
   }
-  return nodes;
+  return workers;
 }
 
-/// What the lanes of `members` workers take for gradients of `bytes`: sums, update, and on the wire
-/// gradients there and weights back where they are on several nodes.
-double exchange_seconds(const NetworkCost& network, double bytes, int members, bool crosses,
-                        const StagedSetup& setup) {
+/// What the lanes of `members` workers take for gradients of `bytes`.
+struct ExchangeSeconds {
+  double work = 0.0;  ///< sums and update
+  double wire = 0.0;  ///< gradients there and weights back, where they are on several nodes
+};
+
+ExchangeSeconds exchange_seconds(const NetworkCost& network, double bytes, int members,
+                                 bool crosses, const StagedSetup& setup) {
   const double arena = static_cast<double>(network.arena_elements) * sizeof(float);
   const double share = bytes / arena / members;
   const double sums = bytes / members * (members - 1) * setup.profile.add_seconds_per_byte;
-  const double wire = crosses ? 2.0 * bytes * (members - 1) / members /
-                                    setup.cluster.between.bytes_per_second
-                              : 0.0;
-  return share * network.update.seconds + sums + wire;
+  const double rate = setup.cluster.between.bytes_per_second;
+  return {.work = share * network.update.seconds + sums,
+          .wire = crosses ? 2.0 * bytes * (members - 1) / members / rate : 0.0};
 }
 
 }  // namespace
@@ -131,7 +135,18 @@ PerNetwork<std::vector<WorkCosts>> block_work(const Profile& profile,
 
 pipeline::Costs staged_costs(const pipeline::Layout& layout, const StagedSetup& setup) {
   pipeline::Costs costs;
-  const bool crosses = nodes_of(setup.places).size() > 1 || setup.cluster.nodes.size() > 1;
+  const std::map<int, int> on_node = workers_by_node(setup.places);
+  const bool crosses = on_node.size() > 1 || (setup.copies > 1 && setup.cluster.nodes.size() > 1);
+  // Where workers of a node are not all shown, others beside them are alike.
+  const auto beside = [&](int node) {
+    const int devices = setup.cluster.nodes[static_cast<std::size_t>(node)].num_devices();
+    return std::min(devices, on_node.at(node) * setup.copies);
+  };
+  double steal = 0.0;
+  for (const auto& [node, workers] : on_node) {
+    steal = std::max(steal,
+                     lane_steal(setup.cluster.nodes[static_cast<std::size_t>(node)], beside(node)));
+  }
   for (const NetworkId id : layout.networks.ids()) {
     const pipeline::NetworkLayout& network = layout.networks[id];
     const NetworkCost& cost = setup.profile.network(setup.names[id]);
@@ -146,8 +161,11 @@ pipeline::Costs staged_costs(const pipeline::Layout& layout, const StagedSetup& 
       const auto bytes = static_cast<double>(chunks.back().gradient_bytes);
       const bool is_shared = members > 1 && crosses;
       // Half of them is ready in the middle: as two buckets, the second at the end.
-      const double seconds = exchange_seconds(cost, bytes, members, is_shared, setup);
-      buckets.push_back({{.ready = 0.5, .seconds = seconds / 2}, {.ready = 1.0, .seconds = seconds / 2}});
+      const ExchangeSeconds lane = exchange_seconds(cost, bytes, members, is_shared, setup);
+      chunks.back().update_seconds = steal * lane.work;
+      const double seconds = lane.work + lane.wire;
+      buckets.push_back(
+          {{.ready = 0.5, .seconds = seconds / 2}, {.ready = 1.0, .seconds = seconds / 2}});
     }
     costs.chunks.add(std::move(chunks));
     costs.buckets.add(std::move(buckets));
@@ -158,7 +176,8 @@ pipeline::Costs staged_costs(const pipeline::Layout& layout, const StagedSetup& 
                          .bytes_per_second = setup.cluster.between.bytes_per_second};
   for (const WorkerPlace& place : setup.places) {
     costs.links.host_of.push_back(place.node);
-    costs.slowness.push_back(1.0 / place.speed);
+    const ClusterNode& node = setup.cluster.nodes[static_cast<std::size_t>(place.node)];
+    costs.slowness.push_back(slowdown_of(setup.profile, node, beside(place.node)) / place.speed);
   }
   return costs;
 }

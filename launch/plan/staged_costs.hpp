@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a profile says of chunks of networks, as the simulator of schedules with several stages reads
-// it. Pure.
+// What a profile says of chunks of networks, as the simulator of schedules with several stages
+// reads it. Pure.
 #pragma once
 
 #include <vector>
 
 #include "launch/plan/machines/cluster.hpp"
 #include "launch/plan/planned_layout.hpp"
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 #include "pipeline/costs/costs.hpp"
 #include "pipeline/layout/layout.hpp"
 #include "pipeline/phases.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/profile.hpp"
+#include "launch/plan/profiles/profile.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,8 +38,8 @@ const char* name_of_operation(Operation operation) {
 }
 
 Operation operation_named(const std::string& name) {
-  const auto found =
-      std::ranges::find_if(kOperationNames, [&](const auto& known) { return known.second == name; });
+  const auto found = std::ranges::find_if(kOperationNames,
+                                          [&](const auto& known) { return known.second == name; });
   if (found == kOperationNames.end()) {
     throw std::invalid_argument(fmt::format("there is no operation '{}'", name));
   }
@@ -248,32 +248,31 @@ std::string costs_fingerprint(const JobSpec& job) {
 }
 
 std::string to_json(const Profile& profile) {
-  const json out = {
-      {"gangway_profile", kProfileVersion},
-      {"job", profile.job},
-      {"costs_hash", profile.costs_hash},
-      {"model_hash", profile.model_hash},
-      {"date", profile.date},
-      {"host", profile.host},
-      {"processor", profile.processor},
-      {"libtorch", profile.libtorch},
-      {"cores", profile.cores},
-      {"memory_bytes", profile.memory_bytes},
-      {"images_per_microbatch", profile.images_per_microbatch},
-      {"threads", profile.threads},
-      {"networks", list_of(profile.networks)},
-      {"instructions", list_of(profile.instructions)},
-      {"blocks", list_of(profile.blocks)},
-      {"together", profile.together},
-      {"step", json_of(profile.step)},
-      {"step_microbatches", profile.step_microbatches},
-      {"data_seconds_per_image", profile.data_seconds_per_image},
-      {"add_seconds_per_byte", profile.add_seconds_per_byte},
-      {"wake_seconds", profile.wake_seconds},
-      {"memory",
-       {{"process_bytes", profile.memory.process_bytes},
-        {"working_bytes", profile.memory.working_bytes},
-        {"other_bytes", profile.memory.other_bytes}}}};
+  const json out = {{"gangway_profile", kProfileVersion},
+                    {"job", profile.job},
+                    {"costs_hash", profile.costs_hash},
+                    {"model_hash", profile.model_hash},
+                    {"date", profile.date},
+                    {"host", profile.host},
+                    {"processor", profile.processor},
+                    {"libtorch", profile.libtorch},
+                    {"cores", profile.cores},
+                    {"memory_bytes", profile.memory_bytes},
+                    {"images_per_microbatch", profile.images_per_microbatch},
+                    {"threads", profile.threads},
+                    {"networks", list_of(profile.networks)},
+                    {"instructions", list_of(profile.instructions)},
+                    {"blocks", list_of(profile.blocks)},
+                    {"together", profile.together},
+                    {"step", json_of(profile.step)},
+                    {"step_microbatches", profile.step_microbatches},
+                    {"data_seconds_per_image", profile.data_seconds_per_image},
+                    {"add_seconds_per_byte", profile.add_seconds_per_byte},
+                    {"wake_seconds", profile.wake_seconds},
+                    {"memory",
+                     {{"process_bytes", profile.memory.process_bytes},
+                      {"working_bytes", profile.memory.working_bytes},
+                      {"other_bytes", profile.memory.other_bytes}}}};
   return out.dump(2) + "\n";
 }
 
@@ -309,13 +308,12 @@ void require_fitting(const Profile& profile, const std::string& file, const JobS
   if (profile.costs_hash != costs_fingerprint(job) ||
       !std::ranges::equal(profile.networks, job.networks, {}, &NetworkCost::name,
                           &NetworkSpec::name)) {
-    throw ConfigError(
-        fmt::format("{}: measured of another job ({}), whose {}; measure this one with `gangway "
-                    "profile` and the same keys",
-                    file, profile.job,
-                    profile.model_hash == model_fingerprint(job)
-                        ? "model is the same but not what a step does"
-                        : "model is another"));
+    throw ConfigError(fmt::format(
+        "{}: measured of another job ({}), whose {}; measure this one with `gangway "
+        "profile` and the same keys",
+        file, profile.job,
+        profile.model_hash == model_fingerprint(job) ? "model is the same but not what a step does"
+                                                     : "model is another"));
   }
 }
 

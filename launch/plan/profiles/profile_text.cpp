@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/profile_text.hpp"
+#include "launch/plan/profiles/profile_text.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -162,11 +162,11 @@ std::string profile_text(const Profile& profile, const std::vector<pipeline::Pha
       "step of {} micro-batches: {} ms; slower beside others: {}\n"
       "loader: {:.4f} ms an image; adding arenas: {:.2f} GB/s; waking the lane: {:.0f} us\n"
       "memory: {} MiB process, {} MiB compute at most, {} MiB other\n",
-      profile.job, profile.images_per_microbatch, profile.threads,
-      profile.threads == 1 ? "" : "s", profile.host, profile.cores, profile.processor,
-      blocks_table(profile), passes_table(profile, phases, job), networks_table(profile),
-      profile.step_microbatches, shown_ms(profile.step),
-      fmt::format("{}", fmt::join(together, " ")), profile.data_seconds_per_image * 1e3,
+      profile.job, profile.images_per_microbatch, profile.threads, profile.threads == 1 ? "" : "s",
+      profile.host, profile.cores, profile.processor, blocks_table(profile),
+      passes_table(profile, phases, job), networks_table(profile), profile.step_microbatches,
+      shown_ms(profile.step), fmt::format("{}", fmt::join(together, " ")),
+      profile.data_seconds_per_image * 1e3,
       profile.add_seconds_per_byte > 0.0 ? 1e-9 / profile.add_seconds_per_byte : 0.0,
       profile.wake_seconds * 1e6, shown_mib(memory.process_bytes), shown_mib(memory.working_bytes),
       shown_mib(memory.other_bytes));

@@ -78,10 +78,10 @@ struct MemoryCost {
 };
 
 struct Profile {
-  std::string job;           ///< file it was measured of
-  std::string costs_hash;    ///< costs_fingerprint() of it
-  std::string model_hash;    ///< model_fingerprint()
-  std::string date;          ///< UTC
+  std::string job;         ///< file it was measured of
+  std::string costs_hash;  ///< costs_fingerprint() of it
+  std::string model_hash;  ///< model_fingerprint()
+  std::string date;        ///< UTC
   std::string host;
   std::string processor;
   std::string libtorch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/staged/predict_staged.hpp"
+#include "launch/plan/predict_staged.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "launch/plan/staged/staged_costs.hpp"
+#include "launch/plan/staged_costs.hpp"
 #include "pipeline/layout/placements.hpp"
 #include "pipeline/simulator/simulator.hpp"
 #include "pipeline/staged/lowering.hpp"
@@ -24,8 +24,8 @@ constexpr std::array kStages{2, 3, 4, 6, 8, 12, 16};
 PerNetwork<int> num_blocks(const PlanInput& input) {
   PerNetwork<int> blocks;
   for (const NetworkSpec& network : input.job.networks) {
-    blocks.add(static_cast<int>(std::ranges::count(input.profile.blocks, network.name,
-                                                   &BlockCost::network)));
+    blocks.add(static_cast<int>(
+        std::ranges::count(input.profile.blocks, network.name, &BlockCost::network)));
   }
   return blocks;
 }
@@ -104,13 +104,12 @@ void set_staged_memory(const PlanInput& input, const Shown& shown,
     const WorkerMemory memory{
         .process_bytes = input.profile.memory.process_bytes,
         .arenas_bytes = arenas_of(input, shown, static_cast<int>(worker)),
-        .working_bytes = input.profile.memory.working_bytes +
-                         simulation.workers[worker].peak_bytes,
+        .working_bytes = input.profile.memory.working_bytes + simulation.workers[worker].peak_bytes,
         .other_bytes = input.profile.memory.other_bytes};
     const std::int64_t limit =
         input.cluster.nodes[static_cast<std::size_t>(places[worker].node)].memory_bytes;
-    const double fullness = static_cast<double>(memory.total_bytes()) /
-                            (limit > 0 ? static_cast<double>(limit) : 1e18);
+    const double fullness =
+        static_cast<double>(memory.total_bytes()) / (limit > 0 ? static_cast<double>(limit) : 1e18);
     if (fullness > fullest) {
       fullest = fullness;
       prediction.memory = memory;
@@ -126,9 +125,8 @@ StepParts staged_parts(const pipeline::Simulation& simulation, double step_secon
   StepParts parts;
   std::size_t busiest = 0;
   for (std::size_t i = 0; i < simulation.workers.size(); ++i) {
-    busiest = simulation.workers[i].busy_seconds > simulation.workers[busiest].busy_seconds
-                  ? i
-                  : busiest;
+    busiest =
+        simulation.workers[i].busy_seconds > simulation.workers[busiest].busy_seconds ? i : busiest;
   }
   const pipeline::SimulatedWorker& worker = simulation.workers[busiest];
   const double steps = simulation.seconds / step_seconds;

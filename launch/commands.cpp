@@ -17,9 +17,11 @@
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
 #include "launch/mpirun/host_check.hpp"
+#include "launch/plan/plan_command.hpp"
 #include "launch/process/command_line.hpp"
 #include "launch/rates/find_lr_command.hpp"
 #include "launch/run/run_commands.hpp"
+#include "launch/scale/scale_command.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -27,19 +29,23 @@ namespace {
 /// Those of gangway-model, which loads LibTorch and has its own help.
 constexpr const char* kSample = "sample";
 constexpr const char* kEvaluate = "evaluate";
+constexpr const char* kProfile = "profile";
 
 void add_model_commands(CLI::App& app, CommandLine&) {
   app.add_subcommand(kSample, "Draw pictures from a trained generator")
       ->footer("gangway sample --help says more");
   app.add_subcommand(kEvaluate, "Score a trained generator")
       ->footer("gangway evaluate --help says more");
+  app.add_subcommand(kProfile, "Measure what a job costs on this machine, for plans")
+      ->footer("gangway profile --help says more");
 }
 
 /// In the order of --help.
 constexpr std::array kCommands{
-    add_run_command,         add_train_command,     add_digest_command,     add_events_command,
-    add_checkpoint_commands, add_snapshot_commands, add_model_commands,     add_data_commands,
-    add_find_lr_command,     add_bench_commands,    add_check_host_command, add_doctor_command,
+    add_run_command,         add_train_command,     add_digest_command, add_events_command,
+    add_checkpoint_commands, add_snapshot_commands, add_model_commands, add_data_commands,
+    add_find_lr_command,     add_plan_command,      add_scale_command,  add_bench_commands,
+    add_check_host_command,  add_doctor_command,
 };
 
 void add_commands(CLI::App& app, CommandLine& line) {
@@ -73,7 +79,7 @@ void require_known_command(const CLI::App& app, const std::string& name) {
 
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment) {
   const std::string first = arguments.size() > 1 ? arguments[1] : std::string();
-  if (first == kSample || first == kEvaluate) {
+  if (first == kSample || first == kEvaluate || first == kProfile) {
     become("gangway-model", {arguments.begin() + 1, arguments.end()});
   }
   CommandLine line{.environment = environment, .typed = arguments, .action = {}};

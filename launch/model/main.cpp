@@ -13,6 +13,7 @@
 #include "base/errors.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
+#include "launch/profile/profile_command.hpp"
 
 namespace {
 
@@ -161,9 +162,11 @@ int run(int argc, char** argv) {
   add_train_features(app, train_features);
   add_export(app, export_options);
   add_networks(app, networks);
+  int code = static_cast<int>(gangway::ExitCode::kDone);
+  gangway::launch::add_profile_command(app, code);
   try {
     app.parse(argc, argv);
-    return static_cast<int>(gangway::ExitCode::kDone);
+    return code;
   } catch (const CLI::Success& success) {  // --help
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

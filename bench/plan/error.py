@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How far `gangway plan` is from what `gangway run` measures, on the machine that it runs on.
+
+    bench/plan/error.py [--gangway build/release/bin/gangway] [--rounds 2] [--steps 40] [--job FILE:KEY=VALUE,... ...]
+
+Profiles each job, lets `gangway plan` predict the layouts of 1 and more workers, runs each of them in turns, and prints a row a
+layout: measured (median of rounds), how far rounds lie apart, predicted, error; then mean and worst error beside the mean scatter,
+how far the plan's first layout is from the best measured (regret), and peak memory beside the prediction. Nothing of it is tuned
+to these layouts. No third-party package.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FASHION = "examples/fashion-mnist.yaml"
+JOBS = [
+    f"{FASHION}:",
+    f"{FASHION}:model.width=64,training.batch=128",
+    f"{FASHION}:training.batch=128,training.microbatches=4",
+]
+WARM_UP = 4  # of the steps, the first such part
+
+
+def command(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def images_per_step(gangway, job, keys):
+    out = command(gangway, "run", job, *keys, "-n", 1, "--dry-run")
+    return int(next(line.split(" of ")[1].split()[0] for line in out.splitlines() if line.startswith("Steps: ")))
+
+
+def measure(gangway, job, keys, layout, images, steps, folder, name):
+    """Seconds a step, and the largest worker's MiB."""
+    command(gangway, "run", job, *keys, *layout["arguments"].split(), f"training.kimg={images * steps / 1000}",
+            f"output.tick_kimg={images * 2 / 1000}", "output.pictures_kimg=0", "checkpoint.every_kimg=0",
+            "checkpoint.snapshot_steps=0", "--outdir", folder, "--run", name, "--progress", "lines")
+    lines = (next(pathlib.Path(folder).glob(f"*-{name}")) / "stats.jsonl").read_text().splitlines()
+    ticks = [json.loads(line) for line in lines]
+    seconds, before = [], 0
+    for tick in ticks:
+        if before >= steps // WARM_UP:
+            seconds.append(tick["seconds_tick"] / (tick["step"] - before))
+        before = tick["step"]
+    return statistics.median(seconds), max(tick["resident_gib"] for tick in ticks) * 1024
+
+
+def compare(gangway, spec, options, folder, results):
+    job, _, keys = spec.partition(":")
+    keys = [key for key in keys.split(",") if key]
+    profile = pathlib.Path(folder) / "profile.json"
+    command(gangway, "profile", job, *keys, "-o", profile, "--seconds", options.seconds)
+    layouts = []
+    for workers in options.workers:
+        plan = json.loads(command(gangway, "plan", job, *keys, "--profile", profile, "-n", workers, "--rows", 50, "--json"))
+        layouts += plan["ranking"]
+    images = images_per_step(gangway, job, keys)
+    rounds = [[] for _ in layouts]
+    for turn in range(options.rounds):
+        for i in range(len(layouts)):
+            at = (turn + i) % len(layouts)
+            rounds[at].append(measure(gangway, job, keys, layouts[at], images, options.steps, folder, f"{turn}-{at}"))
+    print(f"\n{job} {' '.join(keys)}")
+    print(f"{'layout':<58}{'measured':>10}{'+-':>8}{'predicted':>11}{'error':>8}{'MiB':>7}{'plan':>7}")
+    rows = []
+    for layout, measured in zip(layouts, rounds):
+        seconds = [one[0] for one in measured]
+        median = statistics.median(seconds)
+        scatter = (max(seconds) - min(seconds)) / 2 / median
+        error = layout["step_seconds"] / median - 1
+        memory, planned = max(one[1] for one in measured), layout["memory_bytes"] / 2**20
+        rows.append((median, layout))
+        results.append((abs(error), scatter, abs(planned / memory - 1) if memory else 0.0))
+        print(f"{layout['arguments']:<58}{median * 1e3:10.2f}{scatter:8.1%}{layout['step_seconds'] * 1e3:11.2f}{error:+8.1%}"
+              f"{memory:7.0f}{planned:7.0f}", flush=True)
+    best = min(median for median, _ in rows)
+    chosen = min(rows, key=lambda row: row[1]["step_seconds"])[0]
+    print(f"regret: {chosen / best - 1:.1%}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gangway", default=ROOT / "build/release/bin/gangway")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=15, help="of a profile")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--job", nargs="+", default=JOBS, metavar="FILE:KEY=VALUE,...")
+    options = parser.parse_args()
+    results = []
+    for spec in options.job:
+        with tempfile.TemporaryDirectory() as folder:
+            compare(options.gangway, spec, options, folder, results)
+    errors, scatters, memory = zip(*results)
+    print(f"\n{len(errors)} layouts: error mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}; rounds lie "
+          f"{statistics.mean(scatters):.1%} from their middle on average, {max(scatters):.1%} at most; memory off by "
+          f"{statistics.mean(memory):.1%}, {max(memory):.1%} at most")
+
+
+if __name__ == "__main__":
+    main()

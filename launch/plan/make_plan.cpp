@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan/make_plan.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "job/file/parse.hpp"
+#include "launch/plan/machines/what_if.hpp"
+#include "launch/plan/plan_text.hpp"
+#include "launch/plan/search.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// Checked before the members that are made of it.
+Profile fitting(Profile profile, const std::string& name, const JobSpec& job) {
+  require_fitting(profile, name, job);
+  return profile;
+}
+
+}  // namespace
+
+Cluster profiled_host(const Profile& profile) {
+  // In memory, at the speed at which one core adds: messages within a host are copies.
+  constexpr double kFastest = 1e10;
+  const double rate =
+      profile.add_seconds_per_byte > 0.0 ? 1.0 / profile.add_seconds_per_byte : kFastest;
+  const int devices = std::max(1, profile.cores / profile.threads);
+  return {.name = profile.host,
+          .nodes = {{.name = profile.host,
+                     .speeds = std::vector<double>(static_cast<std::size_t>(devices), 1.0),
+                     .memory_bytes = profile.memory_bytes / devices,
+                     .cores = profile.cores}},
+          .inside = {.latency_seconds = profile.wake_seconds, .bytes_per_second = rate}};
+}
+
+Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster)
+    : job_(std::move(job)),
+      profile_(fitting(std::move(profile), profile_name, job_)),
+      cluster_(std::move(cluster)),
+      costs_(profile_, gan::phases_of(job_), job_) {}
+
+int make_plan(const PlanOptions& options, const Environment& environment) {
+  JobSpec job = load_job({.file = options.job,
+                          .text = std::nullopt,
+                          .overrides = options.overrides,
+                          .environment = gangway_variables(environment)})
+                    .spec;
+  const std::filesystem::path file =
+      options.profile.empty() ? default_profile_file(options.job) : options.profile;
+  Profile profile = read_profile(file);
+  Cluster cluster =
+      options.cluster.empty() ? profiled_host(profile) : read_cluster(options.cluster);
+  for (const std::string& what_if : options.what_ifs) {
+    cluster = with_what_if(std::move(cluster), what_if);
+  }
+  const Planner planner(std::move(job), std::move(profile), file.string(), std::move(cluster));
+  const PlanInput input = planner.input();
+  const Search search =
+      search_layouts(input, {.rows = options.rows,
+                             .workers = options.workers,
+                             .shapes = options.stages ? Shapes::kAll : Shapes::kWhole});
+  const std::string job_file = options.job.string();
+  std::cout << (options.json ? plan_json(search, input, job_file)
+                             : plan_text(search, input, job_file))
+            << std::flush;
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// `gangway plan`: reads job, profile and cluster, and prints the best layouts. Main thread.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "job/spec.hpp"
+#include "launch/plan/machines/cluster.hpp"
+#include "launch/plan/predict.hpp"
+#include "launch/plan/profiles/profile.hpp"
+
+namespace gangway::launch {
+
+struct PlanOptions {
+  std::filesystem::path job;
+  std::vector<std::string> overrides;
+  std::filesystem::path profile;  ///< empty: default_profile_file()
+  std::filesystem::path cluster;  ///< empty: the host that was profiled
+  std::vector<std::string> what_ifs;
+  int workers = 0;  ///< 0: any number
+  std::size_t rows = 10;
+  bool stages = false;  ///< whether networks apart and stages are considered, too
+  bool json = false;
+};
+
+/// The host that `profile` was measured on: a device a core, and memory shared among them.
+[[nodiscard]] Cluster profiled_host(const Profile& profile);
+
+/// A job with all that a prediction needs, read and checked.
+class Planner {
+ public:
+  /// @throws ConfigError where the profile is of another job
+  Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster);
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
+  [[nodiscard]] PlanInput input() const { return {job_, profile_, costs_, cluster_}; }
+
+ private:
+  JobSpec job_;
+  Profile profile_;
+  Cluster cluster_;
+  StepCosts costs_;
+};
+
+/// @return exit code. @throws ConfigError
+[[nodiscard]] int make_plan(const PlanOptions& options, const Environment& environment);
+
+}  // namespace gangway::launch

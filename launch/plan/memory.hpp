@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The memory of a worker under a layout, from what a profile has measured. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "launch/plan/partial_sums.hpp"
+#include "launch/plan/profiles/profile.hpp"
+
+namespace gangway::launch {
+
+/// Whose arenas are counted.
+struct ArenaShare {
+  PartialSums sums;
+  int workers = 1;           ///< that share moments and averages
+  int partials_of_host = 1;  ///< of all workers that share memory: each reads its slices of them
+  bool agrees = false;       ///< on a norm: the mean gradient is kept whole
+};
+
+/// Resident bytes of the arenas of `network`: weights, partial sums, own slices of moments and
+/// average, and the slices of others' sums that are read in shared memory.
+[[nodiscard]] std::int64_t arena_bytes(const NetworkCost& network, const ArenaShare& share);
+
+struct WorkerMemory {
+  std::int64_t process_bytes = 0;
+  std::int64_t arenas_bytes = 0;
+  std::int64_t working_bytes = 0;
+  std::int64_t other_bytes = 0;
+  [[nodiscard]] std::int64_t total_bytes() const {
+    return process_bytes + arenas_bytes + working_bytes + other_bytes;
+  }
+  bool operator==(const WorkerMemory&) const = default;
+};
+
+[[nodiscard]] WorkerMemory worker_memory(const Profile& profile, const ArenaShare& share);
+
+}  // namespace gangway::launch

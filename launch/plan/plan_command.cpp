@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan/plan_command.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "launch/plan/make_plan.hpp"
+
+namespace gangway::launch {
+
+void add_plan_command(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Rank layouts of a job for a cluster by what they would cost, without running one");
+  command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
+  command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--profile", options->profile,
+                      "What `gangway profile` has written; default: JOB.profile.json here");
+  command->add_option("--cluster", options->cluster,
+                      "Nodes, devices and links (examples/clusters/); default: the machine of the "
+                      "profile");
+  command
+      ->add_option("--what-if", options->what_ifs,
+                   "slow:NODE/DEVICE=1.5, lost:NODE, link:A-B=0.1x or link:between=0.1x; may be "
+                   "given again")
+      ->allow_extra_args(false);
+  command->add_option("-n,--workers", options->workers, "Layouts of so many workers alone")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rows", options->rows, "Layouts that are shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--stages", options->stages,
+                    "Consider networks on workers of their own, and networks cut into stages, too");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  command->footer(
+      "Examples:\n"
+      "  gangway plan examples/fashion-mnist.yaml\n"
+      "  gangway plan job.yaml --cluster examples/clusters/eight-by-eight.yaml\n"
+      "  gangway plan job.yaml --cluster cluster.yaml --what-if slow:node-3/0=1.5\n"
+      "docs/planning.md says how it is predicted, and how far that is right.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return make_plan(*options, line.environment); };
+  });
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan/plan_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/units.hpp"
+#include "job/choices.hpp"
+#include "report/table.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using report::Table;
+
+constexpr double kMilliseconds = 1e3;
+
+std::array<std::pair<const char*, double>, 6> named_parts(const StepParts& parts) {
+  return {{{"compute", parts.compute},
+           {"workers and lanes of one host", parts.beside},
+           {"waits for slower workers", parts.imbalance},
+           {"waits for sums and updates", parts.sums},
+           {"waits for the wire", parts.wire},
+           {"bubble", parts.bubble}}};
+}
+
+/// Of the step that no micro-batch is computed in.
+double share_of_step(double seconds, const Prediction& prediction) {
+  const double all = prediction.parts.total();
+  return all > 0.0 ? seconds / all : 0.0;
+}
+
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+
+std::string memory_text(const Prediction& one) {
+  const double mebibytes = static_cast<double>(one.memory.total_bytes()) / kMebibyte;
+  return fmt::format("{:.0f} MiB{}", mebibytes, one.fits ? "" : " !");
+}
+
+std::string ranking_table(const Search& search, bool is_priced) {
+  std::vector<report::Column> columns{{"layout"},
+                                      {"step ms", Align::kRight},
+                                      {"images/s", Align::kRight},
+                                      {"efficiency", Align::kRight},
+                                      {"waits", Align::kRight},
+                                      {"wire", Align::kRight},
+                                      {"memory a worker", Align::kRight},
+                                      {"behind the first by"}};
+  if (is_priced) {
+    columns.insert(columns.end() - 1, {"a kimg", Align::kRight});
+  }
+  Table table(columns);
+  for (const Prediction& one : search.ranking) {
+    const bool is_first = &one == &search.ranking.front();
+    std::vector<std::string> cells{
+        describe(one.layout),
+        fmt::format("{:.3f}", one.step_seconds * kMilliseconds),
+        fmt::format("{:.0f}", one.images_per_second),
+        percent_text(one.efficiency),
+        percent_text(share_of_step(one.parts.total() - one.parts.compute - one.parts.beside, one)),
+        percent_text(share_of_step(one.parts.wire, one)),
+        memory_text(one),
+        is_first ? "-" : why_behind(one, search.ranking.front())};
+    if (is_priced) {
+      cells.insert(cells.end() - 1, fmt::format("{:.4g}", one.price_per_kimg));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string first_text(const Prediction& best) {
+  std::vector<std::string> parts;
+  for (const auto& [name, seconds] : named_parts(best.parts)) {
+    if (seconds > 0.0) {
+      parts.push_back(fmt::format("{} {}", name, percent_text(share_of_step(seconds, best))));
+    }
+  }
+  const WorkerMemory& memory = best.memory;
+  const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMebibyte; };
+  return fmt::format(
+      "A step of the first: {}; {:.1f} MiB between hosts.\n"
+      "Its memory: {:.0f} MiB process, {:.0f} arenas, {:.0f} compute, {:.0f} other.\n",
+      fmt::join(parts, ", "), mebibytes(best.bytes_between_hosts), mebibytes(memory.process_bytes),
+      mebibytes(memory.arenas_bytes), mebibytes(memory.working_bytes),
+      mebibytes(memory.other_bytes));
+}
+
+/// Hosts in the order in which a hostfile should name them, where that is not theirs.
+std::string host_order(const Prediction& best, const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const WorkerPlace& place : places_of(best.layout, cluster, best.layout.workers)) {
+    const std::string& name = cluster.nodes[static_cast<std::size_t>(place.node)].name;
+    if (names.empty() || names.back() != name) {
+      names.push_back(name);
+    }
+  }
+  constexpr std::size_t kMostNames = 8;
+  if (names.size() <= 1 || names.size() > kMostNames) {
+    return "";
+  }
+  return fmt::format("Hosts in this order: {}\n", fmt::join(names, " "));
+}
+
+nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
+  nlohmann::json parts;
+  for (const auto& [name, seconds] : named_parts(one.parts)) {
+    parts[name] = seconds;
+  }
+  return {{"workers", one.layout.workers},
+          {"overlap", name_of(one.layout.overlap)},
+          {"transport", name_of(one.layout.transport)},
+          {"layout", describe(one.layout)},
+          {"arguments", run_arguments(one.layout, input.job.network_names())},
+          {"step_seconds", one.step_seconds},
+          {"images_per_second", one.images_per_second},
+          {"efficiency", one.efficiency},
+          {"parts_seconds", parts},
+          {"bytes_between_hosts", one.bytes_between_hosts},
+          {"memory_bytes", one.memory.total_bytes()},
+          {"fits", one.fits},
+          {"price_per_kimg", one.price_per_kimg}};
+}
+
+}  // namespace
+
+std::string plan_text(const Search& search, const PlanInput& input, const std::string& job_file) {
+  const Prediction& best = search.ranking.front();
+  const bool is_priced = std::ranges::any_of(
+      search.ranking, [](const Prediction& one) { return one.price_per_kimg > 0.0; });
+  std::string text = fmt::format(
+      "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} cannot be "
+      "among these\n\n{}\n",
+      job_file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
+      input.job.images_per_microbatch(), search.simulated, search.pruned,
+      ranking_table(search, is_priced));
+  text += first_text(best);
+  if (!best.fits) {
+    text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
+  }
+  text += host_order(best, input.cluster);
+  const PerNetwork<std::string> networks = input.job.network_names();
+  const auto runnable = std::ranges::find_if(search.ranking, [&](const Prediction& one) {
+    return !run_arguments(one.layout, networks).empty();
+  });
+  if (runnable != search.ranking.begin()) {
+    text += "Workers do not run stages yet.\n";
+  }
+  if (runnable != search.ranking.end()) {
+    text += fmt::format("Run it: gangway run {} {}\n", job_file,
+                        run_arguments(runnable->layout, networks));
+  }
+  return text;
+}
+
+std::string plan_json(const Search& search, const PlanInput& input, const std::string& job_file) {
+  nlohmann::json ranking = nlohmann::json::array();
+  for (const Prediction& one : search.ranking) {
+    ranking.push_back(json_of(one, input));
+  }
+  const nlohmann::json all = {{"job", job_file},
+                              {"cluster", input.cluster.name},
+                              {"devices", input.cluster.num_devices()},
+                              {"simulated", search.simulated},
+                              {"pruned", search.pruned},
+                              {"ranking", ranking}};
+  return all.dump(2) + "\n";
+}
+
+}  // namespace gangway::launch

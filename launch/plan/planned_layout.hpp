@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// A layout that a plan considers, and who would do what under it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/microbatch_ranges.hpp"
+#include "job/spec.hpp"
+#include "launch/plan/machines/cluster.hpp"
+
+namespace gangway::launch {
+
+/// Who has what.
+enum class LayoutShape {
+  kWhole,  ///< each worker all networks, on its micro-batches: data parallel
+  kApart,  ///< each network workers of its own, which share all micro-batches
+  kLoop,   ///< rows of stages (pipeline/layout/placements.hpp)
+  kV,
+  kTwoChunks,
+};
+
+struct PlannedLayout {
+  int workers = 1;
+  Overlap overlap = Overlap::kAcross;
+  /// kShm or kMpi: whether workers of a node share memory.
+  TransportKind transport = TransportKind::kShm;
+  LayoutShape shape = LayoutShape::kWhole;
+  int stages = 1;                ///< workers of a row
+  std::vector<int> groups = {};  ///< kApart: workers of each network
+  bool operator==(const PlannedLayout&) const = default;
+};
+
+struct WorkerPlace {
+  int node = 0;
+  int device = 0;
+  int host = 0;  ///< group of workers that share memory; ascending by worker
+  double speed = 1.0;
+  MicrobatchRange range;
+};
+
+/// The fastest nodes first, and of a node the fastest devices first; as given where they are equal.
+/// @pre no more workers than the cluster has devices, nor than micro-batches
+[[nodiscard]] std::vector<WorkerPlace> places_of(const PlannedLayout& layout,
+                                                 const Cluster& cluster, int num_microbatches);
+
+/// Nodes in that order.
+[[nodiscard]] std::vector<int> nodes_by_speed(const Cluster& cluster);
+
+/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 2 x 4 stages,
+/// loop".
+[[nodiscard]] std::string describe(const PlannedLayout& layout);
+/// "-n 4 layout.overlap=across layout.transport=shm"; empty for stages, which nobody runs yet.
+/// @param networks  names of the job's
+[[nodiscard]] std::string run_arguments(const PlannedLayout& layout,
+                                        const PerNetwork<std::string>& networks);
+
+}  // namespace gangway::launch

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "base/units.hpp"
+#include "launch/plan/predict_staged.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// Numbers of workers that could be best: of those with the same largest share, the fewest; and
+/// all devices, since somebody has paid for them.
+std::vector<int> worker_counts(const PlanInput& input) {
+  const int microbatches = input.job.training.microbatches;
+  const int most = std::min(input.cluster.num_devices(), microbatches);
+  std::vector<int> counts;
+  int share = 0;
+  for (int workers = 1; workers <= most; ++workers) {
+    const int largest = (microbatches + workers - 1) / workers;
+    if (largest != share || workers == most) {
+      counts.push_back(workers);
+    }
+    share = largest;
+  }
+  return counts;
+}
+
+/// The ways in which so many workers can be run, each with all networks.
+std::vector<PlannedLayout> whole_layouts(int workers, const Cluster& cluster) {
+  if (workers == 1) {
+    return {{.workers = 1}};
+  }
+  const bool could_share = std::ranges::any_of(
+      cluster.nodes, [](const ClusterNode& node) { return node.num_devices() > 1; });
+  std::vector<PlannedLayout> layouts;
+  for (const TransportKind transport : {TransportKind::kShm, TransportKind::kMpi}) {
+    for (const Overlap overlap : {Overlap::kAcross, Overlap::kWithin, Overlap::kNone}) {
+      if (transport == TransportKind::kShm || could_share) {
+        layouts.push_back({workers, overlap, transport});
+      }
+    }
+  }
+  return layouts;
+}
+
+/// In the order of the ranking. Where two are as fast, fewer workers, and what comes first.
+bool is_before(const Prediction& a, const Prediction& b) {
+  return std::tuple(!a.fits, a.step_seconds, a.layout.workers) <
+         std::tuple(!b.fits, b.step_seconds, b.layout.workers);
+}
+
+void require_possible(const PlanInput& input, const SearchOptions& options) {
+  const int workers = options.workers;
+  if (workers > input.cluster.num_devices()) {
+    throw ConfigError(fmt::format("-n {}: {} has {} devices", workers, input.cluster.name,
+                                  input.cluster.num_devices()));
+  }
+  if (options.shapes == Shapes::kWhole && workers > input.job.training.microbatches) {
+    throw ConfigError(fmt::format(
+        "-n {}: training.microbatches {} cannot be shared by so many; use fewer, or more "
+        "micro-batches (that changes the numbers, and wants a profile of its own)",
+        workers, input.job.training.microbatches));
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// The best so far.
+class Ranking {
+ public:
+  Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
+
+  void try_layout(const PlannedLayout& layout) {
+    std::vector<Prediction>& ranking = search_.ranking;
+    if (ranking.size() == most_ && ranking.back().fits &&
+        bound_of(layout) > ranking.back().step_seconds) {
+      ++search_.pruned;
+      return;
+    }
+    Prediction prediction = layout.shape == LayoutShape::kWhole ? predict(input_, layout)
+                                                                : predict_staged(input_, layout);
+    ++search_.simulated;
+    ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before), std::move(prediction));
+    ranking.resize(std::min(ranking.size(), most_));
+  }
+  [[nodiscard]] Search take() { return std::move(search_); }
+
+ private:
+  /// Stages divide micro-batches, too.
+  [[nodiscard]] double bound_of(const PlannedLayout& layout) const {
+    return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
+                                               : least_seconds(input_, 1) / layout.workers;
+  }
+
+  const PlanInput& input_;
+  std::size_t most_;
+  Search search_;
+};
+
+/// Of rows of stages and networks apart: all devices, and so few that each number can be tried.
+std::vector<int> staged_counts(const PlanInput& input, int workers) {
+  constexpr int kFew = 8;
+  if (workers > 0) {
+    return {workers};
+  }
+  std::vector<int> counts;
+  for (int count = 2; count <= std::min(kFew, input.cluster.num_devices()); ++count) {
+    counts.push_back(count);
+  }
+  if (input.cluster.num_devices() > kFew) {
+    counts.push_back(input.cluster.num_devices());
+  }
+  return counts;
+}
+
+}  // namespace
+
+Search search_layouts(const PlanInput& input, const SearchOptions& options) {
+  require_possible(input, options);
+  const int workers = options.workers;
+  const std::vector<int> counts = workers > 0 ? std::vector{workers} : worker_counts(input);
+  Ranking ranking(input, options.rows);
+  // Most workers first: what they reach prunes those that cannot.
+  for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
+    if (*count > input.job.training.microbatches) {
+      continue;
+    }
+    for (const PlannedLayout& layout : whole_layouts(*count, input.cluster)) {
+      ranking.try_layout(layout);
+    }
+  }
+  if (options.shapes == Shapes::kAll) {
+    for (const int count : staged_counts(input, workers)) {
+      for (const PlannedLayout& layout : staged_layouts(input, count)) {
+        ranking.try_layout(layout);
+      }
+    }
+  }
+  return ranking.take();
+}
+
+std::string why_behind(const Prediction& other, const Prediction& best) {
+  if (!other.fits) {
+    return fmt::format("does not fit: {:.1f} of {:.1f} GiB",
+                       static_cast<double>(other.memory.total_bytes()) / kGibibyte,
+                       static_cast<double>(other.memory_limit) / kGibibyte);
+  }
+  const double slower = other.step_seconds - best.step_seconds;
+  constexpr double kSame = 1e-3;  // of a step: nobody would see it
+  if (slower <= kSame * best.step_seconds) {
+    return "as fast";
+  }
+  const std::array parts{
+      std::pair{"compute", other.parts.compute - best.parts.compute},
+      std::pair{"workers and lanes of one host", other.parts.beside - best.parts.beside},
+      std::pair{"waits for slower workers", other.parts.imbalance - best.parts.imbalance},
+      std::pair{"waits for sums and updates", other.parts.sums - best.parts.sums},
+      std::pair{"waits for the wire", other.parts.wire - best.parts.wire},
+      std::pair{"bubble", other.parts.bubble - best.parts.bubble}};
+  const auto most = std::ranges::max_element(parts, {}, &std::pair<const char*, double>::second);
+  return fmt::format("{} +{:.3g} ms", most->first, most->second * 1e3);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Each block of each network alone, on what it is given in a real step: forward, gradient of what
+// it takes, gradient of its weights, and the memory that waits for its backward. Compute thread.
+#pragma once
+
+#include <vector>
+
+#include "launch/plan/profiles/profile.hpp"
+#include "launch/profile/one_worker.hpp"
+
+namespace gangway::launch {
+
+/// Each block by itself. @pre `worker` has run a step
+/// @param seconds  about how long each measurement of a block may take; five tries in any case
+[[nodiscard]] std::vector<BlockCost> block_costs(OneWorker& worker, double seconds);
+
+}  // namespace gangway::launch

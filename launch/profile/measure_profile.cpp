@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "launch/profile/measure_profile.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/this_host.hpp"
+#include "comm/arena/tree_sum.hpp"
+#include "gan/data/loader.hpp"
+#include "job/file/fingerprint.hpp"
+#include "job/file/parse.hpp"
+#include "launch/plan/memory.hpp"
+#include "launch/plan/partial_sums.hpp"
+#include "launch/plan/profiles/profile.hpp"
+#include "launch/plan/profiles/profile_text.hpp"
+#include "launch/profile/block_costs.hpp"
+#include "launch/profile/live_bytes.hpp"
+#include "launch/profile/one_worker.hpp"
+#include "launch/profile/together.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Shares of the time that is measured.
+constexpr double kTogetherShare = 0.4;
+constexpr double kStepsShare = 0.35;
+constexpr double kBlocksShare = 0.25;
+constexpr int kMostTogether = 8;
+constexpr int kWarmUpSteps = 3;
+constexpr int kFewestSteps = 5;
+constexpr int kMostSteps = 400;
+constexpr int kWakes = 200;
+/// Larger than caches, as arenas of networks worth dividing are.
+constexpr std::size_t kAddedElements = std::size_t{4} << 20U;
+
+/// What the worker's program asks of malloc (worker/worker_program.cpp).
+void keep_freed_memory() {
+  (void)mallopt(M_MMAP_MAX, 0);
+  (void)mallopt(M_TRIM_THRESHOLD, -1);
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
+      return line.substr(line.find(": ") + 2);
+    }
+  }
+  return "unknown";
+}
+
+/// Bytes of a line of /proc/self/status, as "VmHWM:".
+std::int64_t status_bytes(const std::string& key) {
+  std::ifstream file("/proc/self/status");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with(key)) {
+      std::istringstream words(line.substr(key.size()));
+      std::int64_t kibibytes = 0;
+      words >> kibibytes;
+      return kibibytes * 1024;
+    }
+  }
+  return 0;
+}
+
+/// Two micro-batches of the job's: the first clears gradients, the last one leaves them.
+JobSpec measured_job(JobSpec job) {
+  const int images = job.images_per_microbatch();
+  job.training.microbatches = std::min(2, job.training.microbatches);
+  job.training.batch = images * job.training.microbatches;
+  return job;
+}
+
+JobSpec load(const ProfileOptions& options, const Environment& environment) {
+  JobSpec job = load_job({.file = options.job,
+                          .text = std::nullopt,
+                          .overrides = options.overrides,
+                          .environment = gangway_variables(environment)})
+                    .spec;
+  if (job.numerics.device != DeviceKind::kCpu) {
+    throw ConfigError(fmt::format(
+        "{}: numerics.device is a GPU, and profile measures CPUs; measure with "
+        "numerics.device=cpu, and give the devices of the cluster file a speed beside it",
+        options.job.string()));
+  }
+  return job;
+}
+
+std::vector<BucketSize> buckets_of(worker::NetworkState& state) {
+  // By parameter, in the order of the layout: the block whose gradient it is.
+  const std::vector<gan::Network::NamedParameter> parameters = state.network().parameters();
+  const std::vector<comm::ArenaEntry>& entries = state.layout().parameters();
+  std::vector<BucketSize> buckets;
+  for (std::size_t i = 0; i < state.plan().num_buckets(); ++i) {
+    const comm::ElementRange range = state.plan().bucket(i);
+    BucketSize bucket{.elements = static_cast<std::int64_t>(range.size())};
+    for (std::size_t entry = 0; entry < entries.size() && entry < parameters.size(); ++entry) {
+      if (entries[entry].offset + entries[entry].elements > range.begin) {
+        bucket.first_block = static_cast<int>(parameters[entry].block);
+        break;
+      }
+    }
+    buckets.push_back(bucket);
+  }
+  return buckets;
+}
+
+std::vector<NetworkCost> network_costs(OneWorker& worker) {
+  std::vector<NetworkCost> costs;
+  const PerNetwork<worker::NetworkState*> states = worker.networks();
+  for (const NetworkId id : states.ids()) {
+    worker::NetworkState& state = *states[id];
+    costs.push_back({.name = worker.job().networks[id].name,
+                     .parameters = state.num_parameters(),
+                     .arena_elements = static_cast<std::int64_t>(state.layout().size()),
+                     .moments = static_cast<int>(state.moments().size()),
+                     .is_averaged = state.average() != nullptr,
+                     .is_frozen = state.is_frozen(),
+                     .buckets = buckets_of(state)});
+  }
+  return costs;
+}
+
+/// Runs steps until `seconds` are over and takes down what they cost.
+void measure_steps(OneWorker& worker, double seconds, Profile& profile) {
+  InstructionSamples samples;
+  std::vector<double> steps;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (static_cast<int>(steps.size()) < kFewestSteps ||
+         (static_cast<int>(steps.size()) < kMostSteps && Clock::now() < end)) {
+    steps.push_back(worker.run_step(&samples));
+  }
+  profile.step = timing_of(std::move(steps));
+  profile.step_microbatches = worker.job().training.microbatches;
+  std::map<NetworkId, std::vector<double>> updates;
+  for (const auto& [kind, seconds_of] : samples) {
+    const std::string& network = worker.job().networks[kind.network].name;
+    profile.instructions.push_back({.operation = kind.operation,
+                                    .network = network,
+                                    .phase = kind.phase,
+                                    .pass = kind.pass,
+                                    .node = kind.node,
+                                    .time = timing_of(seconds_of)});
+    if (kind.operation == pipeline::Operation::kReduce) {
+      std::ranges::copy(seconds_of, std::back_inserter(updates[kind.network]));
+    }
+  }
+  for (const auto& [network, seconds_of] : updates) {
+    profile.networks[static_cast<std::size_t>(network)].update = timing_of(seconds_of);
+  }
+}
+
+double seconds_per_image(OneWorker& worker) {
+  const JobSpec& job = worker.job();
+  const data::SampleOrder order(job.training.seed, worker.dataset().size());
+  const data::LoaderOptions options{
+      .mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
+      .augment = job.data.augment,
+      .pictures = job.data.has_two_sides() ? 2 : 1};
+  data::Batch batch;
+  std::vector<double> samples;
+  for (int i = 0; i < kFewestSteps; ++i) {
+    const auto begin = Clock::now();
+    const int count = job.images_per_microbatch();
+    data::read_batch(worker.dataset(), order, options,
+                     {.first_sample = std::int64_t{i} * count, .count = count}, batch);
+    samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / count);
+  }
+  return timing_of(std::move(samples)).seconds;
+}
+
+double seconds_to_add_a_byte() {
+  std::vector<float> to(kAddedElements, 1.0F);
+  const std::vector<float> from(kAddedElements, 2.0F);
+  std::vector<double> samples;
+  for (int i = 0; i < kFewestSteps; ++i) {
+    const auto begin = Clock::now();
+    comm::add_in_place(to.data(), from.data(), kAddedElements);
+    samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count() /
+                      static_cast<double>(kAddedElements * sizeof(float)));
+  }
+  return timing_of(std::move(samples)).seconds;
+}
+
+double seconds_to_wake(comm::Lane& lane) {
+  std::vector<double> samples;
+  for (int i = 0; i < kWakes; ++i) {
+    const auto begin = Clock::now();
+    lane.wait(lane.submit([] {}));
+    samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  return timing_of(std::move(samples)).seconds;
+}
+
+}  // namespace
+
+int measure_profile(const ProfileOptions& options, const Environment& environment) {
+  const JobSpec job = load(options, environment);
+  const JobSpec measured = measured_job(job);
+  const std::filesystem::path output =
+      options.output.empty() ? default_profile_file(options.job) : options.output;
+  AtomicFile file(output);  // refused before anything is measured
+  keep_freed_memory();
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int together = std::clamp(cores / job.numerics.threads, 1, kMostTogether);
+  Profile profile{.job = options.job.string(),
+                  .costs_hash = costs_fingerprint(job),
+                  .model_hash = model_fingerprint(job),
+                  .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+                  .host = host_name(),
+                  .processor = processor_name(),
+                  .libtorch = TORCH_VERSION,
+                  .cores = cores,
+                  .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
+                  .images_per_microbatch = job.images_per_microbatch(),
+                  .threads = job.numerics.threads};
+  const double rounds = together * (together + 1.0);
+  profile.together =
+      slowdown_together(measured, together, options.seconds * kTogetherShare / rounds);
+  profile.memory.process_bytes = status_bytes("VmRSS:");
+  OneWorker worker(measured);
+  profile.networks = network_costs(worker);
+  for (int step = 0; step < kWarmUpSteps; ++step) {
+    (void)worker.run_step();
+  }
+  {
+    const LiveBytes live;
+    (void)worker.run_step();
+    profile.memory.working_bytes = live.most();
+  }
+  const PartialSums sums =
+      partial_sums({0, measured.training.microbatches}, measured.training.microbatches);
+  const std::int64_t arenas_bytes =
+      worker_memory(profile, {.sums = sums, .partials_of_host = sums.partials}).arenas_bytes;
+  profile.memory.other_bytes =
+      std::max<std::int64_t>(0, status_bytes("VmHWM:") - profile.memory.process_bytes -
+                                    profile.memory.working_bytes - arenas_bytes);
+  measure_steps(worker, options.seconds * kStepsShare, profile);
+  profile.data_seconds_per_image = seconds_per_image(worker);
+  profile.wake_seconds = seconds_to_wake(worker.lane());
+  profile.add_seconds_per_byte = seconds_to_add_a_byte();
+  std::size_t blocks = 0;
+  for (worker::NetworkState* state : worker.networks()) {
+    blocks += state->network().num_blocks();
+  }
+  profile.blocks =
+      block_costs(worker, options.seconds * kBlocksShare /
+                              (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))));
+  file.write(to_json(profile));
+  file.commit();
+  fmt::print("{}written to {}\n", profile_text(profile, worker.phases(), worker.job()),
+             output.string());
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "launch/profile/one_worker.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+#include "gan/data/open_dataset.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "job/microbatch_ranges.hpp"
+#include "pipeline/executor.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using pipeline::Instruction;
+using pipeline::Operation;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Writes down how long each instruction took.
+class TimedOperations final : public pipeline::Operations {
+ public:
+  TimedOperations(pipeline::Operations& operations, InstructionSamples& samples)
+      : operations_(operations), samples_(samples) {}
+
+  void perform(const Instruction& at) override {
+    const auto begin = Clock::now();
+    operations_.perform(at);
+    const double seconds = seconds_since(begin);
+    if (at.operation == Operation::kAwait) {
+      // Without overlap it comes right behind its reduce.
+      samples_[{Operation::kReduce, at.network, at.phase}].back() += seconds;
+    } else {
+      samples_[{at.operation, at.network, at.phase, at.pass, at.node}].push_back(seconds);
+    }
+  }
+
+ private:
+  pipeline::Operations& operations_;
+  InstructionSamples& samples_;
+};
+
+std::vector<pipeline::Phase> in_every_step(std::vector<pipeline::Phase> phases) {
+  for (pipeline::Phase& phase : phases) {
+    phase.interval = 1;
+  }
+  return phases;
+}
+
+JobSpec without_end(JobSpec job) {
+  constexpr double kEndless = 1e6;
+  job.training.kimg = kEndless;
+  job.layout.check_steps = 0;
+  job.layout.audit = false;
+  return job;
+}
+
+}  // namespace
+
+OneWorker::OneWorker(const JobSpec& job)
+    : job_(without_end(job)),
+      all_{0, job.training.microbatches},
+      phases_(gan::phases_of(job_, TORCH_VERSION)),
+      scheduled_(in_every_step(phases_)),
+      device_(job_) {
+  const int threads = job_.numerics.threads;
+  at::set_num_threads(threads);
+  const worker::Placement placement{.worker = 0, .ranges = {all_}, .hosts = {0}};
+  replica_.emplace(job_, placement,
+                   comm::HostMemory::alone(0, job_.networks.size() * comm::kFlagsPerNetwork),
+                   device_);
+  lane_ = std::make_unique<comm::Lane>([] {});
+  lane_->wait(lane_->submit([threads] { at::set_num_threads(threads); }));
+  lane_->listen_to(&replica_->host(), comm::Lane::Core::kShared);
+  dataset_ = data::open_dataset(job_.data, job_.model, job_.training.seed);
+  exchange_.emplace(worker::ExchangeSetup{.transport = transport_,
+                                          .lane = *lane_,
+                                          .host = replica_->host(),
+                                          .ranges = placement.ranges,
+                                          .hosts = placement.hosts,
+                                          .num_microbatches = job_.training.microbatches});
+  reals_.emplace(job_, *dataset_, all_, 0);
+  operations_.emplace(
+      worker::StepOperations::Setup{.job = job_,
+                                    .phases = phases_,
+                                    .networks = replica_->networks(),
+                                    .reals = *reals_,
+                                    .exchange = *exchange_,
+                                    .exchanges = device_.connect(replica_->networks(), *exchange_),
+                                    .device = device_.device(),
+                                    .local = all_,
+                                    .pools = replica_->pools(),
+                                    .shows_updates = true});
+  if (worker::ImagePools* pools = replica_->pools()) {
+    pools->take_up();
+  }
+}
+
+OneWorker::~OneWorker() {
+  operations_.reset();  // the lane lets go of the exchanges
+  lane_->listen_to(nullptr, comm::Lane::Core::kShared);
+}
+
+double OneWorker::run_step(InstructionSamples* samples) {
+  const auto begin = Clock::now();
+  const std::vector<Instruction> schedule =
+      pipeline::one_stage_schedule(scheduled_, all_, step_, Overlap::kNone);
+  operations_->begin_step(step_);
+  if (samples != nullptr) {
+    TimedOperations timed(*operations_, *samples);
+    pipeline::execute(schedule, timed);
+  } else {
+    pipeline::execute(schedule, *operations_);
+  }
+  (void)operations_->take_losses();
+  (void)operations_->take_exposures();
+  ++step_;
+  return seconds_since(begin);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// One worker that trains a job alone in this process, without coordinator, checkpoints or pictures:
+// the worker's own code, so that what is measured is what training costs. The thread that made it
+// computes; a second one communicates, as in a worker.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "comm/lane.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "gan/data/dataset.hpp"
+#include "job/spec.hpp"
+#include "pipeline/phases.hpp"
+#include "worker/pass/real_batches.hpp"
+#include "worker/replica.hpp"
+#include "worker/step/step_operations.hpp"
+
+namespace gangway::launch {
+
+/// An instruction whatever its micro-batch and repeat.
+struct InstructionKind {
+  pipeline::Operation operation{};
+  NetworkId network{};
+  int phase = 0;
+  int pass = 0;
+  int node = 0;
+  auto operator<=>(const InstructionKind&) const = default;
+};
+/// Seconds of each time that it was run. A reduce includes the wait for the new weights.
+using InstructionSamples = std::map<InstructionKind, std::vector<double>>;
+
+class OneWorker {
+ public:
+  /// Makes networks, data and exchanges. @throws Error as a worker's start
+  explicit OneWorker(const JobSpec& job);
+  OneWorker(const OneWorker&) = delete;
+  OneWorker& operator=(const OneWorker&) = delete;
+  ~OneWorker();
+
+  /// Trains one step in which every phase runs, lazy ones too, and nothing overlaps.
+  /// @param samples  null: not wanted
+  /// @return seconds
+  double run_step(InstructionSamples* samples = nullptr);
+
+  [[nodiscard]] const JobSpec& job() const { return job_; }
+  [[nodiscard]] const std::vector<pipeline::Phase>& phases() const { return phases_; }
+  [[nodiscard]] const data::Dataset& dataset() const { return *dataset_; }
+  [[nodiscard]] PerNetwork<worker::NetworkState*> networks() { return replica_->networks(); }
+  [[nodiscard]] comm::Lane& lane() { return *lane_; }
+  /// Of the first micro-batch. @pre a step has been run
+  [[nodiscard]] const worker::RealBatch& real_batch() const { return reals_->latest(0); }
+  /// Of a batch of real examples.
+  [[nodiscard]] std::size_t num_dimensions() const { return reals_->num_dimensions(); }
+
+ private:
+  JobSpec job_;
+  MicrobatchRange all_;
+  std::vector<pipeline::Phase> phases_;
+  std::vector<pipeline::Phase> scheduled_;  // the same, each in every step
+  comm::LoopbackHub hub_{1};
+  comm::LoopbackTransport transport_{hub_, 0};
+  worker::CpuDevice device_;
+  std::optional<worker::Replica> replica_;
+  std::unique_ptr<comm::Lane> lane_;  // ends before the replica, whose host it listens to
+  std::unique_ptr<data::Dataset> dataset_;
+  std::optional<worker::ExchangeSetup> exchange_;
+  std::optional<worker::RealBatches> reals_;
+  std::optional<worker::StepOperations> operations_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace gangway::launch

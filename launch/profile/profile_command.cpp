@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "launch/profile/profile_command.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "launch/profile/measure_profile.hpp"
+
+namespace gangway::launch {
+
+void add_profile_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command =
+      app.add_subcommand("profile", "Measure what a job costs on this machine, for `gangway plan`");
+  command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
+  command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("-o,--output", options->output,
+                      "JSON file; default: JOB.profile.json in this folder");
+  command
+      ->add_option("--seconds", options->seconds,
+                   "About how long it measures; a large job takes longer")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0));
+  command->footer(
+      "Examples:\n"
+      "  gangway profile examples/fashion-mnist.yaml\n"
+      "  gangway profile examples/fashion-mnist.yaml training.batch=256 -o wide.profile.json\n"
+      "Leave the machine alone meanwhile. docs/planning.md says what is measured.");
+  command->callback([options, &code] { code = measure_profile(*options, read_environment()); });
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "launch/profile/together.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
+#include "launch/plan/profiles/profile.hpp"
+#include "launch/profile/one_worker.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr int kRounds = 2;
+constexpr int kWarmUpBeside = 3;
+constexpr std::size_t kFewestBeside = 3;
+
+struct Pipe {
+  FileDescriptor out;
+  FileDescriptor in;
+};
+
+Pipe open_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) {
+    throw EnvironmentError("no pipe to a process that measures: too many open files?");
+  }
+  return {.out = FileDescriptor(ends[0]), .in = FileDescriptor(ends[1])};
+}
+
+/// Trains beside others: ready, then measured from the moment that all are.
+double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
+  OneWorker worker(job);
+  for (int step = 0; step < kWarmUpBeside; ++step) {
+    (void)worker.run_step();
+  }
+  char word = 'r';
+  if (::write(ready, &word, 1) != 1 || ::read(go, &word, 1) < 0) {
+    return 0.0;
+  }
+  std::vector<double> steps;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (steps.size() < kFewestBeside || std::chrono::steady_clock::now() < end) {
+    steps.push_back(worker.run_step());
+  }
+  return timing_of(std::move(steps)).seconds;
+}
+
+/// A process of its own that measures.
+struct Process {
+  pid_t pid = 0;
+  FileDescriptor said;  ///< 'r' when it is ready, then its median
+};
+
+Process begin_process(const JobSpec& job, double seconds, const Pipe& go) {
+  Pipe said = open_pipe();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    throw EnvironmentError("no process that measures could be started");
+  }
+  if (child != 0) {
+    return {.pid = child, .said = std::move(said.out)};
+  }
+  ::close(go.in.get());  // so that its end is seen
+  double median = 0.0;
+  try {
+    median = measured_beside(job, seconds, said.in.get(), go.out.get());
+  } catch (const std::exception&) {
+    ::_exit(EXIT_FAILURE);  // the parent says so
+  }
+  const bool is_told = ::write(said.in.get(), &median, sizeof median) == sizeof median;
+  ::_exit(is_told && median > 0.0 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+/// The mean of their medians.
+double step_seconds(const JobSpec& job, int count, double seconds) {
+  Pipe go = open_pipe();
+  std::vector<Process> processes;
+  for (int i = 0; i < count; ++i) {
+    processes.push_back(begin_process(job, seconds, go));
+  }
+  bool is_sound = true;
+  for (const Process& process : processes) {
+    char word = 0;
+    is_sound = ::read(process.said.get(), &word, 1) == 1 && is_sound;
+  }
+  go.in = FileDescriptor();  // closed: all begin
+  double sum = 0.0;
+  for (const Process& process : processes) {
+    double median = 0.0;
+    int status = 0;
+    is_sound = ::read(process.said.get(), &median, sizeof median) == sizeof median && is_sound;
+    is_sound = ::waitpid(process.pid, &status, 0) == process.pid && status == 0 && is_sound;
+    sum += median;
+  }
+  if (!is_sound) {
+    throw EnvironmentError(fmt::format(
+        "{} processes that measure together: one failed; is there memory for so many?", count));
+  }
+  return sum / count;
+}
+
+}  // namespace
+
+std::vector<double> slowdown_together(const JobSpec& job, int most, double seconds) {
+  std::vector<double> best(static_cast<std::size_t>(most), 0.0);
+  for (int round = 0; round < (most > 1 ? kRounds : 0); ++round) {
+    for (int processes = 1; processes <= most; ++processes) {
+      const double measured = step_seconds(job, processes, seconds);
+      double& least = best[static_cast<std::size_t>(processes - 1)];
+      least = round == 0 ? measured : std::min(least, measured);
+    }
+  }
+  std::vector<double> factors{1.0};
+  for (std::size_t i = 1; i < best.size(); ++i) {
+    factors.push_back(std::max(1.0, best[i] / best.front()));
+  }
+  return factors;
+}
+
+}  // namespace gangway::launch

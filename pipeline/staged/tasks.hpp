@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// All that some steps of a job have to compute on a layout, and what waits for what: the meaning
+// that every schedule has to keep. Generators put it in an order, the validator looks up in it. No
+// third party.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "pipeline/layout/layout.hpp"
+#include "pipeline/phases.hpp"
+#include "pipeline/staged/instruction.hpp"
+
+namespace gangway::pipeline {
+
+enum class BackwardKind {
+  kFused,  ///< input and weight gradients in one
+  kSplit,  ///< apart, so that weight gradients may come later
+};
+
+enum class PassOrder {
+  kFree,     ///< passes, phases and steps overlap as far as they depend on nothing of one another
+  kFlushed,  ///< none begins before the last has ended everywhere
+};
+
+struct WorkOptions {
+  BackwardKind backward = BackwardKind::kSplit;
+  PassOrder order = PassOrder::kFree;
+  /// How many micro-batches' gradients of a chunk may be begun and not whole. 0: any number.
+  int max_open_leaves = 0;
+  /// By chunk, whether forward runs once more before backward, and keeps nothing till then. Empty:
+  /// none does.
+  PerNetwork<std::vector<bool>> recomputes = {};
+};
+
+struct Dependency {
+  int task = 0;
+  /// A tensor goes along. Otherwise it is order alone, within a worker: stored activations, weights,
+  /// sums.
+  bool carries = false;
+};
+
+struct Task {
+  StageInstruction what;  ///< one that computes, kReduce, or kFlush
+  /// kEverybody: of all that have the chunk (kAwait: new weights are everywhere) or of all (kFlush)
+  int worker = 0;
+  bool fills = false;  ///< what else leaves idle (NodePlan)
+  int turn = 0;        ///< how often its phase had run before, repeats counted
+  int depth = 0;       ///< applications: chunks from here to the pass's last one, itself counted
+};
+
+inline constexpr int kEverybody = -1;
+
+/// The sum of so many gradients of a micro-batch is the same in any order.
+inline constexpr std::size_t kMostThatCommute = 2;
+
+class TaskGraph {
+ public:
+  /// The tasks of steps [first_step, first_step + num_steps), in the order of phases, passes and
+  /// micro-batches. @param phases  completed @pre check(layout)
+  TaskGraph(const std::vector<Phase>& phases, const Layout& layout, int first_step, int num_steps,
+            const WorkOptions& options);
+
+  [[nodiscard]] int size() const { return static_cast<int>(tasks_.size()); }
+  [[nodiscard]] const Task& task(int index) const {
+    return tasks_[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] std::span<const Dependency> dependencies(int index) const {
+    const auto at = static_cast<std::size_t>(index);
+    return std::span(dependencies_).subspan(first_[at], first_[at + 1] - first_[at]);
+  }
+  [[nodiscard]] int num_workers() const { return num_workers_; }
+
+ private:
+  std::vector<Task> tasks_;
+  std::vector<Dependency> dependencies_;  // of all tasks, one after another
+  std::vector<std::size_t> first_;        // of each task's, and the end
+  int num_workers_ = 0;
+};
+
+}  // namespace gangway::pipeline

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""gangway profile, plan and scale on a tiny job: what one leaves the others read, and none leaves anything else.
+
+    GANGWAY_BIN=build/release/bin planning.py [unittest arguments]
+"""
+import json
+import re
+import unittest
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+RING = EXAMPLES / "ring8.yaml"
+SMALL = ["model.width=32", "training.batch=64", "training.microbatches=4"]
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Planning(Trainings):
+    def said(self, *words, code=0):
+        ended, out, err = self.call(GANGWAY, *words)
+        self.assertEqual(ended, code, out + err)
+        return out + err
+
+    def profile(self, *keys, job=RING):
+        return self.said("profile", job, *SMALL, *keys, "--seconds", "0.3")
+
+    def test_a_profile_is_planned_with_and_a_first_layout_can_be_run(self):
+        said = self.profile()
+        self.assertRegex(said, r"(?m)^generator +0 +\d")
+        self.assertRegex(said, r"(?m)^all +\d+\.\d+ \+- ")
+        profile = json.loads((self.folder / "ring8.profile.json").read_text())
+        self.assertEqual(profile["images_per_microbatch"], 16)
+        self.assertEqual([network["name"] for network in profile["networks"]], ["generator", "discriminator"])
+        self.assertTrue(all(cost["time"]["seconds"] > 0 for cost in profile["instructions"] if "ward" in cost["operation"]))
+        self.assertTrue(all(block["kept_bytes"] >= block["output_bytes"] > 0 for block in profile["blocks"]))
+        plan = json.loads(self.said("plan", RING, *SMALL, "--json", "--rows", 100))
+        self.assertLessEqual(plan["devices"], profile["cores"])
+        steps = [row["step_seconds"] for row in plan["ranking"]]
+        self.assertEqual(steps, sorted(steps))
+        best = plan["ranking"][0]
+        self.said("run", RING, *SMALL, *best["arguments"].split(), "training.kimg=0.2", "--progress", "lines")
+
+    def test_profiles_what_other_recipes_have(self):
+        # Lazy regularisers, statistics, a penalty that is not a forward.
+        said = self.profile("training.r1.gamma=1", "training.r1.interval=4")
+        self.assertIn("discriminator real: discriminator backward", said)
+        costs = json.loads((self.folder / "ring8.profile.json").read_text())["instructions"]
+        self.assertIn("penalty backward", [cost["operation"] for cost in costs])
+        self.said("plan", RING, *SMALL, "training.r1.gamma=1", "training.r1.interval=4")
+
+    def test_plans_for_machines_that_are_not_there_and_what_would_be(self):
+        self.profile()
+        clusters = sorted((EXAMPLES / "clusters").glob("*.yaml"))
+        self.assertTrue(clusters)
+        for cluster in clusters:
+            self.assertIn("Run it: gangway run", self.said("plan", RING, *SMALL, "--cluster", cluster))
+        hosts = EXAMPLES / "clusters/two-hosts.yaml"
+
+        def seconds(*what_ifs):
+            out = self.said("plan", RING, *SMALL, "--cluster", hosts, "-n", 4, "--json", *what_ifs)
+            return json.loads(out)["ranking"][0]["step_seconds"]
+
+        usual = seconds()
+        self.assertGreater(seconds("--what-if", "slow:host-0=3", "--what-if", "slow:host-1=3"), usual)
+        self.assertGreaterEqual(seconds("--what-if", "lost:host-1"), usual)
+        self.assertGreaterEqual(seconds("--what-if", "link:between=0.01x"), usual)
+
+    def test_refuses_a_profile_of_another_job_and_bad_words(self):
+        self.profile()
+        for words, complaint in (((RING, "model.width=64", *SMALL[1:]), "measured of another job"),
+                                 ((RING, *SMALL[:1], "training.batch=128"), "measured with micro-batches of 16 images"),
+                                 ((RING, *SMALL, "--profile", "nowhere.json"), "nowhere.json: no profile there"),
+                                 ((RING, *SMALL, "--cluster", "nowhere.yaml"), "nowhere.yaml: no such file"),
+                                 ((RING, *SMALL, "--what-if", "lost:nobody"), "there is no node 'nobody'"),
+                                 ((RING, *SMALL, "-n", 5), "5")):
+            self.assertIn(complaint, self.said("plan", *words, code=2))
+
+    def test_scale_measures_beside_the_prediction_and_draws(self):
+        self.profile()
+        said = self.said("scale", RING, *SMALL, "--workers", "1,2", "--rounds", 1, "--steps", 12, "--anyway", "-o", "s.png")
+        for kind in ("strong", "weak"):
+            self.assertIn(f"{kind} scaling\n", said)
+        self.assertEqual(len(re.findall(r"(?m)^ +[12] +\d+\.\d\d +0\.0 % +\d+\.\d +\d+\.\d\d +[+-]", said)), 4, said)
+        self.assertIn("Amdahl: ", said)
+        self.assertTrue((self.folder / "s.png").read_bytes().startswith(PNG))
+        self.assertFalse((self.folder / "runs").exists())
+        self.assertIn("expected numbers from 1 that rise", self.said("scale", RING, "--workers", "2,1", code=2))
+        self.assertIn("cannot be shared by so many", self.said("scale", RING, *SMALL, "--workers", "1,8", code=2))
+
+
+if __name__ == "__main__":
+    unittest.main()

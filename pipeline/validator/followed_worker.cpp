@@ -126,14 +126,14 @@ Problem FollowedWorker::compute(const StageInstruction& what) {
   if (done_.contains(*task)) {
     return "it is done already";
   }
-  for (const Problem& problem :
-       {difference(what, setup_.graph.task(*task).what), check_weights(what),
-        check_dependencies(*task), add_to_leaf(*task)}) {
+  for (const Problem& problem : {difference(what, setup_.graph.task(*task).what),
+                                 check_weights(what), check_dependencies(*task)}) {
     if (!problem.empty()) {
       return problem;
     }
   }
-  return take(what, *task);
+  const Problem problem = add_to_leaf(*task);
+  return problem.empty() ? take(what, *task) : problem;
 }
 
 /// Puts down that the task is done.

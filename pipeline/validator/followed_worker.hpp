@@ -14,9 +14,15 @@
 #include "pipeline/staged/tasks.hpp"
 #include "pipeline/staged/tensors.hpp"
 #include "pipeline/validator/task_index.hpp"
-#include "pipeline/validator/validator.hpp"
 
 namespace gangway::pipeline {
+
+/// What a worker may hold at once. 0: any number.
+struct HoldingLimits {
+  int max_stored = 0;  ///< forwards of a chunk and a micro-batch that are kept for their backward
+  int max_open_leaves = 0;     ///< of a chunk
+  std::int64_t max_bytes = 0;  ///< kept forwards, open leaves, tensors received
+};
 
 /// What is wrong with an instruction; empty: nothing.
 using Problem = std::string;

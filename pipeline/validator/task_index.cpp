@@ -2,7 +2,6 @@
 #include "pipeline/validator/task_index.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace gangway::pipeline {
 namespace {
@@ -31,7 +30,7 @@ UpdateTask update_task(const TaskGraph& graph, int task) {
 }  // namespace
 
 TaskIndex::TaskIndex(const TaskGraph& graph)
-    : update_of_(static_cast<std::size_t>(graph.size()), nullptr) {
+    : update_of_(static_cast<std::size_t>(graph.size())) {
   for (int index = 0; index < graph.size(); ++index) {
     const Task& task = graph.task(index);
     const StageInstruction& what = task.what;
@@ -46,14 +45,13 @@ TaskIndex::TaskIndex(const TaskGraph& graph)
       continue;
     }
     ++members_[{what.network, what.chunk, what.version}];
-    const UpdateTask& update =
-        updates_.emplace(update_place_of(what, task.worker), update_task(graph, index))
-            .first->second;
+    update_at_.emplace(update_place_of(what, task.worker), updates_.size());
     for (const Dependency& one : graph.dependencies(index)) {
       if (adds_to_leaf(graph.task(one.task).what.operation)) {
-        update_of_[static_cast<std::size_t>(one.task)] = &update;
+        update_of_[static_cast<std::size_t>(one.task)] = updates_.size();
       }
     }
+    updates_.push_back(update_task(graph, index));
   }
 }
 
@@ -63,12 +61,13 @@ std::optional<int> TaskIndex::task(const StageInstruction& what, StageOperation 
 }
 
 const UpdateTask* TaskIndex::update(const StageInstruction& what, int worker) const {
-  const auto found = updates_.find(update_place_of(what, worker));
-  return found == updates_.end() ? nullptr : &found->second;
+  const auto found = update_at_.find(update_place_of(what, worker));
+  return found == update_at_.end() ? nullptr : &updates_[found->second];
 }
 
 const UpdateTask* TaskIndex::update_of(int index) const {
-  return update_of_[static_cast<std::size_t>(index)];
+  const std::optional<std::size_t> update = update_of_[static_cast<std::size_t>(index)];
+  return update ? &updates_[*update] : nullptr;
 }
 
 int TaskIndex::num_members(const StageInstruction& what) const {

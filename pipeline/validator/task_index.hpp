@@ -2,6 +2,7 @@
 // Finds the task that an instruction of a list is about. Helper of the validator.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -47,8 +48,9 @@ class TaskIndex {
   }
 
   std::map<Place, int> tasks_;
-  std::map<UpdatePlace, UpdateTask> updates_;
-  std::vector<const UpdateTask*> update_of_;  // by task
+  std::vector<UpdateTask> updates_;
+  std::map<UpdatePlace, std::size_t> update_at_;
+  std::vector<std::optional<std::size_t>> update_of_;  // by task
   std::map<std::tuple<NetworkId, int, int>, int> members_;  // of chunk and version
   std::map<NetworkId, int> first_versions_;
 };

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "pipeline/staged/text.hpp"
-#include "pipeline/validator/followed_worker.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -270,11 +269,11 @@ WorkOptions meaning_of(WorkOptions options) {
 
 ScheduleValidator::ScheduleValidator(const std::vector<Phase>& phases, const Layout& layout,
                                      int first_step, int num_steps, WorkOptions options,
-                                     const Costs& costs, PerNetwork<std::string> names)
+                                     Costs costs, PerNetwork<std::string> names)
     : names_(std::move(names)),
-      costs_(costs),
+      costs_(std::move(costs)),
       graph_(phases, layout, first_step, num_steps, meaning_of(std::move(options))),
-      tensors_(graph_, costs),
+      tensors_(graph_, costs_),
       index_(graph_) {}
 
 std::vector<std::string> ScheduleValidator::violations(const StageSchedule& schedule,

@@ -4,7 +4,6 @@
 // that a person or a generator made calls it first. No third party.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,16 +13,10 @@
 #include "pipeline/staged/instruction.hpp"
 #include "pipeline/staged/tasks.hpp"
 #include "pipeline/staged/tensors.hpp"
+#include "pipeline/validator/followed_worker.hpp"
 #include "pipeline/validator/task_index.hpp"
 
 namespace gangway::pipeline {
-
-/// What a worker may hold at once. 0: any number.
-struct HoldingLimits {
-  int max_stored = 0;  ///< forwards of a chunk and a micro-batch that are kept for their backward
-  int max_open_leaves = 0;     ///< of a chunk
-  std::int64_t max_bytes = 0;  ///< kept forwards, open leaves, tensors received
-};
 
 /// The lists are followed in order on all workers at once, as the executor does: a receive waits for
 /// the next message of its peer, a send for nothing, new weights for all that have the chunk, and
@@ -41,7 +34,7 @@ class ScheduleValidator {
  public:
   /// @param phases  completed @param costs  bytes count @pre check(layout)
   ScheduleValidator(const std::vector<Phase>& phases, const Layout& layout, int first_step,
-                    int num_steps, WorkOptions options, const Costs& costs,
+                    int num_steps, WorkOptions options, Costs costs,
                     PerNetwork<std::string> names);
 
   /// One line each, naming worker and line of its list; the first of each worker, since what comes
@@ -51,7 +44,7 @@ class ScheduleValidator {
 
  private:
   PerNetwork<std::string> names_;
-  const Costs& costs_;
+  Costs costs_;
   TaskGraph graph_;
   Tensors tensors_;
   TaskIndex index_;

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <queue>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -87,6 +86,8 @@ class Generator {
   void take(const Event& event);
   void end(int index);
   void begin_something(IdleWorker& worker, int number);
+  [[nodiscard]] bool force_something();
+  void begin(IdleWorker& worker, int number, int index);
   [[nodiscard]] bool is_blocked(const Task& task, const IdleWorker& worker) const;
   [[nodiscard]] static FlightPlace flight_of(const Task& task) {
     return {task.worker, task.what.phase, task.what.pass, task.what.node, task.what.chunk};
@@ -237,13 +238,7 @@ void Generator::begin_something(IdleWorker& worker, int number) {
       skipped.push_back(next);
       continue;
     }
-    order_[static_cast<std::size_t>(number)].push_back(next.task);
-    worker.stored += task.what.keeps ? 1 : 0;
-    if (options_.policy == SchedulePolicy::kOneForwardOneBackward && task.what.keeps) {
-      ++in_flight_[flight_of(task)];
-    }
-    worker.free_at = now_ + seconds_of(task.what, number, costs_);
-    events_.push({worker.free_at, true, next.task});
+    begin(worker, number, next.task);
     break;
   }
   for (const Ready& one : skipped) {
@@ -252,24 +247,55 @@ void Generator::begin_something(IdleWorker& worker, int number) {
   }
 }
 
-TaskOrder Generator::run() {
-  while (!events_.empty()) {
-    now_ = events_.top().at;
-    while (!events_.empty() && events_.top().at <= now_ + kSameTime) {
-      const Event event = events_.top();
-      events_.pop();
-      take(event);
+/// Where all that is ready is held back: the first of it in the order of phases, so that what frees
+/// the room it lacks can come.
+bool Generator::force_something() {
+  int first = graph_.size();
+  for (const IdleWorker& worker : workers_) {
+    for (const Ready& ready : worker.ready) {
+      first = std::min(first, ready.task);
     }
-    for (const int worker : touched_) {
-      begin_something(workers_[static_cast<std::size_t>(worker)], worker);
-      workers_[static_cast<std::size_t>(worker)].is_touched = false;
-    }
-    touched_.clear();
   }
-  if (std::ranges::any_of(waits_for_, [](int count) { return count > 0; }) ||
-      std::ranges::any_of(workers_, [](const IdleWorker& worker) { return !worker.ready.empty(); })) {
-    throw ConfigError("no schedule has at most " + std::to_string(options_.max_stored) +
-                      " forwards kept a worker in this order: allow more of them");
+  if (first == graph_.size()) {
+    return false;
+  }
+  const int number = graph_.task(first).worker;
+  IdleWorker& worker = workers_[static_cast<std::size_t>(number)];
+  std::erase_if(worker.ready, [first](const Ready& ready) { return ready.task == first; });
+  std::ranges::make_heap(worker.ready, std::greater<>());
+  begin(worker, number, first);
+  return true;
+}
+
+void Generator::begin(IdleWorker& worker, int number, int index) {
+  const Task& task = graph_.task(index);
+  order_[static_cast<std::size_t>(number)].push_back(index);
+  worker.stored += task.what.keeps ? 1 : 0;
+  if (options_.policy == SchedulePolicy::kOneForwardOneBackward && task.what.keeps) {
+    ++in_flight_[flight_of(task)];
+  }
+  worker.free_at = now_ + seconds_of(task.what, number, costs_);
+  events_.push({worker.free_at, true, index});
+}
+
+TaskOrder Generator::run() {
+  do {
+    while (!events_.empty()) {
+      now_ = events_.top().at;
+      while (!events_.empty() && events_.top().at <= now_ + kSameTime) {
+        const Event event = events_.top();
+        events_.pop();
+        take(event);
+      }
+      for (const int worker : touched_) {
+        begin_something(workers_[static_cast<std::size_t>(worker)], worker);
+        workers_[static_cast<std::size_t>(worker)].is_touched = false;
+      }
+      touched_.clear();
+    }
+  } while (force_something());
+  if (std::ranges::any_of(waits_for_, [](int count) { return count > 0; })) {
+    throw InvariantError("tasks of a step wait for one another");
   }
   return std::move(order_);
 }

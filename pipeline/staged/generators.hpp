@@ -27,8 +27,8 @@ enum class SchedulePolicy {
 struct ScheduleOptions {
   SchedulePolicy policy = SchedulePolicy::kFill;
   BackwardKind backward = BackwardKind::kSplit;  ///< kFill alone; others are fused
-  /// How many forwards a worker may have kept when it begins one that fills. 0: any number. kFill
-  /// alone.
+  /// How many forwards a worker may have kept when it begins one that fills, unless nothing else
+  /// could go on anywhere. 0: any number. kFill alone.
   int max_stored = 0;
   int max_open_leaves = 0;                            ///< WorkOptions
   PerNetwork<std::vector<bool>> recomputes = {};      ///< WorkOptions
@@ -40,7 +40,6 @@ struct ScheduleOptions {
 using TaskOrder = std::vector<std::vector<int>>;
 
 /// @param graph  made with work_options(options)
-/// @throws ConfigError where nothing can go on within options.max_stored
 [[nodiscard]] TaskOrder ordered(const TaskGraph& graph, const Costs& costs,
                                 const ScheduleOptions& options);
 

@@ -18,7 +18,7 @@ namespace gangway::pipeline {
 [[nodiscard]] StageSchedule lowered(const TaskGraph& graph, const TaskOrder& order,
                                     const Costs& costs);
 
-/// Tasks, order and lists at once. @throws as check() and ordered()
+/// Tasks, order and lists at once. @pre check(layout)
 [[nodiscard]] StageSchedule stage_schedule(const std::vector<Phase>& phases, const Layout& layout,
                                            int first_step, int num_steps, const Costs& costs,
                                            const ScheduleOptions& options);

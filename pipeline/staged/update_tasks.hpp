@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pipeline/layout/layout.hpp"
-#include "pipeline/staged/tasks.hpp"
+#include "pipeline/staged/task.hpp"
 
 namespace gangway::pipeline {
 

@@ -16,6 +16,7 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "job/microbatch_ranges.hpp"
+#include "job/network_groups.hpp"
 
 namespace gangway {
 namespace {
@@ -156,19 +157,13 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
 }
 
 void require_workers(const JobSpec& spec, int workers) {
-  const int microbatches = spec.training.microbatches;
   if (workers < 1) {
     throw ConfigError(fmt::format(
         "{} workers: a job needs at least one; start mpirun with -n 2 or more (one rank "
         "coordinates), or gangway run with -n 1 or more",
         workers));
   }
-  if (workers > microbatches) {
-    throw ConfigError(fmt::format(
-        "{} workers cannot share training.microbatches {}: some would have none; use -n {} or "
-        "fewer, or more micro-batches (that changes the numbers)",
-        workers, microbatches, microbatches));
-  }
+  (void)network_groups(spec, workers);
   if (spec.layout.data != 0 && spec.layout.data != workers) {
     throw ConfigError(fmt::format(
         "layout.data asks for {} workers, but {} were started; use -n {} or layout.data=auto",

@@ -60,9 +60,8 @@ bool places_networks(const JobSpec& job) {
 }
 
 bool are_apart(const PerNetwork<NetworkGroup>& groups) {
-  return std::ranges::any_of(groups, [&](const NetworkGroup& group) {
-    return group.workers != groups.begin()->workers;
-  });
+  return std::ranges::any_of(
+      groups, [&](const NetworkGroup& group) { return group.workers != groups.begin()->workers; });
 }
 
 PerNetwork<NetworkGroup> network_groups(const JobSpec& job, int workers) {

@@ -158,8 +158,7 @@ void ApartWriter::write_ahead(const Phase& phase) {
     at_.is_ahead = true;
     for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
       if (!share().sends.empty()) {
-        write_forward(phase.passes[static_cast<std::size_t>(at_.pass)], 0,
-                      first_received(share()));
+        write_forward(phase.passes[static_cast<std::size_t>(at_.pass)], 0, first_received(share()));
       }
     }
     at_.is_ahead = false;
@@ -244,8 +243,7 @@ std::vector<int> microbatches_with_reals(const PassShares& shares) {
       }
       if (phase.takes_reals && std::ranges::find(order, one.microbatch) == order.end()) {
         order.push_back(one.microbatch);
-      } else if (!phase.takes_reals &&
-                 std::ranges::find(order, one.microbatch) == order.end()) {
+      } else if (!phase.takes_reals && std::ranges::find(order, one.microbatch) == order.end()) {
         throw ConfigError(fmt::format(
             "phase {} looks at real examples on a worker that sees none in an earlier phase: place "
             "the networks on the same workers (layout)",

@@ -48,8 +48,7 @@ bool takes(const Node& node, const std::string& tensor) {
 
 /// Nodes that take what `maker` makes, ascending.
 std::vector<int> takers_of(const Pass& pass, int maker) {
-  const std::vector<std::string> outputs =
-      outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
+  const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
   std::vector<int> takers;
   for (int i = maker + 1; i < static_cast<int>(pass.nodes.size()); ++i) {
     const Node& node = pass.nodes[static_cast<std::size_t>(i)];
@@ -151,8 +150,7 @@ std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::option
     return std::nullopt;
   }
   Crossing found{.node = maker, .peer = peer};
-  const std::vector<std::string> outputs =
-      outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
+  const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (std::ranges::any_of(takers, [&](int taker) {
           return takes(pass.nodes[static_cast<std::size_t>(taker)], outputs[i]);
@@ -253,6 +251,14 @@ int PassShare::num_instructions(const Pass& pass) const {
 PassShares::PassShares(const std::vector<Phase>& phases, PerNetwork<NetworkGroup> groups,
                        int worker)
     : phases_(phases), groups_(std::move(groups)), worker_(worker) {
+  if (!are_apart()) {
+    return;
+  }
+  if (!pools_of(phases).empty()) {
+    throw ConfigError(
+        "image pools (training.pool) stay with the workers that make their images: place all "
+        "networks on the same workers (layout), or use training.pool 0");
+  }
   const int microbatches = groups_.begin()->ranges.back().end;
   for (const Phase& phase : phases) {
     for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {

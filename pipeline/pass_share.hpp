@@ -16,11 +16,11 @@ namespace gangway::pipeline {
 
 /// A node's tensors that one worker makes and another takes.
 struct Crossing {
-  int node = 0;                ///< that makes them
-  int peer = 0;                ///< the other worker
-  std::vector<int> outputs;    ///< of the node's, ascending: those that are taken
-  bool has_gradient = false;   ///< whether their gradient comes back
-  int last_taker = 0;          ///< the lowest node that gives one: with its backward it is whole
+  int node = 0;               ///< that makes them
+  int peer = 0;               ///< the other worker
+  std::vector<int> outputs;   ///< of the node's, ascending: those that are taken
+  bool has_gradient = false;  ///< whether their gradient comes back
+  int last_taker = 0;         ///< the lowest node that gives one: with its backward it is whole
   bool operator==(const Crossing&) const = default;
 };
 

@@ -171,9 +171,9 @@ std::vector<Instruction> with_updates_marked(const std::vector<Phase>& phases,
 
 std::string describe(const Instruction& instruction, const PerNetwork<std::string>& networks) {
   static constexpr std::array kOperations = {
-      "open leaf of", "forward", "backward", "penalty forward", "penalty backward", "close leaf of",
-      "arm",          "reduce",  "await",    "send",            "receive",
-      "send gradient", "receive gradient"};
+      "open leaf of",  "forward",       "backward",        "penalty forward", "penalty backward",
+      "close leaf of", "arm",           "reduce",          "await",           "send",
+      "receive",       "send gradient", "receive gradient"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
   text += " " + (instruction.peer < 0 ? networks[instruction.network]
                                       : "worker " + std::to_string(instruction.peer));

@@ -20,9 +20,9 @@ Read<std::vector<int>> read_workers(const YamlNode& node) {
     return {};
   }
   if (node.kind != YamlNode::Kind::kSequence || node.items.empty()) {
-    return {.complaint = fmt::format("expected auto, or a list of workers such as [0, 2], {}",
-                                     node.kind == YamlNode::Kind::kSequence ? "not an empty one"
-                                                                            : unlike(node))};
+    return {.complaint = fmt::format(
+                "expected auto, or a list of workers such as [0, 2], {}",
+                node.kind == YamlNode::Kind::kSequence ? "not an empty one" : unlike(node))};
   }
   Read<std::vector<int>> read;
   for (const YamlNode& item : node.items) {
@@ -57,8 +57,7 @@ void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
     };
     key.get = [id](const JobSpec& job) {
       const std::vector<int>& workers = job.networks[id].workers;
-      return workers.empty() ? std::string("auto")
-                             : fmt::format("[{}]", fmt::join(workers, ", "));
+      return workers.empty() ? std::string("auto") : fmt::format("[{}]", fmt::join(workers, ", "));
     };
     keys.push_back(std::move(key));
   }

@@ -2,7 +2,6 @@
 #include "worker/pass/pass_run.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/errors.hpp"
@@ -88,22 +87,98 @@ void PassRun::forward(const Instruction& at) {
   const bool trains = pipeline::trains(phase(), application.network);
   Kept result = is_recalled() ? take_kept() : apply(application, trains);
   if (trains) {
-    result.seen.give_to(*setup_.sinks[application.network]);
-  }
-  if (trains && application.harvests_signs) {
-    augmentation_.harvest(*setup_.networks[application.network], result.made.front(),
-                          *setup_.sinks[application.network]);
+    SeenStatistics early;
+    gan::StatisticSink& sink =
+        at.is_ahead ? static_cast<gan::StatisticSink&>(early) : *setup_.sinks[application.network];
+    result.seen.give_to(sink);
+    if (application.harvests_signs) {
+      augmentation_.harvest(*setup_.networks[application.network], result.made.front(), sink);
+    }
+    if (at.is_ahead) {
+      work_->seen.emplace_back(application.network, std::move(early));
+    }
   }
   put(pipeline::outputs_of(node()), std::move(result));
-  ++node_;
+  ++work_->node;
+  leave();
+}
+
+void PassRun::open_leaf(const Instruction& at) {
+  for (auto& [place, work] : works_) {
+    const bool is_of_leaf = work.at.phase == at.phase && work.at.repeat == at.repeat &&
+                            work.at.microbatch == at.microbatch;
+    std::erase_if(work.seen, [&](const auto& one) {
+      const bool is_meant = is_of_leaf && one.first == at.network;
+      if (is_meant) {
+        one.second.give_to(*setup_.sinks[at.network]);
+      }
+      return is_meant;
+    });
+  }
+}
+
+void PassRun::send(const Instruction& at) {
+  begin_unless_begun(at);
+  come_to(at.node + 1);
+  const std::vector<std::string> names = outputs_at(at);
+  for (const int output : setup_.remote->crossing(at).outputs) {
+    setup_.remote->send(at, output, work_->value(names[static_cast<std::size_t>(output)]));
+  }
+  leave();
+}
+
+void PassRun::receive(const Instruction& at) {
+  begin_unless_begun(at);
+  come_to(at.node);
+  const std::vector<std::string> names = outputs_at(at);
+  for (const int output : setup_.remote->crossing(at).outputs) {
+    put({names[static_cast<std::size_t>(output)]}, Kept{{setup_.remote->receive(at, output)}, {}});
+  }
+  ++work_->node;
+  leave();
+}
+
+void PassRun::send_gradient(const Instruction& at, StepLosses& losses) {
+  begin_unless_begun(at);
+  come_back_to(at.node, losses);
+  const std::vector<std::string> names = outputs_at(at);
+  for (const int output : setup_.remote->crossing(at).outputs) {
+    at::Tensor& taken = work_->value(names[static_cast<std::size_t>(output)]);
+    setup_.remote->send(at, output, taken.grad());
+    taken.reset();
+  }
+  leave();
+}
+
+void PassRun::receive_gradient(const Instruction& at, StepLosses& losses) {
+  begin_unless_begun(at);
+  const pipeline::Crossing& crossing = setup_.remote->crossing(at);
+  come_back_to(crossing.last_taker, losses);
+  const std::vector<std::string> names = outputs_at(at);
+  for (const int output : crossing.outputs) {
+    work_->add_gradient(names[static_cast<std::size_t>(output)],
+                        setup_.remote->receive(at, output));
+  }
+  leave();
+}
+
+std::vector<std::string> PassRun::outputs_at(const Instruction& at) const {
+  return pipeline::outputs_of(pass().nodes[static_cast<std::size_t>(at.node)]);
+}
+
+void PassRun::leave() {
+  if (work_->share != nullptr && --work_->remaining == 0) {
+    works_.erase(key_of(work_->at));
+    work_ = nullptr;
+  }
 }
 
 PassRun::Kept PassRun::apply(const Application& application, bool trains) {
-  const bool is_kept = node_ < num_kept_;
+  const bool is_kept = work_->node < work_->num_kept;
   const at::AutoGradMode with_graph(has_gradient() || is_kept);
   Kept result;
   result.made = setup_.networks[application.network]->forward_levels(
-      taken(application.inputs),
+      work_->taken(application.inputs),
       context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream));
   if (!application.statistic.empty()) {
     const at::NoGradGuard no_grad;
@@ -114,7 +189,9 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
 }
 
 void PassRun::backward(const Instruction& at, StepLosses& losses) {
+  begin_unless_begun(at);
   come_back_to(at.node, losses);
+  work_->node = at.node;
   pull(pipeline::trains(phase(), std::get<Application>(node()).network));
   end_if_over();
 }
@@ -123,48 +200,66 @@ void PassRun::penalty_forward(const Instruction& at) {
   begin_unless_begun(at);
   come_to(at.node);
   const auto& penalty = std::get<Penalty>(node());
-  penalty_ = std::make_unique<gan::BlockwisePenalty>(*setup_.networks[penalty.network],
-                                                     gan::penalty_named(penalty.function),
-                                                     penalty.weight * factor(penalty.schedule));
+  work_->penalty = std::make_unique<gan::BlockwisePenalty>(
+      *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
+      penalty.weight * factor(penalty.schedule));
   gan::StatisticSink* sink = penalty.harvests ? setup_.sinks[penalty.network] : nullptr;
-  penalty_->forward(taken(penalty.inputs), context(penalty.network, sink, 0));
-  ++node_;
+  work_->penalty->forward(work_->taken(penalty.inputs), context(penalty.network, sink, 0));
+  ++work_->node;
+  leave();
 }
 
 void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
                                const std::function<void(std::size_t)>& on_block) {
+  begin_unless_begun(at);
   come_back_to(at.node, losses);
-  const at::Tensor value = penalty_->backward(on_block, loss_scale(at.phase));
+  work_->node = at.node;
+  const at::Tensor value = work_->penalty->backward(on_block, loss_scale(at.phase));
   if (const auto& shown_with = std::get<Penalty>(node()).shown_with) {
     losses.add(*shown_with, at.microbatch, value, phase().repeats);
   }
-  penalty_.reset();
+  work_->penalty.reset();
   end_if_over();
 }
 
 void PassRun::end_if_over() {
-  for (std::size_t before = 0; before < static_cast<std::size_t>(node_); ++before) {
+  if (work_->share != nullptr) {
+    return leave();
+  }
+  for (std::size_t before = 0; before < static_cast<std::size_t>(work_->node); ++before) {
     if (pass().has_gradient[before] || std::holds_alternative<Penalty>(pass().nodes[before])) {
       return;
     }
   }
-  values_.clear();
+  work_->values.clear();
+}
+
+PassRun::WorkKey PassRun::key_of(const Instruction& at) {
+  return {at.repeat, at.phase, at.microbatch, at.pass};
 }
 
 void PassRun::begin_unless_begun(const Instruction& at) {
-  const auto place = [](const Instruction& one) {
-    return std::tuple(one.phase, one.repeat, one.pass, one.microbatch);
-  };
-  if (!has_turned_ && place(at) == place(at_)) {
+  const bool goes_back = at.operation == pipeline::Operation::kBackward ||
+                         at.operation == pipeline::Operation::kPenaltyBackward;
+  if (const auto found = works_.find(key_of(at));
+      found != works_.end() &&
+      (goes_back || found->second.share != nullptr || !found->second.has_turned)) {
+    work_ = &found->second;
     return;
   }
-  at_ = at;
-  has_turned_ = false;
-  node_ = 0;
-  values_.clear();
-  made_.assign(pass().nodes.size(), {});
-  num_kept_ = nodes_to_keep();
-  kept_.erase(place_of(at_));
+  if (setup_.shares == nullptr) {
+    works_.clear();  // of one worker's passes, one is in work at a time
+  }
+  work_ = &works_[key_of(at)];
+  work_->at = at;
+  work_->pass = &pass();
+  work_->made.resize(pass().nodes.size());
+  work_->num_kept = nodes_to_keep();
+  if (setup_.shares != nullptr) {
+    work_->share = &setup_.shares->of(at.phase, at.pass, at.microbatch);
+    work_->remaining = work_->share->num_instructions(pass());
+  }
+  kept_.erase(place_of(at));
 }
 
 PassRun::Place PassRun::place_of(const Instruction& at) {
@@ -175,8 +270,8 @@ int PassRun::nodes_to_keep() const {
   int count = 0;
   for (const Phase& later : setup_.phases) {
     for (const Pass& other : later.passes) {
-      if (other.recall && other.recall->phase == at_.phase && other.recall->pass == at_.pass &&
-          at_.repeat == phase().repeats - 1) {
+      if (other.recall && other.recall->phase == work_->at.phase &&
+          other.recall->pass == work_->at.pass && work_->at.repeat == phase().repeats - 1) {
         count = std::max(count, other.recall->nodes);
       }
     }
@@ -184,16 +279,19 @@ int PassRun::nodes_to_keep() const {
   return count;
 }
 
-bool PassRun::is_recalled() const { return pass().recall && node_ < pass().recall->nodes; }
+bool PassRun::is_recalled() const { return pass().recall && work_->node < pass().recall->nodes; }
 
 PassRun::Kept PassRun::take_kept() {
   const pipeline::Recall& recall = *pass().recall;
-  auto& kept = kept_.at({recall.phase, recall.pass, at_.microbatch});
-  return std::move(kept.at(node_));
+  auto& kept = kept_.at({recall.phase, recall.pass, work_->at.microbatch});
+  return std::move(kept.at(work_->node));
 }
 
 void PassRun::come_to(int end) {
-  for (; node_ < end; ++node_) {
+  for (; work_->node < end; ++work_->node) {
+    if (!work_->is_mine()) {
+      continue;
+    }
     if (is_recalled()) {
       put(pipeline::outputs_of(node()), take_kept());
     } else {
@@ -203,11 +301,15 @@ void PassRun::come_to(int end) {
 }
 
 void PassRun::come_back_to(int end, StepLosses& losses) {
-  if (!has_turned_) {
-    has_turned_ = true;
+  if (!work_->has_turned) {
+    work_->has_turned = true;
     come_to(static_cast<int>(pass().nodes.size()));
   }
-  while (--node_ > end) {
+  while (work_->node > end + 1) {
+    --work_->node;
+    if (!work_->is_mine()) {
+      continue;
+    }
     if (const auto* loss = std::get_if<Loss>(&node())) {
       pull(*loss, losses);
     } else if (std::holds_alternative<Join>(node()) || std::holds_alternative<Augment>(node())) {
@@ -223,8 +325,8 @@ void PassRun::make(const Draw& draw) {
 
 void PassRun::make(const Reals& reals) {
   const RealBatch& batch = phase().takes_reals
-                               ? setup_.reals.take(step_, at_.repeat, at_.microbatch)
-                               : setup_.reals.latest(at_.microbatch);
+                               ? setup_.reals.take(step_, work_->at.repeat, work_->at.microbatch)
+                               : setup_.reals.latest(work_->at.microbatch);
   put({reals.images, reals.labels}, Kept{{gan::as_grown(batch.images, growth_), batch.labels}, {}});
 }
 
@@ -238,39 +340,43 @@ void PassRun::make(const StylePicture& picture) { put(picture.output, style_); }
 
 void PassRun::make(const Join& join) {
   const at::AutoGradMode with_graph(has_gradient());
-  put(join.output, gan::join_named(join.function)(values_of(join.inputs)));
+  put(join.output, gan::join_named(join.function)(work_->values_of(join.inputs)));
 }
 
 void PassRun::make(const Pool& pool) {
-  put(pool.output, setup_.pools->exchange(pool.name, value(pool.input), key(RandomDraw::kPool, 0)));
+  put(pool.output,
+      setup_.pools->exchange(pool.name, work_->value(pool.input), key(RandomDraw::kPool, 0)));
 }
 
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
   // The judge was awaited: what comes next is its forward, and its strength that of its weights.
   augment_strength_ = augmentation_.strength_of(*setup_.networks[augment.judge]);
-  put(augment.output, augmentation_.augmented(value(augment.input), augment_strength_,
+  put(augment.output, augmentation_.augmented(work_->value(augment.input), augment_strength_,
                                               key(RandomDraw::kAugmentFlip, augment.stream)));
 }
 
 void PassRun::make(const Loss& loss) {
   const at::AutoGradMode with_graph(has_gradient());
-  const at::Tensor mean = losses_.at(loss.function)(values_of(loss.inputs));
-  made_[static_cast<std::size_t>(node_)] = {loss.weight == 1.0 ? mean : mean * loss.weight};
+  const at::Tensor mean = losses_.at(loss.function)(work_->values_of(loss.inputs));
+  work_->made[static_cast<std::size_t>(work_->node)] = {loss.weight == 1.0 ? mean
+                                                                           : mean * loss.weight};
 }
 
 void PassRun::pull(const Loss& loss, StepLosses& losses) {
-  const at::Tensor made = std::exchange(made_[static_cast<std::size_t>(node_)], {}).front();
+  const at::Tensor made =
+      std::exchange(work_->made[static_cast<std::size_t>(work_->node)], {}).front();
   if (has_gradient()) {
-    torch::autograd::backward({made}, {at::full_like(made, loss_scale(at_.phase))});
+    torch::autograd::backward({made}, {at::full_like(made, loss_scale(work_->at.phase))});
   }
   if (loss.shown_with) {
-    losses.add(*loss.shown_with, at_.microbatch, made, phase().repeats);
+    losses.add(*loss.shown_with, work_->at.microbatch, made, phase().repeats);
     for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
-      judged.microbatch = at_.microbatch;
-      judged.logits = value(judged.tensor).detach();
+      judged.microbatch = work_->at.microbatch;
+      judged.logits = work_->value(judged.tensor).detach();
       if (setup_.job.training.augment.is_adaptive()) {
-        losses.set_figure(at_.microbatch, judged.network + "_augment_strength", augment_strength_);
+        losses.set_figure(work_->at.microbatch, judged.network + "_augment_strength",
+                          augment_strength_);
       }
       losses.add_logits(std::move(judged));
     }
@@ -281,12 +387,13 @@ void PassRun::pull(bool trains) {
   if (!has_gradient()) {
     return;
   }
-  const std::vector<at::Tensor> made = std::exchange(made_[static_cast<std::size_t>(node_)], {});
+  const std::vector<at::Tensor> made =
+      std::exchange(work_->made[static_cast<std::size_t>(work_->node)], {});
   const std::vector<std::string> names = pipeline::outputs_of(node());
   std::vector<at::Tensor> looked_at;  // those of its outputs that a loss depends on
   std::vector<at::Tensor> gradients;
   for (std::size_t i = 0; i < made.size(); ++i) {
-    at::Tensor& taken = value(names[i]);
+    at::Tensor& taken = work_->value(names[i]);
     if (taken.grad().defined()) {
       looked_at.push_back(made[i]);
       gradients.push_back(taken.grad());
@@ -297,8 +404,8 @@ void PassRun::pull(bool trains) {
   // computed nor touched.
   std::vector<at::Tensor> wanted;
   for (const std::string& input : pipeline::inputs_of(node())) {
-    if (!trains && value(input).requires_grad()) {
-      wanted.push_back(value(input));
+    if (!trains && work_->value(input).requires_grad()) {
+      wanted.push_back(work_->value(input));
     }
   }
   const gan::Tf32Products products(precision());
@@ -311,21 +418,28 @@ void PassRun::put(const std::vector<std::string>& names, Kept result) {
     if (has_gradient() || value.requires_grad()) {
       value = value.detach().requires_grad_(has_gradient());
     }
-    values_.push_back({names[i], value});
+    work_->values.push_back({names[i], value});
+  }
+  if (!work_->is_mine()) {
+    return;
   }
   if (has_gradient()) {
-    made_[static_cast<std::size_t>(node_)] = result.made;
+    work_->made[static_cast<std::size_t>(work_->node)] = result.made;
   }
-  if (node_ < num_kept_) {
-    kept_[place_of(at_)][node_] = std::move(result);
+  if (work_->node < work_->num_kept) {
+    kept_[place_of(work_->at)][work_->node] = std::move(result);
   }
 }
 
-bool PassRun::has_gradient() const { return pass().has_gradient[static_cast<std::size_t>(node_)]; }
+bool PassRun::has_gradient() const {
+  return pass().has_gradient[static_cast<std::size_t>(work_->node)];
+}
 
-const Phase& PassRun::phase() const { return setup_.phases[static_cast<std::size_t>(at_.phase)]; }
+const Phase& PassRun::phase() const {
+  return setup_.phases[static_cast<std::size_t>(work_->at.phase)];
+}
 
-const Node& PassRun::node() const { return pass().nodes[static_cast<std::size_t>(node_)]; }
+const Node& PassRun::node() const { return pass().nodes[static_cast<std::size_t>(work_->node)]; }
 
 Precision PassRun::precision() const {
   const auto* application = std::get_if<Application>(&node());
@@ -333,30 +447,8 @@ Precision PassRun::precision() const {
                                 : setup_.job.networks[application->network].precision;
 }
 
-const Pass& PassRun::pass() const { return phase().passes[static_cast<std::size_t>(at_.pass)]; }
-
-at::Tensor& PassRun::value(const std::string& name) {
-  const auto found = std::ranges::find(values_, name, &Value::name);
-  if (found == values_.end()) {
-    throw InvariantError("pass " + pass().name + " takes " + name + " before it is made");
-  }
-  return found->tensor;
-}
-
-std::vector<at::Tensor> PassRun::values_of(const std::vector<std::string>& names) {
-  std::vector<at::Tensor> tensors;
-  for (const std::string& name : names) {
-    tensors.push_back(value(name));
-  }
-  return tensors;
-}
-
-gan::NamedTensors PassRun::taken(const std::vector<pipeline::Input>& inputs) {
-  gan::NamedTensors tensors;
-  for (const pipeline::Input& input : inputs) {
-    tensors = tensors.with(input.name, value(input.tensor));
-  }
-  return tensors;
+const Pass& PassRun::pass() const {
+  return phase().passes[static_cast<std::size_t>(work_->at.pass)];
 }
 
 double PassRun::factor(const ScheduleSpec& schedule) const {
@@ -369,10 +461,10 @@ double PassRun::factor(const ScheduleSpec& schedule) const {
 RandomKey PassRun::key(RandomDraw draw, int stream) const {
   return {.seed = seed_,
           .step = step_,
-          .phase = at_.phase,
-          .repeat = at_.repeat,
-          .pass = at_.pass + (stream << 16),
-          .microbatch = at_.microbatch,
+          .phase = work_->at.phase,
+          .repeat = work_->at.repeat,
+          .pass = work_->at.pass + (stream << 16),
+          .microbatch = work_->at.microbatch,
           .draw = static_cast<std::int32_t>(draw)};
 }
 
@@ -384,7 +476,7 @@ gan::ForwardContext PassRun::context(NetworkId network, gan::StatisticSink* sink
                              .key = key(RandomDraw::kDropout, 0),
                              .precision = spec.precision};
   // The first two streams have keys of their own for every pass, as ever; more follow behind them.
-  result.key.pass = 2 * at_.pass + stream % 2 + ((stream / 2) << 16);
+  result.key.pass = 2 * work_->at.pass + stream % 2 + ((stream / 2) << 16);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gan/augment/augmentation.hpp"
@@ -21,7 +22,9 @@
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
+#include "worker/pass/pass_work.hpp"
 #include "worker/pass/real_batches.hpp"
+#include "worker/pass/remote_tensors.hpp"
 #include "worker/pass/step_losses.hpp"
 #include "worker/state/image_pools.hpp"
 #include "worker/state/statistic_sinks.hpp"
@@ -43,6 +46,10 @@ class PassRun {
     /// leaves are as many times too large, and whoever asked for it divides them again. Asked once
     /// or more in each pass of the phase; it may change between steps alone. Null: 1, ever.
     std::function<double(int phase)> loss_scale = nullptr;
+    /// Where networks are apart, what of passes is this worker's, and who carries tensors to and
+    /// from the others; both null: all of it is.
+    const pipeline::PassShares* shares = nullptr;
+    RemoteTensors* remote = nullptr;
   };
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(Setup setup);
@@ -57,6 +64,13 @@ class PassRun {
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
+  /// Hands to the leaf that was opened what forwards ahead of it have seen.
+  void open_leaf(const pipeline::Instruction& at);
+  /// What instructions of the same names ask for.
+  void send(const pipeline::Instruction& at);
+  void receive(const pipeline::Instruction& at);
+  void send_gradient(const pipeline::Instruction& at, StepLosses& losses);
+  void receive_gradient(const pipeline::Instruction& at, StepLosses& losses);
   /// The factor in all gradients of the phase, those of losses on weights included; what is shown
   /// of a loss has none.
   [[nodiscard]] double loss_scale(int phase) const {
@@ -64,12 +78,6 @@ class PassRun {
   }
 
  private:
-  /// A tensor of the pass.
-  struct Value {
-    std::string name;
-    at::Tensor tensor;  // what other nodes take: a leaf where it has a gradient
-  };
-
   /// A pass in the step.
   struct Place {
     int phase = 0;
@@ -83,7 +91,11 @@ class PassRun {
     SeenStatistics seen;
   };
 
+  /// Repeat, phase, micro-batch and pass: in this order their works are gone through.
+  using WorkKey = std::tuple<int, int, int, int>;
+
   [[nodiscard]] static Place place_of(const pipeline::Instruction& at);
+  [[nodiscard]] static WorkKey key_of(const pipeline::Instruction& at);
   void begin_unless_begun(const pipeline::Instruction& at);
   /// How many of the pass's first nodes a later phase recalls.
   [[nodiscard]] int nodes_to_keep() const;
@@ -98,6 +110,10 @@ class PassRun {
   void come_back_to(int end, StepLosses& losses);
   /// Lets go of the pass's tensors, if no backward is left.
   void end_if_over();
+  /// An instruction is carried out: lets go of a share whose last one it was.
+  void leave();
+  /// Names of what the node of `at` makes.
+  [[nodiscard]] std::vector<std::string> outputs_at(const pipeline::Instruction& at) const;
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
   void make(const pipeline::Running& running);
@@ -123,9 +139,6 @@ class PassRun {
   [[nodiscard]] const pipeline::Node& node() const;
   /// That the node at hand computes in: a network's, or fp32.
   [[nodiscard]] Precision precision() const;
-  [[nodiscard]] at::Tensor& value(const std::string& name);
-  [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
-  [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
   /// What is 1 by itself, in this step.
   [[nodiscard]] double factor(const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
@@ -141,15 +154,10 @@ class PassRun {
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step
-  pipeline::Instruction at_;     // its phase, repeat, pass and micro-batch are those in work
-  bool has_turned_ = true;       // backward has begun, or no pass has
-  int node_ = 0;                 // at hand; before it all is carried out, or after it all backward
-  std::vector<Value> values_;    // in the order of their making
-  int num_kept_ = 0;             // of the pass's first nodes
-  std::map<Place, std::map<int, Kept>> kept_;       // by node
-  std::vector<std::vector<at::Tensor>> made_;       // by node: with their graph, until its backward
-  at::Tensor style_;                                // [1, C, H, W]; undefined: the job has none
-  std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
+  std::map<WorkKey, PassWork> works_;
+  PassWork* work_ = nullptr;                   // that is at hand
+  std::map<Place, std::map<int, Kept>> kept_;  // by node
+  at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
 };
 
 }  // namespace gangway::worker

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "worker/pass/real_batches.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,33 +15,39 @@ namespace gangway::worker {
 namespace {
 
 /// The reads of a worker, in the order in which its schedule asks for them.
-data::RequestSource requests_of(const JobSpec& job, MicrobatchRange local,
+data::RequestSource requests_of(const JobSpec& job, const std::vector<int>& microbatches,
                                 std::int64_t first_step) {
   struct Position {
     std::int64_t step;
     int repeat = 0;
-    int microbatch;
+    std::size_t place = 0;  // in `microbatches`
   };
-  return
-      [&job, local,
-       at = Position{first_step, 0, local.begin}]() mutable -> std::optional<data::BatchRequest> {
-        if (at.step >= job.total_steps() || local.size() == 0) {
-          return std::nullopt;
-        }
-        const int count = job.images_per_microbatch();
-        const std::int64_t first = at.step * job.images_per_step() +
-                                   static_cast<std::int64_t>(at.repeat) * job.training.batch +
-                                   static_cast<std::int64_t>(at.microbatch) * count;
-        const data::BatchRequest request{at.step, at.repeat, at.microbatch, first, count};
-        if (++at.microbatch == local.end) {
-          at.microbatch = local.begin;
-          if (++at.repeat == job.real_batches_per_step()) {
-            at.repeat = 0;
-            ++at.step;
-          }
-        }
-        return request;
-      };
+  return [&job, microbatches,
+          at = Position{first_step}]() mutable -> std::optional<data::BatchRequest> {
+    if (at.step >= job.total_steps() || microbatches.empty()) {
+      return std::nullopt;
+    }
+    const int count = job.images_per_microbatch();
+    const int microbatch = microbatches[at.place];
+    const std::int64_t first = at.step * job.images_per_step() +
+                               static_cast<std::int64_t>(at.repeat) * job.training.batch +
+                               static_cast<std::int64_t>(microbatch) * count;
+    const data::BatchRequest request{at.step, at.repeat, microbatch, first, count};
+    if (++at.place == microbatches.size()) {
+      at.place = 0;
+      if (++at.repeat == job.real_batches_per_step()) {
+        at.repeat = 0;
+        ++at.step;
+      }
+    }
+    return request;
+  };
+}
+
+std::vector<int> microbatches_in(MicrobatchRange range) {
+  std::vector<int> all(static_cast<std::size_t>(range.size()));
+  std::iota(all.begin(), all.end(), range.begin);
+  return all;
 }
 
 /// `values` where they are wanted. A device takes them from pinned memory in the order of its
@@ -52,10 +60,15 @@ at::Tensor placed(const at::Tensor& values, at::Device device) {
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
                          std::int64_t first_step, ComputeTrace* trace, at::Device device)
+    : RealBatches(job, dataset, microbatches_in(local), first_step, trace, device) {}
+
+RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
+                         std::vector<int> microbatches, std::int64_t first_step,
+                         ComputeTrace* trace, at::Device device)
     : job_(job),
-      local_(local),
+      microbatches_(std::move(microbatches)),
       shape_(example_shape(job.model)),
-      held_(static_cast<std::size_t>(local.size())),
+      held_(microbatches_.size()),
       trace_(trace),
       device_(device) {
   shape_.front() = dataset.shape().channels;  // of both sides, where there are two
@@ -66,11 +79,20 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
                           .augment = job.data.augment,
                           .pictures = job.data.has_two_sides() ? 2 : 1,
                           .prefetch = job.data.prefetch},
-      requests_of(job, local, first_step));
+      requests_of(job, microbatches_, first_step));
+}
+
+std::size_t RealBatches::place_of(int microbatch) const {
+  const auto found = std::ranges::find(microbatches_, microbatch);
+  if (found == microbatches_.end()) {
+    throw InvariantError(fmt::format(
+        "micro-batch {} is looked at where nobody reads it; please report this", microbatch));
+  }
+  return static_cast<std::size_t>(found - microbatches_.begin());
 }
 
 const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch) {
-  Held& held = held_[static_cast<std::size_t>(microbatch - local_.begin)];
+  Held& held = held_[place_of(microbatch)];
   if (held.filled && held.memory.request.step == step && held.memory.request.repeat == repeat) {
     return held.batch;
   }
@@ -103,7 +125,7 @@ const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch
 }
 
 const RealBatch& RealBatches::latest(int microbatch) const {
-  return held_[static_cast<std::size_t>(microbatch - local_.begin)].batch;
+  return held_[place_of(microbatch)].batch;
 }
 
 double RealBatches::take_wait_seconds() { return std::exchange(wait_seconds_, 0.0); }

@@ -25,6 +25,9 @@ class RealBatches {
   /// @param device  where the images are wanted
   RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
               std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
+  /// @param microbatches  of this worker, in the order in which a repeat asks for them
+  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::vector<int> microbatches,
+              std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.
@@ -42,8 +45,10 @@ class RealBatches {
     bool filled = false;
   };
 
+  [[nodiscard]] std::size_t place_of(int microbatch) const;
+
   const JobSpec& job_;
-  MicrobatchRange local_;
+  std::vector<int> microbatches_;
   std::vector<std::int64_t> shape_;
   std::vector<Held> held_;
   double wait_seconds_ = 0.0;

@@ -34,7 +34,8 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
 
 comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup) {
   if (setup.first_tensors.empty()) {
-    return {layout, setup.num_workers, comm::kDefaultBuckets};
+    const int size = setup.group.empty() ? setup.num_workers : static_cast<int>(setup.group.size());
+    return {layout, size, comm::kDefaultBuckets};
   }
   std::vector<std::size_t> begins;
   for (const std::size_t tensor : setup.first_tensors) {
@@ -43,12 +44,17 @@ comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Se
   return {layout, std::move(begins)};
 }
 
+bool is_of_all(const NetworkState::Setup& setup) {
+  return setup.group.empty() || setup.group.size() == static_cast<std::size_t>(setup.num_workers);
+}
+
 }  // namespace
 
 NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
       layout_(layout_of(network)),
-      plan_(plan_of(layout_, setup)),
+      group_plan_(plan_of(layout_, setup)),
+      plan_(is_of_all(setup) ? group_plan_ : group_plan_.among(setup.group, setup.num_workers)),
       weights_(setup.host != nullptr
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),

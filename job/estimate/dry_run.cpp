@@ -81,14 +81,27 @@ std::string count_text(const Architecture& network) {
              : std::to_string(num_parameters(network));
 }
 
+/// "generator, discriminator" of a worker, where not all hold all; else "worker".
+std::string held_networks(const JobSpec& spec, const PerNetwork<NetworkGroup>& groups, int worker) {
+  std::vector<std::string> held;
+  for (const NetworkId network : groups.ids()) {
+    if (groups[network].has(worker)) {
+      held.push_back(spec.networks[network].name);
+    }
+  }
+  return are_apart(groups) ? fmt::format("{}", fmt::join(held, ", ")) : "worker";
+}
+
 std::string placement_table(const JobSpec& spec, int workers) {
+  const PerNetwork<NetworkGroup> groups = network_groups(spec, workers);
   std::string text = fmt::format("  {:>4}  {:<11}  {}\n", "rank", "role", "micro-batches");
   text += fmt::format("  {:>4}  {:<11}  {}\n", 0, "coordinator", "-");
   for (int worker = 0; worker < workers; ++worker) {
-    const MicrobatchRange range = microbatch_range(spec.training.microbatches, workers, worker);
+    const MicrobatchRange range = range_of_all(groups, worker);
     const std::string held = range.size() == 1 ? std::to_string(range.begin)
                                                : fmt::format("{}-{}", range.begin, range.end - 1);
-    text += fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, "worker", held);
+    text +=
+        fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, held_networks(spec, groups, worker), held);
   }
   return text;
 }

@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "base/errors.hpp"
-#include "gan/data/images/style_picture.hpp"
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/precision.hpp"
-#include "job/families/families.hpp"
 #include "worker/figures/judged_logits.hpp"
 #include "worker/pass/draws.hpp"
 
@@ -39,23 +37,11 @@ void require_known(const Node& node) {
   }
 }
 
-at::Tensor style_picture(const JobSpec& job, at::Device device) {
-  if (job.training.style.picture.file.empty()) {
-    return {};
-  }
-  std::vector<std::int64_t> shape = example_shape(job.model);
-  shape.insert(shape.begin(), 1);
-  std::vector<float> pixels = data::read_style_picture(job);
-  const at::Tensor picture = at::from_blob(pixels.data(), shape, at::kFloat).clone().to(device);
-  return job.numerics.memory_format == MemoryFormat::kChannelsLast
-             ? picture.contiguous(at::MemoryFormat::ChannelsLast)
-             : picture;
-}
-
 }  // namespace
 
 PassRun::PassRun(Setup setup)
     : setup_(std::move(setup)),
+      works_(setup_.phases, setup_.shares),
       augmentation_(setup_.job.training.augment, setup_.job.training.batch),
       style_(style_picture(setup_.job, setup_.device)) {
   for (const Phase& phase : setup_.phases) {
@@ -81,7 +67,7 @@ void PassRun::begin_step(std::int64_t step, std::optional<std::uint64_t> seed) {
 }
 
 void PassRun::forward(const Instruction& at) {
-  begin_unless_begun(at);
+  enter(at);
   come_to(at.node);
   const auto& application = std::get<Application>(node());
   const bool trains = pipeline::trains(phase(), application.network);
@@ -100,77 +86,56 @@ void PassRun::forward(const Instruction& at) {
   }
   put(pipeline::outputs_of(node()), std::move(result));
   ++work_->node;
-  leave();
-}
-
-void PassRun::open_leaf(const Instruction& at) {
-  for (auto& [place, work] : works_) {
-    const bool is_of_leaf = work.at.phase == at.phase && work.at.repeat == at.repeat &&
-                            work.at.microbatch == at.microbatch;
-    std::erase_if(work.seen, [&](const auto& one) {
-      const bool is_meant = is_of_leaf && one.first == at.network;
-      if (is_meant) {
-        one.second.give_to(*setup_.sinks[at.network]);
-      }
-      return is_meant;
-    });
-  }
+  works_.leave(*work_);
 }
 
 void PassRun::send(const Instruction& at) {
-  begin_unless_begun(at);
+  enter(at);
   come_to(at.node + 1);
-  const std::vector<std::string> names = outputs_at(at);
-  for (const int output : setup_.remote->crossing(at).outputs) {
-    setup_.remote->send(at, output, work_->value(names[static_cast<std::size_t>(output)]));
+  for (const auto& [output, name] : crossing_outputs(at)) {
+    setup_.remote->send(at, output, work_->value(name));
   }
-  leave();
+  works_.leave(*work_);
 }
 
 void PassRun::receive(const Instruction& at) {
-  begin_unless_begun(at);
+  enter(at);
   come_to(at.node);
-  const std::vector<std::string> names = outputs_at(at);
-  for (const int output : setup_.remote->crossing(at).outputs) {
-    put({names[static_cast<std::size_t>(output)]}, Kept{{setup_.remote->receive(at, output)}, {}});
+  for (const auto& [output, name] : crossing_outputs(at)) {
+    put({name}, Kept{{setup_.remote->receive(at, output)}, {}});
   }
   ++work_->node;
-  leave();
+  works_.leave(*work_);
 }
 
 void PassRun::send_gradient(const Instruction& at, StepLosses& losses) {
-  begin_unless_begun(at);
+  enter(at);
   come_back_to(at.node, losses);
-  const std::vector<std::string> names = outputs_at(at);
-  for (const int output : setup_.remote->crossing(at).outputs) {
-    at::Tensor& taken = work_->value(names[static_cast<std::size_t>(output)]);
+  for (const auto& [output, name] : crossing_outputs(at)) {
+    at::Tensor& taken = work_->value(name);
     setup_.remote->send(at, output, taken.grad());
     taken.reset();
   }
-  leave();
+  works_.leave(*work_);
 }
 
 void PassRun::receive_gradient(const Instruction& at, StepLosses& losses) {
-  begin_unless_begun(at);
-  const pipeline::Crossing& crossing = setup_.remote->crossing(at);
-  come_back_to(crossing.last_taker, losses);
-  const std::vector<std::string> names = outputs_at(at);
-  for (const int output : crossing.outputs) {
-    work_->add_gradient(names[static_cast<std::size_t>(output)],
-                        setup_.remote->receive(at, output));
+  enter(at);
+  come_back_to(setup_.remote->crossing(at).last_taker, losses);
+  for (const auto& [output, name] : crossing_outputs(at)) {
+    work_->add_gradient(name, setup_.remote->receive(at, output));
   }
-  leave();
+  works_.leave(*work_);
 }
 
-std::vector<std::string> PassRun::outputs_at(const Instruction& at) const {
-  return pipeline::outputs_of(pass().nodes[static_cast<std::size_t>(at.node)]);
-}
-
-void PassRun::leave() {
-  if (work_->share != nullptr && --work_->remaining == 0) {
-    works_.erase(key_of(work_->at));
-    work_ = nullptr;
+std::map<int, std::string> PassRun::crossing_outputs(const Instruction& at) const {
+  const std::vector<std::string> names =
+      pipeline::outputs_of(pass().nodes[static_cast<std::size_t>(at.node)]);
+  std::map<int, std::string> outputs;
+  for (const int output : setup_.remote->crossing(at).outputs) {
+    outputs[output] = names[static_cast<std::size_t>(output)];
   }
+  return outputs;
 }
 
 PassRun::Kept PassRun::apply(const Application& application, bool trains) {
@@ -189,7 +154,7 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
 }
 
 void PassRun::backward(const Instruction& at, StepLosses& losses) {
-  begin_unless_begun(at);
+  enter(at);
   come_back_to(at.node, losses);
   work_->node = at.node;
   pull(pipeline::trains(phase(), std::get<Application>(node()).network));
@@ -197,7 +162,7 @@ void PassRun::backward(const Instruction& at, StepLosses& losses) {
 }
 
 void PassRun::penalty_forward(const Instruction& at) {
-  begin_unless_begun(at);
+  enter(at);
   come_to(at.node);
   const auto& penalty = std::get<Penalty>(node());
   work_->penalty = std::make_unique<gan::BlockwisePenalty>(
@@ -206,12 +171,12 @@ void PassRun::penalty_forward(const Instruction& at) {
   gan::StatisticSink* sink = penalty.harvests ? setup_.sinks[penalty.network] : nullptr;
   work_->penalty->forward(work_->taken(penalty.inputs), context(penalty.network, sink, 0));
   ++work_->node;
-  leave();
+  works_.leave(*work_);
 }
 
 void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
                                const std::function<void(std::size_t)>& on_block) {
-  begin_unless_begun(at);
+  enter(at);
   come_back_to(at.node, losses);
   work_->node = at.node;
   const at::Tensor value = work_->penalty->backward(on_block, loss_scale(at.phase));
@@ -224,7 +189,7 @@ void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
 
 void PassRun::end_if_over() {
   if (work_->share != nullptr) {
-    return leave();
+    return works_.leave(*work_);
   }
   for (std::size_t before = 0; before < static_cast<std::size_t>(work_->node); ++before) {
     if (pass().has_gradient[before] || std::holds_alternative<Penalty>(pass().nodes[before])) {
@@ -234,49 +199,15 @@ void PassRun::end_if_over() {
   work_->values.clear();
 }
 
-PassRun::WorkKey PassRun::key_of(const Instruction& at) {
-  return {at.repeat, at.phase, at.microbatch, at.pass};
-}
-
-void PassRun::begin_unless_begun(const Instruction& at) {
-  const bool goes_back = at.operation == pipeline::Operation::kBackward ||
-                         at.operation == pipeline::Operation::kPenaltyBackward;
-  if (const auto found = works_.find(key_of(at));
-      found != works_.end() &&
-      (goes_back || found->second.share != nullptr || !found->second.has_turned)) {
-    work_ = &found->second;
-    return;
+void PassRun::enter(const Instruction& at) {
+  work_ = &works_.enter(at);
+  if (work_->node == 0) {
+    kept_.erase(place_of(at));
   }
-  if (setup_.shares == nullptr) {
-    works_.clear();  // of one worker's passes, one is in work at a time
-  }
-  work_ = &works_[key_of(at)];
-  work_->at = at;
-  work_->pass = &pass();
-  work_->made.resize(pass().nodes.size());
-  work_->num_kept = nodes_to_keep();
-  if (setup_.shares != nullptr) {
-    work_->share = &setup_.shares->of(at.phase, at.pass, at.microbatch);
-    work_->remaining = work_->share->num_instructions(pass());
-  }
-  kept_.erase(place_of(at));
 }
 
 PassRun::Place PassRun::place_of(const Instruction& at) {
   return {at.phase, at.pass, at.microbatch};
-}
-
-int PassRun::nodes_to_keep() const {
-  int count = 0;
-  for (const Phase& later : setup_.phases) {
-    for (const Pass& other : later.passes) {
-      if (other.recall && other.recall->phase == work_->at.phase &&
-          other.recall->pass == work_->at.pass && work_->at.repeat == phase().repeats - 1) {
-        count = std::max(count, other.recall->nodes);
-      }
-    }
-  }
-  return count;
 }
 
 bool PassRun::is_recalled() const { return pass().recall && work_->node < pass().recall->nodes; }
@@ -470,14 +401,7 @@ RandomKey PassRun::key(RandomDraw draw, int stream) const {
 
 gan::ForwardContext PassRun::context(NetworkId network, gan::StatisticSink* sink,
                                      int stream) const {
-  const NetworkSpec& spec = setup_.job.networks[network];
-  gan::ForwardContext result{.mode = spec.is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining,
-                             .sink = sink,
-                             .key = key(RandomDraw::kDropout, 0),
-                             .precision = spec.precision};
-  // The first two streams have keys of their own for every pass, as ever; more follow behind them.
-  result.key.pass = 2 * work_->at.pass + stream % 2 + ((stream / 2) << 16);
-  return result;
+  return forward_context(setup_.job.networks[network], key(RandomDraw::kDropout, 0), stream, sink);
 }
 
 }  // namespace gangway::worker

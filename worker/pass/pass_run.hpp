@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "gan/augment/augmentation.hpp"
@@ -65,7 +64,9 @@ class PassRun {
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
   /// Hands to the leaf that was opened what forwards ahead of it have seen.
-  void open_leaf(const pipeline::Instruction& at);
+  void open_leaf(const pipeline::Instruction& at) {
+    works_.give_seen(at, *setup_.sinks[at.network]);
+  }
   /// What instructions of the same names ask for.
   void send(const pipeline::Instruction& at);
   void receive(const pipeline::Instruction& at);
@@ -91,14 +92,9 @@ class PassRun {
     SeenStatistics seen;
   };
 
-  /// Repeat, phase, micro-batch and pass: in this order their works are gone through.
-  using WorkKey = std::tuple<int, int, int, int>;
-
   [[nodiscard]] static Place place_of(const pipeline::Instruction& at);
-  [[nodiscard]] static WorkKey key_of(const pipeline::Instruction& at);
-  void begin_unless_begun(const pipeline::Instruction& at);
-  /// How many of the pass's first nodes a later phase recalls.
-  [[nodiscard]] int nodes_to_keep() const;
+  /// What `at` is about is at hand.
+  void enter(const pipeline::Instruction& at);
   /// Whether the node at hand is one that an earlier phase has carried out.
   [[nodiscard]] bool is_recalled() const;
   /// What that made. @pre it is
@@ -110,10 +106,8 @@ class PassRun {
   void come_back_to(int end, StepLosses& losses);
   /// Lets go of the pass's tensors, if no backward is left.
   void end_if_over();
-  /// An instruction is carried out: lets go of a share whose last one it was.
-  void leave();
-  /// Names of what the node of `at` makes.
-  [[nodiscard]] std::vector<std::string> outputs_at(const pipeline::Instruction& at) const;
+  /// Of what the node of `at`, a send or receive, makes: those that it is about, by their number.
+  [[nodiscard]] std::map<int, std::string> crossing_outputs(const pipeline::Instruction& at) const;
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
   void make(const pipeline::Running& running);
@@ -154,7 +148,7 @@ class PassRun {
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step
-  std::map<WorkKey, PassWork> works_;
+  PassWorks works_;
   PassWork* work_ = nullptr;                   // that is at hand
   std::map<Place, std::map<int, Kept>> kept_;  // by node
   at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none

@@ -3,8 +3,10 @@
 // thread; used by worker/pass/pass_run.hpp.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,32 @@ struct PassWork {
   [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
   /// One more summand of the gradient of what is called `name`, as autograd would add it.
   void add_gradient(const std::string& name, const at::Tensor& gradient);
+};
+
+/// All that are in work: one where this worker does whole passes, else any number.
+class PassWorks {
+ public:
+  /// Borrows both. @param shares  null: all is this worker's
+  PassWorks(const std::vector<pipeline::Phase>& phases, const pipeline::PassShares* shares)
+      : phases_(phases), shares_(shares) {}
+
+  /// The pass that `at` is an instruction of; begins it where it is the first.
+  [[nodiscard]] PassWork& enter(const pipeline::Instruction& at);
+  /// An instruction of `work` is carried out: a share whose last one it was is let go of.
+  void leave(const PassWork& work);
+  /// Hands what was seen ahead of the leaf of `at` to that.
+  void give_seen(const pipeline::Instruction& at, gan::StatisticSink& sink);
+
+ private:
+  /// Repeat, phase, micro-batch and pass: works are gone through in this order.
+  using Key = std::tuple<int, int, int, int>;
+  [[nodiscard]] static Key key_of(const pipeline::Instruction& at);
+  /// How many of the pass's first nodes a later phase recalls.
+  [[nodiscard]] int nodes_to_keep(const pipeline::Instruction& at) const;
+
+  const std::vector<pipeline::Phase>& phases_;
+  const pipeline::PassShares* shares_;
+  std::map<Key, PassWork> works_;
 };
 
 }  // namespace gangway::worker

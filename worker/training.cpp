@@ -5,7 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <numeric>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -89,14 +89,17 @@ std::vector<int> reals_of(const pipeline::PassShares& shares) {
     return pipeline::microbatches_with_reals(shares);
   }
   const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
-  std::vector<int> all(static_cast<std::size_t>(local.size()));
-  std::iota(all.begin(), all.end(), local.begin);
-  return all;
+  const auto all = std::views::iota(local.begin, local.end);
+  return {all.begin(), all.end()};
 }
 
 std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
                                          const ExchangeSetup& exchange) {
-  return shares.are_apart() ? std::make_unique<RemoteTensors>(shares, exchange) : nullptr;
+  if (!shares.are_apart()) {
+    return nullptr;
+  }
+  comm::TensorChannel::Setup setup{.timeout = exchange.timeout, .on_stall = exchange.on_stall};
+  return std::make_unique<RemoteTensors>(shares, exchange.transport, exchange.lane, setup);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace gangway {
 namespace {
 
-std::string check_members(const JobSpec& job) {
+std::string check_group_sizes(const JobSpec& job) {
   for (const NetworkSpec& network : job.networks) {
     if (static_cast<int>(network.workers.size()) > job.training.microbatches) {
       return fmt::format(
@@ -25,21 +25,21 @@ std::string check_members(const JobSpec& job) {
   return {};
 }
 
-std::string check_device(const JobSpec& job) {
+std::string check_apart_device(const JobSpec& job) {
   return places_networks(job) && job.numerics.device == DeviceKind::kCuda
              ? "networks apart go from CPU to CPU, and numerics.device is cuda; leave the workers "
                "of networks out, or use cpu"
              : "";
 }
 
-std::string check_loss_scale(const JobSpec& job) {
+std::string check_apart_loss_scale(const JobSpec& job) {
   return places_networks(job) && job.scales_losses()
              ? "fp16 needs one loss scale of all networks, which workers that lack some do not "
                "know; leave the workers of networks out, or use bf16"
              : "";
 }
 
-std::string check_pools(const JobSpec& job) {
+std::string check_apart_pools(const JobSpec& job) {
   return places_networks(job) && job.training.recipe->has_pools && job.training.translation.pool > 0
              ? "image pools (training.pool) stay where their images are made; leave the workers of "
                "networks out, or use training.pool 0"
@@ -61,16 +61,17 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
   };
   std::vector<Rule> rules{
       about("training.microbatches",
-            "A network's workers in `layout` are at most `training.microbatches`.", check_members),
+            "A network's workers in `layout` are at most `training.microbatches`.",
+            check_group_sizes),
       about("numerics.device", "Workers of networks in `layout` go with `numerics.device` cpu.",
-            check_device),
+            check_apart_device),
       about("numerics.precision",
             "Workers of networks in `layout` do not go with `numerics.precision` fp16.",
-            check_loss_scale)};
+            check_apart_loss_scale)};
   if (recipe.has_pools) {
     rules.push_back(about("training.pool",
                           "Workers of networks in `layout` go with `training.pool` 0.",
-                          check_pools));
+                          check_apart_pools));
   }
   return rules;
 }

@@ -92,7 +92,7 @@ void PassRun::forward(const Instruction& at) {
 void PassRun::send(const Instruction& at) {
   enter(at);
   come_to(at.node + 1);
-  for (const auto& [output, name] : crossing_outputs(at)) {
+  for (const auto& [output, name] : setup_.remote->outputs(at)) {
     setup_.remote->send(at, output, work_->value(name));
   }
   works_.leave(*work_);
@@ -101,7 +101,7 @@ void PassRun::send(const Instruction& at) {
 void PassRun::receive(const Instruction& at) {
   enter(at);
   come_to(at.node);
-  for (const auto& [output, name] : crossing_outputs(at)) {
+  for (const auto& [output, name] : setup_.remote->outputs(at)) {
     put({name}, Kept{{setup_.remote->receive(at, output)}, {}});
   }
   ++work_->node;
@@ -111,7 +111,7 @@ void PassRun::receive(const Instruction& at) {
 void PassRun::send_gradient(const Instruction& at, StepLosses& losses) {
   enter(at);
   come_back_to(at.node, losses);
-  for (const auto& [output, name] : crossing_outputs(at)) {
+  for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& taken = work_->value(name);
     setup_.remote->send(at, output, taken.grad());
     taken.reset();
@@ -122,20 +122,10 @@ void PassRun::send_gradient(const Instruction& at, StepLosses& losses) {
 void PassRun::receive_gradient(const Instruction& at, StepLosses& losses) {
   enter(at);
   come_back_to(setup_.remote->crossing(at).last_taker, losses);
-  for (const auto& [output, name] : crossing_outputs(at)) {
+  for (const auto& [output, name] : setup_.remote->outputs(at)) {
     work_->add_gradient(name, setup_.remote->receive(at, output));
   }
   works_.leave(*work_);
-}
-
-std::map<int, std::string> PassRun::crossing_outputs(const Instruction& at) const {
-  const std::vector<std::string> names =
-      pipeline::outputs_of(pass().nodes[static_cast<std::size_t>(at.node)]);
-  std::map<int, std::string> outputs;
-  for (const int output : setup_.remote->crossing(at).outputs) {
-    outputs[output] = names[static_cast<std::size_t>(output)];
-  }
-  return outputs;
 }
 
 PassRun::Kept PassRun::apply(const Application& application, bool trains) {

@@ -106,8 +106,6 @@ class PassRun {
   void come_back_to(int end, StepLosses& losses);
   /// Lets go of the pass's tensors, if no backward is left.
   void end_if_over();
-  /// Of what the node of `at`, a send or receive, makes: those that it is about, by their number.
-  [[nodiscard]] std::map<int, std::string> crossing_outputs(const pipeline::Instruction& at) const;
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
   void make(const pipeline::Running& running);

@@ -70,10 +70,9 @@ at::Tensor tensor_of(comm::ReceivedTensor received) {
 
 }  // namespace
 
-RemoteTensors::RemoteTensors(const pipeline::PassShares& shares, const ExchangeSetup& exchange)
-    : shares_(shares),
-      channel_(exchange.transport, exchange.lane,
-               {.timeout = exchange.timeout, .on_stall = exchange.on_stall}) {}
+RemoteTensors::RemoteTensors(const pipeline::PassShares& shares, comm::Transport& transport,
+                             comm::Lane& lane, comm::TensorChannel::Setup setup)
+    : shares_(shares), channel_(transport, lane, std::move(setup)) {}
 
 void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>& schedule) {
   step_ = step;
@@ -101,6 +100,18 @@ const Crossing& RemoteTensors::crossing(const Instruction& at) const {
   return *found;
 }
 
+std::map<int, std::string> RemoteTensors::outputs(const Instruction& at) const {
+  const pipeline::Phase& phase = shares_.phases()[static_cast<std::size_t>(at.phase)];
+  const pipeline::Pass& pass = phase.passes[static_cast<std::size_t>(at.pass)];
+  const std::vector<std::string> names =
+      pipeline::outputs_of(pass.nodes[static_cast<std::size_t>(at.node)]);
+  std::map<int, std::string> outputs;
+  for (const int output : crossing(at).outputs) {
+    outputs[output] = names[static_cast<std::size_t>(output)];
+  }
+  return outputs;
+}
+
 comm::TensorKey RemoteTensors::key(const Instruction& at, int output) const {
   return {.step = step_,
           .phase = at.phase,
@@ -124,17 +135,11 @@ void RemoteTensors::send(const Instruction& at, int output, const at::Tensor& te
 at::Tensor RemoteTensors::receive(const Instruction& at, int output) {
   const auto begin = std::chrono::steady_clock::now();
   at::Tensor tensor = tensor_of(channel_.receive(at.peer, key(at, output)));
-  const double seconds =
+  waits_[at.phase] +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const auto sum = std::ranges::find(waits_, at.phase, &Exposure::phase);
-  if (sum == waits_.end()) {
-    waits_.push_back({.phase = at.phase, .seconds = seconds});
-  } else {
-    sum->seconds += seconds;
-  }
   return tensor;
 }
 
-std::vector<Exposure> RemoteTensors::take_waits() { return std::exchange(waits_, {}); }
+std::map<int, double> RemoteTensors::take_waits() { return std::exchange(waits_, {}); }
 
 }  // namespace gangway::worker

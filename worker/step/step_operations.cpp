@@ -319,7 +319,9 @@ std::vector<Exposure> StepOperations::take_exposures() {
     std::ranges::move(exchange->take_exposures(), std::back_inserter(exposures));
   }
   if (remote_ != nullptr) {
-    std::ranges::move(remote_->take_waits(), std::back_inserter(exposures));
+    for (const auto& [phase, seconds] : remote_->take_waits()) {
+      exposures.push_back({.phase = phase, .seconds = seconds});
+    }
   }
   return exposures;
 }

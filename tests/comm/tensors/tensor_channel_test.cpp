@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/transport/tensor_channel.hpp"
+#include "comm/tensors/tensor_channel.hpp"
 
 #include <chrono>
 #include <numeric>

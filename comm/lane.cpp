@@ -80,7 +80,7 @@ void Lane::rouse() {
 }
 
 template <typename Condition>
-void Lane::wait_until(const Condition& condition) {
+void Lane::wait_for(const Condition& condition) {
   MutexLock lock(mutex_);
   compute_waits_ = true;
   woken_ = true;
@@ -94,12 +94,14 @@ void Lane::wait_until(const Condition& condition) {
 }
 
 void Lane::wait(Ticket ticket) {
-  wait_until([&]() GANGWAY_REQUIRES(mutex_) { return finished_ >= ticket; });
+  wait_for([&]() GANGWAY_REQUIRES(mutex_) { return finished_ >= ticket; });
 }
 
 void Lane::wait(const Exchange& exchange) {
-  wait_until([&] { return exchange.needs() == Exchange::Need::kNothing; });
+  wait_for([&] { return exchange.needs() == Exchange::Need::kNothing; });
 }
+
+void Lane::wait_until(const std::function<bool()>& condition) { wait_for(condition); }
 
 void Lane::wake() {
   const MutexLock lock(mutex_);

@@ -82,6 +82,8 @@ class Lane {
   void wait(Ticket ticket);
   /// Waits until `exchange` needs nothing. Rethrows as above.
   void wait(const Exchange& exchange);
+  /// Waits until `condition`, which an exchange makes true as it moves. Rethrows as above.
+  void wait_until(const std::function<bool()>& condition);
   /// Whether the compute thread is in wait(): it does not hang in something else. Any thread.
   [[nodiscard]] bool is_awaited() const { return compute_waits_; }
   /// Has the lane look again soon; any thread. Allocates nothing.
@@ -100,7 +102,7 @@ class Lane {
   template <typename Body>
   void attempt(const Body& body);
   template <typename Condition>
-  void wait_until(const Condition& condition);
+  void wait_for(const Condition& condition);
 
   Task pump_;
   std::chrono::microseconds idle_period_;

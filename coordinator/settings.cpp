@@ -8,6 +8,7 @@
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/microbatch_ranges.hpp"
+#include "job/network_groups.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
@@ -52,6 +53,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.snapshot_steps = spec.checkpoint.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
+                    .are_apart = are_apart(network_groups(spec, num_workers)),
                     .networks = {names.begin(), names.end()},
                     .images_per_step = spec.images_per_step(),
                     .total_steps = run.end_step,

@@ -195,6 +195,7 @@ struct NetworkSpec {
   Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
   ModuleFile module;                       ///< model.NETWORK
   InitializationSpec initialization;       ///< of a network that is not the user's
+  std::vector<int> workers;                ///< layout.NETWORK: who holds it, ascending; empty: all
   bool operator==(const NetworkSpec&) const = default;
 };
 

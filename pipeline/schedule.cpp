@@ -157,7 +157,11 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, Mi
       writer.write_repeat(phase, repeat);
     }
   }
-  std::vector<Instruction> list = writer.take();
+  return with_updates_marked(phases, writer.take(), overlap);
+}
+
+std::vector<Instruction> with_updates_marked(const std::vector<Phase>& phases,
+                                             std::vector<Instruction> list, Overlap overlap) {
   if (overlap != Overlap::kNone) {
     list = armed(phases, list);
   }
@@ -167,10 +171,12 @@ std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, Mi
 
 std::string describe(const Instruction& instruction, const PerNetwork<std::string>& networks) {
   static constexpr std::array kOperations = {
-      "open leaf of", "forward", "backward", "penalty forward", "penalty backward", "close leaf of",
-      "arm",          "reduce",  "await"};
+      "open leaf of",  "forward",       "backward",        "penalty forward", "penalty backward",
+      "close leaf of", "arm",           "reduce",          "await",           "send",
+      "receive",       "send gradient", "receive gradient"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
-  text += " " + networks[instruction.network];
+  text += " " + (instruction.peer < 0 ? networks[instruction.network]
+                                      : "worker " + std::to_string(instruction.peer));
   if (instruction.microbatch >= 0) {
     text += " pass " + std::to_string(instruction.pass) + " micro-batch " +
             std::to_string(instruction.microbatch);

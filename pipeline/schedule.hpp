@@ -25,6 +25,11 @@ enum class Operation {
   kReduce,           ///< all gradients are complete: what has not left travels now; sum, agreement
                      ///< (where the phase clips), update and new weights follow by themselves
   kAwait,            ///< wait until the network's new weights are everywhere
+  // Where networks are apart, of the tensors that a node makes:
+  kSend,             ///< to a worker that takes them
+  kReceive,          ///< from the worker that has made them
+  kSendGradient,     ///< what this worker gives, back to that worker
+  kReceiveGradient,  ///< what such a worker gives
 };
 
 struct Instruction {
@@ -37,6 +42,8 @@ struct Instruction {
   int microbatch = -1;  ///< -1 where none is meant
   /// kArm, kReduce: of the network's last update in the step.
   bool is_last_update = false;
+  int peer = -1;          ///< of a send or receive
+  bool is_ahead = false;  ///< the micro-batch's leaf is opened later
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
@@ -50,6 +57,11 @@ struct Instruction {
 [[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
                                                           MicrobatchRange local, std::int64_t step,
                                                           Overlap overlap);
+
+/// `list` with its armings, where gradients leave beside backward, and its last updates marked.
+[[nodiscard]] std::vector<Instruction> with_updates_marked(const std::vector<Phase>& phases,
+                                                           std::vector<Instruction> list,
+                                                           Overlap overlap);
 
 /// "reduce generator", "forward discriminator pass 1 micro-batch 3": for traces and messages.
 /// @param networks  names of the job's

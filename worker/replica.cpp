@@ -22,8 +22,13 @@ PerNetwork<gan::Network> initialised_networks(const JobSpec& job) {
   return networks;
 }
 
+Placement with_groups(Placement placement, const JobSpec& job) {
+  placement.groups = network_groups(job, static_cast<int>(placement.ranges.size()));
+  return placement;
+}
+
 PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& networks,
-                                                    const JobSpec& job, int num_workers,
+                                                    const JobSpec& job, const Placement& placement,
                                                     comm::HostMemory& memory) {
   PerNetwork<std::unique_ptr<NetworkState>> states;
   for (const NetworkId id : networks.ids()) {
@@ -31,7 +36,8 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
     states.add(std::make_unique<NetworkState>(
         networks[id],
         NetworkState::Setup{.format = job.numerics.memory_format,
-                            .num_workers = num_workers,
+                            .num_workers = static_cast<int>(placement.ranges.size()),
+                            .group = placement.groups[id].workers,
                             .optimizer = spec.optimizer.kind,
                             .is_frozen = spec.is_frozen,
                             .has_loss_scale = job.scales_losses() && !spec.is_frozen,
@@ -63,11 +69,11 @@ std::vector<const comm::BucketPlan*> plans_of(const PerNetwork<NetworkState*>& n
   return plans;
 }
 
-comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks, MicrobatchRange own,
-                                  comm::HostMemory memory, ComputeDevice& device,
-                                  std::uint64_t plan_hash) {
-  for (NetworkState* network : networks) {
-    device.place(*network, own, memory);
+comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks,
+                                  const Placement& placement, comm::HostMemory memory,
+                                  ComputeDevice& device, std::uint64_t plan_hash) {
+  for (const NetworkId network : networks.ids()) {
+    device.place(*networks[network], placement.groups[network].range_of(placement.worker), memory);
   }
   return std::move(memory).connect(plan_hash, comm::Deadline(kStartDeadline));
 }
@@ -76,17 +82,16 @@ comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks, Mic
 
 Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memory,
                  ComputeDevice& device)
-    : placement_(std::move(placement)),
+    : placement_(with_groups(std::move(placement), job)),
       networks_(initialised_networks(job)),
-      states_(states_of(networks_, job, static_cast<int>(placement_.ranges.size()), memory)),
+      states_(states_of(networks_, job, placement_, memory)),
       pools_(pools_of(job, placement_, device.device())),
       plan_hash_(worker::plan_hash({.networks = plans_of(networks()),
                                     .ranges = placement_.ranges,
                                     .hosts = placement_.hosts,
                                     .device = device.kind()},
                                    job)),
-      host_(place_and_connect(networks(), placement_.own_range(), std::move(memory), device,
-                              plan_hash_)) {}
+      host_(place_and_connect(networks(), placement_, std::move(memory), device, plan_hash_)) {}
 
 std::vector<NetworkState*> Replica::stored() {
   const PerNetwork<NetworkState*> trained = networks();

@@ -5,9 +5,11 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -81,6 +83,25 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
   return watchers;
 }
 
+/// Micro-batches whose real examples this worker looks at, in the order in which it does.
+std::vector<int> reals_of(const pipeline::PassShares& shares) {
+  if (shares.are_apart()) {
+    return pipeline::microbatches_with_reals(shares);
+  }
+  const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
+  const auto all = std::views::iota(local.begin, local.end);
+  return {all.begin(), all.end()};
+}
+
+std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
+                                         const ExchangeSetup& exchange) {
+  if (!shares.are_apart()) {
+    return nullptr;
+  }
+  comm::TensorChannel::Setup setup{.timeout = exchange.timeout, .on_stall = exchange.on_stall};
+  return std::make_unique<RemoteTensors>(shares, exchange.transport, exchange.lane, setup);
+}
+
 }  // namespace
 
 BegunState Training::begin(const Setup& setup) {
@@ -91,26 +112,30 @@ Training::Training(const Setup& setup, const BegunState& begun)
     : job_(setup.job),
       link_(setup.link),
       replica_(setup.replica),
-      local_(setup.replica.placement().own_range()),
       first_step_(begun.begin.step),
       phases_(gan::phases_of(setup.job, TORCH_VERSION)),
+      shares_(phases_, setup.replica.placement().groups, setup.replica.placement().worker),
+      local_(range_of_all(shares_.groups(), shares_.worker())),
       changes_(setup.welcome.changes),
       trace_(trace_of(setup, phases_)),
       transport_(trace_ ? trace_->transport() : setup.transport),
       device_(setup.device),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
       snapshots_(state_setup(setup, transport_), begun),
-      exchange_{.transport = transport_,
-                .lane = setup.lane,
-                .host = setup.replica.host(),
-                .ranges = setup.replica.placement().ranges,
-                .hosts = setup.replica.placement().hosts,
-                .num_microbatches = setup.job.training.microbatches,
-                .timeout = timeout_of(setup.job),
-                .on_stall = setup.on_stall,
-                .trace = trace_ ? &trace_->lane() : nullptr},
-      reals_(job_, *dataset_, local_, first_step_, trace_ ? &trace_->compute() : nullptr,
+      groups_({.transport = transport_,
+               .lane = setup.lane,
+               .host = setup.replica.host(),
+               .ranges = setup.replica.placement().ranges,
+               .hosts = setup.replica.placement().hosts,
+               .num_microbatches = setup.job.training.microbatches,
+               .timeout = timeout_of(setup.job),
+               .on_stall = setup.on_stall,
+               .trace = trace_ ? &trace_->lane() : nullptr},
+              shares_.groups()),
+      exchange_(groups_.all()),
+      reals_(job_, *dataset_, reals_of(shares_), first_step_, trace_ ? &trace_->compute() : nullptr,
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
+      remote_(remote_of(shares_, exchange_)),
       operations_({.job = job_,
                    .phases = phases_,
                    .networks = replica_.networks(),
@@ -122,13 +147,16 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .local = local_,
                    .pools = replica_.pools(),
                    .shows_updates = !device_.lags_behind(),
-                   .changes = &changes_}),
+                   .changes = &changes_,
+                   .shares = remote_ ? &shares_ : nullptr,
+                   .remote = remote_.get()}),
       marked_operations_(operations_, setup.job.network_names(),
                          trace_ ? &trace_->compute() : nullptr),
       pictures_({.job = job_,
                  .dataset = *dataset_,
                  .network = job_.shown_network(),
                  .state = *replica_.networks()[job_.shown_network()],
+                 .drawer = shares_.groups()[job_.shown_network()].workers.front(),
                  .transport = transport_,
                  .lane = setup.lane,
                  .run_directory = setup.welcome.run_directory,
@@ -265,13 +293,20 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   }));
 }
 
+std::vector<pipeline::Instruction> Training::schedule_of(std::int64_t step) const {
+  return remote_ ? pipeline::apart_schedule(shares_, step, job_.layout.overlap)
+                 : pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
+}
+
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (trace_ && trace_->begins_at(step)) {
     trace_->begin();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<pipeline::Instruction> schedule =
-      pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
+  const std::vector<pipeline::Instruction> schedule = schedule_of(step);
+  if (remote_) {
+    remote_->begin_step(step, schedule);
+  }
   operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);
   if (graphs_) {

@@ -12,9 +12,11 @@
 #include "comm/transport/transport.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
+#include "pipeline/apart_schedule.hpp"
 #include "worker/link/coordinator_link.hpp"
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"
+#include "worker/step/group_setups.hpp"
 #include "worker/step/sample_pictures.hpp"
 #include "worker/step/step_graphs.hpp"
 #include "worker/step/step_operations.hpp"
@@ -55,6 +57,7 @@ class Training {
  private:
   void run_lease(const messages::Lease& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
+  [[nodiscard]] std::vector<pipeline::Instruction> schedule_of(std::int64_t step) const;
   /// The checkpoint of a lease that runs no step, or of the last.
   void save_now(const messages::Lease& lease);
   /// A snapshot of the state as it is: waits for everything under way.
@@ -76,17 +79,20 @@ class Training {
   const JobSpec& job_;
   CoordinatorLink& link_;
   Replica& replica_;
-  MicrobatchRange local_;
   std::int64_t first_step_;
   std::vector<pipeline::Phase> phases_;
+  pipeline::PassShares shares_;
+  MicrobatchRange local_;
   std::vector<SettingsChange> changes_;
   std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
   comm::Transport& transport_;
   ComputeDevice& device_;
   std::unique_ptr<data::Dataset> dataset_;
   SnapshotService snapshots_;
-  ExchangeSetup exchange_;
+  GroupSetups groups_;
+  const ExchangeSetup& exchange_;
   RealBatches reals_;
+  std::unique_ptr<RemoteTensors> remote_;  // null: networks are not apart
   StepOperations operations_;
   MarkedOperations marked_operations_;
   std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded

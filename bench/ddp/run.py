@@ -39,6 +39,7 @@ MODES = {"across": ("gangway", []),  # what a job does that names nothing else
          "within": ("gangway within", ["layout.overlap=within"]),
          "none": ("gangway none", ["layout.overlap=none"]),
          "bf16": ("gangway bf16", ["numerics.wire=bf16"]),
+         "apart": ("gangway apart", ["layout.generator=[0]", "layout.discriminator=[1]"]),  # of two workers
          "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"])}
 RIVALS = {"plain": [],  # of the tuned rows
           "bf16": ["--autocast", "bf16"],

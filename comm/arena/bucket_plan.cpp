@@ -51,8 +51,27 @@ BucketPlan::BucketPlan(const ArenaLayout& layout, std::vector<std::size_t> begin
   begins_ = std::move(begins);
 }
 
+BucketPlan BucketPlan::among(std::vector<int> owners, int num_workers) const {
+  BucketPlan plan = *this;
+  plan.num_workers_ = num_workers;
+  std::vector<std::uint64_t> words{hash_, static_cast<std::uint64_t>(num_workers)};
+  words.insert(words.end(), owners.begin(), owners.end());
+  plan.hash_ = XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
+  plan.owners_ = std::move(owners);
+  return plan;
+}
+
 ElementRange BucketPlan::slice(std::size_t index, int worker) const {
   const ElementRange bucket = buckets_[index];
+  int num_owners = num_workers_;
+  if (!owners_.empty()) {
+    const auto owner = std::ranges::find(owners_, worker);
+    if (owner == owners_.end()) {
+      return {bucket.begin, bucket.begin};
+    }
+    worker = static_cast<int>(owner - owners_.begin());
+    num_owners = static_cast<int>(owners_.size());
+  }
   if (!begins_.empty()) {
     const auto at = static_cast<std::size_t>(worker);
     return {begins_[at], at + 1 < begins_.size() ? begins_[at + 1] : bucket.end};
@@ -60,7 +79,7 @@ ElementRange BucketPlan::slice(std::size_t index, int worker) const {
   const std::size_t blocks = bucket.size() / kBlockElements;
   const auto cut = [&](int w) {
     return bucket.begin + blocks * static_cast<std::size_t>(w) /
-                              static_cast<std::size_t>(num_workers_) * kBlockElements;
+                              static_cast<std::size_t>(num_owners) * kBlockElements;
   };
   return {cut(worker), cut(worker + 1)};
 }

@@ -30,6 +30,13 @@ class BucketPlan {
   /// The part of bucket `index` that `worker` reduces, updates and hands out; may be empty.
   [[nodiscard]] ElementRange slice(std::size_t index, int worker) const;
   [[nodiscard]] int num_workers() const { return num_workers_; }
+  /// The same cuts as all workers of a job see them, of whom `owners` have its slices, in this
+  /// order, and the others none. @pre it is a plan for as many workers as there are owners
+  [[nodiscard]] BucketPlan among(std::vector<int> owners, int num_workers) const;
+  /// The last worker that may own something.
+  [[nodiscard]] int last_owner() const {
+    return owners_.empty() ? num_workers_ - 1 : owners_.back();
+  }
   /// Of layout and cuts; equal on all workers of a job.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
@@ -37,6 +44,7 @@ class BucketPlan {
   std::vector<ElementRange> buckets_;
   int num_workers_;
   std::vector<std::size_t> begins_;  // of one bucket's slices; empty: equal ones
+  std::vector<int> owners_;          // who has slices; empty: all workers
   std::uint64_t hash_ = 0;
 };
 

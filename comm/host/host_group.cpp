@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: MIT
 #include "comm/host/host_group.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "comm/host/host_view.hpp"
 
 namespace gangway::comm {
 
-HostGroup::HostGroup(HostView view) : view_(std::make_unique<HostView>(std::move(view))) {}
+HostGroup::HostGroup(HostView view)
+    : view_(std::make_shared<HostView>(std::move(view))),
+      names_(view_->workers),
+      places_(names_.size()),
+      position_(view_->position) {
+  std::iota(places_.begin(), places_.end(), std::size_t{0});
+}
 HostGroup::HostGroup(HostGroup&&) noexcept = default;
 HostGroup::~HostGroup() = default;
 
-const std::vector<int>& HostGroup::members() const { return view_->workers; }
-std::size_t HostGroup::position() const { return view_->position; }
+HostGroup HostGroup::among(const std::vector<int>& workers) const {
+  HostGroup group(view_);
+  for (std::size_t name = 0; name < workers.size(); ++name) {
+    const auto found = std::ranges::find(names_, workers[name]);
+    if (found == names_.end()) {
+      continue;  // of another host
+    }
+    const std::size_t place = places_[static_cast<std::size_t>(found - names_.begin())];
+    if (place == view_->position) {
+      group.position_ = group.names_.size();
+    }
+    group.names_.push_back(static_cast<int>(name));
+    group.places_.push_back(place);
+  }
+  return group;
+}
+
+const std::vector<int>& HostGroup::members() const { return names_; }
+std::size_t HostGroup::position() const { return position_; }
 
 const float* HostGroup::own_memory(std::size_t member, std::size_t index) const {
-  return view_->members.at(member).own.at(index);
+  return view_->members.at(places_.at(member)).own.at(index);
 }
 
 void HostGroup::publish(std::size_t flag, std::uint64_t value) {
@@ -33,7 +58,8 @@ void HostGroup::ring() const {
 }
 
 std::uint64_t HostGroup::published(std::size_t member, std::size_t flag) const {
-  return view_->members[member].control->flags()[flag].value.load(std::memory_order_acquire);
+  return view_->members[places_[member]].control->flags()[flag].value.load(
+      std::memory_order_acquire);
 }
 
 bool HostGroup::all_published(std::size_t flag, std::uint64_t value) const {
@@ -41,9 +67,9 @@ bool HostGroup::all_published(std::size_t flag, std::uint64_t value) const {
 }
 
 int HostGroup::first_below(std::size_t flag, std::uint64_t value) const {
-  for (std::size_t m = 0; m < view_->members.size(); ++m) {
+  for (std::size_t m = 0; m < names_.size(); ++m) {
     if (published(m, flag) < value) {
-      return view_->workers[m];
+      return names_[m];
     }
   }
   return -1;

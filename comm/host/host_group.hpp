@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace gangway::comm {
@@ -16,6 +17,10 @@ struct HostView;
 class HostGroup {
  public:
   explicit HostGroup(HostView view);
+  /// As those of `workers` see it who are of this host, each called by its place in `workers`;
+  /// they alone are asked for flags. Borrows nothing: the memory lives as long as one of the two.
+  /// @pre the own one is among them
+  [[nodiscard]] HostGroup among(const std::vector<int>& workers) const;
   HostGroup(HostGroup&&) noexcept;
   HostGroup& operator=(HostGroup&&) = delete;
   ~HostGroup();
@@ -47,7 +52,12 @@ class HostGroup {
   void wait_for_bell(std::uint32_t seen, std::chrono::microseconds limit) const;
 
  private:
-  std::unique_ptr<HostView> view_;
+  explicit HostGroup(std::shared_ptr<HostView> view) : view_(std::move(view)) {}
+
+  std::shared_ptr<HostView> view_;   // of all workers of the host: a group's views share it
+  std::vector<int> names_;           // by member
+  std::vector<std::size_t> places_;  // by member, in the view
+  std::size_t position_ = 0;
 };
 
 }  // namespace gangway::comm

@@ -338,12 +338,13 @@ void Reducer::check_deadline() {
   if (waited < setup_.timeout / 4 || (stall_told_ && waited < setup_.timeout)) {
     return;
   }
-  const Missing lacking = missing();
+  Missing lacking = missing();
+  lacking.worker = lacking.worker < 0 ? -1 : transport_.number_of(lacking.worker);
   const std::string text = fmt::format(
       "worker {} waited {:.1f} s for worker {} ({}); is it alive, and is the network up? The limit "
       "is layout.timeout_seconds",
-      transport_.worker(), std::chrono::duration<double>(waited).count(), lacking.worker,
-      lacking.what);
+      transport_.number_of(transport_.worker()), std::chrono::duration<double>(waited).count(),
+      lacking.worker, lacking.what);
   if (waited >= setup_.timeout) {
     throw PeerError(lacking.worker, text);
   }

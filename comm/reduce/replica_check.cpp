@@ -127,13 +127,14 @@ bool ReplicaCheck::advance() {
   }
   if (!poll_all(transport_, pending_)) {
     if (deadline_.expired()) {
+      const int silent = transport_.number_of(pending_.front().peer);
       throw PeerError(
-          pending_.front().peer,
+          silent,
           fmt::format("worker {} waited {:.0f} s for worker {} (hashes of the weights of network "
                       "{}); is it "
                       "alive, and is the network up? The limit is layout.timeout_seconds",
-                      transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
-                      setup_.network));
+                      transport_.number_of(transport_.worker()), deadline_.allowed_seconds(),
+                      silent, setup_.network));
     }
     return false;
   }
@@ -149,7 +150,8 @@ void ReplicaCheck::compare() const {
         step != step_) {
       throw InvariantError(fmt::format(
           "worker {} compares weights after step {}, worker {} after step {}; please report this",
-          transport_.worker(), step_, worker, step));
+          transport_.number_of(transport_.worker()), step_,
+          transport_.number_of(static_cast<int>(worker)), step));
     }
   }
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
@@ -163,7 +165,10 @@ void ReplicaCheck::compare() const {
 }
 
 std::string ReplicaCheck::describe(std::size_t replica) const {
-  const std::vector<int>& workers = replicas_[replica];
+  std::vector<int> workers = replicas_[replica];
+  for (int& worker : workers) {
+    worker = transport_.number_of(worker);
+  }
   return workers.size() == 1 ? fmt::format("worker {}", workers.front())
                              : fmt::format("workers {} (one memory)", fmt::join(workers, ", "));
 }

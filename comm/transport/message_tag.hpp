@@ -16,7 +16,8 @@ enum class MessageKind : std::uint8_t {
   kBarrier = 4,
   kClock = 5,
   kCheck = 6,
-  kState = 7
+  kState = 7,
+  kTensor = 8
 };
 
 /// Messages of equal tag between two ranks arrive in the order they were sent.
@@ -27,11 +28,11 @@ struct MessageTag {
   int bucket = 0;  ///< 0..127
   int part = 0;    ///< 0..63: partial within a bucket, arena within a gather
 
-  /// Below kControlTag (run/control_protocol.hpp): 11 bits of epoch over 19 of content.
+  /// Below kControlTag (run/control_protocol.hpp): 10 bits of epoch over 20 of content.
   [[nodiscard]] int packed() const {
     return static_cast<int>(
-        (static_cast<std::uint32_t>(epoch & 0x7FF) << 19U) |
-        (static_cast<std::uint32_t>(network) << 16U) | (static_cast<std::uint32_t>(kind) << 13U) |
+        (static_cast<std::uint32_t>(epoch & 0x3FF) << 20U) |
+        (static_cast<std::uint32_t>(network) << 17U) | (static_cast<std::uint32_t>(kind) << 13U) |
         (static_cast<std::uint32_t>(bucket) << 6U) | static_cast<std::uint32_t>(part));
   }
 };

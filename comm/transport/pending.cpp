@@ -19,11 +19,12 @@ void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const 
     if (deadline.expired()) {
       const int silent = pending.front().peer;
       throw PeerError(
-          silent,
+          transport.number_of(silent),
           fmt::format(
               "worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
               "The limit is layout.timeout_seconds",
-              transport.worker(), deadline.allowed_seconds(), silent, what));
+              transport.number_of(transport.worker()), deadline.allowed_seconds(),
+              transport.number_of(silent), what));
     }
     transport.idle();
   }

@@ -23,6 +23,8 @@ class Transport {
   [[nodiscard]] virtual int worker() const = 0;  ///< own index, 0..num_workers()-1
   [[nodiscard]] virtual int num_workers() const = 0;
   [[nodiscard]] virtual std::int64_t epoch() const = 0;
+  /// By which people know `worker`, where this is the view of a group.
+  [[nodiscard]] virtual int number_of(int worker) const { return worker; }
 
   /// Starts sending `bytes` to `peer`; they must stay unchanged until the request is done.
   [[nodiscard]] virtual RequestId start_send(int peer, MessageTag tag,

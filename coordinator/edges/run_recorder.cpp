@@ -18,7 +18,7 @@
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/network_groups.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
 #include "report/table.hpp"
@@ -113,6 +113,7 @@ void RunRecorder::show_header() {
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) const {
   const auto num_workers = static_cast<int>(membership.members().size());
+  const PerNetwork<NetworkGroup> groups = network_groups(run_.spec, num_workers);
   std::vector<PlacedRank> ranks{{.rank = 0,
                                  .role = "coordinator",
                                  .host = self_.host,
@@ -125,8 +126,7 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) 
                      .host = member.host,
                      .pid = member.process.pid,
                      .device = member.device,
-                     .microbatches = microbatch_range(run_.spec.training.microbatches, num_workers,
-                                                      member.rank - 1)});
+                     .microbatches = range_of_all(groups, member.rank - 1)});
   }
   return ranks;
 }

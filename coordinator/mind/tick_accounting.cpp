@@ -41,6 +41,24 @@ void add(std::vector<messages::PhaseExposure>& sums, const messages::PhaseExposu
   std::ranges::transform(more.by_bucket, sum->by_bucket, sum->by_bucket.begin(), std::plus());
 }
 
+/// By micro-batch, the sums of what all workers have told of it, in the order of their ranks.
+std::map<int, messages::MicrobatchLoss> joined(const std::map<int, messages::Progress>& told) {
+  std::map<int, messages::MicrobatchLoss> sums;
+  for (const auto& [rank, progress] : told) {
+    for (const messages::MicrobatchLoss& loss : progress.losses) {
+      const auto [sum, is_first] = sums.emplace(loss.microbatch, loss);
+      if (is_first) {
+        continue;
+      }
+      std::ranges::transform(loss.by_network, sum->second.by_network,
+                             sum->second.by_network.begin(), std::plus());
+      sum->second.figures.insert(sum->second.figures.end(), loss.figures.begin(),
+                                 loss.figures.end());
+    }
+  }
+  return sums;
+}
+
 double percent(double seconds, const report::Tick& tick) {
   return tick.seconds_tick > 0.0 ? 100.0 * seconds / tick.seconds_tick : 0.0;
 }
@@ -72,8 +90,9 @@ void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& op
     }
     const auto network = static_cast<std::size_t>(bad - loss.by_network.begin());
     for (const auto& [rank, told] : open.told) {
-      if (std::ranges::find(told.losses, microbatch, &messages::MicrobatchLoss::microbatch) !=
-          told.losses.end()) {
+      if (std::ranges::any_of(told.losses, [&, wanted = microbatch](const auto& one) {
+            return one.microbatch == wanted && !std::isfinite(one.by_network[network]);
+          })) {
         diverged_rank_ = rank;
       }
     }
@@ -97,7 +116,7 @@ std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progre
   OpenStep& open = open_[step];
   for (const messages::MicrobatchLoss& loss : progress.losses) {
     require_losses(loss, rank);
-    if (!open.losses.emplace(loss.microbatch, loss).second) {
+    if (!open.losses.emplace(loss.microbatch, loss).second && !plan_.are_apart) {
       throw InvariantError(
           fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",
                       step, loss.microbatch, rank));
@@ -106,6 +125,9 @@ std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progre
   open.told.emplace(rank, progress);
   if (static_cast<int>(open.told.size()) < plan_.num_workers) {
     return std::nullopt;
+  }
+  if (plan_.are_apart) {
+    open.losses = joined(open.told);
   }
   close_step(step, open, now);
   open_.erase(step);

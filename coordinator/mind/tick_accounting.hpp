@@ -21,6 +21,7 @@ namespace gangway::coordinator {
 struct TickPlan {
   int num_workers = 1;
   int microbatches = 1;
+  bool are_apart = false;  ///< networks: several workers tell of a micro-batch, each its part
   std::vector<std::string> networks;  ///< names, in the order of their losses
   std::int64_t images_per_step = 1;
   std::int64_t start_step = 0;

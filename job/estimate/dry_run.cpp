@@ -16,6 +16,7 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "job/microbatch_ranges.hpp"
+#include "job/network_groups.hpp"
 
 namespace gangway {
 namespace {
@@ -80,14 +81,27 @@ std::string count_text(const Architecture& network) {
              : std::to_string(num_parameters(network));
 }
 
+/// "generator, discriminator" of a worker, where not all hold all; else "worker".
+std::string held_networks(const JobSpec& spec, const PerNetwork<NetworkGroup>& groups, int worker) {
+  std::vector<std::string> held;
+  for (const NetworkId network : groups.ids()) {
+    if (groups[network].has(worker)) {
+      held.push_back(spec.networks[network].name);
+    }
+  }
+  return are_apart(groups) ? fmt::format("{}", fmt::join(held, ", ")) : "worker";
+}
+
 std::string placement_table(const JobSpec& spec, int workers) {
+  const PerNetwork<NetworkGroup> groups = network_groups(spec, workers);
   std::string text = fmt::format("  {:>4}  {:<11}  {}\n", "rank", "role", "micro-batches");
   text += fmt::format("  {:>4}  {:<11}  {}\n", 0, "coordinator", "-");
   for (int worker = 0; worker < workers; ++worker) {
-    const MicrobatchRange range = microbatch_range(spec.training.microbatches, workers, worker);
+    const MicrobatchRange range = range_of_all(groups, worker);
     const std::string held = range.size() == 1 ? std::to_string(range.begin)
                                                : fmt::format("{}-{}", range.begin, range.end - 1);
-    text += fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, "worker", held);
+    text +=
+        fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, held_networks(spec, groups, worker), held);
   }
   return text;
 }
@@ -156,19 +170,13 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
 }
 
 void require_workers(const JobSpec& spec, int workers) {
-  const int microbatches = spec.training.microbatches;
   if (workers < 1) {
     throw ConfigError(fmt::format(
         "{} workers: a job needs at least one; start mpirun with -n 2 or more (one rank "
         "coordinates), or gangway run with -n 1 or more",
         workers));
   }
-  if (workers > microbatches) {
-    throw ConfigError(fmt::format(
-        "{} workers cannot share training.microbatches {}: some would have none; use -n {} or "
-        "fewer, or more micro-batches (that changes the numbers)",
-        workers, microbatches, microbatches));
-  }
+  (void)network_groups(spec, workers);
   if (spec.layout.data != 0 && spec.layout.data != workers) {
     throw ConfigError(fmt::format(
         "layout.data asks for {} workers, but {} were started; use -n {} or layout.data=auto",

@@ -6,6 +6,7 @@
 #include "job/keys/model_keys.hpp"
 #include "job/keys/network_keys.hpp"
 #include "job/keys/per_recipe.hpp"
+#include "job/keys/placement_keys.hpp"
 #include "job/keys/training_keys.hpp"
 #include "job/schema/key_types.hpp"
 
@@ -151,6 +152,7 @@ Keys make_table(const Recipe& recipe) {
   add_network_keys(recipe, keys);
   add_numerics(recipe, keys);
   add_layout(keys);
+  add_placement_keys(recipe, keys);
   add_checkpoint(keys);
   add_output(keys);
   mark_speed_only(keys);

@@ -11,8 +11,8 @@
 namespace gangway::comm {
 namespace {
 
-constexpr int kNetworks = 4;
-constexpr int kKinds = 5;
+constexpr int kNetworks = 8;
+constexpr int kKinds = 9;
 constexpr int kBuckets = 128;
 constexpr int kParts = 64;
 

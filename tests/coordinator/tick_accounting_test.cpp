@@ -64,6 +64,34 @@ TEST(TickAccounting, GivesTheSameBitsForEveryLayoutAndOrderOfArrival) {
   }
 }
 
+TEST(TickAccounting, AddsUpWhatWorkersOfDifferentNetworksTellOfAMicrobatch) {
+  const auto losses_of = [](bool reversed) {
+    TickPlan apart = plan(2);
+    apart.are_apart = true;
+    apart.tick_steps = 1;
+    TickAccounting accounting(apart);
+    accounting.start(kFirst);
+    std::optional<report::Tick> tick;
+    for (const int rank : reversed ? std::vector{2, 1} : std::vector{1, 2}) {
+      messages::Progress one = progress(rank, 1, 0, 4);
+      for (messages::MicrobatchLoss& loss : one.losses) {
+        loss.by_network[rank == 1 ? 1 : 0] = 0.0;  // each has one of the two networks
+      }
+      tick = accounting.add(rank, one, kFirst + milliseconds(500), 1.0);
+    }
+    return tick->losses;
+  };
+  TickAccounting whole(plan(1));
+  whole.start(kFirst);
+  (void)whole.add(1, progress(1, 1, 0, 4), kFirst + milliseconds(500), 1.0);
+  for (const bool reversed : {false, true}) {
+    const auto losses = losses_of(reversed);
+    for (std::size_t network = 0; network < 2; ++network) {
+      EXPECT_EQ(losses[network].loss, whole.last_losses()[network]);
+    }
+  }
+}
+
 TEST(TickAccounting, MakesATickAtEveryIntervalAndAtTheEnd) {
   const auto ticks = run(2, false);
   ASSERT_EQ(ticks.size(), 3U);

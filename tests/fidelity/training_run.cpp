@@ -61,7 +61,10 @@ class ScriptedLink final : public worker::CoordinatorLink {
   void report(const messages::Progress& progress) override {
     const std::scoped_lock lock(reports_.mutex);
     for (const messages::MicrobatchLoss& loss : progress.losses) {
-      reports_.losses[progress.step][loss.microbatch] = loss;
+      const auto [told, is_first] = reports_.losses[progress.step].emplace(loss.microbatch, loss);
+      for (std::size_t i = 0; !is_first && i < loss.by_network.size(); ++i) {
+        told->second.by_network[i] += loss.by_network[i];  // where networks are apart
+      }
     }
   }
   void checkpoint_part(const messages::CheckpointPart& part) override {

@@ -77,7 +77,7 @@ class Taker : public ::testing::Test {
                                       .job_fingerprint = "f",
                                       .worker = 0,
                                       .num_workers = 1},
-                                     snapshot_pieces(networks_, 0, 1),
+                                     snapshot_pieces(networks_, 0),
                                      3};
   SnapshotTaker taker_{{.networks = networks_}, memory_};
 };
@@ -173,7 +173,7 @@ TEST(TakerOfAFrozenNetwork, CopiesItBesideTheUpdatesOfTheOthers) {
                                      .job_fingerprint = "f",
                                      .worker = 0,
                                      .num_workers = 1},
-                                    snapshot_pieces(networks, 0, 1), 3);
+                                    snapshot_pieces(networks, 0), 3);
   SnapshotTaker taker({.networks = networks}, memory);
   EXPECT_FALSE(taker.is_empty());
   comm::Arena mean(state.layout().size());

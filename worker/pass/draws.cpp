@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "gan/data/images/style_picture.hpp"
 #include "gan/random_tensors.hpp"
+#include "job/families/families.hpp"
 
 namespace gangway::worker {
 
@@ -38,6 +40,32 @@ at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const JobSpec& job,
     }
   }
   throw InvariantError("a pass draws what nobody knows; please report this");
+}
+
+at::Tensor style_picture(const JobSpec& job, at::Device device) {
+  if (job.training.style.picture.file.empty()) {
+    return {};
+  }
+  std::vector<std::int64_t> shape = example_shape(job.model);
+  shape.insert(shape.begin(), 1);
+  std::vector<float> pixels = data::read_style_picture(job);
+  const at::Tensor picture = at::from_blob(pixels.data(), shape, at::kFloat).clone().to(device);
+  return job.numerics.memory_format == MemoryFormat::kChannelsLast
+             ? picture.contiguous(at::MemoryFormat::ChannelsLast)
+             : picture;
+}
+
+gan::ForwardContext forward_context(const NetworkSpec& network, RandomKey key, int stream,
+                                    gan::StatisticSink* sink) {
+  gan::ForwardContext result{
+      .mode = network.is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining,
+      .sink = sink,
+      .key = key,
+      .precision = network.precision,
+      .derivatives = gan::Derivatives::kFirst};
+  // The first two streams have keys of their own for every pass, as ever; more follow behind them.
+  result.key.pass = 2 * key.pass + stream % 2 + ((stream / 2) << 16);
+  return result;
 }
 
 }  // namespace gangway::worker

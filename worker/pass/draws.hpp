@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Random numbers that a pass asks for. Compute thread.
+// What a pass takes that no network makes, and the keys of what networks draw. Compute thread.
 #pragma once
 
 #include <cstddef>
 
+#include "gan/block.hpp"
 #include "gan/random.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
@@ -16,5 +17,13 @@ namespace gangway::worker {
 /// @param dimensions  of a batch of real examples
 [[nodiscard]] at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const JobSpec& job,
                                std::size_t dimensions, at::Device device);
+
+/// The job's style picture [1, C, H, W]; undefined: it has none.
+[[nodiscard]] at::Tensor style_picture(const JobSpec& job, at::Device device);
+
+/// Of an application of `network`.
+/// @param key  of the pass, as drawn()'s @param stream  of the application: what it draws differs
+[[nodiscard]] gan::ForwardContext forward_context(const NetworkSpec& network, RandomKey key,
+                                                  int stream, gan::StatisticSink* sink);
 
 }  // namespace gangway::worker

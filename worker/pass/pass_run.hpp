@@ -21,7 +21,9 @@
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
+#include "worker/pass/pass_work.hpp"
 #include "worker/pass/real_batches.hpp"
+#include "worker/pass/remote_tensors.hpp"
 #include "worker/pass/step_losses.hpp"
 #include "worker/state/image_pools.hpp"
 #include "worker/state/statistic_sinks.hpp"
@@ -44,6 +46,10 @@ class PassRun {
     /// or more in each pass of the phase, whose leaves are open; it may change between its repeats.
     /// Null: 1, ever.
     std::function<double()> loss_scale = nullptr;
+    /// Where networks are apart, what of passes is this worker's, and who carries tensors to and
+    /// from the others; both null: all of it is.
+    const pipeline::PassShares* shares = nullptr;
+    RemoteTensors* remote = nullptr;
   };
   /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
   explicit PassRun(Setup setup);
@@ -61,6 +67,15 @@ class PassRun {
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
+  /// Hands to the leaf that was opened what forwards ahead of it have seen.
+  void open_leaf(const pipeline::Instruction& at) {
+    works_.give_seen(at, *setup_.sinks[at.network]);
+  }
+  /// What instructions of the same names ask for.
+  void send(const pipeline::Instruction& at);
+  void receive(const pipeline::Instruction& at);
+  void send_gradient(const pipeline::Instruction& at, StepLosses& losses);
+  void receive_gradient(const pipeline::Instruction& at, StepLosses& losses);
   /// The factor in all gradients of the phase at hand, those of losses on weights included; what is
   /// shown of a loss has none.
   [[nodiscard]] double loss_scale() const {
@@ -68,12 +83,6 @@ class PassRun {
   }
 
  private:
-  /// A tensor of the pass.
-  struct Value {
-    std::string name;
-    at::Tensor tensor;  // what other nodes take: a leaf where it has a gradient
-  };
-
   /// A pass in the step.
   struct Place {
     int phase = 0;
@@ -88,9 +97,8 @@ class PassRun {
   };
 
   [[nodiscard]] static Place place_of(const pipeline::Instruction& at);
-  void begin_unless_begun(const pipeline::Instruction& at);
-  /// How many of the pass's first nodes a later phase recalls.
-  [[nodiscard]] int nodes_to_keep() const;
+  /// What `at` is about is at hand.
+  void enter(const pipeline::Instruction& at);
   /// Whether the node at hand is one that an earlier phase has carried out.
   [[nodiscard]] bool is_recalled() const;
   /// What that made. @pre it is
@@ -127,9 +135,6 @@ class PassRun {
   [[nodiscard]] const pipeline::Node& node() const;
   /// That the node at hand computes in: a network's, or fp32.
   [[nodiscard]] Precision precision() const;
-  [[nodiscard]] at::Tensor& value(const std::string& name);
-  [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
-  [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
   /// What is 1 by itself, in this step.
   [[nodiscard]] double factor(const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
@@ -145,15 +150,10 @@ class PassRun {
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step
-  pipeline::Instruction at_;     // its phase, repeat, pass and micro-batch are those in work
-  bool has_turned_ = true;       // backward has begun, or no pass has
-  int node_ = 0;                 // at hand; before it all is carried out, or after it all backward
-  std::vector<Value> values_;    // in the order of their making
-  int num_kept_ = 0;             // of the pass's first nodes
-  std::map<Place, std::map<int, Kept>> kept_;       // by node
-  std::vector<std::vector<at::Tensor>> made_;       // by node: with their graph, until its backward
-  at::Tensor style_;                                // [1, C, H, W]; undefined: the job has none
-  std::unique_ptr<gan::BlockwisePenalty> penalty_;  // between its two instructions
+  PassWorks works_;
+  PassWork* work_ = nullptr;                   // that is at hand
+  std::map<Place, std::map<int, Kept>> kept_;  // by node
+  at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
 };
 
 }  // namespace gangway::worker

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "worker/pass/real_batches.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -14,33 +16,39 @@ namespace gangway::worker {
 namespace {
 
 /// The reads of a worker, in the order in which its schedule asks for them.
-data::RequestSource requests_of(const JobSpec& job, MicrobatchRange local,
+data::RequestSource requests_of(const JobSpec& job, const std::vector<int>& microbatches,
                                 std::int64_t first_step) {
   struct Position {
     std::int64_t step;
     int repeat = 0;
-    int microbatch;
+    std::size_t place = 0;  // in `microbatches`
   };
-  return
-      [&job, local,
-       at = Position{first_step, 0, local.begin}]() mutable -> std::optional<data::BatchRequest> {
-        if (at.step >= job.total_steps() || local.size() == 0) {
-          return std::nullopt;
-        }
-        const int count = job.images_per_microbatch();
-        const std::int64_t first = at.step * job.images_per_step() +
-                                   static_cast<std::int64_t>(at.repeat) * job.training.batch +
-                                   static_cast<std::int64_t>(at.microbatch) * count;
-        const data::BatchRequest request{at.step, at.repeat, at.microbatch, first, count};
-        if (++at.microbatch == local.end) {
-          at.microbatch = local.begin;
-          if (++at.repeat == job.real_batches_per_step()) {
-            at.repeat = 0;
-            ++at.step;
-          }
-        }
-        return request;
-      };
+  return [&job, microbatches,
+          at = Position{first_step}]() mutable -> std::optional<data::BatchRequest> {
+    if (at.step >= job.total_steps() || microbatches.empty()) {
+      return std::nullopt;
+    }
+    const int count = job.images_per_microbatch();
+    const int microbatch = microbatches[at.place];
+    const std::int64_t first = at.step * job.images_per_step() +
+                               static_cast<std::int64_t>(at.repeat) * job.training.batch +
+                               static_cast<std::int64_t>(microbatch) * count;
+    const data::BatchRequest request{at.step, at.repeat, microbatch, first, count};
+    if (++at.place == microbatches.size()) {
+      at.place = 0;
+      if (++at.repeat == job.real_batches_per_step()) {
+        at.repeat = 0;
+        ++at.step;
+      }
+    }
+    return request;
+  };
+}
+
+std::vector<int> microbatches_in(MicrobatchRange range) {
+  std::vector<int> all(static_cast<std::size_t>(range.size()));
+  std::iota(all.begin(), all.end(), range.begin);
+  return all;
 }
 
 }  // namespace
@@ -48,10 +56,15 @@ data::RequestSource requests_of(const JobSpec& job, MicrobatchRange local,
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
                          std::int64_t first_step, ComputeTrace* trace,
                          const StagingMaker& make_staging)
+    : RealBatches(job, dataset, microbatches_in(local), first_step, trace, make_staging) {}
+
+RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
+                         std::vector<int> microbatches, std::int64_t first_step,
+                         ComputeTrace* trace, const StagingMaker& make_staging)
     : job_(job),
-      local_(local),
+      microbatches_(std::move(microbatches)),
       shape_(example_shape(job.model)),
-      held_(static_cast<std::size_t>(local.size())),
+      held_(microbatches_.size()),
       latest_(held_.size()),
       trace_(trace) {
   shape_.front() = dataset.shape().channels;  // of both sides, where there are two
@@ -71,11 +84,20 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
   }
   loader_ = std::make_unique<data::Loader>(
       dataset, data::SampleOrder(job.training.seed, dataset.size()), options,
-      requests_of(job, local, first_step));
+      requests_of(job, microbatches_, first_step));
+}
+
+std::size_t RealBatches::index_of(int microbatch) const {
+  const auto found = std::ranges::find(microbatches_, microbatch);
+  if (found == microbatches_.end()) {
+    throw InvariantError(fmt::format(
+        "micro-batch {} is looked at where nobody reads it; please report this", microbatch));
+  }
+  return static_cast<std::size_t>(found - microbatches_.begin());
 }
 
 const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch) {
-  const auto index = static_cast<std::size_t>(microbatch - local_.begin);
+  const std::size_t index = index_of(microbatch);
   const data::BatchRequest due{.step = step, .repeat = repeat, .microbatch = microbatch};
   Held& held = prepared_step_ == step ? prepared_[place_of(due)] : held_[index];
   if (!held.filled || held.request.step != step || held.request.repeat != repeat) {
@@ -92,7 +114,7 @@ void RealBatches::prepare(std::int64_t step) {
   prepared_.resize(held_.size() * static_cast<std::size_t>(job_.real_batches_per_step()));
   prepared_step_ = step;
   for (int repeat = 0; repeat < job_.real_batches_per_step(); ++repeat) {
-    for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
+    for (const int microbatch : microbatches_) {
       (void)take(step, repeat, microbatch);
     }
   }
@@ -163,11 +185,11 @@ void RealBatches::stage_ahead() {
 
 std::size_t RealBatches::place_of(const data::BatchRequest& request) const {
   return static_cast<std::size_t>(request.repeat) * held_.size() +
-         static_cast<std::size_t>(request.microbatch - local_.begin);
+         index_of(request.microbatch);
 }
 
 const RealBatch& RealBatches::latest(int microbatch) const {
-  return *latest_[static_cast<std::size_t>(microbatch - local_.begin)];
+  return *latest_[index_of(microbatch)];
 }
 
 double RealBatches::take_wait_seconds() { return std::exchange(wait_seconds_, 0.0); }

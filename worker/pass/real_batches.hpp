@@ -25,6 +25,10 @@ class RealBatches {
   RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
+  /// @param microbatches  of this worker, in the order in which a repeat asks for them
+  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::vector<int> microbatches,
+              std::int64_t first_step, ComputeTrace* trace = nullptr,
+              const StagingMaker& make_staging = {});
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.
@@ -51,10 +55,11 @@ class RealBatches {
   void show_staged(Held& held, std::int64_t step);
   /// Begins to copy what is read already.
   void stage_ahead();
+  [[nodiscard]] std::size_t index_of(int microbatch) const;
   [[nodiscard]] std::size_t place_of(const data::BatchRequest& request) const;
 
   const JobSpec& job_;
-  MicrobatchRange local_;
+  std::vector<int> microbatches_;
   std::vector<std::int64_t> shape_;
   std::vector<Held> held_;      // by micro-batch
   std::vector<Held> prepared_;  // by place_of; empty until a step is prepared

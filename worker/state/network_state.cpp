@@ -34,13 +34,18 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
 
 comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup) {
   if (setup.first_tensors.empty()) {
-    return {layout, setup.num_workers, comm::num_buckets_of(layout, setup.least_bucket_bytes)};
+    const int size = setup.group.empty() ? setup.num_workers : static_cast<int>(setup.group.size());
+    return {layout, size, comm::num_buckets_of(layout, setup.least_bucket_bytes)};
   }
   std::vector<std::size_t> begins;
   for (const std::size_t tensor : setup.first_tensors) {
     begins.push_back(layout.parameters()[tensor].offset);
   }
   return {layout, std::move(begins)};
+}
+
+bool is_of_all(const NetworkState::Setup& setup) {
+  return setup.group.empty() || setup.group.size() == static_cast<std::size_t>(setup.num_workers);
 }
 
 }  // namespace
@@ -55,7 +60,8 @@ at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device) {
 NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
       layout_(layout_of(network)),
-      plan_(plan_of(layout_, setup)),
+      group_plan_(plan_of(layout_, setup)),
+      plan_(is_of_all(setup) ? group_plan_ : group_plan_.among(setup.group, setup.num_workers)),
       weights_(setup.host != nullptr
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),

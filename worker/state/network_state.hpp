@@ -53,6 +53,7 @@ class NetworkState {
   struct Setup {
     MemoryFormat format = MemoryFormat::kContiguous;
     int num_workers = 1;
+    std::vector<int> group = {};  ///< who holds it, ascending; empty: all workers
     OptimizerKind optimizer = OptimizerKind::kAdam;
     bool is_frozen = false;  ///< never updated: it has no moments
     bool has_loss_scale = false;
@@ -69,7 +70,10 @@ class NetworkState {
 
   [[nodiscard]] gan::Network& network() { return network_; }
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
+  /// By worker; whoever does not hold the network owns nothing of it.
   [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
+  /// The same by place in the group that holds it.
+  [[nodiscard]] const comm::BucketPlan& group_plan() const { return group_plan_; }
   [[nodiscard]] comm::Arena& weights() { return weights_; }
   [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
@@ -142,6 +146,7 @@ class NetworkState {
   std::vector<gan::Statistic*> statistics_;
   LeafStatistics leaf_statistics_;
   comm::ArenaLayout layout_;
+  comm::BucketPlan group_plan_;
   comm::BucketPlan plan_;
   std::vector<Place> places_;  // parameters, then statistics
   comm::Arena weights_;

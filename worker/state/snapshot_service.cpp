@@ -48,14 +48,14 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
   const std::vector<int> buddies =
       setup.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup.hosts);
   Room room;
-  room.pieces = snapshot_pieces(setup.networks, worker, num_workers);
+  room.pieces = snapshot_pieces(setup.networks, worker);
   if (!buddies.empty()) {
     room.buddy = buddies[static_cast<std::size_t>(worker)];
   }
   std::size_t bytes = total_bytes(room.pieces) * static_cast<std::size_t>(num_slots(setup.job));
   for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
     if (buddies[static_cast<std::size_t>(owner)] == worker) {
-      room.wards.push_back({owner, snapshot_pieces(setup.networks, owner, num_workers)});
+      room.wards.push_back({owner, snapshot_pieces(setup.networks, owner)});
       bytes += total_bytes(room.wards.back().pieces) * BuddyCopies::kNumSlots;
     }
   }

@@ -38,16 +38,17 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 std::vector<checkpoint::TensorStretch> snapshot_pieces(std::span<NetworkState* const> networks,
-                                                       int worker, int num_workers) {
+                                                       int worker) {
   std::vector<checkpoint::TensorStretch> pieces;
   for (const OwnedPiece& piece : owned_pieces(networks, worker)) {
     pieces.push_back(piece.stored);
   }
-  if (worker == num_workers - 1) {
-    for (NetworkState* network : networks) {
-      for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
-        pieces.push_back(piece.stored);
-      }
+  for (NetworkState* network : networks) {
+    if (network->plan().last_owner() != worker) {
+      continue;
+    }
+    for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
+      pieces.push_back(piece.stored);
     }
   }
   return pieces;
@@ -198,12 +199,13 @@ void SnapshotTaker::finish_if_whole() {
   if (!has_room_ || copied_ != total_) {
     return;
   }
-  if (setup_.worker == setup_.num_workers - 1) {
-    std::size_t piece = pieces_.size();
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      for (const CountsPiece& one : counts_pieces(*setup_.networks[i], counts_[i])) {
-        memory_.copy(piece++, std::as_bytes(one.values));
-      }
+  std::size_t piece = pieces_.size();
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (setup_.networks[i]->plan().last_owner() != setup_.worker) {
+      continue;
+    }
+    for (const CountsPiece& one : counts_pieces(*setup_.networks[i], counts_[i])) {
+      memory_.copy(piece++, std::as_bytes(one.values));
     }
   }
   memory_.complete();

@@ -132,9 +132,9 @@ class SnapshotTaker final : public comm::Background {
   std::atomic<double> wait_seconds_ = 0.0;
 };
 
-/// What a worker's snapshots consist of: its owned_pieces, and on the last worker, which owns a
-/// part of every bucket, the counts of updates.
+/// What a worker's snapshots consist of: its owned_pieces, and on the last worker of those that
+/// hold a network, which owns a part of every bucket, the counts of its updates.
 [[nodiscard]] std::vector<checkpoint::TensorStretch> snapshot_pieces(
-    std::span<NetworkState* const> networks, int worker, int num_workers);
+    std::span<NetworkState* const> networks, int worker);
 
 }  // namespace gangway::worker

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "worker/step/absent_exchange.hpp"
 #include "worker/step/compute_device.hpp"
 #include "worker/step/cpu_exchange.hpp"
 
@@ -14,10 +15,15 @@ NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
   NetworkExchanges exchanges;
   for (const NetworkId network : networks.ids()) {
     NetworkState& state = *networks[network];
+    const ExchangeSetup* const own = setup.of(network);
+    if (own == nullptr) {
+      exchanges.add(std::make_unique<AbsentExchange>());
+      continue;
+    }
     exchanges.add(
         std::make_unique<CpuExchange>(CpuExchange::Setup{.state = state,
                                                          .network = network,
-                                                         .exchange = setup,
+                                                         .exchange = *own,
                                                          .wire = job_.networks[network].wire},
                                       std::move(partials_.extract(&state).mapped())));
   }

@@ -39,7 +39,7 @@ CpuExchange::CpuExchange(const Setup& setup, comm::PartialStack partials)
       updater_(state_),
       reducer_(setup.exchange.transport, {.network = static_cast<int>(setup.network),
                                           .layout = &state_.layout(),
-                                          .plan = &state_.plan(),
+                                          .plan = &state_.group_plan(),
                                           .weights = &state_.weights(),
                                           .updater = &updater_,
                                           .partials = &partials_,

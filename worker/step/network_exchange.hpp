@@ -31,6 +31,13 @@ struct ExchangeSetup {
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread
   comm::LaneTrace* trace = nullptr;                       ///< of the lane; null: none
+  /// Where networks are apart, each one's own, null where this worker does not hold it; empty: this
+  /// is every network's.
+  std::vector<const ExchangeSetup*> by_network = {};
+
+  [[nodiscard]] const ExchangeSetup* of(NetworkId network) const {
+    return by_network.empty() ? this : by_network.at(static_cast<std::size_t>(network));
+  }
 };
 
 /// How long computing stood still for one exchange: the thread that computes, or the device's

@@ -81,7 +81,7 @@ bool SamplePictures::write_fakes(const std::string& file) {
   if (generator.average() != nullptr) {
     std::vector<comm::ElementRange> wanted(
         static_cast<std::size_t>(setup_.transport.num_workers()));
-    wanted.front() = {0, generator.layout().size()};
+    wanted[static_cast<std::size_t>(setup_.drawer)] = {0, generator.layout().size()};
     const comm::GatherRequest request{.network = static_cast<int>(setup_.network),
                                       .part = kPicturePart,
                                       .plan = &generator.plan(),
@@ -90,7 +90,7 @@ bool SamplePictures::write_fakes(const std::string& file) {
                                       .timeout = setup_.timeout};
     setup_.lane.wait(setup_.lane.submit([&] { comm::gather_ranges(setup_.transport, request); }));
   }
-  if (setup_.transport.worker() != 0) {
+  if (setup_.transport.worker() != setup_.drawer) {
     return false;
   }
   generator.with_weights(shown, [&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pictures of a run: real examples once, generated ones of fixed noise again and again. Worker
-// 0 draws; the others only help to gather the generator's average. Compute thread.
+// The pictures of a run: real examples once, generated ones of fixed noise again and again. One
+// worker draws; the others only help to gather the generator's average. Compute thread.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +20,7 @@ class SamplePictures {
     const data::Dataset& dataset;
     NetworkId network;  ///< that makes them
     NetworkState& state;
+    int drawer = 0;  ///< the worker that draws generated ones: the first that holds the network
     comm::Transport& transport;
     comm::Lane& lane;
     std::filesystem::path run_directory;

@@ -53,6 +53,7 @@ StepOperations::StepOperations(Setup setup)
       local_(setup.local),
       figure_steps_(setup.job),
       exchanges_(std::move(setup.exchanges)),
+      remote_(setup.remote),
       pass_({.job = setup.job,
              .phases = setup.phases,
              .networks = plain_networks(setup.networks),
@@ -60,11 +61,16 @@ StepOperations::StepOperations(Setup setup)
              .reals = setup.reals,
              .device = setup.device,
              .pools = setup.pools,
-             .loss_scale = [this] { return loss_scale(); }}),
+             .loss_scale = [this] { return loss_scale(); },
+             .shares = setup.shares,
+             .remote = setup.remote}),
       changes_(setup.changes) {
   for (const NetworkId network : networks_.ids()) {
-    checks_.add(std::make_unique<NetworkChecks>(*networks_[network], network, setup.job,
-                                                setup.exchange, *exchanges_[network]));
+    const ExchangeSetup* const own = setup.exchange.of(network);
+    checks_.add(own == nullptr
+                    ? nullptr
+                    : std::make_unique<NetworkChecks>(*networks_[network], network, setup.job, *own,
+                                                      *exchanges_[network]));
     checked_step_.add(-1);
     under_way_.add(std::nullopt);
     used_exponent_.add(0);
@@ -140,11 +146,20 @@ void StepOperations::perform(const Instruction& instruction) {
       return exchanges_[instruction.network]->reduce();
     case Operation::kAwait:
       return await(instruction.network);
+    case Operation::kSend:
+      return pass_.send(instruction);
+    case Operation::kReceive:
+      return pass_.receive(instruction);
+    case Operation::kSendGradient:
+      return pass_.send_gradient(instruction, losses_);
+    case Operation::kReceiveGradient:
+      return pass_.receive_gradient(instruction, losses_);
   }
 }
 
 void StepOperations::open_leaf(const Instruction& at) {
   exchanges_[at.network]->open_leaf();
+  pass_.open_leaf(at);
   (void)loss_exponent(at);  // of what follows
   if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
@@ -292,7 +307,12 @@ comm::Agreement StepOperations::agreement(const Instruction& at) {
 void StepOperations::settle() {
   finish_exchanges();
   for (const std::unique_ptr<NetworkChecks>& checks : checks_) {
-    checks->finish(step_ + 1);
+    if (checks) {
+      checks->finish(step_ + 1);
+    }
+  }
+  if (remote_ != nullptr) {
+    remote_->finish();
   }
 }
 
@@ -332,6 +352,11 @@ std::vector<Exposure> StepOperations::take_exposures() {
   std::vector<Exposure> exposures;
   for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
     std::ranges::move(exchange->take_exposures(), std::back_inserter(exposures));
+  }
+  if (remote_ != nullptr) {
+    for (const auto& [phase, seconds] : remote_->take_waits()) {
+      exposures.push_back({.phase = phase, .seconds = seconds});
+    }
   }
   return exposures;
 }

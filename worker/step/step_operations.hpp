@@ -35,6 +35,9 @@ class StepOperations final : public pipeline::Operations {
     bool shows_updates = false;   ///< whether the exchanges can show them to somebody
     /// Of decisions; grows while training goes on. Null: there are none.
     const std::vector<SettingsChange>* changes = nullptr;
+    /// Where networks are apart; as PassRun's.
+    const pipeline::PassShares* shares = nullptr;
+    RemoteTensors* remote = nullptr;
   };
   explicit StepOperations(Setup setup);
 
@@ -113,8 +116,9 @@ class StepOperations final : public pipeline::Operations {
   FigureSteps figure_steps_;
   // These outlive the exchanges, which show them updates.
   PerNetwork<std::unique_ptr<UpdateRecord>> records_;
-  PerNetwork<std::unique_ptr<NetworkChecks>> checks_;
+  PerNetwork<std::unique_ptr<NetworkChecks>> checks_;  // null: this worker does not hold it
   NetworkExchanges exchanges_;
+  RemoteTensors* remote_;
   PassRun pass_;
   StepLosses losses_;
   const std::vector<SettingsChange>* changes_;

@@ -48,7 +48,7 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
   const std::array<std::uint64_t, 2> key{static_cast<std::uint64_t>(setup_.network),
                                          static_cast<std::uint64_t>(step)};
   const XXH128_hash_t random = XXH3_128bits_withSeed(key.data(), sizeof key, setup_.seed);
-  const comm::BucketPlan& plan = state_.plan();
+  const comm::BucketPlan& plan = state_.group_plan();
   const std::size_t first = random.low64 % state_.layout().num_blocks() * comm::kBlockElements;
   const auto others = static_cast<std::uint64_t>(plan.num_workers() - 1);
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
@@ -145,12 +145,13 @@ bool UpdateAudit::advance() {
   }
   if (!comm::poll_all(transport_, pending_)) {
     if (deadline_.expired()) {
+      const int silent = transport_.number_of(pending_.front().peer);
       throw comm::PeerError(
-          pending_.front().peer,
+          silent,
           fmt::format(
               "worker {} waited {:.0f} s for worker {} (audit of an update of network {}); is it "
               "alive, and is the network up? The limit is layout.timeout_seconds",
-              transport_.worker(), deadline_.allowed_seconds(), pending_.front().peer,
+              transport_.number_of(transport_.worker()), deadline_.allowed_seconds(), silent,
               setup_.network));
     }
     return false;
@@ -191,8 +192,8 @@ void UpdateAudit::judge() {
         "step {}: worker {} updated {} ({}) to other bits than worker {}, which recomputed it: bad "
         "memory or arithmetic on one of the two, or a mistake of ours (if it happens again on "
         "other machines, please report it); go on from the last checkpoint",
-        step_, choice_.owner, place_of(choice_.range.begin + at), changed_[i].name,
-        choice_.auditor));
+        step_, transport_.number_of(choice_.owner), place_of(choice_.range.begin + at),
+        changed_[i].name, transport_.number_of(choice_.auditor)));
   }
 }
 

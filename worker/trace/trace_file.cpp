@@ -48,6 +48,8 @@ const char* message_name(comm::MessageKind kind) {
       return "norm";
     case comm::MessageKind::kGather:
       return "state";
+    case comm::MessageKind::kTensor:
+      return "tensor";
     default:
       return "word";  // checks, clocks, and the like: small and rare
   }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#include "comm/transport/group_transport.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::comm {
+
+GroupTransport::GroupTransport(Transport& inner, std::vector<int> workers)
+    : inner_(inner),
+      workers_(std::move(workers)),
+      own_(static_cast<int>(std::ranges::find(workers_, inner.worker()) - workers_.begin())) {
+  if (own_ == num_workers()) {
+    throw InvariantError(fmt::format(
+        "worker {} talks in a group that it is no member of; please report this", inner.worker()));
+  }
+}
+
+}  // namespace gangway::comm

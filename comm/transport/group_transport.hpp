@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The transport as some of the workers see it who exchange something among themselves: numbered
+// from 0 within the group. Used by the lane's thread only.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "comm/transport/transport.hpp"
+
+namespace gangway::comm {
+
+class GroupTransport final : public Transport {
+ public:
+  /// @param inner    of all workers; outlives this
+  /// @param workers  of `inner`, ascending, the own one among them
+  GroupTransport(Transport& inner, std::vector<int> workers);
+
+  [[nodiscard]] int worker() const override { return own_; }
+  [[nodiscard]] int num_workers() const override { return static_cast<int>(workers_.size()); }
+  [[nodiscard]] std::int64_t epoch() const override { return inner_.epoch(); }
+  [[nodiscard]] int number_of(int worker) const override {
+    return inner_.number_of(workers_[static_cast<std::size_t>(worker)]);
+  }
+  [[nodiscard]] RequestId start_send(int peer, MessageTag tag,
+                                     std::span<const std::byte> bytes) override {
+    return inner_.start_send(workers_[static_cast<std::size_t>(peer)], tag, bytes);
+  }
+  [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
+                                        std::span<std::byte> bytes) override {
+    return inner_.start_receive(workers_[static_cast<std::size_t>(peer)], tag, bytes);
+  }
+  [[nodiscard]] bool done(RequestId request) override { return inner_.done(request); }
+  void idle() override { inner_.idle(); }
+
+ private:
+  Transport& inner_;
+  std::vector<int> workers_;
+  int own_;
+};
+
+}  // namespace gangway::comm

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/pass_share.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+using Home = std::optional<NetworkId>;
+
+/// Of a node that belongs to a network; nothing of any other.
+Home home_by_itself(const Node& node) {
+  if (const auto* application = std::get_if<Application>(&node)) {
+    return application->network;
+  }
+  if (const auto* penalty = std::get_if<Penalty>(&node)) {
+    return penalty->network;
+  }
+  if (const auto* augment = std::get_if<Augment>(&node)) {
+    return augment->judge;
+  }
+  if (const auto* running = std::get_if<Running>(&node)) {
+    return running->network;
+  }
+  return std::nullopt;
+}
+
+/// Whether it looks at nothing, and its result is the same wherever it is made.
+bool is_source(const Node& node) {
+  return std::holds_alternative<Draw>(node) || std::holds_alternative<Reals>(node) ||
+         std::holds_alternative<StylePicture>(node);
+}
+
+bool stops_gradient(const Node& node) {
+  const auto* join = std::get_if<Join>(&node);
+  return std::holds_alternative<Pool>(node) || (join != nullptr && join->function == kDetached);
+}
+
+bool takes(const Node& node, const std::string& tensor) {
+  return std::ranges::count(inputs_of(node), tensor) > 0;
+}
+
+/// Nodes that take what `maker` makes, ascending.
+std::vector<int> takers_of(const Pass& pass, int maker) {
+  const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
+  std::vector<int> takers;
+  for (int i = maker + 1; i < static_cast<int>(pass.nodes.size()); ++i) {
+    const Node& node = pass.nodes[static_cast<std::size_t>(i)];
+    if (std::ranges::any_of(outputs, [&](const std::string& one) { return takes(node, one); })) {
+      takers.push_back(i);
+    }
+  }
+  return takers;
+}
+
+/// Beside the network that takes what is joined, so that only what is joined travels.
+void place_by_takers(const Pass& pass, std::vector<Home>& homes) {
+  for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
+    const auto at = static_cast<std::size_t>(i);
+    if (homes[at] || is_source(pass.nodes[at]) || std::holds_alternative<Loss>(pass.nodes[at])) {
+      continue;
+    }
+    for (const int taker : takers_of(pass, i)) {
+      if (!homes[at]) {
+        homes[at] = homes[static_cast<std::size_t>(taker)];
+      }
+    }
+  }
+}
+
+/// Beside the last network that it looks at something of.
+void place_by_inputs(const Pass& pass, std::vector<Home>& homes) {
+  for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
+    if (homes[i] || is_source(pass.nodes[i])) {
+      continue;
+    }
+    for (std::size_t maker = i; maker-- > 0 && !homes[i];) {
+      const std::vector<std::string> made = outputs_of(pass.nodes[maker]);
+      if (std::ranges::any_of(made, [&](const auto& one) { return takes(pass.nodes[i], one); })) {
+        homes[i] = homes[maker];
+      }
+    }
+    if (const auto* loss = std::get_if<Loss>(&pass.nodes[i]); loss != nullptr && !homes[i]) {
+      homes[i] = loss->shown_with.value_or(NetworkId{0});
+    }
+  }
+}
+
+/// Who carries out each node for one micro-batch; nothing: whoever needs it.
+std::vector<std::optional<int>> owners_of(const Pass& pass, const PerNetwork<NetworkGroup>& groups,
+                                          int microbatch) {
+  std::vector<std::optional<int>> owners;
+  for (const Home& home : homes_of(pass)) {
+    owners.push_back(home ? std::optional(groups[*home].worker_of(microbatch)) : std::nullopt);
+  }
+  return owners;
+}
+
+/// Takers that give `maker` a gradient, in the order in which backward comes to them.
+std::vector<int> gradient_takers(const Pass& pass, int maker) {
+  std::vector<int> takers = takers_of(pass, maker);
+  std::erase_if(takers, [&](int taker) {
+    const auto at = static_cast<std::size_t>(taker);
+    return !pass.has_gradient[at] || stops_gradient(pass.nodes[at]);
+  });
+  if (!pass.has_gradient[static_cast<std::size_t>(maker)]) {
+    takers.clear();
+  }
+  std::ranges::reverse(takers);
+  return takers;
+}
+
+/// A worker's gradients of a tensor travel as their sum: that is one worker's sum only where they
+/// come first in it, or are one.
+void require_same_sums(const Phase& phase, const Pass& pass,
+                       const std::vector<std::optional<int>>& owners) {
+  for (int maker = 0; maker < static_cast<int>(pass.nodes.size()); ++maker) {
+    const auto owner = owners[static_cast<std::size_t>(maker)];
+    std::map<int, std::vector<std::size_t>> places;  // in the order of the sum, by worker
+    const std::vector<int> takers = gradient_takers(pass, maker);
+    for (std::size_t i = 0; i < takers.size(); ++i) {
+      places[owners[static_cast<std::size_t>(takers[i])].value_or(-1)].push_back(i);
+    }
+    for (const auto& [worker, at] : places) {
+      if (owner && worker != *owner && at.size() > 1 && at.back() + 1 != at.size()) {
+        throw ConfigError(fmt::format(
+            "pass {} of phase {} adds gradients in an order that these networks cannot keep apart: "
+            "place them on the same workers (layout)",
+            pass.name, phase.name));
+      }
+    }
+  }
+}
+
+/// What `peer` takes of `maker`.
+std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::optional<int>>& owners,
+                                 int maker, int taker_worker, int peer) {
+  const auto is_there = [&](int taker) {
+    return owners[static_cast<std::size_t>(taker)] == taker_worker;
+  };
+  std::vector<int> takers = takers_of(pass, maker);
+  std::erase_if(takers, [&](int taker) { return !is_there(taker); });
+  if (takers.empty()) {
+    return std::nullopt;
+  }
+  Crossing found{.node = maker, .peer = peer};
+  const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (std::ranges::any_of(takers, [&](int taker) {
+          return takes(pass.nodes[static_cast<std::size_t>(taker)], outputs[i]);
+        })) {
+      found.outputs.push_back(static_cast<int>(i));
+    }
+  }
+  for (const int taker : gradient_takers(pass, maker)) {
+    if (is_there(taker)) {
+      found.has_gradient = true;
+      found.last_taker = taker;
+    }
+  }
+  return found;
+}
+
+/// How many of the pass's first nodes are made in one phase and taken in another.
+int recalled_nodes(const std::vector<Phase>& phases, int phase, int pass) {
+  const Pass& self = phases[static_cast<std::size_t>(phase)].passes[static_cast<std::size_t>(pass)];
+  int count = self.recall ? self.recall->nodes : 0;
+  for (const Phase& later : phases) {
+    for (const Pass& other : later.passes) {
+      if (other.recall && other.recall->phase == phase && other.recall->pass == pass) {
+        count = std::max(count, other.recall->nodes);
+      }
+    }
+  }
+  return count;
+}
+
+PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owners, int worker,
+                   int recalled) {
+  PassShare share{.mine = std::vector<bool>(pass.nodes.size())};
+  for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
+    share.mine[i] = owners[i] == worker;
+    share.takes_part = share.takes_part || share.mine[i];
+  }
+  for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!owners[at]) {  // backwards: what a join of sources takes is needed with it
+      share.mine[at] = (share.takes_part && i < recalled) ||
+                       std::ranges::any_of(takers_of(pass, i), [&](int taker) {
+                         return share.mine[static_cast<std::size_t>(taker)];
+                       });
+      continue;
+    }
+    if (!share.mine[at]) {
+      if (auto found = crossing(pass, owners, i, worker, *owners[at])) {
+        share.receives.insert(share.receives.begin(), std::move(*found));
+      }
+      continue;
+    }
+    std::vector<int> peers;
+    for (const int taker : takers_of(pass, i)) {
+      const auto peer = owners[static_cast<std::size_t>(taker)];
+      if (peer && *peer != worker) {
+        peers.push_back(*peer);
+      }
+    }
+    std::ranges::sort(peers, std::greater());
+    peers.erase(std::ranges::unique(peers).begin(), peers.end());
+    for (const int peer : peers) {
+      share.sends.insert(share.sends.begin(), *crossing(pass, owners, i, peer, peer));
+    }
+  }
+  return share;
+}
+
+}  // namespace
+
+std::vector<Home> homes_of(const Pass& pass) {
+  std::vector<Home> homes;
+  for (const Node& node : pass.nodes) {
+    homes.push_back(home_by_itself(node));
+  }
+  place_by_takers(pass, homes);
+  place_by_inputs(pass, homes);
+  return homes;
+}
+
+int PassShare::num_instructions(const Pass& pass) const {
+  int count = 0;
+  for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
+    if (mine[i] && std::holds_alternative<Application>(pass.nodes[i])) {
+      count += pass.has_gradient[i] ? 2 : 1;
+    } else if (mine[i] && std::holds_alternative<Penalty>(pass.nodes[i])) {
+      count += 2;
+    }
+  }
+  for (const std::vector<Crossing>* crossings : {&sends, &receives}) {
+    for (const Crossing& one : *crossings) {
+      count += one.has_gradient ? 2 : 1;
+    }
+  }
+  return count;
+}
+
+PassShares::PassShares(const std::vector<Phase>& phases, PerNetwork<NetworkGroup> groups,
+                       int worker)
+    : phases_(phases), groups_(std::move(groups)), worker_(worker) {
+  if (!are_apart()) {
+    return;
+  }
+  if (!pools_of(phases).empty()) {
+    throw ConfigError(
+        "image pools (training.pool) stay with the workers that make their images: place all "
+        "networks on the same workers (layout), or use training.pool 0");
+  }
+  const int microbatches = groups_.begin()->ranges.back().end;
+  for (const Phase& phase : phases) {
+    for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {
+      const Pass& graph = phase.passes[static_cast<std::size_t>(pass)];
+      const int recalled = recalled_nodes(phases, phase.index, pass);
+      for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
+        const auto owners = owners_of(graph, groups_, microbatch);
+        require_same_sums(phase, graph, owners);
+        shares_.emplace(std::tuple(phase.index, pass, microbatch),
+                        share_of(graph, owners, worker, recalled));
+      }
+    }
+  }
+}
+
+}  // namespace gangway::pipeline

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "job/network_groups.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::ElementsAre;
+
+JobSpec job_with(const std::vector<int>& generator, const std::vector<int>& discriminator) {
+  JobSpec job;
+  job.training.microbatches = 6;
+  job.network("generator").workers = generator;
+  job.network("discriminator").workers = discriminator;
+  return job;
+}
+
+std::string refusal(const JobSpec& job, int workers) {
+  try {
+    (void)network_groups(job, workers);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(NetworkGroups, HoldAllByAllUnlessTheLayoutSaysOtherwise) {
+  const auto groups = network_groups(job_with({}, {}), 3);
+  EXPECT_FALSE(are_apart(groups));
+  for (const NetworkGroup& group : groups) {
+    EXPECT_THAT(group.workers, ElementsAre(0, 1, 2));
+    EXPECT_EQ(group.range_of(1), (MicrobatchRange{2, 4}));
+  }
+}
+
+TEST(NetworkGroups, OfUnequalSizesHaveRangesOfTheirOwn) {
+  const JobSpec job = job_with({0}, {1, 2, 3});
+  const auto groups = network_groups(job, 4);
+  EXPECT_TRUE(are_apart(groups));
+  const NetworkGroup& generator = groups[job.id_of("generator")];
+  const NetworkGroup& discriminator = groups[job.id_of("discriminator")];
+  EXPECT_EQ(generator.range_of(0), (MicrobatchRange{0, 6}));
+  EXPECT_EQ(generator.range_of(1).size(), 0);
+  EXPECT_EQ(discriminator.range_of(2), (MicrobatchRange{2, 4}));
+  EXPECT_EQ(discriminator.worker_of(5), 3);
+  EXPECT_THROW((void)discriminator.worker_of(6), InvariantError);
+  EXPECT_EQ(range_of_all(groups, 0), (MicrobatchRange{0, 6}));
+}
+
+TEST(NetworkGroups, RefuseWhatCannotBeSharedOut) {
+  EXPECT_EQ(refusal(job_with({0}, {1, 2}), 2),
+            "layout.discriminator names worker 2, and the last of 2 is worker 1; use -n 3 or other "
+            "workers");
+  EXPECT_EQ(refusal(job_with({0}, {0}), 2),
+            "the layout places no network on worker 1 of 2; name it in layout.generator, or start "
+            "fewer workers");
+  EXPECT_THAT(refusal(job_with({0}, {1, 2, 3, 4, 5, 6, 7}), 8),
+              ::testing::HasSubstr("layout.discriminator names 7 workers"));
+  EXPECT_THAT(refusal(job_with({}, {}), 7),
+              ::testing::HasSubstr("7 workers cannot share training.microbatches 6"));
+  EXPECT_EQ(refusal(job_with({0}, {1, 2, 3, 4, 5, 6}), 7), "");
+}
+
+}  // namespace
+}  // namespace gangway

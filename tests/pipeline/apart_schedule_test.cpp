@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Schedules of workers that hold different networks: exact lists of a small job, and what must hold
+// for all of them together.
+#include "pipeline/apart_schedule.hpp"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+#include "gan/recipes/adversarial.hpp"
+#include "tests/adversarial_networks.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// Generator and discriminator of `job` on the workers given.
+PerNetwork<NetworkGroup> groups_of(JobSpec job, int workers, const std::vector<int>& generator,
+                                   const std::vector<int>& discriminator) {
+  job.network("generator").workers = generator;
+  job.network("discriminator").workers = discriminator;
+  return network_groups(job, workers);
+}
+
+JobSpec job_with(int microbatches) {
+  JobSpec job;
+  job.training.microbatches = microbatches;
+  return job;
+}
+
+std::vector<std::string> lines(const std::vector<Instruction>& schedule) {
+  std::vector<std::string> text;
+  for (const Instruction& one : schedule) {
+    text.push_back(std::to_string(one.phase) + ": " + describe(one, kNetworkNames) +
+                   (one.is_ahead ? ", ahead" : ""));
+  }
+  return text;
+}
+
+TEST(ApartSchedule, OfTheGeneratorsWorkerGoesAheadOfItsLeaves) {
+  const JobSpec job = job_with(2);
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 0);
+  EXPECT_THAT(lines(apart_schedule(shares, 0, Overlap::kNone)),
+              ElementsAre("0: forward generator pass 1 micro-batch 0, ahead",
+                          "0: send worker 1 pass 1 micro-batch 0, ahead",
+                          "0: forward generator pass 1 micro-batch 1, ahead",
+                          "0: send worker 1 pass 1 micro-batch 1, ahead",
+                          "1: forward generator pass 0 micro-batch 0, ahead",
+                          "1: send worker 1 pass 0 micro-batch 0, ahead",
+                          "1: forward generator pass 0 micro-batch 1, ahead",
+                          "1: send worker 1 pass 0 micro-batch 1, ahead",
+                          "1: open leaf of generator pass 0 micro-batch 0",
+                          "1: receive gradient worker 1 pass 0 micro-batch 0",
+                          "1: backward generator pass 0 micro-batch 0",
+                          "1: close leaf of generator pass 0 micro-batch 0",
+                          "1: open leaf of generator pass 0 micro-batch 1",
+                          "1: receive gradient worker 1 pass 0 micro-batch 1",
+                          "1: backward generator pass 0 micro-batch 1",
+                          "1: close leaf of generator pass 0 micro-batch 1", "1: reduce generator",
+                          "1: await generator"));
+}
+
+TEST(ApartSchedule, OfTheDiscriminatorsWorkerTakesImagesInTheMidstOfALeaf) {
+  const JobSpec job = job_with(1);
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 1);
+  EXPECT_THAT(
+      lines(apart_schedule(shares, 0, Overlap::kNone)),
+      ElementsAre("0: open leaf of discriminator pass 0 micro-batch 0",
+                  "0: forward discriminator pass 0 micro-batch 0",
+                  "0: backward discriminator pass 0 micro-batch 0",
+                  "0: receive worker 0 pass 1 micro-batch 0",
+                  "0: forward discriminator pass 1 micro-batch 0",
+                  "0: backward discriminator pass 1 micro-batch 0",
+                  "0: close leaf of discriminator pass 0 micro-batch 0", "0: reduce discriminator",
+                  "0: await discriminator", "1: receive worker 0 pass 0 micro-batch 0",
+                  "1: forward discriminator pass 0 micro-batch 0",
+                  "1: backward discriminator pass 0 micro-batch 0",
+                  "1: send gradient worker 0 pass 0 micro-batch 0"));
+}
+
+TEST(ApartSchedule, ServesTheFirstMicrobatchOfEachReceiverFirst) {
+  const JobSpec job = job_with(4);
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}), 0);
+  std::vector<int> sent;
+  for (const Instruction& one : apart_schedule(shares, 0, Overlap::kAcross)) {
+    if (one.operation == Operation::kSend && one.phase == 0) {
+      sent.push_back(one.microbatch);
+    }
+  }
+  EXPECT_THAT(sent, ElementsAre(0, 2, 1, 3));
+}
+
+TEST(ApartSchedule, OfAllTogetherIsThatOfOneStage) {
+  JobSpec job = job_with(4);
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 1};
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  const PassShares shares(phases, groups_of(job, 2, {}, {}), 1);
+  EXPECT_FALSE(shares.are_apart());
+}
+
+/// Runs the lists of all workers side by side; false if they wait for each other for ever, or
+/// something is sent that nobody receives.
+bool comes_to_an_end(const std::vector<std::vector<Instruction>>& lists) {
+  using Message = std::tuple<int, int, bool, int, int, int, int, int>;
+  std::multiset<Message> under_way;
+  std::vector<std::size_t> at(lists.size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t worker = 0; worker < lists.size(); ++worker) {
+      for (; at[worker] < lists[worker].size(); ++at[worker], moved = true) {
+        const Instruction& one = lists[worker][at[worker]];
+        const bool is_gradient = one.operation == Operation::kSendGradient ||
+                                 one.operation == Operation::kReceiveGradient;
+        const auto message = [&](int from, int to) {
+          return Message{from,       to,       is_gradient,    one.phase,
+                         one.repeat, one.pass, one.microbatch, one.node};
+        };
+        const int me = static_cast<int>(worker);
+        if (one.operation == Operation::kSend || one.operation == Operation::kSendGradient) {
+          under_way.insert(message(me, one.peer));
+        } else if (one.peer >= 0) {
+          const auto found = under_way.find(message(one.peer, me));
+          if (found == under_way.end()) {
+            break;
+          }
+          under_way.erase(found);
+        }
+      }
+    }
+  }
+  for (std::size_t worker = 0; worker < lists.size(); ++worker) {
+    if (at[worker] != lists[worker].size()) {
+      return false;
+    }
+  }
+  return under_way.empty();
+}
+
+struct Layout {
+  int workers;
+  std::vector<int> generator;
+  std::vector<int> discriminator;
+};
+
+TEST(ApartSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
+  std::vector<JobSpec> jobs(4, job_with(6));
+  jobs[1].training.loss = LossKind::kRelativistic;
+  jobs[2].training.loss = LossKind::kWasserstein;
+  jobs[2].training.penalty = {.gradient_penalty = 10.0};
+  jobs[2].network("discriminator").steps = 3;
+  jobs[3].training.penalty = {.r1_gamma = 1.0, .r1_interval = 2};
+  const std::vector<Layout> layouts = {{2, {0}, {1}},       {2, {1}, {0}}, {4, {0}, {1, 2, 3}},
+                                       {4, {0, 1, 2}, {3}}, {3, {}, {1}},  {4, {0, 1}, {1, 2, 3}}};
+  for (const JobSpec& job : jobs) {
+    const std::vector<Phase> phases = gan::adversarial_phases(job);
+    for (const Layout& layout : layouts) {
+      for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
+        std::vector<std::vector<Instruction>> lists;
+        for (int worker = 0; worker < layout.workers; ++worker) {
+          const PassShares shares(
+              phases, groups_of(job, layout.workers, layout.generator, layout.discriminator),
+              worker);
+          lists.push_back(apart_schedule(shares, 0, overlap));
+        }
+        EXPECT_TRUE(comes_to_an_end(lists));
+      }
+    }
+  }
+}
+
+TEST(ApartSchedule, EveryApplicationHappensOnceSomewhere) {
+  const JobSpec job = job_with(6);
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  std::map<std::tuple<Operation, int, int, int, int>, int> alone;
+  std::map<std::tuple<Operation, int, int, int, int>, int> apart;
+  const auto count = [](auto& counts, const std::vector<Instruction>& list) {
+    for (const Instruction& one : list) {
+      if (one.peer < 0 && one.microbatch >= 0) {
+        ++counts[{one.operation, one.phase, one.pass, one.microbatch, one.node}];
+      }
+    }
+  };
+  count(alone, one_stage_schedule(phases, {0, 6}, 0, Overlap::kNone));
+  for (int worker = 0; worker < 4; ++worker) {
+    const PassShares shares(phases, groups_of(job, 4, {0}, {1, 2, 3}), worker);
+    count(apart, apart_schedule(shares, 0, Overlap::kNone));
+  }
+  EXPECT_EQ(apart, alone);
+}
+
+TEST(MicrobatchesWithReals, AreThoseOfWhoeverLooksAtThem) {
+  const JobSpec job = job_with(4);
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  EXPECT_THAT(microbatches_with_reals(PassShares(phases, groups_of(job, 3, {0}, {1, 2}), 0)),
+              ElementsAre());
+  EXPECT_THAT(microbatches_with_reals(PassShares(phases, groups_of(job, 3, {0}, {1, 2}), 2)),
+              ElementsAre(2, 3));
+}
+
+}  // namespace
+}  // namespace gangway::pipeline

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "worker/pass/pass_work.hpp"
+
+#include <algorithm>
+
+#include "base/errors.hpp"
+
+namespace gangway::worker {
+
+at::Tensor& PassWork::value(const std::string& name) {
+  const auto found = std::ranges::find(values, name, &Value::name);
+  if (found == values.end()) {
+    throw InvariantError("pass " + pass->name + " takes " + name + " before it is made");
+  }
+  return found->tensor;
+}
+
+std::vector<at::Tensor> PassWork::values_of(const std::vector<std::string>& names) {
+  std::vector<at::Tensor> tensors;
+  for (const std::string& name : names) {
+    tensors.push_back(value(name));
+  }
+  return tensors;
+}
+
+gan::NamedTensors PassWork::taken(const std::vector<pipeline::Input>& inputs) {
+  gan::NamedTensors tensors;
+  for (const pipeline::Input& input : inputs) {
+    tensors = tensors.with(input.name, value(input.tensor));
+  }
+  return tensors;
+}
+
+void PassWork::add_gradient(const std::string& name, const at::Tensor& gradient) {
+  if (!gradient.defined()) {
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  at::Tensor& sum = value(name).mutable_grad();
+  if (sum.defined()) {
+    sum.add_(gradient);
+  } else {
+    sum = gradient;
+  }
+}
+
+PassWorks::Key PassWorks::key_of(const pipeline::Instruction& at) {
+  return {at.repeat, at.phase, at.microbatch, at.pass};
+}
+
+PassWork& PassWorks::enter(const pipeline::Instruction& at) {
+  const bool goes_back = at.operation == pipeline::Operation::kBackward ||
+                         at.operation == pipeline::Operation::kPenaltyBackward;
+  if (const auto found = works_.find(key_of(at)); found != works_.end()) {
+    PassWork& work = found->second;
+    if (goes_back || work.share != nullptr || !work.has_turned) {
+      return work;
+    }
+  }
+  if (shares_ == nullptr) {
+    works_.clear();
+  }
+  PassWork& work = works_[key_of(at)];
+  work.at = at;
+  work.pass =
+      &phases_[static_cast<std::size_t>(at.phase)].passes[static_cast<std::size_t>(at.pass)];
+  work.made.resize(work.pass->nodes.size());
+  work.num_kept = nodes_to_keep(at);
+  if (shares_ != nullptr) {
+    work.share = &shares_->of(at.phase, at.pass, at.microbatch);
+    work.remaining = work.share->num_instructions(*work.pass);
+  }
+  return work;
+}
+
+int PassWorks::nodes_to_keep(const pipeline::Instruction& at) const {
+  int count = 0;
+  for (const pipeline::Phase& later : phases_) {
+    for (const pipeline::Pass& other : later.passes) {
+      if (other.recall && other.recall->phase == at.phase && other.recall->pass == at.pass &&
+          at.repeat == phases_[static_cast<std::size_t>(at.phase)].repeats - 1) {
+        count = std::max(count, other.recall->nodes);
+      }
+    }
+  }
+  return count;
+}
+
+void PassWorks::leave(const PassWork& work) {
+  if (work.share != nullptr && --works_.at(key_of(work.at)).remaining == 0) {
+    works_.erase(key_of(work.at));
+  }
+}
+
+void PassWorks::give_seen(const pipeline::Instruction& at, gan::StatisticSink& sink) {
+  for (auto& [place, work] : works_) {
+    const bool is_of_leaf = work.at.phase == at.phase && work.at.repeat == at.repeat &&
+                            work.at.microbatch == at.microbatch;
+    std::erase_if(work.seen, [&](const auto& one) {
+      const bool is_meant = is_of_leaf && one.first == at.network;
+      if (is_meant) {
+        one.second.give_to(sink);
+      }
+      return is_meant;
+    });
+  }
+}
+
+}  // namespace gangway::worker

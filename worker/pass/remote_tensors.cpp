@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "worker/pass/remote_tensors.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+using pipeline::Crossing;
+using pipeline::Instruction;
+using pipeline::Operation;
+
+bool is_gradient(const Instruction& at) {
+  return at.operation == Operation::kSendGradient || at.operation == Operation::kReceiveGradient;
+}
+
+bool is_receive(const Instruction& at) {
+  return at.operation == Operation::kReceive || at.operation == Operation::kReceiveGradient;
+}
+
+/// Elements between the first and the last of `tensor` in memory: all of them, and what lies
+/// between them.
+std::int64_t spanned(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) {
+    return 0;
+  }
+  std::int64_t count = 1;
+  for (std::int64_t axis = 0; axis < tensor.dim(); ++axis) {
+    count += (tensor.size(axis) - 1) * tensor.stride(axis);
+  }
+  return count;
+}
+
+comm::TensorShape shape_of(const at::Tensor& tensor) {
+  if (!tensor.defined()) {
+    return {};
+  }
+  if (tensor.dim() > static_cast<std::int64_t>(comm::TensorShape::kMostAxes)) {
+    throw InvariantError(
+        "a tensor of so many axes cannot go to another worker; please report this");
+  }
+  comm::TensorShape shape{
+      .type = static_cast<std::int32_t>(tensor.scalar_type()),
+      .axes = static_cast<std::int32_t>(tensor.dim()),
+      .bytes = static_cast<std::uint64_t>(spanned(tensor)) * tensor.element_size()};
+  std::ranges::copy(tensor.sizes(), shape.sizes.begin());
+  std::ranges::copy(tensor.strides(), shape.strides.begin());
+  return shape;
+}
+
+at::Tensor tensor_of(comm::ReceivedTensor received) {
+  const comm::TensorShape& shape = received.shape;
+  if (shape.axes < 0) {
+    return {};
+  }
+  const auto axes = static_cast<std::size_t>(shape.axes);
+  std::byte* const memory = received.memory.get();
+  return at::from_blob(
+      memory, at::IntArrayRef(shape.sizes.data(), axes),
+      at::IntArrayRef(shape.strides.data(), axes),
+      [owner = std::move(received.memory)](void*) mutable { owner.reset(); },
+      static_cast<at::ScalarType>(shape.type));
+}
+
+}  // namespace
+
+RemoteTensors::RemoteTensors(const pipeline::PassShares& shares, comm::Transport& transport,
+                             comm::Lane& lane, comm::TensorChannel::Setup setup)
+    : shares_(shares), channel_(transport, lane, std::move(setup)) {}
+
+void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>& schedule) {
+  step_ = step;
+  std::map<int, int> counts;  // by peer
+  for (const Instruction& one : schedule) {
+    if (is_receive(one)) {
+      counts[one.peer] += static_cast<int>(crossing(one).outputs.size());
+    }
+  }
+  for (const auto& [peer, count] : counts) {
+    channel_.expect(peer, count);
+  }
+}
+
+const Crossing& RemoteTensors::crossing(const Instruction& at) const {
+  const pipeline::PassShare& share = shares_.of(at.phase, at.pass, at.microbatch);
+  const bool is_made_here =
+      at.operation == Operation::kSend || at.operation == Operation::kReceiveGradient;
+  const std::vector<Crossing>& crossings = is_made_here ? share.sends : share.receives;
+  const auto found = std::ranges::find_if(
+      crossings, [&](const Crossing& one) { return one.node == at.node && one.peer == at.peer; });
+  if (found == crossings.end()) {
+    throw InvariantError("a schedule sends what nobody takes; please report this");
+  }
+  return *found;
+}
+
+std::map<int, std::string> RemoteTensors::outputs(const Instruction& at) const {
+  const pipeline::Phase& phase = shares_.phases()[static_cast<std::size_t>(at.phase)];
+  const pipeline::Pass& pass = phase.passes[static_cast<std::size_t>(at.pass)];
+  const std::vector<std::string> names =
+      pipeline::outputs_of(pass.nodes[static_cast<std::size_t>(at.node)]);
+  std::map<int, std::string> outputs;
+  for (const int output : crossing(at).outputs) {
+    outputs[output] = names[static_cast<std::size_t>(output)];
+  }
+  return outputs;
+}
+
+comm::TensorKey RemoteTensors::key(const Instruction& at, int output) const {
+  return {.step = step_,
+          .phase = at.phase,
+          .repeat = at.repeat,
+          .pass = at.pass,
+          .microbatch = at.microbatch,
+          .node = at.node,
+          .output = output,
+          .is_gradient = is_gradient(at) ? 1 : 0};
+}
+
+void RemoteTensors::send(const Instruction& at, int output, const at::Tensor& tensor) {
+  const at::Tensor plain = tensor.defined() ? tensor.detach() : tensor;
+  const comm::TensorShape shape = shape_of(plain);
+  const auto* const memory =
+      plain.defined() ? static_cast<const std::byte*>(plain.const_data_ptr()) : nullptr;
+  channel_.send(at.peer, key(at, output), shape, {memory, shape.bytes},
+                std::make_shared<const at::Tensor>(plain));
+}
+
+at::Tensor RemoteTensors::receive(const Instruction& at, int output) {
+  const auto begin = std::chrono::steady_clock::now();
+  at::Tensor tensor = tensor_of(channel_.receive(at.peer, key(at, output)));
+  waits_[at.phase] +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return tensor;
+}
+
+std::map<int, double> RemoteTensors::take_waits() { return std::exchange(waits_, {}); }
+
+}  // namespace gangway::worker

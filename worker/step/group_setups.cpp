@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "worker/step/group_setups.hpp"
+
+#include <utility>
+
+namespace gangway::worker {
+namespace {
+
+std::vector<int> hosts_of(const ExchangeSetup& world, const NetworkGroup& group) {
+  std::vector<int> hosts;
+  for (const int worker : group.workers) {
+    hosts.push_back(world.hosts[static_cast<std::size_t>(worker)]);
+  }
+  return hosts;
+}
+
+}  // namespace
+
+GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& group)
+    : transport(world.transport, group.workers),
+      host(world.host.among(group.workers)),
+      setup{.transport = transport,
+            .lane = world.lane,
+            .host = host,
+            .ranges = group.ranges,
+            .hosts = hosts_of(world, group),
+            .num_microbatches = world.num_microbatches,
+            .timeout = world.timeout,
+            .on_stall = world.on_stall,
+            .trace = world.trace} {}
+
+GroupSetups::GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& groups)
+    : world_(std::move(world)) {
+  if (!are_apart(groups)) {
+    return;
+  }
+  const auto num_workers = static_cast<std::size_t>(world_.transport.num_workers());
+  for (const NetworkGroup& group : groups) {
+    const ExchangeSetup* setup = nullptr;
+    if (group.has(world_.transport.worker())) {
+      groups_.push_back(std::make_unique<Group>(world_, group));
+      setup = &groups_.back()->setup;
+    }
+    world_.by_network.push_back(group.workers.size() == num_workers ? &world_ : setup);
+  }
+}
+
+}  // namespace gangway::worker

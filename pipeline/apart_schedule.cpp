@@ -22,6 +22,12 @@ int first_received(const PassShare& share) {
   return share.receives.empty() ? static_cast<int>(share.mine.size()) : share.receives.front().node;
 }
 
+int first_penalty(const Pass& pass) {
+  const auto found = std::ranges::find_if(
+      pass.nodes, [](const Node& node) { return std::holds_alternative<Penalty>(node); });
+  return static_cast<int>(found - pass.nodes.begin());
+}
+
 /// Writes one step of one worker.
 class ApartWriter {
  public:
@@ -46,6 +52,7 @@ class ApartWriter {
     return shares_.of(at_.phase, at_.pass, at_.microbatch);
   }
   [[nodiscard]] std::vector<int> order_ahead(const Phase& phase) const;
+  [[nodiscard]] int end_ahead(const Phase& phase) const;
   void write_ahead(const Phase& phase);
   void write_leaves(const Phase& phase);
   /// Nodes [begin, end) of the pass.
@@ -152,14 +159,26 @@ std::vector<int> ApartWriter::order_ahead(const Phase& phase) const {
   return order;
 }
 
+/// How many nodes of the pass are carried out ahead: what others wait for, and where this worker
+/// waits for others, what it can do meanwhile.
+int ApartWriter::end_ahead(const Phase& phase) const {
+  bool waits = false;
+  for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {
+    waits = waits || !shares_.of(at_.phase, pass, at_.microbatch).receives.empty();
+  }
+  if (share().sends.empty() && (share().crosses() || !waits)) {
+    return 0;
+  }
+  const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+  return std::min(first_received(share()), first_penalty(pass));
+}
+
 void ApartWriter::write_ahead(const Phase& phase) {
   for (const int microbatch : order_ahead(phase)) {
     at_.microbatch = microbatch;
     at_.is_ahead = true;
     for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
-      if (!share().sends.empty()) {
-        write_forward(phase.passes[static_cast<std::size_t>(at_.pass)], 0, first_received(share()));
-      }
+      write_forward(phase.passes[static_cast<std::size_t>(at_.pass)], 0, end_ahead(phase));
     }
     at_.is_ahead = false;
   }
@@ -176,8 +195,7 @@ void ApartWriter::write_leaves(const Phase& phase) {
     }
     for (const Pass& pass : phase.passes) {
       if (share().takes_part) {
-        write_forward(pass, share().sends.empty() ? 0 : first_received(share()),
-                      static_cast<int>(pass.nodes.size()));
+        write_forward(pass, end_ahead(phase), static_cast<int>(pass.nodes.size()));
         write_backward(pass);
       }
       ++at_.pass;

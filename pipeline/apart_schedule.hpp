@@ -11,8 +11,8 @@
 
 namespace gangway::pipeline {
 
-/// Of one step. What depends on no other worker is done ahead of its micro-batch's leaf, for all
-/// micro-batches of the phase: whoever waits for it has it soonest.
+/// Of one step. What others wait for is done ahead of its micro-batch's leaf, for all micro-batches
+/// of the phase, and so are forwards that wait for nobody where this worker would else wait.
 ///
 /// Lists of all workers are parts of one order in which everything is made before it is received,
 /// and a send waits for nobody, so they cannot wait for each other in a circle.

@@ -66,23 +66,34 @@ TEST(ApartSchedule, OfTheGeneratorsWorkerGoesAheadOfItsLeaves) {
                           "1: await generator"));
 }
 
-TEST(ApartSchedule, OfTheDiscriminatorsWorkerTakesImagesInTheMidstOfALeaf) {
-  const JobSpec job = job_with(1);
+TEST(ApartSchedule, OfTheDiscriminatorsWorkerDoesMeanwhileWhatItCan) {
+  const JobSpec job = job_with(2);
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 1);
   EXPECT_THAT(
       lines(apart_schedule(shares, 0, Overlap::kNone)),
-      ElementsAre("0: open leaf of discriminator pass 0 micro-batch 0",
-                  "0: forward discriminator pass 0 micro-batch 0",
+      ElementsAre("0: forward discriminator pass 0 micro-batch 0, ahead",
+                  "0: forward discriminator pass 0 micro-batch 1, ahead",
+                  "0: open leaf of discriminator pass 0 micro-batch 0",
                   "0: backward discriminator pass 0 micro-batch 0",
                   "0: receive worker 0 pass 1 micro-batch 0",
                   "0: forward discriminator pass 1 micro-batch 0",
                   "0: backward discriminator pass 1 micro-batch 0",
-                  "0: close leaf of discriminator pass 0 micro-batch 0", "0: reduce discriminator",
+                  "0: close leaf of discriminator pass 0 micro-batch 0",
+                  "0: open leaf of discriminator pass 0 micro-batch 1",
+                  "0: backward discriminator pass 0 micro-batch 1",
+                  "0: receive worker 0 pass 1 micro-batch 1",
+                  "0: forward discriminator pass 1 micro-batch 1",
+                  "0: backward discriminator pass 1 micro-batch 1",
+                  "0: close leaf of discriminator pass 0 micro-batch 1", "0: reduce discriminator",
                   "0: await discriminator", "1: receive worker 0 pass 0 micro-batch 0",
                   "1: forward discriminator pass 0 micro-batch 0",
                   "1: backward discriminator pass 0 micro-batch 0",
-                  "1: send gradient worker 0 pass 0 micro-batch 0"));
+                  "1: send gradient worker 0 pass 0 micro-batch 0",
+                  "1: receive worker 0 pass 0 micro-batch 1",
+                  "1: forward discriminator pass 0 micro-batch 1",
+                  "1: backward discriminator pass 0 micro-batch 1",
+                  "1: send gradient worker 0 pass 0 micro-batch 1"));
 }
 
 TEST(ApartSchedule, ServesTheFirstMicrobatchOfEachReceiverFirst) {

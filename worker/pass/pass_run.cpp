@@ -79,15 +79,13 @@ void PassRun::forward(const Instruction& at) {
   const bool trains = pipeline::trains(phase(), application.network);
   Kept result = is_recalled() ? take_kept() : apply(application, trains);
   if (trains) {
-    SeenStatistics early;
-    gan::StatisticSink& sink =
-        at.is_ahead ? static_cast<gan::StatisticSink&>(early) : *setup_.sinks[application.network];
-    result.seen.give_to(sink);
-    if (application.harvests_signs) {
-      augmentation_.harvest(*setup_.networks[application.network], result.made.front(), sink);
-    }
+    gan::StatisticSink* sink = setup_.sinks[application.network];
     if (at.is_ahead) {
-      work_->seen.emplace_back(application.network, std::move(early));
+      sink = &work_->seen.emplace_back(application.network, SeenStatistics()).second;
+    }
+    result.seen.give_to(*sink);
+    if (application.harvests_signs) {
+      augmentation_.harvest(*setup_.networks[application.network], result.made.front(), *sink);
     }
   }
   put(pipeline::outputs_of(node()), std::move(result));
@@ -199,6 +197,11 @@ void PassRun::enter(const Instruction& at) {
   work_ = &works_.enter(at);
   if (work_->node == 0) {
     kept_.erase(place_of(at));
+  }
+  if (!at.is_ahead) {  // the pass has its turn: sums of what passes see are in their order
+    for (const auto& [network, seen] : std::exchange(work_->seen, {})) {
+      seen.give_to(*setup_.sinks[network]);
+    }
   }
 }
 

@@ -67,8 +67,8 @@ class PassRun {
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
-  /// Hands to the leaf that was opened what forwards ahead of it have seen.
-  void open_leaf(const pipeline::Instruction& at) {
+  /// All forwards of the network's leaf are over: hands it what those ahead of it have seen.
+  void give_seen(const pipeline::Instruction& at) {
     works_.give_seen(at, *setup_.sinks[at.network]);
   }
   /// What instructions of the same names ask for.

@@ -87,8 +87,12 @@ int PassWorks::nodes_to_keep(const pipeline::Instruction& at) const {
 }
 
 void PassWorks::leave(const PassWork& work) {
-  if (work.share != nullptr && --works_.at(key_of(work.at)).remaining == 0) {
-    works_.erase(key_of(work.at));
+  if (work.share == nullptr) {
+    return;
+  }
+  const auto found = works_.find(key_of(work.at));
+  if (--found->second.remaining == 0 && found->second.seen.empty()) {
+    works_.erase(found);
   }
 }
 
@@ -104,6 +108,10 @@ void PassWorks::give_seen(const pipeline::Instruction& at, gan::StatisticSink& s
       return is_meant;
     });
   }
+  std::erase_if(works_, [](const auto& one) {
+    const PassWork& work = one.second;
+    return work.share != nullptr && work.remaining == 0 && work.seen.empty();
+  });
 }
 
 }  // namespace gangway::worker

@@ -64,7 +64,7 @@ class PassWorks {
   void clear() { works_.clear(); }
   /// An instruction of `work` is carried out: a share whose last one it was is let go of.
   void leave(const PassWork& work);
-  /// Hands what was seen ahead of the leaf of `at` to that.
+  /// Hands to the leaf of `at` what its passes have seen ahead of it and not given yet.
   void give_seen(const pipeline::Instruction& at, gan::StatisticSink& sink);
 
  private:

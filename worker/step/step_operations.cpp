@@ -159,7 +159,6 @@ void StepOperations::perform(const Instruction& instruction) {
 
 void StepOperations::open_leaf(const Instruction& at) {
   exchanges_[at.network]->open_leaf();
-  pass_.open_leaf(at);
   (void)loss_exponent(at);  // of what follows
   if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
@@ -176,6 +175,7 @@ void StepOperations::penalty_backward(const Instruction& at) {
 }
 
 void StepOperations::settle_statistics(const Instruction& at) {
+  pass_.give_seen(at);
   networks_[at.network]->statistics().settle(pipeline::harvests_of(phase(at), at.network));
 }
 

@@ -12,6 +12,8 @@ class AbsentExchange final : public NetworkExchange {
   void show_updates_to(UpdateWatcher& /*watcher*/) override {}
   void open_leaf() override { fail(); }
   void close_leaf(int /*microbatch*/) override { fail(); }
+  void restart_leaves() override {}
+  [[nodiscard]] at::Tensor gradient_sums() override { fail(); }
   void open(int /*phase*/, const UpdatePlan& /*plan*/) override { fail(); }
   [[nodiscard]] bool is_open() const override { return false; }
   void arm() override { fail(); }
@@ -19,6 +21,7 @@ class AbsentExchange final : public NetworkExchange {
   void reduce() override { fail(); }
   void await() override {}
   [[nodiscard]] bool was_skipped() const override { return false; }
+  [[nodiscard]] std::optional<double> agreed_norm() const override { return std::nullopt; }
   [[nodiscard]] std::vector<Exposure> take_exposures() override { return {}; }
   [[nodiscard]] double take_host_wait_seconds() override { return 0.0; }
   [[nodiscard]] std::size_t take_unfired() override { return 0; }

@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway bench compute` on small jobs: every layer and part is there, and none is faster than the core.
-
-    bench_compute.py GANGWAY
-"""
+"""`gangway bench compute` on a small job: every layer and part is there, and none is faster than the core."""
 import json
+import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-GANGWAY = sys.argv[1]
+GANGWAY = Path(os.environ["GANGWAY_BIN"]) / "gangway"
 JOB = """
 model: {family: dcgan, resolution: 32, width: 8, latent: 16}
-data: {source: 'fashion-mnist'}
+data: {source: fashion-mnist}
 training: {batch: 8, microbatches: 2}
 """
 MOST = 1.2  # a clock that is slower while the yardstick is measured

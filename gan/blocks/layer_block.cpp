@@ -55,19 +55,7 @@ LayerBlock::LayerBlock(LayerSpec spec)
       variance_(statistic("norm.running_var")) {}
 
 NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
-  at::Tensor x = in.at(spec_.input);
-  if (!spec_.input_shape.empty()) {
-    x = x.reshape(shape_of_batch(x, spec_.input_shape));
-  }
-  x = apply_linear(x, context);
-  if (std::optional<at::Tensor> fused = apply_fused(x, context)) {
-    x = *std::move(fused);
-  } else {
-    if (spec_.batch_norm) {
-      x = apply_norm(x, context);
-    }
-    x = apply_activation(std::move(x));
-  }
+  at::Tensor x = finish(map(shaped_input(in), context), context);
   if (spec_.dropout > 0.0 && context.mode == Mode::kTraining) {
     RandomKey key = context.key;
     key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
@@ -80,7 +68,22 @@ NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& c
   return in.with(spec_.output, std::move(x));
 }
 
-at::Tensor LayerBlock::apply_linear(const at::Tensor& x, const ForwardContext& context) const {
+at::Tensor LayerBlock::shaped_input(const NamedTensors& in) const {
+  const at::Tensor& x = in.at(spec_.input);
+  return spec_.input_shape.empty() ? x : x.reshape(shape_of_batch(x, spec_.input_shape));
+}
+
+at::Tensor LayerBlock::finish(at::Tensor x, const ForwardContext& context) const {
+  if (std::optional<at::Tensor> fused = apply_fused(x, context)) {
+    return *std::move(fused);
+  }
+  if (spec_.batch_norm) {
+    x = apply_norm(x, context);
+  }
+  return apply_activation(std::move(x));
+}
+
+at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) const {
   return spec_.kind == LayerKind::kLinear ? apply_dense(x, context)
                                           : apply_convolution(x, context);
 }

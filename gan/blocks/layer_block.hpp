@@ -18,8 +18,13 @@ class LayerBlock final : public Block {
                                      const ForwardContext& context) override;
   [[nodiscard]] const LayerSpec& spec() const { return spec_; }
 
+  /// What forward() does, one after the other: takes its input in its shape, maps it linearly, and
+  /// normalises and activates, which may change what it is given.
+  [[nodiscard]] at::Tensor shaped_input(const NamedTensors& in) const;
+  [[nodiscard]] at::Tensor map(const at::Tensor& x, const ForwardContext& context) const;
+  [[nodiscard]] at::Tensor finish(at::Tensor x, const ForwardContext& context) const;
+
  private:
-  [[nodiscard]] at::Tensor apply_linear(const at::Tensor& x, const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_dense(const at::Tensor& x, const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_convolution(const at::Tensor& x,
                                              const ForwardContext& context) const;

@@ -2,12 +2,16 @@
 #include "launch/bench/bench_commands.hpp"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "launch/bench/bench_allreduce.hpp"
 #include "launch/bench/bench_checkpoint.hpp"
 #include "launch/bench/bench_overlap.hpp"
+#include "launch/bench/quiet_machine.hpp"
+#include "launch/process/environment.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -141,15 +145,55 @@ void add_checkpoint(CLI::App& bench, CommandLine& line) {
   });
 }
 
+void add_compute(CLI::App& bench, CommandLine& line) {
+  struct Options {
+    std::vector<std::string> words{"gangway-model", "compute"};
+    std::string job;
+    std::vector<std::string> overrides;
+    std::string seconds = "0.2";
+    bool is_json = false;
+    bool anyway = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand(
+      "compute", "Each layer of a job's networks beside what a core does at most");
+  command->add_option("JOB", options->job, "Job file")->required();
+  command->add_option("overrides", options->overrides, "Keys of the job file, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--seconds", options->seconds, "Seconds for each time")
+      ->capture_default_str();
+  command->add_flag("--json", options->is_json, "One line of JSON instead of a table");
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
+  command->footer(
+      "Examples:\n"
+      "  gangway bench compute examples/fashion-mnist.yaml model.width=64 training.batch=128\n"
+      "  gangway bench compute examples/infogan.yaml numerics.precision=bf16\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback([options, &line] {
+    line.action = [options]() -> int {
+      require_quiet_machine(options->anyway);
+      std::vector<std::string> words = options->words;
+      words.push_back(options->job);
+      words.insert(words.end(), options->overrides.begin(), options->overrides.end());
+      words.insert(words.end(), {"--seconds", options->seconds});
+      if (options->is_json) {
+        words.emplace_back("--json");
+      }
+      become("gangway-model", words);
+    };
+  });
+}
+
 }  // namespace
 
 void add_bench_commands(CLI::App& app, CommandLine& line) {
   CLI::App* bench =
-      app.add_subcommand("bench", "Measure this machine's or cluster's communication and disk");
+      app.add_subcommand("bench", "Measure this machine's or cluster's cores, communication and disk");
   bench->require_subcommand(1);
   add_allreduce(*bench, line);
   add_overlap(*bench, line);
   add_checkpoint(*bench, line);
+  add_compute(*bench, line);
 }
 
 }  // namespace gangway::launch

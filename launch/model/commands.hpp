@@ -55,6 +55,13 @@ struct ExportOptions {
   WeightVersion weights = WeightVersion::kAverage;
 };
 
+struct ComputeOptions {
+  std::filesystem::path job_file;
+  std::vector<std::string> overrides;  ///< "training.batch=64"
+  double seconds = 0.2;                ///< for each time
+  OutputFormat format = OutputFormat::kText;
+};
+
 struct NetworksOptions {
   std::filesystem::path job_file;
 };
@@ -63,6 +70,10 @@ struct NetworksOptions {
 /// "network generator 1066880", its name and its trained numbers.
 /// @throws ConfigError naming key and file of a network that cannot be trained
 void describe_networks(const NetworksOptions& options);
+
+/// Times each layer of a job's networks on one core and prints how near it comes to what the core
+/// does at most. @throws ConfigError where there is nothing to time
+void bench_compute(const ComputeOptions& options);
 
 /// Prints FD-LeNet (or FID) with floor and ceiling, KID, precision, recall and classes; or the
 /// modes covered, for a toy mixture and for stacked pictures; or for pairs how like the pictures

@@ -17,6 +17,7 @@
 
 namespace {
 
+using gangway::launch::ComputeOptions;
 using gangway::launch::EvaluateOptions;
 using gangway::launch::ExportOptions;
 using gangway::launch::NetworksOptions;
@@ -133,6 +134,25 @@ void add_networks(CLI::App& app, NetworksOptions& options) {
   command->callback([&] { gangway::launch::describe_networks(options); });
 }
 
+void add_compute(CLI::App& app, ComputeOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("compute", "Time each layer of a job beside what a core does at most");
+  command->footer("Example: gangway bench compute examples/infogan.yaml numerics.precision=bf16");
+  command->add_option("JOB", options.job_file, "Job file")->required();
+  command->add_option("overrides", options.overrides, "Keys of the job file")
+      ->type_name("key=value");
+  command->add_option("--seconds", options.seconds, "Seconds for each time")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag_callback(
+      "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
+      "One line of JSON instead of text");
+  command->callback([&options] {
+    at::set_num_threads(1);
+    gangway::launch::bench_compute(options);
+  });
+}
+
 /// Beside the programs where they are installed, else in the checkout that they were built from.
 std::filesystem::path share_folder() {
   const std::filesystem::path programs =
@@ -156,6 +176,7 @@ int run(int argc, char** argv) {
   TrainFeaturesOptions train_features;
   ExportOptions export_options;
   NetworksOptions networks;
+  ComputeOptions compute;
   int threads = 2;
   add_evaluate(app, evaluate, threads);
   add_sample(app, sample, threads);
@@ -164,6 +185,7 @@ int run(int argc, char** argv) {
   add_networks(app, networks);
   int code = static_cast<int>(gangway::ExitCode::kDone);
   gangway::launch::add_profile_command(app, code);
+  add_compute(app, compute);
   try {
     app.parse(argc, argv);
     return code;

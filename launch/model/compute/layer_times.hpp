@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Times the layers of a job's networks one by one, as training computes them. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "job/precision.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::launch {
+
+enum class LayerPart {
+  kForward,
+  kInputGradient,
+  kWeightGradient,  ///< added to the gradient that is there
+};
+
+/// One part of one layer over one micro-batch.
+struct LayerTime {
+  std::string layer;  ///< "discriminator/1"
+  std::string what;   ///< "convolution 64 > 128 of 8 x 8", "norm and activation"
+  Precision precision = Precision::kFp32;
+  LayerPart part = LayerPart::kForward;
+  double seconds = 0.0;           ///< the least of many
+  double operations = 0.0;        ///< of a linear map; else 0
+  std::int64_t tensor_bytes = 0;  ///< of what is not one: of one of the tensors that it moves
+  double tensors_moved = 0.0;     ///< read or written, each once, at the least
+};
+
+/// @param seconds  for each time
+[[nodiscard]] std::vector<LayerTime> layer_times(const JobSpec& job, Precision precision,
+                                                 double seconds);
+
+}  // namespace gangway::launch

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`gangway bench compute` on a small job: every layer and part is there, and none is faster than the core."""
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+GANGWAY = Path(os.environ["GANGWAY_BIN"]) / "gangway"
+JOB = """
+model: {family: dcgan, resolution: 32, width: 8, latent: 16}
+data: {source: fashion-mnist}
+training: {batch: 8, microbatches: 2}
+"""
+MOST = 1.2  # a clock that is slower while the yardstick is measured
+
+
+def bench(job, *words):
+    return subprocess.run([GANGWAY, "bench", "compute", job, "--anyway", "--seconds", "0.02", *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+
+
+def rows_of(job, *words):
+    result = bench(job, "--json", *words)
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    for row in rows:
+        assert 0.0 < row["share"] <= MOST, row
+        assert row["seconds"] > 0.0, row
+    return rows
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        job = Path(folder) / "job.yaml"
+        job.write_text(JOB)
+        rows = rows_of(str(job))
+        assert {row["precision"] for row in rows} == {"fp32"}
+        # Four maps in each network; all but the last of the discriminator have something behind them.
+        maps = [row for row in rows if "gflops" in row]
+        assert len(maps) == 8 * 3, maps
+        assert {row["part"] for row in maps} == {"forward", "input gradient", "weight gradient"}
+        assert len(rows) - len(maps) == 7 * 2, rows
+        assert {row["layer"] for row in rows} == {f"{n}/{i}" for n in ("generator", "discriminator") for i in range(4)}
+
+        both = rows_of(str(job), "numerics.precision=bf16")
+        assert len(both) == 2 * len(rows), both
+        assert {row["precision"] for row in both} == {"fp32", "bf16"}
+
+        table = bench(str(job), "training.batch=4")
+        assert table.returncode == 0 and "weight gradient" in table.stdout, table
+        assert "GFLOP/s of fused multiply-adds" in table.stdout, table
+
+        for words, said in ((["numerics.device=cuda"], "numerics.device=cpu"), (["training.bach=4"], "training.batch")):
+            result = bench(str(job), *words)
+            assert result.returncode == 2 and said in result.stderr, result
+    print("bench compute: every layer, no share above", MOST)
+
+
+if __name__ == "__main__":
+    main()

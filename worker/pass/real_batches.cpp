@@ -69,9 +69,9 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
   if (staging_) {
     options.pack_into = [this](std::size_t bytes) { return staging_->allocate(bytes); };
   }
-  loader_ = std::make_unique<data::Loader>(
-      dataset, data::SampleOrder(job.training.seed, dataset.size()), options,
-      requests_of(job, local, first_step));
+  loader_ =
+      std::make_unique<data::Loader>(dataset, data::SampleOrder(job.training.seed, dataset.size()),
+                                     options, requests_of(job, local, first_step));
 }
 
 const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch) {

@@ -131,9 +131,8 @@ void StepGraphs::record(Known& known) {
   try {
     for (Part& part : known.parts) {
       if (part.is_recorded) {
-        part.graph = setup_.recorder.record([&operations, &list = part.instructions] {
-          pipeline::execute(list, operations);
-        });
+        part.graph = setup_.recorder.record(
+            [&operations, &list = part.instructions] { pipeline::execute(list, operations); });
       }
     }
     known.losses = operations.exchange_losses(operations.no_losses());
@@ -211,9 +210,10 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
 void StepGraphs::give_up(const std::string& why) {
   is_off_ = true;
   if (setup_.say) {
-    setup_.say(fmt::format("numerics.cuda_graph: steps are not recorded ({}); launches are plain, "
-                           "with the same bits",
-                           why.substr(0, why.find('\n'))));
+    setup_.say(
+        fmt::format("numerics.cuda_graph: steps are not recorded ({}); launches are plain, "
+                    "with the same bits",
+                    why.substr(0, why.find('\n'))));
   }
 }
 

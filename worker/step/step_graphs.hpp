@@ -4,10 +4,10 @@
 // awaited, so that graphs have no operations of NCCL, and neither order nor failures of exchanges
 // are others than without graphs.
 //
-// One list of instructions is one recording. It is made without being played, in a step that is then
-// computed as ever; the next such step is computed both ways, and the sums of its gradients are
-// compared bit by bit, so that a number of one step that a graph has kept, or work that it lacks,
-// is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
+// One list of instructions is one recording. It is made without being played, in a step that is
+// then computed as ever; the next such step is computed both ways, and the sums of its gradients
+// are compared bit by bit, so that a number of one step that a graph has kept, or work that it
+// lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
 // Compute thread.
 #pragma once
 

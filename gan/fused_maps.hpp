@@ -20,7 +20,7 @@ namespace gangway::gan {
                                           double gain);
 
 /// How maps are taken apart, smoothed by [1, 3, 3, 1] and taken together
-/// (gan/cuda/map_arithmetic.hpp).
+/// (gan/map_arithmetic.hpp).
 struct MapResampling {
   std::int64_t up = 1;
   std::int64_t down = 1;

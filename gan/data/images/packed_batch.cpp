@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/packed_batch.hpp"
+#include "gan/data/images/packed_batch.hpp"
 
 #include <algorithm>
 #include <cstring>

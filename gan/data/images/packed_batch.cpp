@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gan/data/images/unit_value.hpp"
+#include "gan/data/images/pixels.hpp"
 
 namespace gangway::data {
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/data/images/unit_value.hpp"
+#include "gan/data/images/pixels.hpp"
 
 namespace gangway::data {
 namespace {

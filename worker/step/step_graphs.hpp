@@ -65,7 +65,8 @@ class StepGraphs {
     bool is_proven = false;
   };
 
-  [[nodiscard]] Known& known(const std::vector<pipeline::Instruction>& schedule);
+  /// Null: there are too many already.
+  [[nodiscard]] Known* known_as(const std::vector<pipeline::Instruction>& schedule);
   void record(Known& known);
   void prove(Known& known, pipeline::Operations& marked);
   /// Networks whose gradients `parts` add up.

@@ -200,7 +200,6 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
     }
   }
   operations.take_up(known.losses);
-  ++num_played_;
 }
 
 void StepGraphs::give_up(const std::string& why) {

@@ -11,7 +11,6 @@
 // Compute thread.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <set>
@@ -42,11 +41,6 @@ class StepGraphs {
   /// Performs a step that operations have begun. @param marked  the same operations, for what is no
   /// part of a graph
   void perform(const std::vector<pipeline::Instruction>& schedule, pipeline::Operations& marked);
-
-  /// Whether steps are played, or still may be.
-  [[nodiscard]] bool is_on() const { return !is_off_; }
-  /// Steps that were played.
-  [[nodiscard]] std::int64_t num_played() const { return num_played_; }
 
  private:
   /// Instructions of a step that follow one another.
@@ -80,7 +74,6 @@ class StepGraphs {
   Setup setup_;
   std::deque<Known> known_;
   bool is_off_ = false;
-  std::int64_t num_played_ = 0;
 };
 
 }  // namespace gangway::worker

@@ -52,8 +52,10 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
       local_(local),
       shape_(example_shape(job.model)),
       held_(static_cast<std::size_t>(local.size())),
-      latest_(held_.size()),
       trace_(trace) {
+  for (const Held& held : held_) {
+    latest_.push_back(&held.batch);
+  }
   shape_.front() = dataset.shape().channels;  // of both sides, where there are two
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   data::LoaderOptions options{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,

@@ -4,7 +4,7 @@
 // Blocks ask through gan/fused_maps.hpp. Compute thread, and autograd's.
 #pragma once
 
-#include "gan/cuda/map_arithmetic.hpp"
+#include "gan/map_arithmetic.hpp"
 #include "gan/torch.hpp"
 
 namespace gangway::gan {

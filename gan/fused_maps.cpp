@@ -62,13 +62,13 @@ struct FusedActivation final : torch::autograd::Function<FusedActivation> {
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const at::Tensor y = context->get_saved_variables().front();
-    const at::Tensor by_x = ActivationGradient::apply(gradients.front(), y,
-                                                      context->saved_data["slope"].toDouble(),
-                                                      context->saved_data["gain"].toDouble());
+    const at::Tensor by_x =
+        ActivationGradient::apply(gradients.front(), y, context->saved_data["slope"].toDouble(),
+                                  context->saved_data["gain"].toDouble());
     at::Tensor by_bias;
     if (context->saved_data["has_bias"].toBool() && context->needs_input_grad(1)) {
-      by_bias = y.dim() == 4 ? by_x.sum({0, 2, 3}, false, at::kFloat)
-                             : by_x.sum({0}, false, at::kFloat);
+      by_bias =
+          y.dim() == 4 ? by_x.sum({0, 2, 3}, false, at::kFloat) : by_x.sum({0}, false, at::kFloat);
     }
     return {by_x, by_bias, at::Tensor(), at::Tensor()};
   }
@@ -87,15 +87,14 @@ at::Tensor fused_resampling(const at::Tensor& x, const MapResampling& to) {
   const at::Tensor maps = dense(x);
   at::Tensor out = at::empty({x.size(0), x.size(1), to.height, to.width},
                              x.options().memory_format(maps.suggest_memory_format()));
-  resample_on_device(
-      {.in = {x.size(0), x.size(1), x.size(2), x.size(3)},
-       .out = {x.size(0), x.size(1), to.height, to.width},
-       .channels_last = is_channels_last(maps),
-       .up = to.up,
-       .down = to.down,
-       .padding = to.padding,
-       .gain = static_cast<float>(to.gain)},
-      maps, out);
+  resample_on_device({.in = {x.size(0), x.size(1), x.size(2), x.size(3)},
+                      .out = {x.size(0), x.size(1), to.height, to.width},
+                      .channels_last = is_channels_last(maps),
+                      .up = to.up,
+                      .down = to.down,
+                      .padding = to.padding,
+                      .gain = static_cast<float>(to.gain)},
+                     maps, out);
   return out;
 }
 

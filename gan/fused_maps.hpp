@@ -15,10 +15,12 @@ namespace gangway::gan {
 /// leaky_relu(x + bias, slope) * gain in one kernel. @pre is_fused(x)
 /// @param x  [N, C] or [N, C, H, W], float32 or bfloat16
 /// @param bias  float32 [C], not rounded to the type of `x`; nothing: none
-[[nodiscard]] at::Tensor fused_activation(const at::Tensor& x, const std::optional<at::Tensor>& bias,
-                                          double slope, double gain);
+[[nodiscard]] at::Tensor fused_activation(const at::Tensor& x,
+                                          const std::optional<at::Tensor>& bias, double slope,
+                                          double gain);
 
-/// How maps are taken apart, smoothed by [1, 3, 3, 1] and taken together (gan/cuda/map_arithmetic.hpp).
+/// How maps are taken apart, smoothed by [1, 3, 3, 1] and taken together
+/// (gan/map_arithmetic.hpp).
 struct MapResampling {
   std::int64_t up = 1;
   std::int64_t down = 1;

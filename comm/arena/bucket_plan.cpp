@@ -86,8 +86,7 @@ ElementRange BucketPlan::slice(std::size_t index, int worker) const {
 
 std::size_t num_buckets_of(const ArenaLayout& layout, std::size_t least_bytes) {
   const std::size_t bytes = layout.size() * sizeof(float);
-  return std::clamp<std::size_t>(bytes / std::max<std::size_t>(least_bytes, 1), 1,
-                                 kDefaultBuckets);
+  return std::clamp<std::size_t>(bytes / std::max<std::size_t>(least_bytes, 1), 1, kDefaultBuckets);
 }
 
 }  // namespace gangway::comm

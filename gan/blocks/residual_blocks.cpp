@@ -44,11 +44,9 @@ at::Tensor interpolation(const at::Tensor& x, double factor) {
 
 at::Tensor Upsampling::forward(AutogradContext* /*context*/, const at::Tensor& x) {
   if (is_fused(x)) {
-    return fused_resampling(x, {.up = 2,
-                                .padding = 2,
-                                .height = 2 * x.size(2),
-                                .width = 2 * x.size(3),
-                                .gain = kPixels});
+    return fused_resampling(
+        x,
+        {.up = 2, .padding = 2, .height = 2 * x.size(2), .width = 2 * x.size(3), .gain = kPixels});
   }
   return at::conv_transpose2d(x, interpolation(x, kPixels), {}, /*stride=*/2, /*padding=*/1,
                               /*output_padding=*/at::IntArrayRef{0}, /*groups=*/x.size(1));

@@ -54,7 +54,8 @@ StyleImage::StyleImage(const StyleImageSpec& spec)
       bias_(parameter("bias")) {}
 
 NamedTensors StyleImage::forward(const NamedTensors& in, const ForwardContext&) {
-  return in.with("features", activated_convolution(in.at("image"), weight_->tensor, bias_->tensor, 0));
+  return in.with("features",
+                 activated_convolution(in.at("image"), weight_->tensor, bias_->tensor, 0));
 }
 
 StyleHalving::StyleHalving(const StyleHalvingSpec& spec)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "gan/cuda/input_kernels.hpp"
-
 #include "gan/cuda/launch.hpp"
 
 namespace gangway::cuda {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Fused operators on feature maps on a CUDA device (gan/cuda/map_arithmetic.hpp). No LibTorch.
+// Fused operators on feature maps on a CUDA device (gan/map_arithmetic.hpp). No LibTorch.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "gan/cuda/map_arithmetic.hpp"
+#include "gan/map_arithmetic.hpp"
 
 namespace gangway::cuda {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "gan/cuda/random_kernels.hpp"
-
 #include "gan/cuda/launch.hpp"
+#include "gan/cuda/random_kernels.hpp"
 
 namespace gangway::cuda {
 namespace {

@@ -19,8 +19,8 @@ struct DeviceKey {
 };
 
 /// Writes `count` standard normals / uniforms in [0, 1) / integers in [0, bound), element i being
-/// draw i, to device memory. Asynchronous: ordered by `stream`, capturable. Any thread whose current
-/// device owns `out`.
+/// draw i, to device memory. Asynchronous: ordered by `stream`, capturable. Any thread whose
+/// current device owns `out`.
 /// @throws EnvironmentError when the launch fails.
 void fill_normal(const DeviceKey& key, float* out, std::int64_t count, cudaStream_t stream);
 void fill_uniform(const DeviceKey& key, float* out, std::int64_t count, cudaStream_t stream);

@@ -20,7 +20,7 @@
 
 #include "base/guarded.hpp"
 #include "gan/data/dataset.hpp"
-#include "gan/data/packed_batch.hpp"
+#include "gan/data/images/packed_batch.hpp"
 #include "gan/data/permutation.hpp"
 #include "job/spec.hpp"
 

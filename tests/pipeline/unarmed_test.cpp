@@ -16,20 +16,18 @@ Instruction of(Operation operation, int network, int phase = 0) {
 }
 
 TEST(Unarmed, BeginsExchangesInTheOrderInWhichTheyWereArmed) {
-  const std::vector<Instruction> armed{
-      of(Operation::kArm, 1),    of(Operation::kBackward, 1), of(Operation::kArm, 0),
-      of(Operation::kBackward, 0), of(Operation::kReduce, 0), of(Operation::kAwait, 0),
-      of(Operation::kReduce, 1), of(Operation::kAwait, 1)};
-  EXPECT_THAT(unarmed(armed),
-              ElementsAre(of(Operation::kBackward, 1), of(Operation::kBackward, 0),
-                          of(Operation::kReduce, 1), of(Operation::kAwait, 1),
-                          of(Operation::kReduce, 0), of(Operation::kAwait, 0)));
+  const std::vector<Instruction> armed{of(Operation::kArm, 1),    of(Operation::kBackward, 1),
+                                       of(Operation::kArm, 0),    of(Operation::kBackward, 0),
+                                       of(Operation::kReduce, 0), of(Operation::kAwait, 0),
+                                       of(Operation::kReduce, 1), of(Operation::kAwait, 1)};
+  EXPECT_THAT(unarmed(armed), ElementsAre(of(Operation::kBackward, 1), of(Operation::kBackward, 0),
+                                          of(Operation::kReduce, 1), of(Operation::kAwait, 1),
+                                          of(Operation::kReduce, 0), of(Operation::kAwait, 0)));
 }
 
 TEST(Unarmed, LeavesTheOrderOfExchangesThatNobodyArmed) {
-  const std::vector<Instruction> plain{
-      of(Operation::kReduce, 0), of(Operation::kReduce, 1), of(Operation::kAwait, 0, 1),
-      of(Operation::kForward, 0, 1)};
+  const std::vector<Instruction> plain{of(Operation::kReduce, 0), of(Operation::kReduce, 1),
+                                       of(Operation::kAwait, 0, 1), of(Operation::kForward, 0, 1)};
   EXPECT_EQ(unarmed(plain), plain);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records steps as CUDA graphs. The graphs have no operations of NCCL, so that no communicator waits
-// for their end. Compute thread.
+// Records steps as CUDA graphs. The graphs have no operations of NCCL, so that no communicator
+// waits for their end. Compute thread.
 #pragma once
 
 #include "comm/cuda/cuda_handles.hpp"

@@ -70,13 +70,13 @@ void CudaStaging::add_place() {
   place.labels = comm::allocate_on_device(count_ * sizeof(std::int64_t));
   const bool last = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
   const std::vector<std::int64_t> strides =
-      at::empty(setup_.shape, at::TensorOptions(at::kFloat).memory_format(
-                                  last ? at::MemoryFormat::ChannelsLast
-                                       : at::MemoryFormat::Contiguous))
+      at::empty(setup_.shape, at::TensorOptions(at::kFloat)
+                                  .memory_format(last ? at::MemoryFormat::ChannelsLast
+                                                      : at::MemoryFormat::Contiguous))
           .strides()
           .vec();
-  place.batch.images = over(place.images, setup_.shape, strides,
-                            at::device(device_.torch).dtype(at::kFloat));
+  place.batch.images =
+      over(place.images, setup_.shape, strides, at::device(device_.torch).dtype(at::kFloat));
   place.batch.labels =
       over(place.labels, {setup_.shape.front()}, {1}, at::device(device_.torch).dtype(at::kLong));
 }

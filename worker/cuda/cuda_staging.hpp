@@ -66,7 +66,7 @@ class CudaStaging final : public BatchStaging {
   std::size_t values_;
   comm::CudaStream copies_;
   std::vector<Slot> slots_;
-  std::deque<std::size_t> staged_;    // slots, oldest first
+  std::deque<std::size_t> staged_;  // slots, oldest first
   std::vector<data::Batch> copied_;
   std::vector<Place> places_;
 };

@@ -65,8 +65,10 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
       microbatches_(std::move(microbatches)),
       shape_(example_shape(job.model)),
       held_(microbatches_.size()),
-      latest_(held_.size()),
       trace_(trace) {
+  for (const Held& held : held_) {
+    latest_.push_back(&held.batch);
+  }
   shape_.front() = dataset.shape().channels;  // of both sides, where there are two
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   data::LoaderOptions options{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,

@@ -20,8 +20,9 @@ class LeafStatistics final : public gan::StatisticSink {
   /// A micro-batch begins. @param sums  of all of the network's statistics
   void open(std::vector<Sum> sums);
   void take(const gan::Statistic& statistic, const at::Tensor& value) override;
-  /// The micro-batch's forwards are over: the sums hold what was taken. Makes each sum one of `harvests` values, which is what
-  /// the update divides by. What no pass has seen stays as it runs. May be called again.
+  /// The micro-batch's forwards are over: the sums hold what was taken. Makes each sum one of
+  /// `harvests` values, which is what the update divides by. What no pass has seen stays as it
+  /// runs. May be called again.
   void settle(int harvests);
 
  private:

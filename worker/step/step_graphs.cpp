@@ -23,7 +23,7 @@ namespace {
 
 /// Libraries choose kernels and take their memory in the first steps of a kind.
 constexpr int kPlainSteps = 2;
-/// Lists of instructions: lazy penalties make a few. Each has the memory of its graphs.
+/// Lists of instructions: lazy penalties make a few. Steps of further ones are plain.
 constexpr std::size_t kMostLists = 8;
 
 bool is_of_an_exchange(Operation operation) {
@@ -87,30 +87,26 @@ std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Pha
 }
 
 void StepGraphs::perform(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
-  if (is_off_) {
-    return pipeline::execute(schedule, marked);
+  Known* const known = is_off_ ? nullptr : known_as(schedule);
+  if (known != nullptr && known->is_proven) {
+    return play(*known, marked);
   }
-  Known& known = this->known(schedule);
-  if (known.is_proven) {
-    return play(known, marked);
+  if (known != nullptr && known->is_recorded) {
+    return prove(*known, marked);
   }
-  if (known.is_recorded) {
-    return prove(known, marked);
-  }
-  if (known.num_performed++ >= kPlainSteps) {
-    record(known);
+  if (known != nullptr && known->num_performed++ >= kPlainSteps) {
+    record(*known);
   }
   pipeline::execute(schedule, marked);
 }
 
-StepGraphs::Known& StepGraphs::known(const std::vector<Instruction>& schedule) {
+StepGraphs::Known* StepGraphs::known_as(const std::vector<Instruction>& schedule) {
   const auto found = std::ranges::find(known_, schedule, &Known::schedule);
   if (found != known_.end()) {
-    return *found;
+    return &*found;
   }
   if (known_.size() == kMostLists) {
-    // Graphs share memory in the order of their recording: none may go alone.
-    give_up("steps are of too many kinds");
+    return nullptr;
   }
   Known& added = known_.emplace_back();
   added.schedule = schedule;
@@ -121,7 +117,7 @@ StepGraphs::Known& StepGraphs::known(const std::vector<Instruction>& schedule) {
     }
     added.parts.back().instructions.push_back(instruction);
   }
-  return added;
+  return &added;
 }
 
 void StepGraphs::record(Known& known) {
@@ -131,9 +127,8 @@ void StepGraphs::record(Known& known) {
   try {
     for (Part& part : known.parts) {
       if (part.is_recorded) {
-        part.graph = setup_.recorder.record([&operations, &list = part.instructions] {
-          pipeline::execute(list, operations);
-        });
+        part.graph = setup_.recorder.record(
+            [&operations, &list = part.instructions] { pipeline::execute(list, operations); });
       }
     }
     known.losses = operations.exchange_losses(operations.no_losses());
@@ -205,15 +200,15 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
     }
   }
   operations.take_up(known.losses);
-  ++num_played_;
 }
 
 void StepGraphs::give_up(const std::string& why) {
   is_off_ = true;
   if (setup_.say) {
-    setup_.say(fmt::format("numerics.cuda_graph: steps are not recorded ({}); launches are plain, "
-                           "with the same bits",
-                           why.substr(0, why.find('\n'))));
+    setup_.say(
+        fmt::format("numerics.cuda_graph: steps are not recorded ({}); launches are plain, "
+                    "with the same bits",
+                    why.substr(0, why.find('\n'))));
   }
 }
 

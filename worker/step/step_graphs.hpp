@@ -4,14 +4,13 @@
 // awaited, so that graphs have no operations of NCCL, and neither order nor failures of exchanges
 // are others than without graphs.
 //
-// One list of instructions is one recording. It is made without being played, in a step that is then
-// computed as ever; the next such step is computed both ways, and the sums of its gradients are
-// compared bit by bit, so that a number of one step that a graph has kept, or work that it lacks,
-// is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
+// One list of instructions is one recording. It is made without being played, in a step that is
+// then computed as ever; the next such step is computed both ways, and the sums of its gradients
+// are compared bit by bit, so that a number of one step that a graph has kept, or work that it
+// lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
 // Compute thread.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <set>
@@ -43,11 +42,6 @@ class StepGraphs {
   /// part of a graph
   void perform(const std::vector<pipeline::Instruction>& schedule, pipeline::Operations& marked);
 
-  /// Whether steps are played, or still may be.
-  [[nodiscard]] bool is_on() const { return !is_off_; }
-  /// Steps that were played.
-  [[nodiscard]] std::int64_t num_played() const { return num_played_; }
-
  private:
   /// Instructions of a step that follow one another.
   struct Part {
@@ -65,7 +59,8 @@ class StepGraphs {
     bool is_proven = false;
   };
 
-  [[nodiscard]] Known& known(const std::vector<pipeline::Instruction>& schedule);
+  /// Null: there are too many already.
+  [[nodiscard]] Known* known_as(const std::vector<pipeline::Instruction>& schedule);
   void record(Known& known);
   void prove(Known& known, pipeline::Operations& marked);
   /// Networks whose gradients `parts` add up.
@@ -79,7 +74,6 @@ class StepGraphs {
   Setup setup_;
   std::deque<Known> known_;
   bool is_off_ = false;
-  std::int64_t num_played_ = 0;
 };
 
 }  // namespace gangway::worker

@@ -58,7 +58,9 @@ class StepOperations final : public pipeline::Operations {
     return exchanges_[network]->gradient_sums();
   }
   /// Puts `losses` in the place of those of the step so far.
-  StepLosses exchange_losses(StepLosses losses) { return std::exchange(losses_, std::move(losses)); }
+  StepLosses exchange_losses(StepLosses losses) {
+    return std::exchange(losses_, std::move(losses));
+  }
   [[nodiscard]] StepLosses no_losses() const { return {local_, networks_.size()}; }
   /// The step is over, and `losses` are where it has left its own, unless it has told them.
   void take_up(const StepLosses& losses);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decoded 8-bit images and what is done to them on the way to the network. Used by the data sets;
-// any thread.
+// Decoded 8-bit images and what is done to them on the way to the network. Used by the data sets,
+// and to_unit by kernels; any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "gan/data/images/unit_value.hpp"
+#include "gan/random.hpp"  // GANGWAY_HOST_DEVICE
 
 namespace gangway::data {
 
@@ -41,5 +41,10 @@ void lay_over_white(Pixels& image);
 /// becomes gray by the luma of ITU-R BT.601 in 16-bit fixed point. @pre out holds channels * height
 /// * width values.
 void to_floats(const Pixels& image, int channels, std::span<float> out);
+
+/// x / 127.5 - 1 in single precision; both operations are rounded by IEEE 754 on every device.
+[[nodiscard]] GANGWAY_HOST_DEVICE constexpr float to_unit(std::uint8_t value) {
+  return static_cast<float>(value) / 127.5F - 1.0F;
+}
 
 }  // namespace gangway::data

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/packed_batch.hpp"
+#include "gan/data/images/packed_batch.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/data/images/unit_value.hpp"
+#include "gan/data/images/pixels.hpp"
 
 namespace gangway::data {
 namespace {

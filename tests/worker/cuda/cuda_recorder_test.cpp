@@ -55,9 +55,9 @@ TEST_F(CudaRecorderTest, RecordsWithoutDoingAndPlaysInTheOrderOfTheStream) {
 TEST_F(CudaRecorderTest, ComputesOnWhereARecordingWasGivenUp) {
   CudaRecorder recorder(stream_.get());
   EXPECT_THROW((void)recorder.record([this] {
-                 add(1);
-                 throw std::runtime_error("cannot be captured");
-               }),
+    add(1);
+    throw std::runtime_error("cannot be captured");
+  }),
                std::runtime_error);
   EXPECT_FALSE(fake::is_capturing(stream_.get()));
   add(2);

@@ -42,8 +42,9 @@ class CudaStagingTest : public ::testing::Test {
       made.images.push_back(is_8_bit ? data::to_unit(byte) : static_cast<float>(byte) * 0.3F);
     }
     made.labels = {number, number + 1, number + 2};
-    data::pack(made.images, made.labels,
-               [&](std::size_t bytes) { return staging.allocate(bytes); }, made.packed);
+    data::pack(
+        made.images, made.labels, [&](std::size_t bytes) { return staging.allocate(bytes); },
+        made.packed);
     return made;
   }
   /// Of the device, when all that was asked of it is done.

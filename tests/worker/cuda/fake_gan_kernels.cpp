@@ -13,8 +13,7 @@ template <typename Value>
 void take_in(const InputConversion& conversion) {
   const auto* const values = static_cast<const Value*>(conversion.values);
   for (std::int64_t i = 0; i < conversion.shape.elements(); ++i) {
-    conversion.out[i] =
-        input_value(values[place_as_read(conversion.shape, conversion.order, i)]);
+    conversion.out[i] = input_value(values[place_as_read(conversion.shape, conversion.order, i)]);
   }
 }
 

@@ -3,8 +3,8 @@
 // returns; what our own code puts on the stream beside it is as late as it may be, but in order: it
 // runs when LibTorch computes next, or when somebody waits for it.
 //
-// Its graphs have what our own code puts on the stream, and nothing of LibTorch's: wrong ones, which
-// who plays them has to notice.
+// Its graphs have what our own code puts on the stream, and nothing of LibTorch's: wrong ones,
+// which who plays them has to notice.
 #include <vector>
 
 #include <ATen/record_function.h>

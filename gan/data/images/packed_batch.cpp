@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/packed_batch.hpp"
+#include "gan/data/images/packed_batch.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "gan/data/images/unit_value.hpp"
+#include "gan/data/images/pixels.hpp"
 
 namespace gangway::data {
 
@@ -35,8 +35,8 @@ void pack(std::span<const float> images, std::span<const std::int64_t> labels,
   if (!packed.is_8_bit) {
     std::memcpy(place, images.data(), images.size_bytes());
   }
-  packed.bytes = packed_images_offset(labels.size()) +
-                 (packed.is_8_bit ? images.size() : images.size_bytes());
+  packed.bytes =
+      packed_images_offset(labels.size()) + (packed.is_8_bit ? images.size() : images.size_bytes());
 }
 
 }  // namespace gangway::data

@@ -121,6 +121,16 @@ TEST(Predict, ASlowerLinkNeverMakesAFasterStep) {
   }
 }
 
+TEST(Predict, ASlowPairHoldsBackThoseThatAreOnIt) {
+  Cluster cluster = sample_cluster(3, 1);
+  cluster.between.bytes_per_second = 1e9;
+  const double usual = predicted(6, cluster, {.workers = 3}).step_seconds;
+  cluster.exceptions[{0, 2}] = {.bytes_per_second = 1e6};
+  EXPECT_GT(predicted(6, cluster, {.workers = 3}).step_seconds, 2 * usual);
+  EXPECT_NEAR(predicted(6, cluster, {.workers = 2}).step_seconds,
+              predicted(6, with_what_if(cluster, "lost:node-2"), {.workers = 2}).step_seconds, kTiny);
+}
+
 TEST(Predict, NeverBeatsTheBoundThatPrunes) {
   for (const int workers : {1, 2, 3, 5, 8}) {
     for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {

@@ -43,6 +43,13 @@ Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, 
       cluster_(std::move(cluster)),
       costs_(profile_, gan::phases_of(job_), job_) {}
 
+PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& profile, int workers) {
+  Profile read = read_profile(profile);
+  Cluster host = profiled_host(read);
+  const Planner planner(job, std::move(read), profile.string(), std::move(host));
+  return search_layouts(planner.input(), {.rows = 1, .workers = workers}).ranking.front().layout;
+}
+
 int make_plan(const PlanOptions& options, const Environment& environment) {
   JobSpec job = load_job({.file = options.job,
                           .text = std::nullopt,

@@ -46,6 +46,13 @@ class Planner {
   StepCosts costs_;
 };
 
+/// What a plan for the machine of the profile would rank first.
+/// @param job      with the overrides and environment of its run
+/// @param workers  0: any number
+/// @throws ConfigError
+[[nodiscard]] PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& profile,
+                                         int workers);
+
 /// @return exit code. @throws ConfigError
 [[nodiscard]] int make_plan(const PlanOptions& options, const Environment& environment);
 

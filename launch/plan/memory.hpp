@@ -21,6 +21,12 @@ struct ArenaShare {
 /// average, and the slices of others' sums that are read in shared memory.
 [[nodiscard]] std::int64_t arena_bytes(const NetworkCost& network, const ArenaShare& share);
 
+/// Of what each micro-batch keeps on a worker from step to step or until its update: real examples,
+/// images in pools, and where fakes are used again all that made them. What the profile's own
+/// micro-batches kept is not among it.
+/// @param local  micro-batches of the worker
+[[nodiscard]] std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local);
+
 struct WorkerMemory {
   std::int64_t process_bytes = 0;
   std::int64_t arenas_bytes = 0;
@@ -32,6 +38,8 @@ struct WorkerMemory {
   bool operator==(const WorkerMemory&) const = default;
 };
 
-[[nodiscard]] WorkerMemory worker_memory(const Profile& profile, const ArenaShare& share);
+/// @param local  as above
+[[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
+                                         const ArenaShare& share, int local);
 
 }  // namespace gangway::launch

@@ -49,10 +49,12 @@ class LayoutModel {
       const ClusterNode& node = input_.cluster.nodes[static_cast<std::size_t>(place.node)];
       const HostGroup& host = hosts_[static_cast<std::size_t>(place.host)];
       const WorkerMemory memory =
-          worker_memory(input_.profile, {.sums = sums_[i],
-                                         .workers = static_cast<int>(places_.size()),
-                                         .partials_of_host = host.partials,
-                                         .agrees = input_.costs.agrees()});
+          worker_memory(input_.job, input_.profile,
+                        {.sums = sums_[i],
+                         .workers = static_cast<int>(places_.size()),
+                         .partials_of_host = host.partials,
+                         .agrees = input_.costs.agrees()},
+                        place.range.size());
       const auto bytes = static_cast<double>(memory.total_bytes());
       const double fullness =
           node.memory_bytes > 0 ? bytes / static_cast<double>(node.memory_bytes) : bytes * 1e-18;
@@ -86,6 +88,10 @@ class LayoutModel {
   PartialSums sums_of(MicrobatchRange range) const { return partial_sums(range, microbatches_); }
 
   void find_hosts() {
+    for (const auto& [pair, link] : input_.cluster.exceptions) {
+      exceptions_[pair.first].emplace_back(pair.second, &link);
+      exceptions_[pair.second].emplace_back(pair.first, &link);
+    }
     for (const WorkerPlace& place : places_) {
       if (static_cast<int>(hosts_.size()) == place.host) {
         hosts_.push_back({.node = place.node, .range = {place.range.begin, place.range.begin}});
@@ -142,15 +148,11 @@ class LayoutModel {
     if (away > 0) {
       result.latency_seconds = std::max(result.latency_seconds, cluster.between.latency_seconds);
     }
-    for (const auto& [pair, link] : cluster.exceptions) {
-      const int other = pair.first == host.node ? pair.second : pair.first;
-      if (pair.first != host.node && pair.second != host.node) {
-        continue;
-      }
+    for (const auto& [other, link] : exceptions_[host.node]) {
       const auto there = hosts_on_node_.find(other);
       if (there != hosts_on_node_.end()) {
-        between = std::max(between, there->second / others * sharing / link.bytes_per_second);
-        result.latency_seconds = std::max(result.latency_seconds, link.latency_seconds);
+        between = std::max(between, there->second / others * sharing / link->bytes_per_second);
+        result.latency_seconds = std::max(result.latency_seconds, link->latency_seconds);
       }
     }
     result.seconds_per_byte = inside + between;
@@ -162,6 +164,7 @@ class LayoutModel {
   std::vector<PartialSums> sums_;  // by worker
   std::vector<HostGroup> hosts_;
   std::map<int, int> hosts_on_node_;
+  std::map<int, std::vector<std::pair<int, const Link*>>> exceptions_;  // by node, to which other
   int all_sums_ = 0;
   std::map<WorkerClass, int> classes_;  // and how many workers are of it
 };

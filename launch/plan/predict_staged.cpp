@@ -105,7 +105,8 @@ void set_staged_memory(const PlanInput& input, const Shown& shown,
         .process_bytes = input.profile.memory.process_bytes,
         .arenas_bytes = arenas_of(input, shown, static_cast<int>(worker)),
         .working_bytes = input.profile.memory.working_bytes + simulation.workers[worker].peak_bytes,
-        .other_bytes = input.profile.memory.other_bytes};
+        .other_bytes = input.profile.memory.other_bytes +
+                       kept_bytes(input.job, input.profile, shown.layout.num_microbatches)};
     const std::int64_t limit =
         input.cluster.nodes[static_cast<std::size_t>(places[worker].node)].memory_bytes;
     const double fullness =

@@ -21,30 +21,6 @@ auto kind_of_instruction(const Instruction& at) {
   return std::tuple(at.operation, at.network, at.phase, at.pass, at.node);
 }
 
-/// Seconds from the begin of a network's backward until each bucket is ready, as shares of it:
-/// blocks go from the last to the first.
-std::vector<double> ready_shares(const Profile& profile, const NetworkCost& network) {
-  std::vector<double> of_block;
-  double all = 0.0;
-  for (const BlockCost& block : profile.blocks) {
-    if (block.network == network.name) {
-      of_block.resize(static_cast<std::size_t>(block.block) + 1, 0.0);
-      of_block.back() = block.input_gradient.seconds + block.weight_gradient.seconds;
-      all += of_block.back();
-    }
-  }
-  std::vector<double> shares;
-  for (const BucketSize& bucket : network.buckets) {
-    double done = all > 0.0 ? 0.0 : 1.0;
-    for (auto block = static_cast<std::size_t>(bucket.first_block); block < of_block.size();
-         ++block) {
-      done += all > 0.0 ? of_block[block] / all : 0.0;
-    }
-    shares.push_back(std::min(1.0, done));
-  }
-  return shares;
-}
-
 }  // namespace
 
 StepCosts::StepCosts(const Profile& profile, const std::vector<pipeline::Phase>& phases,

@@ -147,7 +147,6 @@ void measure_steps(OneWorker& worker, double seconds, Profile& profile) {
     steps.push_back(worker.run_step(&samples));
   }
   profile.step = timing_of(std::move(steps));
-  profile.step_microbatches = worker.job().training.microbatches;
   std::map<NetworkId, std::vector<double>> updates;
   for (const auto& [kind, seconds_of] : samples) {
     const std::string& network = worker.job().networks[kind.network].name;
@@ -236,6 +235,7 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   profile.memory.process_bytes = status_bytes("VmRSS:");
   OneWorker worker(measured);
   profile.networks = network_costs(worker);
+  profile.step_microbatches = measured.training.microbatches;
   for (int step = 0; step < kWarmUpSteps; ++step) {
     (void)worker.run_step();
   }
@@ -247,7 +247,12 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   const PartialSums sums =
       partial_sums({0, measured.training.microbatches}, measured.training.microbatches);
   const std::int64_t arenas_bytes =
-      worker_memory(profile, {.sums = sums, .partials_of_host = sums.partials}).arenas_bytes;
+      worker_memory(measured, profile,
+                    {.sums = sums,
+                     .partials_of_host = sums.partials,
+                     .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
+                    measured.training.microbatches)
+          .arenas_bytes;
   profile.memory.other_bytes =
       std::max<std::int64_t>(0, status_bytes("VmHWM:") - profile.memory.process_bytes -
                                     profile.memory.working_bytes - arenas_bytes);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/run_commands.hpp"
 
+#include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include "base/errors.hpp"
+#include "job/choices.hpp"
+#include "job/file/parse.hpp"
+#include "launch/plan/make_plan.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
 
@@ -34,6 +40,30 @@ void add_resume(CLI::App& command, std::string& resume) {
       ->take_last();
 }
 
+/// With the layout that a plan by `profile` ranks first. What was typed counts more.
+RunOptions planned(RunOptions options, const std::string& profile, const Environment& environment) {
+  if (!options.hostfile.empty()) {
+    throw ConfigError(
+        "--plan: a profile knows its own machine; with --hostfile type what `gangway plan "
+        "--cluster` prints");
+  }
+  const JobSpec job = load_job({.file = options.job_file,
+                                .text = std::nullopt,
+                                .overrides = options.overrides,
+                                .environment = gangway_variables(environment)})
+                          .spec;
+  const PlannedLayout layout = first_layout(job, profile, options.workers);
+  std::cout << "plan: " << describe(layout) << '\n';
+  options.workers = layout.workers;
+  const auto key = [](const char* path, std::string_view value) {
+    return std::string(path).append("=").append(value);
+  };
+  options.overrides.insert(options.overrides.begin(),
+                           {key("layout.overlap", name_of(layout.overlap)),
+                            key("layout.transport", name_of(layout.transport))});
+  return options;
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& app, CommandLine& line) {
@@ -59,6 +89,11 @@ void add_run_command(CLI::App& app, CommandLine& line) {
                   "auto: a progress bar on a terminal only; lines; bar")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "lines", "bar"}));
+  const auto profile = std::make_shared<std::string>();
+  run->add_option("--plan", *profile,
+                  "Take the layout that `gangway plan` ranks first for this machine by this profile "
+                  "(docs/planning.md)")
+      ->type_name("PROFILE.json");
   run->add_flag("--dry-run", options->dry_run,
                 "Print the resolved job, the placement and the memory needed, and end");
   run->footer(
@@ -71,8 +106,12 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "environment,\n"
       "75 stopped on request and saved (SIGINT, SIGTERM, SIGUSR1), 130/143 stopped without a save. "
       "SIGUSR2 saves and goes on.");
-  run->callback([options, &line] {
-    line.action = [options, &line] { return run_job(*options, line.environment, line.typed); };
+  run->callback([options, profile, &line] {
+    line.action = [options, profile, &line] {
+      const RunOptions chosen =
+          profile->empty() ? *options : planned(*options, *profile, line.environment);
+      return run_job(chosen, line.environment, line.typed);
+    };
   });
 }
 

@@ -38,7 +38,11 @@ class Planning(Trainings):
         steps = [row["step_seconds"] for row in plan["ranking"]]
         self.assertEqual(steps, sorted(steps))
         best = plan["ranking"][0]
-        self.said("run", RING, *SMALL, *best["arguments"].split(), "training.kimg=0.2", "--progress", "lines")
+        short = ["training.kimg=0.2", "--progress", "lines"]
+        self.said("run", RING, *SMALL, *best["arguments"].split(), *short)
+        said = self.said("run", RING, *SMALL, *short, "--plan", "ring8.profile.json", "--run", "planned")
+        self.assertIn(f"plan: {best['layout']}\n", said)
+        self.assertIn(f"overlap: {best['overlap']}", next((self.folder / "runs").glob("*-planned/job.yaml")).read_text())
 
     def test_profiles_what_other_recipes_have(self):
         # Lazy regularisers, statistics, a penalty that is not a forward.

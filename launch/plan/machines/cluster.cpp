@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ namespace gangway::launch {
 namespace {
 
 constexpr int kMostDevices = 65'536;
+constexpr std::size_t kMostExceptions = 65'536;
 
 /// Collects what is wrong, each with its place.
 class ClusterReader {
@@ -138,7 +140,7 @@ class ClusterReader {
         .price_per_hour = value_of(from, "price_per_hour", 0.0, parse_amount, "a number from 0")};
     for (int i = 0; i < count; ++i) {
       node.name = count == 1 ? name : fmt::format("{}-{}", name, i);
-      if (std::ranges::find(cluster.nodes, node.name, &ClusterNode::name) != cluster.nodes.end()) {
+      if (!names_.insert(node.name).second) {
         complain(from.at,
                  fmt::format("two nodes are called '{}': give one another name", node.name));
         return;
@@ -235,6 +237,12 @@ class ClusterReader {
         return;
       }
     }
+    if (ends[0].size() * ends[1].size() > kMostExceptions) {
+      complain(from.at, fmt::format("an exception for more than {} pairs of nodes: give the others "
+                                    "the exception, or change links.between",
+                                    kMostExceptions));
+      return;
+    }
     for (const int a : ends[0]) {
       for (const int b : ends[1]) {
         if (a != b) {
@@ -246,6 +254,7 @@ class ClusterReader {
 
   std::string name_;
   std::vector<std::string> problems_;
+  std::set<std::string> names_;  // of nodes
 };
 
 }  // namespace

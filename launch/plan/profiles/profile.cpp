@@ -234,6 +234,28 @@ Timing Profile::cost_of(const pipeline::Instruction& instruction,
   return found == instructions.end() ? Timing{} : found->time;
 }
 
+std::vector<double> ready_shares(const Profile& profile, const NetworkCost& network) {
+  std::vector<double> of_block;
+  double all = 0.0;
+  for (const BlockCost& block : profile.blocks) {
+    if (block.network == network.name) {
+      of_block.resize(static_cast<std::size_t>(block.block) + 1, 0.0);
+      of_block.back() = block.input_gradient.seconds + block.weight_gradient.seconds;
+      all += of_block.back();
+    }
+  }
+  std::vector<double> shares;
+  for (const BucketSize& bucket : network.buckets) {
+    double done = all > 0.0 ? 0.0 : 1.0;
+    for (auto block = static_cast<std::size_t>(bucket.first_block); block < of_block.size();
+         ++block) {
+      done += all > 0.0 ? of_block[block] / all : 0.0;
+    }
+    shares.push_back(std::min(1.0, done));
+  }
+  return shares;
+}
+
 std::string costs_fingerprint(const JobSpec& job) {
   JobSpec plain = job;
   plain.training.batch = static_cast<int>(job.images_per_microbatch());

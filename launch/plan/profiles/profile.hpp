@@ -108,6 +108,10 @@ struct Profile {
                                const PerNetwork<std::string>& names) const;
 };
 
+/// When each bucket of `network` is ready in its last backward, as shares of that: blocks go from
+/// the last to the first.
+[[nodiscard]] std::vector<double> ready_shares(const Profile& profile, const NetworkCost& network);
+
 /// Equal for jobs whose micro-batches cost the same: everything that decides weights but the seed,
 /// how many micro-batches there are, how long it trains, and rates.
 [[nodiscard]] std::string costs_fingerprint(const JobSpec& job);

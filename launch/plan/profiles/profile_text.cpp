@@ -120,12 +120,16 @@ std::string networks_table(const Profile& profile) {
                {"parameters", Align::kRight},
                {"update ms", Align::kRight},
                {"ms a million", Align::kRight},
-               {"buckets", Align::kRight}});
+               {"buckets ready at % of backward"}});
   for (const NetworkCost& network : profile.networks) {
+    std::vector<std::string> ready;
+    for (const double share : ready_shares(profile, network)) {
+      ready.push_back(fmt::format("{:.0f}", 100.0 * share));
+    }
     const double millions = static_cast<double>(network.parameters) / 1e6;
     table.add_row({network.name, std::to_string(network.parameters), shown_ms(network.update),
                    millions > 0.0 ? shown_ms(network.update.seconds / millions) : "-",
-                   std::to_string(network.buckets.size())});
+                   fmt::format("{}", fmt::join(ready, " "))});
   }
   return table.text();
 }

@@ -84,6 +84,9 @@ TEST(Cluster, NamesThePlaceAndTheRemedyOfWhatIsWrong) {
   EXPECT_THAT(complaint_of("nodes: [{}, {name: x}]\nlinks: {between: {bandwidth: 1gbit}, "
                            "exceptions: [{a: x, b: nod0}]}\n"),
               HasSubstr("there is no node 'nod0'; did you mean 'node0'?"));
+  EXPECT_THAT(complaint_of("nodes: [{count: 300}]\nlinks: {between: {bandwidth: 1gbit}, "
+                           "exceptions: [{a: \"*\", b: \"*\"}]}\n"),
+              HasSubstr("an exception for more than 65536 pairs"));
   EXPECT_THAT(complaint_of("nodes: [{name: a\n"), HasSubstr("c.yaml:"));
 }
 

@@ -261,7 +261,7 @@ std::vector<std::string> Validation::problems_at_the_end() const {
 
 WorkOptions meaning_of(WorkOptions options) {
   options.order = PassOrder::kFree;
-  options.max_open_leaves = 0;
+  options.max_open_leaves = options.max_penalty_leaves = 0;
   return options;
 }
 

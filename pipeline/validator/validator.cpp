@@ -113,7 +113,9 @@ Validation::Outcome Validation::perform(std::size_t number, const StageInstructi
       return Outcome::kDone;
     case StageOperation::kSend:
       problem = worker.send(what);
-      sent_[{static_cast<int>(number), what.peer}].push_back(what);
+      if (problem.empty()) {
+        sent_[{static_cast<int>(number), what.peer}].push_back(what);
+      }
       return Outcome::kDone;
     case StageOperation::kReduce:
       problem = worker.reduce(what);

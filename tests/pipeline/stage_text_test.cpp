@@ -69,7 +69,7 @@ TEST(StageText, RefusesWhatItDoesNotKnowByItsLine) {
                         "generator.0"));
   EXPECT_THAT(complaint("forward"), HasSubstr("a chunk, such as generator.0 is missing"));
   EXPECT_THAT(complaint("send"), HasSubstr("an operation is missing"));
-  EXPECT_THAT(complaint(""), HasSubstr("is no operation"));
+  EXPECT_THAT(complaint(""), HasSubstr("w.txt:2: an operation is missing"));
   EXPECT_THAT(complaint("forward generator.x"), HasSubstr("needs a whole number from 0 to"));
   EXPECT_THAT(complaint("forward generator.0 step=99999999999"),
               HasSubstr("'step=99999999999' needs a whole number from 0 to 2147483647"));

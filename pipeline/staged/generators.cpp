@@ -307,6 +307,7 @@ WorkOptions work_options(const ScheduleOptions& options) {
   return {.backward = fills ? options.backward : BackwardKind::kFused,
           .order = fills ? PassOrder::kFree : PassOrder::kFlushed,
           .max_open_leaves = options.max_open_leaves,
+          .max_penalty_leaves = options.max_penalty_leaves,
           .recomputes = options.recomputes};
 }
 

@@ -30,8 +30,9 @@ struct ScheduleOptions {
   /// How many forwards a worker may have kept when it begins one that fills, unless nothing else
   /// could go on anywhere. 0: any number. kFill alone.
   int max_stored = 0;
-  int max_open_leaves = 0;                            ///< WorkOptions
-  PerNetwork<std::vector<bool>> recomputes = {};      ///< WorkOptions
+  int max_open_leaves = 0;                        ///< WorkOptions
+  int max_penalty_leaves = 0;                     ///< WorkOptions
+  PerNetwork<std::vector<bool>> recomputes = {};  ///< WorkOptions
 };
 
 [[nodiscard]] WorkOptions work_options(const ScheduleOptions& options);

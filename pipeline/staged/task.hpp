@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: MIT
-// One piece of work of some steps, and what it waits for (tasks.hpp). No third party.
+// One piece of work of some steps, what it waits for, and what a schedule may choose of both
+// (tasks.hpp). No third party.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
+#include "job/models/network_id.hpp"
 #include "pipeline/staged/instruction.hpp"
 
 namespace gangway::pipeline {
+
+enum class BackwardKind {
+  kFused,  ///< input and weight gradients in one
+  kSplit,  ///< apart, so that weight gradients may come later
+};
+
+enum class PassOrder {
+  kFree,     ///< passes, phases and steps overlap as far as they depend on nothing of one another
+  kFlushed,  ///< none begins before the last has ended everywhere
+};
+
+struct WorkOptions {
+  BackwardKind backward = BackwardKind::kSplit;
+  PassOrder order = PassOrder::kFree;
+  /// How many micro-batches' gradients of a chunk may be begun and not whole. 0: any number.
+  int max_open_leaves = 0;
+  /// The same in a phase with a penalty, whose leaves are open from its third sweep to the fourth:
+  /// through all chunks behind and back. 0: any number.
+  int max_penalty_leaves = 0;
+  /// By chunk, whether forward runs once more before backward, and keeps nothing till then. Empty:
+  /// none does.
+  PerNetwork<std::vector<bool>> recomputes = {};
+};
 
 struct Dependency {
   int task = 0;

@@ -49,7 +49,7 @@ bool is_last_update(const std::vector<Phase>& phases, NetworkId network, const P
 class Builder {
  public:
   Builder(const std::vector<Phase>& phases, const Layout& layout, const WorkOptions& options)
-      : phases_(phases), layout_(layout), options_(options), plans_(plans_of(phases)), updates_(layout, options.max_open_leaves, lists) {
+      : phases_(phases), layout_(layout), options_(options), plans_(plans_of(phases)), updates_(layout, options, lists) {
     for (const NetworkId network : layout.networks.ids()) {
       const auto num_chunks = layout.networks[network].chunks.size();
       versions_.add(0);

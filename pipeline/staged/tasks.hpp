@@ -14,26 +14,6 @@
 
 namespace gangway::pipeline {
 
-enum class BackwardKind {
-  kFused,  ///< input and weight gradients in one
-  kSplit,  ///< apart, so that weight gradients may come later
-};
-
-enum class PassOrder {
-  kFree,     ///< passes, phases and steps overlap as far as they depend on nothing of one another
-  kFlushed,  ///< none begins before the last has ended everywhere
-};
-
-struct WorkOptions {
-  BackwardKind backward = BackwardKind::kSplit;
-  PassOrder order = PassOrder::kFree;
-  /// How many micro-batches' gradients of a chunk may be begun and not whole. 0: any number.
-  int max_open_leaves = 0;
-  /// By chunk, whether forward runs once more before backward, and keeps nothing till then. Empty:
-  /// none does.
-  PerNetwork<std::vector<bool>> recomputes = {};
-};
-
 class TaskGraph {
  public:
   /// The tasks of steps [first_step, first_step + num_steps), in the order of phases, passes and

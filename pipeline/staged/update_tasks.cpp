@@ -12,8 +12,8 @@ int TaskLists::add(const Task& task, const std::vector<int>& before) {
   return index;
 }
 
-UpdateTasks::UpdateTasks(const Layout& layout, int max_open_leaves, TaskLists& lists)
-    : layout_(layout), max_open_leaves_(max_open_leaves), lists_(lists) {
+UpdateTasks::UpdateTasks(const Layout& layout, const WorkOptions& options, TaskLists& lists)
+    : layout_(layout), options_(options), lists_(lists) {
   for (const NetworkLayout& network : layout.networks) {
     uses_.add(std::vector<std::vector<int>>(network.chunks.size() * network.replicas.size()));
     updated_.add(std::vector<int>(network.chunks.size(), kNoTask));
@@ -63,13 +63,15 @@ int UpdateTasks::add_reduce(NetworkId network, int replica, Task task) {
   const Replica& of = layout_.networks[network].replicas[static_cast<std::size_t>(replica)];
   std::vector<int>& uses = uses_of(network, task.what.chunk, replica);
   std::vector<std::vector<int>> leaves(static_cast<std::size_t>(of.microbatches.size()));
+  bool has_penalty = false;
   for (const int use : uses) {
     const StageInstruction& before = lists_.tasks[static_cast<std::size_t>(use)].what;
     if (adds_to_leaf(before.operation)) {
       leaves[static_cast<std::size_t>(before.microbatch - of.microbatches.begin)].push_back(use);
+      has_penalty = has_penalty || before.operation == StageOperation::kFourthSweep;
     }
   }
-  order_leaves(leaves);
+  order_leaves(leaves, has_penalty ? options_.max_penalty_leaves : options_.max_open_leaves);
   task.worker = of.workers[static_cast<std::size_t>(task.what.chunk)];
   const int index = lists_.add(task, uses);
   uses.clear();
@@ -78,11 +80,12 @@ int UpdateTasks::add_reduce(NetworkId network, int replica, Task task) {
 
 /// Lets the sums of leaves begin no earlier, and come in no other order, than they may.
 /// @param leaves  by micro-batch of a replica, what is added, in the order of passes
-void UpdateTasks::order_leaves(const std::vector<std::vector<int>>& leaves) {
+/// @param max_open  of them; 0: any number
+void UpdateTasks::order_leaves(const std::vector<std::vector<int>>& leaves, int max_open) {
   const auto wait = [this](int later, int earlier) {
     lists_.edges.emplace_back(later, Dependency{earlier, false});
   };
-  const auto window = static_cast<std::size_t>(max_open_leaves_);
+  const auto window = static_cast<std::size_t>(max_open);
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
     for (std::size_t i = 1; leaves[leaf].size() > kMostThatCommute && i < leaves[leaf].size();
          ++i) {

@@ -25,7 +25,7 @@ inline constexpr int kNoTask = -1;
 
 class UpdateTasks {
  public:
-  UpdateTasks(const Layout& layout, int max_open_leaves, TaskLists& lists);
+  UpdateTasks(const Layout& layout, const WorkOptions& options, TaskLists& lists);
 
   /// Task `index` looks at its chunk's weights, or adds to its gradients.
   void note_use(int index);
@@ -40,10 +40,10 @@ class UpdateTasks {
  private:
   [[nodiscard]] std::vector<int>& uses_of(NetworkId network, int chunk, int replica);
   int add_reduce(NetworkId network, int replica, Task task);
-  void order_leaves(const std::vector<std::vector<int>>& leaves);
+  void order_leaves(const std::vector<std::vector<int>>& leaves, int max_open);
 
   const Layout& layout_;
-  int max_open_leaves_;
+  const WorkOptions& options_;
   TaskLists& lists_;
   PerNetwork<std::vector<int>> replica_of_;  // by micro-batch
   /// By chunk and replica, since the last update.

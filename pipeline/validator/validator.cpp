@@ -113,7 +113,9 @@ Validation::Outcome Validation::perform(std::size_t number, const StageInstructi
       return Outcome::kDone;
     case StageOperation::kSend:
       problem = worker.send(what);
-      sent_[{static_cast<int>(number), what.peer}].push_back(what);
+      if (problem.empty()) {
+        sent_[{static_cast<int>(number), what.peer}].push_back(what);
+      }
       return Outcome::kDone;
     case StageOperation::kReduce:
       problem = worker.reduce(what);
@@ -261,7 +263,7 @@ std::vector<std::string> Validation::problems_at_the_end() const {
 
 WorkOptions meaning_of(WorkOptions options) {
   options.order = PassOrder::kFree;
-  options.max_open_leaves = 0;
+  options.max_open_leaves = options.max_penalty_leaves = 0;
   return options;
 }
 

@@ -20,7 +20,7 @@ namespace {
 TaskGraph graph_of(const Staged& staged) {
   WorkOptions options = work_options(staged.test.options);
   options.order = PassOrder::kFree;
-  options.max_open_leaves = 0;
+  options.max_open_leaves = options.max_penalty_leaves = 0;
   return {staged.phases, staged.test.layout, staged.test.first_step, staged.test.num_steps,
           options};
 }

@@ -91,7 +91,7 @@ inline std::vector<std::pair<std::string, ScheduleOptions>> schedule_kinds() {
           {"split", {}},
           {"one open leaf", {.max_open_leaves = 1}},
           {"fused, two open leaves", {.backward = BackwardKind::kFused, .max_open_leaves = 2}},
-          {"few kept", {.max_stored = 6, .max_open_leaves = 1}}};
+          {"few kept", {.max_stored = 6, .max_open_leaves = 1, .max_penalty_leaves = 2}}};
 }
 
 /// Every kind of job on every layout, with all kinds of schedules in turn, and every recipe on two.

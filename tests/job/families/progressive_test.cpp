@@ -19,7 +19,7 @@ namespace gangway {
 namespace {
 
 using Sizes = std::pair<std::int64_t, std::int64_t>;
-using Names = std::vector<std::string>;
+using BlockNames = std::vector<std::string>;
 
 ModelSpec progressive_model(int resolution, int width, int classes = 0) {
   return {.family = family_named("progressive"),
@@ -109,13 +109,13 @@ TEST(ProgressiveBlocks, PassFeaturesAndAPicture) {
     return live_behind(ports, "features");
   };
   const auto of_generator = live(progressive_generator(progressive_model(32, 8)));
-  EXPECT_EQ(of_generator, (std::vector<Names>{{"features", "picture"},
+  EXPECT_EQ(of_generator, (std::vector<BlockNames>{{"features", "picture"},
                                               {"features", "picture"},
                                               {"features", "picture"},
                                               {"picture"},
                                               {"features"}}));
   const auto of_discriminator = live(progressive_discriminator(progressive_model(32, 8, 10)));
-  EXPECT_EQ(of_discriminator, (std::vector<Names>{{"features", "image", "labels"},
+  EXPECT_EQ(of_discriminator, (std::vector<BlockNames>{{"features", "image", "labels"},
                                                   {"features", "image", "labels"},
                                                   {"features", "image", "labels"},
                                                   {"features"}}));

@@ -84,8 +84,7 @@ at::Tensor LayerBlock::finish(at::Tensor x, const ForwardContext& context) const
 }
 
 at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) const {
-  return spec_.kind == LayerKind::kLinear ? apply_dense(x, context)
-                                          : apply_convolution(x, context);
+  return spec_.kind == LayerKind::kLinear ? apply_dense(x, context) : apply_convolution(x, context);
 }
 
 at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& context) const {

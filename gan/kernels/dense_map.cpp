@@ -36,9 +36,9 @@ void add_product(const at::Tensor& rows, const at::Tensor& x, at::Tensor& sum) {
 /// That nothing is left to be added: autograd's accumulation, hooks included, takes it as a
 /// gradient of no elements.
 at::Tensor nothing_like(const at::Tensor& weight) {
-  return at::_sparse_coo_tensor_unsafe(
-      at::empty({weight.dim(), 0}, at::kLong), at::empty({0}, weight.options()), weight.sizes(),
-      weight.options().layout(at::kSparse), /*is_coalesced=*/true);
+  return at::_sparse_coo_tensor_unsafe(at::empty({weight.dim(), 0}, at::kLong),
+                                       at::empty({0}, weight.options()), weight.sizes(),
+                                       weight.options().layout(at::kSparse), /*is_coalesced=*/true);
 }
 
 struct DenseMap : torch::autograd::Function<DenseMap> {

@@ -72,8 +72,11 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
     const FeatureShape shape = shape_of(x);
-    const at::Tensor gradient = gradients[0].to(x.scalar_type()).contiguous(
-        is_last(x) && x.dim() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+    const at::Tensor gradient =
+        gradients[0]
+            .to(x.scalar_type())
+            .contiguous(is_last(x) && x.dim() == 4 ? at::MemoryFormat::ChannelsLast
+                                                   : at::MemoryFormat::Contiguous);
     const at::Tensor of_x = at::empty_like(x);
     const at::Tensor of_gain = at::empty_like(saved[1]);
     const at::Tensor of_shift = at::empty_like(saved[2]);

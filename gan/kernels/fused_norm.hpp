@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // BatchNorm of a micro-batch's own statistics, the activation behind it, and the statistics
-// themselves, in one function on CPUs: two looks at what comes in and one write, backward too, where
-// LibTorch's operators take twice as many. Compute thread.
+// themselves, in one function on CPUs: two looks at what comes in and one write, backward too,
+// where LibTorch's operators take twice as many. Compute thread.
 #pragma once
 
 #include "gan/torch.hpp"

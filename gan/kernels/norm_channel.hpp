@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What both ways through memory have in common: gan/kernels/norm_strips.hpp and norm_planes.hpp. For
-// gan/kernels/norm_loops.cpp alone.
+// What both ways through memory have in common: gan/kernels/norm_strips.hpp and norm_planes.hpp.
+// For gan/kernels/norm_loops.cpp alone.
 #pragma once
 
 #include <algorithm>

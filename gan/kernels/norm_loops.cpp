@@ -24,15 +24,14 @@ GANGWAY_INLINE void forward_any(const FeatureShape& shape, ChannelRange channels
     loops::forward_strip<loops::kWideVectors>(shape, first, kWide, with, x, y);
   }
   for (; first < channels.end; first += kLanes) {
-    loops::forward_strip<1>(shape, first, std::min<std::int64_t>(kLanes, channels.end - first), with, x,
-                     y);
+    loops::forward_strip<1>(shape, first, std::min<std::int64_t>(kLanes, channels.end - first),
+                            with, x, y);
   }
 }
 
 template <typename T>
 GANGWAY_INLINE void backward_any(const FeatureShape& shape, ChannelRange channels,
-                                 const NormBackward& with, const T* x, const T* gradient,
-                                 T* of_x) {
+                                 const NormBackward& with, const T* x, const T* gradient, T* of_x) {
   if (shape.inner > 1) {
     for (std::int64_t channel = channels.begin; channel < channels.end; ++channel) {
       loops::backward_planes(shape, channel, with, x, gradient, of_x);
@@ -45,8 +44,8 @@ GANGWAY_INLINE void backward_any(const FeatureShape& shape, ChannelRange channel
     loops::backward_strip<loops::kWideVectors>(shape, first, kWide, with, x, gradient, of_x);
   }
   for (; first < channels.end; first += kLanes) {
-    loops::backward_strip<1>(shape, first, std::min<std::int64_t>(kLanes, channels.end - first), with, x,
-                      gradient, of_x);
+    loops::backward_strip<1>(shape, first, std::min<std::int64_t>(kLanes, channels.end - first),
+                             with, x, gradient, of_x);
   }
 }
 

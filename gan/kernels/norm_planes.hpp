@@ -79,42 +79,46 @@ GANGWAY_INLINE void forward_planes(const FeatureShape& shape, std::int64_t chann
   double count = 0.0;
   double mean = 0.0;
   double squares = 0.0;
-  for_each_block(shape, [&](const PlaneBlock& block) __attribute__((always_inline)) {
-    Lanes sum{};
-    for_each_vector(shape, channel, block, [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
-      Lanes value;
-      load(x + at, lanes, value);
-      sum += value;
-    });
-    const auto elements = static_cast<double>(block.elements());
-    const auto center = static_cast<float>(static_cast<double>(total(sum)) / elements);
-    Lanes deviations{};
-    for_each_vector(shape, channel, block, [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
-      Lanes value;
-      load(x + at, lanes, value);
-      Lanes centers = Lanes{} + center;
-      if (lanes < kLanes) {
-        fill(center, lanes, centers);
-      }
-      value -= centers;
-      deviations += value * value;
-    });
-    const double apart = static_cast<double>(center) - mean;
-    const double share = elements / (count + elements);
-    mean += apart * share;
-    squares += static_cast<double>(total(deviations)) + apart * apart * (count * share);
-    count += elements;
-  });
+  for_each_block(
+      shape, [&](const PlaneBlock& block) __attribute__((always_inline)) {
+        Lanes sum{};
+        for_each_vector(
+            shape, channel, block, [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
+              Lanes value;
+              load(x + at, lanes, value);
+              sum += value;
+            });
+        const auto elements = static_cast<double>(block.elements());
+        const auto center = static_cast<float>(static_cast<double>(total(sum)) / elements);
+        Lanes deviations{};
+        for_each_vector(
+            shape, channel, block, [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
+              Lanes value;
+              load(x + at, lanes, value);
+              Lanes centers = Lanes{} + center;
+              if (lanes < kLanes) {
+                fill(center, lanes, centers);
+              }
+              value -= centers;
+              deviations += value * value;
+            });
+        const double apart = static_cast<double>(center) - mean;
+        const double share = elements / (count + elements);
+        mean += apart * share;
+        squares += static_cast<double>(total(deviations)) + apart * apart * (count * share);
+        count += elements;
+      });
   keep(count, mean, squares, with, channel);
   const float scale = with.gain[channel] * with.deviation_inverse[channel];
   const float offset = with.shift[channel] - with.mean[channel] * scale;
-  for_each_vector(shape, channel, whole(shape), [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
-    Lanes value;
-    load(x + at, lanes, value);
-    value = value * scale + offset;
-    activate(value, with.slope);
-    store(value, lanes, y + at);
-  });
+  for_each_vector(
+      shape, channel, whole(shape), [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
+        Lanes value;
+        load(x + at, lanes, value);
+        value = value * scale + offset;
+        activate(value, with.slope);
+        store(value, lanes, y + at);
+      });
 }
 
 template <typename T>
@@ -126,36 +130,39 @@ GANGWAY_INLINE void backward_planes(const FeatureShape& shape, std::int64_t chan
   const float offset = with.shift[channel] - center * scale;
   double plain_sum = 0.0;
   double centered_sum = 0.0;
-  for_each_block(shape, [&](const PlaneBlock& block) __attribute__((always_inline)) {
-    Lanes plain{};
-    Lanes centered{};
-    for_each_vector(shape, channel, block, [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
-      Lanes value;
-      Lanes pull;
-      load(x + at, lanes, value);
-      load(gradient + at, lanes, pull);
-      pull = value * scale + offset > 0.0F ? pull : pull * with.slope;
-      plain += pull;
-      centered += pull * (value - center);
-    });
-    plain_sum += static_cast<double>(total(plain));
-    centered_sum += static_cast<double>(total(centered));
-  });
+  for_each_block(
+      shape, [&](const PlaneBlock& block) __attribute__((always_inline)) {
+        Lanes plain{};
+        Lanes centered{};
+        for_each_vector(
+            shape, channel, block, [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
+              Lanes value;
+              Lanes pull;
+              load(x + at, lanes, value);
+              load(gradient + at, lanes, pull);
+              pull = value * scale + offset > 0.0F ? pull : pull * with.slope;
+              plain += pull;
+              centered += pull * (value - center);
+            });
+        plain_sum += static_cast<double>(total(plain));
+        centered_sum += static_cast<double>(total(centered));
+      });
   const auto elements = static_cast<double>(shape.of_channel());
   const auto inverse = static_cast<double>(with.deviation_inverse[channel]);
   with.of_gain[channel] = static_cast<float>(centered_sum * inverse);
   with.of_shift[channel] = static_cast<float>(plain_sum);
   const auto mean_pull = static_cast<float>(plain_sum / elements);
   const auto tilt = static_cast<float>(centered_sum * inverse * inverse / elements);
-  for_each_vector(shape, channel, whole(shape), [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
-    Lanes value;
-    Lanes pull;
-    load(x + at, lanes, value);
-    load(gradient + at, lanes, pull);
-    pull = value * scale + offset > 0.0F ? pull : pull * with.slope;
-    value = (pull - mean_pull - (value - center) * tilt) * scale;
-    store(value, lanes, of_x + at);
-  });
+  for_each_vector(
+      shape, channel, whole(shape), [&](std::int64_t at, int lanes) __attribute__((always_inline)) {
+        Lanes value;
+        Lanes pull;
+        load(x + at, lanes, value);
+        load(gradient + at, lanes, pull);
+        pull = value * scale + offset > 0.0F ? pull : pull * with.slope;
+        value = (pull - mean_pull - (value - center) * tilt) * scale;
+        store(value, lanes, of_x + at);
+      });
 }
 
 }  // namespace gangway::gan::loops

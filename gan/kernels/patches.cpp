@@ -9,7 +9,8 @@
 namespace gangway::gan {
 namespace {
 
-/// Where a row of a kernel lies in a row of a picture: pixels [begin, end) of the kernel are inside.
+/// Where a row of a kernel lies in a row of a picture: pixels [begin, end) of the kernel are
+/// inside.
 struct Inside {
   std::int64_t begin;
   std::int64_t end;

@@ -22,9 +22,7 @@ constexpr std::int64_t kFewChannels = 4;
 constexpr std::int64_t kFewPlaces = 16;
 
 /// [N * H * W, C], by picture and pixel.
-at::Tensor as_rows(const at::Tensor& x) {
-  return x.permute({0, 2, 3, 1}).reshape({-1, x.size(1)});
-}
+at::Tensor as_rows(const at::Tensor& x) { return x.permute({0, 2, 3, 1}).reshape({-1, x.size(1)}); }
 
 /// [wide, kernel * kernel * narrow] of a weight [wide, narrow, kernel, kernel], where the pictures
 /// of `wide` channels are the smaller ones: a convolution's, and a transposed one's.
@@ -40,9 +38,9 @@ at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArra
   if (is_thin) {
     return sum_of_patches(at::mm(as_rows(small), as_rows_of_patches(weight)), large, places);
   }
-  return at::conv_transpose2d(small, weight, {}, places.stride, places.padding,
-                              large[2] - (small.size(2) - 1) * places.stride -
-                                  places.kernel + 2 * places.padding);
+  return at::conv_transpose2d(
+      small, weight, {}, places.stride, places.padding,
+      large[2] - (small.size(2) - 1) * places.stride - places.kernel + 2 * places.padding);
 }
 
 /// Of the weight, in its shape.

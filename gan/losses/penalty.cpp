@@ -133,8 +133,8 @@ void BlockwisePenalty::forward(const NamedTensors& in, const ForwardContext& con
   unseen.sink = nullptr;
   unseen.precision = Precision::kFp32;  // rounded gradients have no derivatives to speak of
   unseen.derivatives = Derivatives::kAll;
-  std::set<std::string> moving;         // depend on it
-  std::set<std::string> still;          // depend on weights alone
+  std::set<std::string> moving;  // depend on it
+  std::set<std::string> still;   // depend on weights alone
   if (!is_inside) {
     moving.insert(looked_at_);
   }

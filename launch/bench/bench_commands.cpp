@@ -187,8 +187,8 @@ void add_compute(CLI::App& bench, CommandLine& line) {
 }  // namespace
 
 void add_bench_commands(CLI::App& app, CommandLine& line) {
-  CLI::App* bench =
-      app.add_subcommand("bench", "Measure this machine's or cluster's cores, communication and disk");
+  CLI::App* bench = app.add_subcommand(
+      "bench", "Measure this machine's or cluster's cores, communication and disk");
   bench->require_subcommand(1);
   add_allreduce(*bench, line);
   add_overlap(*bench, line);

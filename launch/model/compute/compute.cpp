@@ -39,17 +39,14 @@ std::string word_of(LayerPart part) {
   return {};
 }
 
-std::string word_of(Precision precision) {
-  return precision == Precision::kBf16 ? "bf16" : "fp32";
-}
+std::string word_of(Precision precision) { return precision == Precision::kBf16 ? "bf16" : "fp32"; }
 
 bool is_map(const LayerTime& time) { return time.operations > 0.0; }
 
 /// Operations of a map, bytes of all else, a second.
 double rate_of(const LayerTime& time) {
-  const double amount = is_map(time)
-                            ? time.operations
-                            : time.tensors_moved * static_cast<double>(time.tensor_bytes);
+  const double amount =
+      is_map(time) ? time.operations : time.tensors_moved * static_cast<double>(time.tensor_bytes);
   return amount / time.seconds;
 }
 
@@ -138,8 +135,9 @@ void bench_compute(const ComputeOptions& options) {
     std::ranges::move(layer_times(job, precision, options.seconds), std::back_inserter(times));
   }
   if (times.empty()) {
-    throw ConfigError("bench compute: the job's networks have no layers that it knows (dcgan, "
-                      "infogan, mlp and the like have)");
+    throw ConfigError(
+        "bench compute: the job's networks have no layers that it knows (dcgan, "
+        "infogan, mlp and the like have)");
   }
   const CoreLimits limits = limits_for(times, options.seconds);
   options.format == OutputFormat::kJson ? print_json(times, limits) : print_table(times, limits);

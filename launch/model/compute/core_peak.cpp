@@ -98,8 +98,7 @@ double bf16_flops(double seconds) {
     const at::Tensor left = at::ones({size, size}, at::kBFloat16);
     const at::Tensor right = at::ones({size, size}, at::kBFloat16);
     at::Tensor product = at::empty({size, size}, at::kBFloat16);
-    const double least =
-        least_seconds(seconds / 3.0, [&] { at::mm_out(product, left, right); });
+    const double least = least_seconds(seconds / 3.0, [&] { at::mm_out(product, left, right); });
     best = std::max(best, 2.0 * static_cast<double>(size * size * size) / least);
   }
   return best;

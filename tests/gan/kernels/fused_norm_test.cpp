@@ -60,8 +60,8 @@ Outcome plain(const Inputs& with, double slope, std::optional<at::ScalarType> ty
   at::Tensor variance = at::zeros_like(mean);
   const at::Tensor y = at::leaky_relu(
       at::batch_norm(x, gain, shift, mean, variance, true, 1.0, kEpsilon, true), slope);
-  const auto gradients = torch::autograd::grad(
-      {y}, {x, gain, shift}, {type ? with.gradient.to(*type) : with.gradient});
+  const auto gradients = torch::autograd::grad({y}, {x, gain, shift},
+                                               {type ? with.gradient.to(*type) : with.gradient});
   return {{y, mean, variance, gradients[0], gradients[1], gradients[2]}};
 }
 

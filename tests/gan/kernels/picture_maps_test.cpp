@@ -47,14 +47,16 @@ class PictureMaps : public ::testing::TestWithParam<Case> {
     const Case& with = GetParam();
     const bool is_up = with.direction == MapDirection::kUp;
     const std::int64_t kernel = with.places.kernel;
-    x_ = normal(0, {with.examples, with.in, with.pixels[0], with.pixels[1]}, type).contiguous(kLast);
-    weight_ = normal(1, {is_up ? with.in : with.out, is_up ? with.out : with.in, kernel, kernel},
-                     type)
-                  .contiguous(kLast);
+    x_ =
+        normal(0, {with.examples, with.in, with.pixels[0], with.pixels[1]}, type).contiguous(kLast);
+    weight_ =
+        normal(1, {is_up ? with.in : with.out, is_up ? with.out : with.in, kernel, kernel}, type)
+            .contiguous(kLast);
     bias_ = normal(2, {with.out}, type);
   }
 
-  at::Tensor plain_map(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const {
+  at::Tensor plain_map(const at::Tensor& x, const at::Tensor& weight,
+                       const at::Tensor& bias) const {
     const KernelPlaces& places = GetParam().places;
     return GetParam().direction == MapDirection::kUp
                ? at::conv_transpose2d(x, weight, bias, places.stride, places.padding)
@@ -117,14 +119,13 @@ constexpr auto kUp = MapDirection::kUp;
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PictureMaps,
-    ::testing::Values(Case{kDown, 3, 1, 16, {32, 32}},                 // thin, as a first layer
-                      Case{kDown, 2, 3, 17, {7, 9}},                   // odd sides
-                      Case{kDown, 4, 32, 48, {8, 8}},                  // few places
+    ::testing::Values(Case{kDown, 3, 1, 16, {32, 32}},  // thin, as a first layer
+                      Case{kDown, 2, 3, 17, {7, 9}},    // odd sides
+                      Case{kDown, 4, 32, 48, {8, 8}},   // few places
                       Case{kDown, 2, 16, 16, {9, 7}, {3, 1, 1}},
                       Case{kDown, 2, 20, 18, {5, 5}, {3, 2, 0}},
-                      Case{kUp, 3, 16, 1, {16, 16}},                   // thin, as a last layer
-                      Case{kUp, 2, 24, 3, {5, 7}},
-                      Case{kUp, 4, 48, 32, {4, 4}},                    // few places
+                      Case{kUp, 3, 16, 1, {16, 16}},  // thin, as a last layer
+                      Case{kUp, 2, 24, 3, {5, 7}}, Case{kUp, 4, 48, 32, {4, 4}},  // few places
                       Case{kUp, 2, 18, 20, {3, 2}, {3, 2, 0}}));
 
 TEST(PicturePoints, BecomeWhatATransposedConvolutionMakesOfThem) {

@@ -49,7 +49,7 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
         run_.resume->manifest.files.size(), run_.num_workers);
   } else if (!run_.begun_with.empty()) {
     throw CheckpointError(fmt::format(
-        "{} was {}, and has saved nothing since: --resume with that path goes on",
+        "{} was {}, and has no valid checkpoint since: --resume with that path goes on",
         run_.directory.string(), run_.begun_with));
   } else if (run_.has_damaged_checkpoints) {
     throw CheckpointError(fmt::format(
@@ -81,6 +81,7 @@ void ResumeChoice::refuse_checkpoint(const std::string& reason) {
   run_.has_damaged_checkpoints = true;
   run_.resume = checkpoint::newest_valid(run_.directory / kCheckpointsFolder, tell_,
                                          checkpoint::Depth::kStructure, run_.resume->step);
+  keep_to_branch(run_);
   tell_(run_.resume ? fmt::format("warn  {}; going on from the older {}", reason,
                                   run_.resume->path.filename().string())
                     : fmt::format("warn  {}; no older checkpoint is valid", reason));

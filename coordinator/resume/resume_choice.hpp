@@ -18,9 +18,9 @@ namespace gangway::coordinator {
 
 class ResumeChoice {
  public:
-  /// @param run  after find_start(); its `resume` changes where a checkpoint is refused
   /// Steps of the checkpoints whose scores a start from a step still needs (ScoreWatch).
   using UnscoredSteps = std::function<std::vector<std::int64_t>(std::int64_t step)>;
+  /// @param run  after find_start(); its `resume` changes where a checkpoint is refused
   /// @param tell  receives what is damaged. All outlive this.
   ResumeChoice(StartedRun& run, const StartOptions& options, Tell tell, UnscoredSteps unscored)
       : run_(run), options_(options), tell_(std::move(tell)), unscored_(std::move(unscored)) {}

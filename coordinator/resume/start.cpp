@@ -97,12 +97,8 @@ void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell&
     return;
   }
   run.resume = newest_checkpoint(run, tell);
-  if (run.resume && is_since_branch(run.resume->manifest, run.decisions)) {
-    return;
-  }
-  if (const auto branch = own_branch(run.decisions)) {
-    run.resume.reset();
-    run.begun_with = branch->why;
+  keep_to_branch(run);
+  if (run.resume || !run.begun_with.empty()) {
     return;
   }
   run.has_damaged_checkpoints =
@@ -248,8 +244,8 @@ void settle_precision_of(StartedRun& run, const StartOptions& options, const Tel
   }
 }
 
-/// Where all snapshots of this host lie behind a rollback or before a branch, they go: workers keep their newest one
-/// while they fill another, and that would be one of these for long.
+/// Where all snapshots of this host lie behind a rollback or before a branch, they go: workers keep
+/// their newest one while they fill another, and that would be one of these for long.
 void drop_abandoned_snapshots(const StartedRun& run) {
   if (num_rollbacks(run.decisions) == 0 && !own_branch(run.decisions)) {
     return;
@@ -315,6 +311,14 @@ std::string describe_model(const ModelSpec& model) {
   return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
                      model.family->name, model.resolution, model.width, model.latent,
                      model.channels, model.channels == 1 ? "" : "s", model.classes);
+}
+
+void keep_to_branch(StartedRun& run) {
+  const auto branch = own_branch(run.decisions);
+  if (branch && !(run.resume && is_since_branch(run.resume->manifest, run.decisions))) {
+    run.resume.reset();
+    run.begun_with = branch->why;
+  }
 }
 
 void try_write_status(const fs::path& run_directory, const RunStatus& status) {

@@ -72,6 +72,10 @@ struct StartedRun {
 /// @throws CheckpointError, EnvironmentError.
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell);
 
+/// Where the run has begun with a checkpoint of another one, an older one of its own is nothing to
+/// go on with: takes it back, and fills in `begun_with` where there is none to go on with.
+void keep_to_branch(StartedRun& run);
+
 /// Writes status.json; where the disk fails, a line on standard error carries the exit code.
 void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);
 

@@ -58,8 +58,8 @@ TEST_F(ResumeChoiceTest, TakesNoneThatTheRunTookBeforeItBranchedOff) {
     (void)choose(25);
     FAIL() << "it is of another training";
   } catch (const CheckpointError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("begun with checkpoint aa, /runs/a, and has saved "
-                                                   "nothing since"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("begun with checkpoint aa, /runs/a, and has no "
+                                                   "valid checkpoint since"));
   }
   run_.decisions.front().start = 1;  // that of the snapshot
   EXPECT_TRUE(choose(25).snapshot);

@@ -28,6 +28,11 @@ def rates(value, *networks):
     return [f"{network}.optimizer.adam.lr={value}" for network in networks or ("generator", "discriminator")]
 
 
+# A margin is kept by a discriminator beside a generator that learns nothing: the loss is 0.
+SATURATES = ["training.loss=hinge", *rates(1e-30, "generator"), *rates(1e-2, "discriminator"), "training.kimg=64",
+             "training.divergence.saturated_ticks=2"]
+
+
 class Stubborn(torch.nn.Module):
     """A generator of points whose last ReLU is dead: whatever the noise, the same point, and no gradient."""
 
@@ -40,15 +45,26 @@ class Stubborn(torch.nn.Module):
 
 
 class Brittle(torch.nn.Module):
-    """A discriminator that divides by zero for the points of one mode of the ring, in one part of the plane."""
+    """A discriminator that divides by zero for a point that is all but in the middle of one mode of the ring."""
 
     def __init__(self):
         super().__init__()
         self.layer = torch.nn.Linear(2, 1)
 
     def forward(self, points):
-        near = ((points - torch.tensor([1.4144, 0.0])).square().sum(1, keepdim=True) < 1e-6).to(points.dtype)
-        return self.layer(points) + near / (1.0 - near) - near
+        near = ((points - torch.tensor([1.41443, 0.0])).square().sum(1, keepdim=True) < 3e-6).to(points.dtype)
+        return self.layer(points) + (near - near) / (1.0 - near)
+
+
+class Rough(torch.nn.Module):
+    """A discriminator whose logits are numbers, and whose gradient is none: a root of nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+
+    def forward(self, points):
+        return self.layer(points) + (self.layer.weight * 0.0).abs().sqrt().sum()
 
 
 class Planted(Trainings):
@@ -116,40 +132,41 @@ class Planted(Trainings):
         self.recovers(*rates(1e9), *BACK, "training.divergence.lr_factor=1e-12", back=[(2, 0)])
 
     def test_a_huge_rate_of_the_generator_alone_ends(self):
-        self.ends(*rates(1e30, "generator"), story="loss of micro-batch 0 is -?(nan|inf)")
+        self.ends(*rates(1e9, "generator"), story="loss of micro-batch 0 is -?(nan|inf)", seen=2)
 
     def test_a_huge_rate_of_the_discriminator_alone_is_tried_in_vain(self):
-        self.ends(*rates(1e30, "discriminator"), *ONCE, story="tried once: from step 0 on with learning rates times 0.5")
+        self.ends(*rates(1e9, "discriminator"), *ONCE, story="tried once: from step 0 on with learning rates times 0.5")
         self.assertEqual(len(self.rollbacks()), 1)
 
     def test_a_schedule_that_explodes_late_goes_back_to_just_before(self):
-        explodes = "generator.schedule={decay: linear, start_kimg: 1.6, end_kimg: 1.664, final_factor: 1e30}"
-        decisions = self.alike(explodes, *BACK, "training.divergence.lr_factor=1e-33", code=0)
-        [(seen, step, _, _)] = decisions[0]
-        self.assertEqual((seen, step), (27, 10))
+        leap = "schedule={decay: linear, start_kimg: 1.6, end_kimg: 1.664, final_factor: 1e9}"
+        found = self.alike(f"generator.{leap}", f"discriminator.{leap}", *BACK, "training.divergence.lr_factor=1e-12", code=0)
+        self.assertEqual([one[:2] for one in found[0]], [(27, 10)])
 
-    def test_a_schedule_of_the_discriminator_that_explodes_late_ends(self):
-        self.ends("discriminator.schedule={decay: exponential, start_kimg: 1.28, end_kimg: 1.92, final_factor: 1e30}",
-                  story=r"step (2|3)\d: .*loss of micro-batch")
-        self.assertIn(20, self.checkpoints())
+    def test_a_moment_that_no_loss_shows_is_found_by_the_snapshot(self):
+        found = self.alike("discriminator.schedule={decay: exponential, start_kimg: 1.28, end_kimg: 1.92, final_factor: 1e9}",
+                           "checkpoint.snapshot_steps=10", *ONCE, code=4)
+        self.assertEqual([one[:2] for one in found[0]], [(41, 30)])
 
-    def test_no_second_moment_and_a_rate_that_it_would_have_tamed(self):
-        self.ends("generator.optimizer.adam.betas=[0, 0]", "discriminator.optimizer.adam.betas=[0, 0]", *rates(1e20),
-                  story="loss of micro-batch")
+    def test_no_second_moment_that_would_tame_a_rate(self):
+        self.ends("generator.optimizer.adam.betas=[0, 0]", "discriminator.optimizer.adam.betas=[0, 0]", *rates(1e9),
+                  story="loss of micro-batch", seen=2)
 
     # Penalties.
 
-    def test_a_huge_weight_of_r1(self):
-        self.ends("training.r1.gamma=1e38", story=r"step \d+: the discriminator's loss of micro-batch")
+    def test_a_huge_weight_of_r1_under_a_bound_on_the_gradient(self):
+        self.ends("training.r1.gamma=1e9", "training.divergence.gradient_norm=1e5",
+                  story=r"the norm of the discriminator's gradient is .*, above training\.divergence\.gradient_norm 100000", seen=1)
 
-    def test_an_exploding_penalty_under_a_bound_on_the_gradient(self):
-        decisions = self.alike("training.loss=wasserstein", "training.gradient_penalty=1e6", *ONCE,
-                               "training.divergence.gradient_norm=100", code=4)
-        self.assertEqual([one[:2] for one in decisions[0]], [(1, 0)])
+    def test_an_exploding_penalty_is_found_in_the_same_step_by_all(self):
+        found = self.alike("training.loss=wasserstein", "training.gradient_penalty=1e6", *ONCE,
+                           "training.divergence.gradient_norm=100", code=4)
+        self.assertEqual([one[:2] for one in found[0]], [(1, 0)])
 
     def test_a_penalty_whose_weight_grows_without_bound(self):
-        self.ends("training.r1.gamma=1", "training.r1.schedule={decay: exponential, final_factor: 1e38}",
-                  "training.divergence.gradient_norm=1e6", story=r"step \d+: the norm of the discriminator's gradient is")
+        err = self.ends("training.r1.gamma=1", "training.r1.schedule={decay: exponential, final_factor: 1e9}",
+                        "training.divergence.gradient_norm=1e4", story="the norm of the discriminator's gradient is")
+        self.assertGreater(int(re.search(r"step (\d+): the norm", err).group(1)), 5)
 
     def test_lecam_with_a_wrong_sign_is_refused(self):
         code, _, err = self.run_job("training.lecam.weight=-1")
@@ -165,23 +182,12 @@ class Planted(Trainings):
         self.assertEqual(self.decisions(), [])
         self.require_finite()
 
-    def test_fp16_that_never_fits_ends(self):
-        self.ends("numerics.precision=fp16", "training.r1.gamma=1e30",
-                  story=r"step 25: the gradient of the discriminator was not finite in 25 updates in a row")
+    def test_fp16_of_weights_that_it_has_no_numbers_for(self):
+        self.ends("numerics.precision=fp16", *rates(1e5), story="loss of micro-batch|not finite in 25 updates in a row")
 
     def test_bf16_diverges_as_fp32_does(self):
         self.recovers("numerics.precision=bf16", *rates(1e9), *BACK, "training.divergence.lr_factor=1e-12", back=[(2, 0)],
                       workers=2)
-
-    # Clipped, an update that is not finite is skipped; what follows of too many of them.
-
-    def test_a_clipped_network_skips_and_ends_after_25(self):
-        self.ends("training.r1.gamma=1e38", "discriminator.clip_norm=1",
-                  story=r"step 25: the gradient of the discriminator was not finite in 25 updates in a row")
-
-    def test_and_goes_back_where_it_may(self):
-        decisions = self.alike("training.r1.gamma=1e38", "discriminator.clip_norm=1", *ONCE, code=4)
-        self.assertEqual([one[:2] for one in decisions[0]], [(25, 10)])
 
     # Networks.
 
@@ -191,6 +197,20 @@ class Planted(Trainings):
         torch.jit.script(module).save(str(file))
         return f"model.{name}={file}"
 
+    def test_a_gradient_that_is_no_number_is_skipped_where_it_is_clipped_until_it_is_too_much(self):
+        words = [self.script(Rough(), "discriminator"), "discriminator.clip_norm=1"]
+        self.ends(*words, story="the gradient of the discriminator was not finite in 25 updates in a row", seen=25)
+        stats = next((self.folder / "runs").glob("*-planted/stats.jsonl")).read_text().splitlines()
+        self.assertIs(json.loads(stats[0])["discriminator_update_skipped"], True)
+        self.assertNotIn("discriminator_gradient_norm", json.loads(stats[0]))
+
+    def test_and_all_go_back_alike(self):
+        found = self.alike(self.script(Rough(), "discriminator"), "discriminator.clip_norm=1", *ONCE, code=4)
+        self.assertEqual([one[:2] for one in found[0]], [(25, 10)])
+
+    def test_and_poisons_all_where_it_is_not(self):
+        self.ends(self.script(Rough(), "discriminator"), story="loss of micro-batch 0 is -?nan")
+
     def test_a_generator_of_dead_units_makes_the_same_again_and_again(self):
         words = [self.script(Stubborn(), "generator"), "training.divergence.diversity=0.01",
                  "training.divergence.diversity_steps=12"]
@@ -199,12 +219,12 @@ class Planted(Trainings):
     def test_and_goes_back_alike_on_any_layout(self):
         words = [self.script(Stubborn(), "generator"), "training.divergence.diversity=0.01",
                  "training.divergence.diversity_steps=12", *ONCE]
-        decisions = self.alike(*words, code=4)
-        self.assertEqual([one[:2] for one in decisions[0]], [(12, 0)])
+        found = self.alike(*words, code=4)
+        self.assertEqual([one[:2] for one in found[0]], [(12, 0)])
 
     def test_one_example_of_one_micro_batch_is_no_number_to_the_discriminator(self):
-        decisions = self.alike(self.script(Brittle(), "discriminator"), *ONCE, code=4)
-        [(seen, step, _, _)] = decisions[0]
+        found = self.alike(self.script(Brittle(), "discriminator"), *ONCE, code=4)
+        [(seen, step, _, _)] = found[0]
         self.assertEqual(step, max(0, 10 * (seen // 10 - 1)))
 
     def test_initial_weights_that_are_no_numbers_are_refused(self):
@@ -227,14 +247,12 @@ class Planted(Trainings):
     # Losses and labels.
 
     def test_a_dead_discriminator_is_told_of(self):
-        code, out, err = self.run_job(*rates(1e-30, "generator"), *rates(0.3, "discriminator"),
-                                      "training.divergence.saturated_ticks=1", "training.kimg=12.8")
+        code, out, err = self.run_job(*SATURATES)
         self.assertEqual(code, 0, out + err)
         self.assertRegex(out, r"warn  step \d+: the discriminator's loss has been below 1e-04 of its first")
 
     def test_and_is_trouble_where_the_job_says_so(self):
-        self.ends(*rates(1e-30, "generator"), *rates(0.3, "discriminator"), "training.divergence.saturated_ticks=1",
-                  "training.divergence.act_on_saturation=true", "training.kimg=12.8",
+        self.ends(*SATURATES, "training.divergence.act_on_saturation=true",
                   story="the discriminator's loss has been below 1e-04 of its first")
 
     def test_a_loss_that_leaps(self):
@@ -242,7 +260,7 @@ class Planted(Trainings):
                   "final_factor: 1e6}", story=r"step 3\d: the \w+'s loss is .* times the median")
 
     def test_a_wasserstein_loss_without_a_bound(self):
-        self.ends("training.loss=wasserstein", "training.gradient_penalty=0", *rates(1e18), story="loss of micro-batch")
+        self.ends("training.loss=wasserstein", "training.gradient_penalty=0", *rates(1e9), story="loss of micro-batch")
 
     def test_other_numbers_alone_do_not_help_and_the_story_says_what_was_tried(self):
         err = self.ends(*rates(1e9), *BACK, "training.divergence.lr_factor=1", "training.divergence.retries=2",

@@ -133,7 +133,7 @@ class Branches(Restarts):
         running.kill_all()
         code, out, err = self.run_twig()
         self.assertEqual(code, 5, out + err)
-        self.assertRegex(err, rf"begun with checkpoint [0-9a-f]{{32}}, {path}, and has saved nothing since: --resume with that path")
+        self.assertRegex(err, rf"begun with checkpoint [0-9a-f]{{32}}, {path}, and has no valid checkpoint since: --resume with that path")
         code, out, err = self.run_twig("--resume", path)
         self.assertEqual(code, 0, out + err)
         self.assertEqual(self.digest("twig"), self.whole)

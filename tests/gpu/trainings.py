@@ -158,11 +158,13 @@ def resumed(trainings):
 
 
 def two_overlaps(trainings, *overrides):
-    """A job of its own, on one worker with and without overlap: deterministic, and no wait is missing."""
+    """A job of its own, on one worker, without overlap and recorded, with overlap and plain: deterministic, no wait is
+    missing, and no graph has kept what it should not."""
     def show(bench):
-        digests = [trainings.digest_of(bench, 1, *overrides, f"layout.overlap={overlap}") for overlap in ("none", "across")]
+        digests = [trainings.digest_of(bench, 1, *overrides, f"layout.overlap={overlap}", f"numerics.cuda_graph={graph}")
+                   for overlap, graph in (("none", "auto"), ("across", "off"))]
         if digests[0] != digests[1]:
-            raise Failure(f"digest {digests[0]} without overlap, {digests[1]} across")
+            raise Failure(f"digest {digests[0]} without overlap and recorded, {digests[1]} across in plain launches")
         return f"digest {digests[0]}", {"digest": digests[0]}
     return show
 

@@ -240,11 +240,23 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
   }
 }
 
+/// As many as there are up to the last that the layout names; 0: it names none.
+int named_workers(const JobSpec& spec) {
+  int count = 0;
+  for (const NetworkSpec& network : spec.networks) {
+    count = network.workers.empty() ? count : std::max(count, network.workers.back() + 1);
+  }
+  return count;
+}
+
 }  // namespace
 
 int default_workers(const JobSpec& spec, int slots) {
   if (spec.layout.data > 0) {
     return spec.layout.data;
+  }
+  if (const int named = named_workers(spec); named > 0) {
+    return named;
   }
   return std::max(1,
                   std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));

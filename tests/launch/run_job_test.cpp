@@ -16,6 +16,9 @@ TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
   EXPECT_EQ(default_workers(spec, 1), 1);
   spec.layout.data = 3;
   EXPECT_EQ(default_workers(spec, 1), 3);
+  spec.layout.data = 0;
+  spec.network("discriminator").workers = {1, 4};
+  EXPECT_EQ(default_workers(spec, 1), 5) << "the layout names worker 4";
 }
 
 TEST(ResumeLine, IsWhatWasTyped) {

@@ -31,7 +31,7 @@ struct WorkCosts {
 /// Of a run of blocks: sums, but for the output, which is the last one's.
 [[nodiscard]] WorkCosts joined(std::span<const WorkCosts> blocks);
 
-/// Gradients that are exchanged together (comm/arena/buckets.hpp).
+/// Gradients that are exchanged together (comm/arena/bucket_plan.hpp).
 struct BucketCosts {
   /// Share of the phase's last backward of the chunk after which they are complete. Only what a
   /// worker arms for can leave before it reduces.

@@ -38,17 +38,16 @@ double seconds_of_call(const std::function<void()>& call) {
 Costs uneven_costs(const Layout& layout, int stages) {
   Costs costs;
   for (std::size_t network = 0; network < layout.networks.size(); ++network) {
-    costs.chunks.add(std::vector<WorkCosts>(
-        static_cast<std::size_t>(stages),
-        {.forward_seconds = 2e-3,
-         .input_gradient_seconds = 2e-3,
-         .weight_gradient_seconds = 2e-3,
-         .update_seconds = 1e-4,
-         .output_bytes = std::int64_t{1} << 20U,
-         .stored_bytes = std::int64_t{8} << 20U,
-         .gradient_bytes = std::int64_t{32} << 20U}));
-    costs.buckets.add(std::vector<std::vector<BucketCosts>>(
-        static_cast<std::size_t>(stages), {{0.5, 2e-3}, {1.0, 2e-3}}));
+    costs.chunks.add(std::vector<WorkCosts>(static_cast<std::size_t>(stages),
+                                            {.forward_seconds = 2e-3,
+                                             .input_gradient_seconds = 2e-3,
+                                             .weight_gradient_seconds = 2e-3,
+                                             .update_seconds = 1e-4,
+                                             .output_bytes = std::int64_t{1} << 20U,
+                                             .stored_bytes = std::int64_t{8} << 20U,
+                                             .gradient_bytes = std::int64_t{32} << 20U}));
+    costs.buckets.add(std::vector<std::vector<BucketCosts>>(static_cast<std::size_t>(stages),
+                                                            {{0.5, 2e-3}, {1.0, 2e-3}}));
   }
   for (int worker = 0; worker < layout.num_workers; ++worker) {
     costs.slowness.push_back(1.0 + 0.001 * (worker * 7 % 101));
@@ -84,8 +83,8 @@ int main(int count, char** arguments) {
   TaskOrder order;
   StageSchedule schedule;
   Simulation simulation;
-  const double graph_seconds = seconds_of_call(
-      [&] { graph.emplace(phases, layout, 0, 1, work_options(options)); });
+  const double graph_seconds =
+      seconds_of_call([&] { graph.emplace(phases, layout, 0, 1, work_options(options)); });
   const double order_seconds = seconds_of_call([&] { order = ordered(*graph, costs, options); });
   const double list_seconds = seconds_of_call([&] { schedule = lowered(*graph, order, costs); });
   const double simulation_seconds =

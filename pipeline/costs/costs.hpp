@@ -18,12 +18,12 @@ namespace gangway::pipeline {
 /// Of one micro-batch through one block, or through a chunk of blocks.
 struct WorkCosts {
   double forward_seconds = 0.0;
-  double input_gradient_seconds = 0.0;   ///< the gradient that goes on to what comes before
-  double weight_gradient_seconds = 0.0;  ///< the rest of a backward
+  double input_gradient_seconds = 0.0;    ///< the gradient that goes on to what comes before
+  double weight_gradient_seconds = 0.0;   ///< the rest of a backward
   std::array<double, 4> sweep_seconds{};  ///< of a penalty (gan/losses/penalty.hpp)
   double update_seconds = 0.0;            ///< optimiser, by the compute thread, once an update
-  std::int64_t output_bytes = 0;  ///< what goes on to the next block or chunk; its gradient too
-  std::int64_t stored_bytes = 0;  ///< what forward keeps for backward
+  std::int64_t output_bytes = 0;    ///< what goes on to the next block or chunk; its gradient too
+  std::int64_t stored_bytes = 0;    ///< what forward keeps for backward
   std::int64_t gradient_bytes = 0;  ///< a leaf's: of its weights' gradients
   bool operator==(const WorkCosts&) const = default;
 };
@@ -31,7 +31,7 @@ struct WorkCosts {
 /// Of a run of blocks: sums, but for the output, which is the last one's.
 [[nodiscard]] WorkCosts joined(std::span<const WorkCosts> blocks);
 
-/// Gradients that are exchanged together (comm/arena/buckets.hpp).
+/// Gradients that are exchanged together (comm/arena/bucket_plan.hpp).
 struct BucketCosts {
   /// Share of the phase's last backward of the chunk after which they are complete. Only what a
   /// worker arms for can leave before it reduces.
@@ -48,9 +48,9 @@ struct Link {
 
 /// How messages travel. Those of one pair of workers go one after another.
 struct Links {
-  Link within;                       ///< a host
-  Link between;                      ///< hosts; messages of one host to the others share it
-  std::vector<int> host_of;          ///< by worker; empty: all on one host
+  Link within;               ///< a host
+  Link between;              ///< hosts; messages of one host to the others share it
+  std::vector<int> host_of;  ///< by worker; empty: all on one host
   std::map<std::pair<int, int>, Link> pairs;  ///< from and to: other than the rest, and not shared
 };
 

@@ -44,8 +44,8 @@ struct Layout {
 };
 
 /// @param names  of the job's networks
-/// @throws ConfigError naming the network where chunks leave a gap or overlap, replicas do not cover
-/// all micro-batches once and in order, a worker does not exist, or has a chunk twice
+/// @throws ConfigError naming the network where chunks leave a gap or overlap, replicas do not
+/// cover all micro-batches once and in order, a worker does not exist, or has a chunk twice
 void check(const Layout& layout, const PerNetwork<std::string>& names);
 
 /// Micro-batches of which one worker's tensors go to another one's network.

@@ -13,8 +13,8 @@ Exchanges::Exchanges(const StageSchedule& schedule, const Costs& costs)
       if (what.operation != StageOperation::kReduce) {
         continue;
       }
-      const auto [found, is_new] = index_of_.try_emplace(
-          {what.network, what.chunk, what.version}, static_cast<int>(exchanges_.size()));
+      const auto [found, is_new] = index_of_.try_emplace({what.network, what.chunk, what.version},
+                                                         static_cast<int>(exchanges_.size()));
       if (is_new) {
         exchanges_.push_back({.network = what.network, .chunk = what.chunk, .step = what.step});
         exchanges_.back().ready.resize(buckets_of(exchanges_.back()).size());

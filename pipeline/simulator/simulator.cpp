@@ -18,7 +18,6 @@
 namespace gangway::pipeline {
 namespace {
 
-
 constexpr int kNobody = -1;
 
 /// Messages from one worker to another.
@@ -34,7 +33,7 @@ struct Channel {
 struct ReplayedWorker {
   double now = 0.0;
   std::size_t at = 0;
-  std::vector<std::pair<int, int>> sends_to;       // worker and channel: few
+  std::vector<std::pair<int, int>> sends_to;  // worker and channel: few
   std::vector<std::pair<StageInstruction, ArmedWork>> armed;
   bool is_arming = false;  // the next work is what was armed for last
   bool may_send = false;   // it is this worker's turn on the link that it shares
@@ -182,8 +181,9 @@ Replay::Outcome Replay::perform(int number, const StageInstruction& what) {
       leaves += change;
       int& peak = result_.workers[static_cast<std::size_t>(number)].peak_leaves;
       peak = std::max(peak, leaves);
-      hold(number, change * costs_.chunks[what.network][static_cast<std::size_t>(what.chunk)]
-                                .gradient_bytes);
+      hold(number,
+           change *
+               costs_.chunks[what.network][static_cast<std::size_t>(what.chunk)].gradient_bytes);
       return Outcome::kDone;
     }
     default:
@@ -231,8 +231,8 @@ Replay::Outcome Replay::send(int number, const StageInstruction& what) {
   }
   double& free_at =
       way.host == kNobody ? way.free_at : host_free_at_[static_cast<std::size_t>(way.host)];
-  free_at = std::max(free_at, worker.now) +
-            static_cast<double>(what.bytes) / way.link.bytes_per_second;
+  free_at =
+      std::max(free_at, worker.now) + static_cast<double>(what.bytes) / way.link.bytes_per_second;
   way.arrivals.push_back(free_at + way.link.latency_seconds);
   if (const int waiting = std::exchange(way.waiting, kNobody); waiting != kNobody) {
     wake(waiting);

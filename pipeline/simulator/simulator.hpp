@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Replays the lists of all workers with costs in the place of work: how long steps take, where
-// workers wait, and what they hold. In order, messages buffered by the sender, one lane a worker for
-// exchanges: the executor's rules. No third party.
+// workers wait, and what they hold. In order, messages buffered by the sender, one lane a worker
+// for exchanges: the executor's rules. No third party.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,6 @@
 namespace gangway::pipeline {
 namespace {
 
-
 /// Times that differ by less are one.
 constexpr double kSameTime = 1e-12;
 
@@ -49,8 +48,8 @@ Priority priority_of(const Task& task, SchedulePolicy policy) {
     case SchedulePolicy::kOneForwardOneBackward:
       return {kind, what.microbatch, -what.chunk};
     case SchedulePolicy::kFill:
-      return {what.operation == StageOperation::kWeightGradient ? 1 : 0, task.fills ? 1 : 0, task.turn,
-              kind, what.microbatch};
+      return {what.operation == StageOperation::kWeightGradient ? 1 : 0, task.fills ? 1 : 0,
+              task.turn, kind, what.microbatch};
   }
   return {};
 }
@@ -99,9 +98,9 @@ class Generator {
   const TaskGraph& graph_;
   const Costs& costs_;
   const ScheduleOptions& options_;
-  std::vector<int> waits_for_;            // by task: so many others
-  std::vector<double> ready_at_;          // by task, as far as is known
-  std::vector<std::size_t> first_;        // of each task's followers, and the end
+  std::vector<int> waits_for_;      // by task: so many others
+  std::vector<double> ready_at_;    // by task, as far as is known
+  std::vector<std::size_t> first_;  // of each task's followers, and the end
   std::vector<int> followers_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<IdleWorker> workers_;

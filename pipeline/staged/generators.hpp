@@ -3,8 +3,8 @@
 // from the order (lowering.hpp). Whoever plans or starts a run calls it, once a layout. No third
 // party.
 //
-// All are made by one simulation of the workers: whoever is idle takes the first by priority of what
-// he could begin now. The order is then fixed, and needs no clock.
+// All are made by one simulation of the workers: whoever is idle takes the first by priority of
+// what he could begin now. The order is then fixed, and needs no clock.
 #pragma once
 
 #include <vector>

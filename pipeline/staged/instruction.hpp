@@ -24,11 +24,11 @@ enum class StageOperation : std::uint8_t {
   kThirdSweep,      ///< up; adds to the leaf
   kFourthSweep,     ///< down; adds to the leaf
   kCloseLeaf,       ///< the micro-batch's gradient is whole: add it to the worker's partials
-  kArm,     ///< the phase's last work on the chunk's leaves follows: what it completes may travel
-  kReduce,  ///< all gradients of the chunk are complete; sum, update and new weights follow by
-            ///< themselves, with all that have the chunk
-  kAwait,   ///< wait until the chunk's new weights are everywhere
-  kSend,    ///< a tensor that is here to `peer`; never waits
+  kArm,      ///< the phase's last work on the chunk's leaves follows: what it completes may travel
+  kReduce,   ///< all gradients of the chunk are complete; sum, update and new weights follow by
+             ///< themselves, with all that have the chunk
+  kAwait,    ///< wait until the chunk's new weights are everywhere
+  kSend,     ///< a tensor that is here to `peer`; never waits
   kReceive,  ///< wait for the next tensor from `peer`
   kFree,     ///< let go of a tensor that was made here or received
   kFlush,    ///< wait until every worker has come here
@@ -39,9 +39,9 @@ inline constexpr int kNumStageOperations = 18;
 struct StageInstruction {
   StageOperation operation = StageOperation::kForward;
   StageOperation made_by = StageOperation::kForward;  ///< kSend, kReceive, kFree: what made it
-  bool keeps = false;     ///< forward, recompute, first sweep: what its backward needs stays
-  bool lets_go = false;   ///< the last work on what a forward kept
-  bool is_last = false;   ///< kArm, kReduce: of the network's updates in the step
+  bool keeps = false;    ///< forward, recompute, first sweep: what its backward needs stays
+  bool lets_go = false;  ///< the last work on what a forward kept
+  bool is_last = false;  ///< kArm, kReduce: of the network's updates in the step
   NetworkId network{};
   int chunk = 0;
   int step = 0;

@@ -10,7 +10,6 @@
 namespace gangway::pipeline {
 namespace {
 
-
 /// An update's leaves on the worker that has them.
 struct Leaves {
   int first = 0;               // micro-batch
@@ -57,9 +56,9 @@ struct SentOrder {
 struct ListPlan {
   const TaskGraph& graph;
   Tensors tensors;
-  std::vector<int> uses_left;         // by tensors.all()
-  std::vector<bool> is_received;      // by tensors.all()
-  std::vector<int> update_of;         // by task: the reduction of what it adds; kEverybody: none
+  std::vector<int> uses_left;     // by tensors.all()
+  std::vector<bool> is_received;  // by tensors.all()
+  std::vector<int> update_of;     // by task: the reduction of what it adds; kEverybody: none
   std::vector<std::map<int, SentOrder>> channels;  // by receiver, then sender
 
   ListPlan(const TaskGraph& of, const TaskOrder& order, const Costs& costs)
@@ -161,8 +160,7 @@ void ListWriter::receive_inputs(int index) {
       continue;
     }
     SentOrder& channel = plan_.channels[static_cast<std::size_t>(worker_)][from];
-    const std::size_t wanted =
-        plan_.tensors.index_of(*plan_.tensors.find(one.task, worker_));
+    const std::size_t wanted = plan_.tensors.index_of(*plan_.tensors.find(one.task, worker_));
     while (!plan_.is_received[wanted]) {
       const int maker = channel.makers[channel.next++];
       const Taken& taken = *plan_.tensors.find(maker, worker_);
@@ -270,9 +268,8 @@ StageSchedule lowered(const TaskGraph& graph, const TaskOrder& order, const Cost
   return schedule;
 }
 
-StageSchedule stage_schedule(const std::vector<Phase>& phases, const Layout& layout,
-                             int first_step, int num_steps, const Costs& costs,
-                             const ScheduleOptions& options) {
+StageSchedule stage_schedule(const std::vector<Phase>& phases, const Layout& layout, int first_step,
+                             int num_steps, const Costs& costs, const ScheduleOptions& options) {
   const TaskGraph graph(phases, layout, first_step, num_steps, work_options(options));
   return lowered(graph, ordered(graph, costs, options), costs);
 }

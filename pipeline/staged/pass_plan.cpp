@@ -74,8 +74,8 @@ class Reader {
     plan.kind = kind;
     plan.network = network;
     plan.is_recalled = pass_.recall && index < pass_.recall->nodes;
-    plan.has_gradient = kind == NodePlan::Kind::kPenalty ||
-                        pass_.has_gradient[static_cast<std::size_t>(index)];
+    plan.has_gradient =
+        kind == NodePlan::Kind::kPenalty || pass_.has_gradient[static_cast<std::size_t>(index)];
     plan.is_trained = plan.has_gradient && trains(phase_, network);
     plan.feeds = listed(taken.all);
   }

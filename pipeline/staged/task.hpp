@@ -36,8 +36,8 @@ struct WorkOptions {
 
 struct Dependency {
   int task = 0;
-  /// A tensor goes along. Otherwise it is order alone, within a worker: stored activations, weights,
-  /// sums.
+  /// A tensor goes along. Otherwise it is order alone, within a worker: stored activations,
+  /// weights, sums.
   bool carries = false;
 };
 

@@ -40,8 +40,7 @@ using Place = std::tuple<int, int, int>;
 /// Whether no later one of the step is of `network`.
 bool is_last_update(const std::vector<Phase>& phases, NetworkId network, const Phase& phase,
                     const StageInstruction& at) {
-  return at.repeat + 1 == phase.repeats &&
-         std::ranges::none_of(phases, [&](const Phase& later) {
+  return at.repeat + 1 == phase.repeats && std::ranges::none_of(phases, [&](const Phase& later) {
            return later.index > phase.index && trains(later, network) && runs_in(later, at.step);
          });
 }
@@ -49,7 +48,11 @@ bool is_last_update(const std::vector<Phase>& phases, NetworkId network, const P
 class Builder {
  public:
   Builder(const std::vector<Phase>& phases, const Layout& layout, const WorkOptions& options)
-      : phases_(phases), layout_(layout), options_(options), plans_(plans_of(phases)), updates_(layout, options, lists) {
+      : phases_(phases),
+        layout_(layout),
+        options_(options),
+        plans_(plans_of(phases)),
+        updates_(layout, options, lists) {
     for (const NetworkId network : layout.networks.ids()) {
       const auto num_chunks = layout.networks[network].chunks.size();
       versions_.add(0);
@@ -116,12 +119,12 @@ class Builder {
   const WorkOptions& options_;
   PassPlans plans_;
   PerNetwork<Table> workers_;
-  StageInstruction at_;            // what the next tasks have in common
-  std::optional<Recall> recall_;   // of the pass at hand
+  StageInstruction at_;           // what the next tasks have in common
+  std::optional<Recall> recall_;  // of the pass at hand
   int turn_ = 0;
   std::map<Place, Table> forwards_;  // of the step's last repeat of each phase
   std::map<int, Table> gradients_;   // of the pass at hand, by node: what its input gradients make
-  PerNetwork<int> versions_;                        // that the repeat at hand sees
+  PerNetwork<int> versions_;         // that the repeat at hand sees
   UpdateTasks updates_;
   int flush_ = kNoTask;
   int flushed_ = 0;  // tasks before the last flush
@@ -221,9 +224,9 @@ void Builder::add_gradient(const NodePlan& plan, int chunk, Given given) {
   }
   given.push_back({kept, false});
   const bool is_split = options_.backward == BackwardKind::kSplit;
-  const int index = add(is_split || !plan.is_trained ? StageOperation::kInputGradient
-                                                     : StageOperation::kBackward,
-                        plan, chunk, given);
+  const int index =
+      add(is_split || !plan.is_trained ? StageOperation::kInputGradient : StageOperation::kBackward,
+          plan, chunk, given);
   last_task().fills = plan.fills_backward;
   last_task().what.lets_go = !is_split || !plan.is_trained;
   gradients_[at_.node].at(at_.microbatch, chunk) = index;
@@ -295,7 +298,8 @@ void Builder::add_last_sweeps(const NodePlan& plan) {
 
 void Builder::add_pass(int pass) {
   at_.pass = pass;
-  recall_ = phases_[static_cast<std::size_t>(at_.phase)].passes[static_cast<std::size_t>(pass)].recall;
+  recall_ =
+      phases_[static_cast<std::size_t>(at_.phase)].passes[static_cast<std::size_t>(pass)].recall;
   const std::vector<NodePlan>& all = plans();
   const auto num_nodes = static_cast<int>(all.size());
   gradients_.clear();

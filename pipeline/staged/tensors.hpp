@@ -15,9 +15,9 @@ namespace gangway::pipeline {
 
 /// A tensor on a worker that takes it.
 struct Taken {
-  int maker = 0;   ///< the task that makes it
-  int worker = 0;  ///< that takes it; the maker's own, too
-  int uses = 0;    ///< tasks there that do
+  int maker = 0;           ///< the task that makes it
+  int worker = 0;          ///< that takes it; the maker's own, too
+  int uses = 0;            ///< tasks there that do
   std::int64_t bytes = 0;  ///< of the message; 0: it is made there
 };
 
@@ -31,8 +31,8 @@ class Tensors {
     const auto at = static_cast<std::size_t>(maker);
     return std::span(taken_).subspan(first_[at], first_[at + 1] - first_[at]);
   }
-  /// Where it is among all(), which has those of a task next to one another; null: `worker` does not
-  /// take it.
+  /// Where it is among all(), which has those of a task next to one another; null: `worker` does
+  /// not take it.
   [[nodiscard]] const Taken* find(int maker, int worker) const;
   [[nodiscard]] std::span<const Taken> all() const { return taken_; }
   [[nodiscard]] std::size_t index_of(const Taken& one) const {

@@ -166,8 +166,7 @@ class LineReader {
 
 }  // namespace
 
-std::string text_of(const StageInstruction& instruction,
-                    const PerNetwork<std::string>& networks) {
+std::string text_of(const StageInstruction& instruction, const PerNetwork<std::string>& networks) {
   const StageInstruction& one = instruction;
   std::string text(name_of(one.operation));
   if (names_tensor(one.operation)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lists of instructions as text, to look at, to keep, and to change by hand: one instruction a line,
-// one text a worker.
+// Lists of instructions as text, to look at, to keep, and to change by hand: one instruction a
+// line, one text a worker.
 //
 //   forward discriminator.2 step=4 phase=0.0 node=1.2 microbatch=3 version=4 keeps
 //   send forward discriminator.2 step=4 phase=0.0 node=1.2 microbatch=3 to=1 bytes=65536

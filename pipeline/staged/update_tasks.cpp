@@ -27,8 +27,8 @@ UpdateTasks::UpdateTasks(const Layout& layout, const WorkOptions& options, TaskL
 
 std::vector<int>& UpdateTasks::uses_of(NetworkId network, int chunk, int replica) {
   const std::size_t num_replicas = layout_.networks[network].replicas.size();
-  return uses_[network][static_cast<std::size_t>(chunk) * num_replicas +
-                        static_cast<std::size_t>(replica)];
+  return uses_[network]
+              [static_cast<std::size_t>(chunk) * num_replicas + static_cast<std::size_t>(replica)];
 }
 
 void UpdateTasks::note_use(int index) {

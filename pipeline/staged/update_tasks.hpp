@@ -34,7 +34,8 @@ class UpdateTasks {
   [[nodiscard]] int updated(NetworkId network, int chunk) const {
     return updated_[network][static_cast<std::size_t>(chunk)];
   }
-  /// The update of `network` that ends the repeat of `like`, which says all but operation and place.
+  /// The update of `network` that ends the repeat of `like`, which says all but operation and
+  /// place.
   void add(NetworkId network, const Task& like);
 
  private:

@@ -56,9 +56,8 @@ Link link_of(int from, int to, const Links& links) {
       return found->second;
     }
   }
-  const bool is_within =
-      links.host_of.empty() || links.host_of[static_cast<std::size_t>(from)] ==
-                                   links.host_of[static_cast<std::size_t>(to)];
+  const bool is_within = links.host_of.empty() || links.host_of[static_cast<std::size_t>(from)] ==
+                                                      links.host_of[static_cast<std::size_t>(to)];
   return is_within ? links.within : links.between;
 }
 

@@ -89,8 +89,8 @@ Problem FollowedWorker::add_to_leaf(int task) {
     return "";
   }
   Leaves& all = leaves(*update);
-  const auto leaf = static_cast<std::size_t>(setup_.graph.task(task).what.microbatch -
-                                             update->first_microbatch);
+  const auto leaf =
+      static_cast<std::size_t>(setup_.graph.task(task).what.microbatch - update->first_microbatch);
   if (!all.is_open[leaf]) {
     return "its micro-batch has no open leaf";
   }
@@ -105,8 +105,7 @@ Problem FollowedWorker::add_to_leaf(int task) {
 Problem FollowedWorker::check_holding() const {
   const HoldingLimits& limits = setup_.limits;
   if (limits.max_stored > 0 && stored_ > limits.max_stored) {
-    return number(stored_) + " forwards are kept, at most " + number(limits.max_stored) +
-           " may be";
+    return number(stored_) + " forwards are kept, at most " + number(limits.max_stored) + " may be";
   }
   if (limits.max_bytes > 0 && bytes_ > limits.max_bytes) {
     return number(bytes_) + " bytes are held, at most " + number(limits.max_bytes) + " may be";
@@ -311,8 +310,8 @@ Problem FollowedWorker::receive(const StageInstruction& what) {
   if (held_.contains(task)) {
     return "the tensor has come already";
   }
-  held_.emplace(task, Held{.uses_left = setup_.tensors.find(task, number_)->uses,
-                           .bytes = what.bytes});
+  held_.emplace(task,
+                Held{.uses_left = setup_.tensors.find(task, number_)->uses, .bytes = what.bytes});
   bytes_ += what.bytes;
   return check_holding();
 }

@@ -93,12 +93,12 @@ class FollowedWorker {
 
   Setup setup_;
   int number_;
-  std::map<int, bool> done_;           // tasks
-  std::map<int, Held> held_;           // by the task that made it
-  std::map<int, Leaves> leaves_;       // by update
+  std::map<int, bool> done_;      // tasks
+  std::map<int, Held> held_;      // by the task that made it
+  std::map<int, Leaves> leaves_;  // by update
   std::map<ChunkPlace, Weights> weights_;
-  std::map<ChunkPlace, int> open_;     // leaves
-  int armed_for_ = kEverybody;         // update whose last work is to follow at once
+  std::map<ChunkPlace, int> open_;  // leaves
+  int armed_for_ = kEverybody;      // update whose last work is to follow at once
   int stored_ = 0;
   std::int64_t bytes_ = 0;
 };

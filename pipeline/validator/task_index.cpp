@@ -29,8 +29,7 @@ UpdateTask update_task(const TaskGraph& graph, int task) {
 
 }  // namespace
 
-TaskIndex::TaskIndex(const TaskGraph& graph)
-    : update_of_(static_cast<std::size_t>(graph.size())) {
+TaskIndex::TaskIndex(const TaskGraph& graph) : update_of_(static_cast<std::size_t>(graph.size())) {
   for (int index = 0; index < graph.size(); ++index) {
     const Task& task = graph.task(index);
     const StageInstruction& what = task.what;

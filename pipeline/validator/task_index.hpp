@@ -50,7 +50,7 @@ class TaskIndex {
   std::map<Place, int> tasks_;
   std::vector<UpdateTask> updates_;
   std::map<UpdatePlace, std::size_t> update_at_;
-  std::vector<std::optional<std::size_t>> update_of_;  // by task
+  std::vector<std::optional<std::size_t>> update_of_;       // by task
   std::map<std::tuple<NetworkId, int, int>, int> members_;  // of chunk and version
   std::map<NetworkId, int> first_versions_;
 };

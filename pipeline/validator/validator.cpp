@@ -196,8 +196,8 @@ void Validation::end_exchanges() {
       const Exchange exchange = lane.front();
       const std::vector<std::size_t>& members = members_[exchange];
       const auto& [network, chunk, version] = exchange;
-      const auto wanted = static_cast<std::size_t>(setup_.index.num_members(
-          {.network = network, .chunk = chunk, .version = version}));
+      const auto wanted = static_cast<std::size_t>(
+          setup_.index.num_members({.network = network, .chunk = chunk, .version = version}));
       if (members.size() < wanted || !std::ranges::all_of(members, [&](std::size_t member) {
             return lanes_[member].front() == exchange;
           })) {

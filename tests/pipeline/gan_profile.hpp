@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A GAN whose costs are a published breakdown of a step, on layouts of so many workers: those of the
-// notes' reference simulator, whose figures tests compare with.
+// A GAN whose costs are a published breakdown of a step, on layouts of so many workers: those of
+// the notes' reference simulator, whose figures tests compare with.
 #pragma once
 
 #include <algorithm>
@@ -58,15 +58,15 @@ inline Costs gan_costs(const Layout& layout, const GanProfile& profile = {}) {
     const double backward =
         (generates ? profile.generator_backward : profile.discriminator_backward) / chunks /
         microbatches;
-    costs.chunks.add(std::vector<WorkCosts>(
-        static_cast<std::size_t>(chunks), {.forward_seconds = forward / chunks / microbatches,
-                                           .input_gradient_seconds = backward * 0.5,
-                                           .weight_gradient_seconds = backward * 0.5,
-                                           .update_seconds = profile.update / chunks}));
+    costs.chunks.add(std::vector<WorkCosts>(static_cast<std::size_t>(chunks),
+                                            {.forward_seconds = forward / chunks / microbatches,
+                                             .input_gradient_seconds = backward * 0.5,
+                                             .weight_gradient_seconds = backward * 0.5,
+                                             .update_seconds = profile.update / chunks}));
   }
-  costs.links.within.latency_seconds =
-      profile.hop * (profile.generator_forward + profile.discriminator_forward) / 2 /
-      layout.num_workers / microbatches * 2;
+  costs.links.within.latency_seconds = profile.hop *
+                                       (profile.generator_forward + profile.discriminator_forward) /
+                                       2 / layout.num_workers / microbatches * 2;
   return costs;
 }
 
@@ -89,9 +89,9 @@ inline Simulation simulated(const GanCase& test, const ScheduleOptions& options,
                             const GanProfile& profile = {}, int steps = 8) {
   const Layout layout = gan_layout(test.place, test.workers, test.microbatches, profile);
   const Costs costs = gan_costs(layout, profile);
-  return simulate(stage_schedule(gan::adversarial_phases(gan_job(test)), layout, 0, steps, costs,
-                                 options),
-                  costs);
+  return simulate(
+      stage_schedule(gan::adversarial_phases(gan_job(test)), layout, 0, steps, costs, options),
+      costs);
 }
 
 inline int peak_stored(const Simulation& simulation) {

@@ -39,10 +39,8 @@ TEST(Generators, KeepOneLeafAChunkOpen) {
 
 TEST(Generators, NameLeavesThatTheValidatorCounts) {
   for (const auto& [name, layout] : gan_layouts()) {
-    const Staged staged({.name = name,
-                         .job = JobSpec{},
-                         .layout = layout,
-                         .options = {.max_open_leaves = 1}});
+    const Staged staged(
+        {.name = name, .job = JobSpec{}, .layout = layout, .options = {.max_open_leaves = 1}});
     EXPECT_THAT(staged.validator().violations(staged.schedule, {.max_open_leaves = 1}),
                 ::testing::IsEmpty())
         << name;
@@ -96,9 +94,8 @@ TEST(Generators, FillWithLazyPenaltiesToo) {
 }
 
 TEST(Generators, MakeTheSameListsAgain) {
-  const StageCase test{.name = "again",
-                       .job = JobSpec{},
-                       .layout = placed(Placement::kLoop, 3, 4, {3, 3})};
+  const StageCase test{
+      .name = "again", .job = JobSpec{}, .layout = placed(Placement::kLoop, 3, 4, {3, 3})};
   EXPECT_EQ(Staged(test).schedule, Staged(test).schedule);
 }
 

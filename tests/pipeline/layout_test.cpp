@@ -41,8 +41,7 @@ TEST(Layout, KnowsWhoDoesWhat) {
 
 TEST(Layout, PlacesTwoChunksDownTheRowAndBackUp) {
   const Layout layout = placed(Placement::kTwoChunks, 3, 4, {6, 7});
-  EXPECT_THAT(layout.networks[kGenerator].replicas.front().workers,
-              ElementsAre(0, 1, 2, 2, 1, 0));
+  EXPECT_THAT(layout.networks[kGenerator].replicas.front().workers, ElementsAre(0, 1, 2, 2, 1, 0));
   EXPECT_EQ(complaint(layout), "");
 }
 
@@ -98,10 +97,8 @@ TEST(Chunks, AreCutWhereTheDearestCostsLeast) {
 }
 
 TEST(Chunks, CostWhatTheirBlocksCost) {
-  const WorkCosts one{.forward_seconds = 1.0,
-                      .sweep_seconds = {1, 2, 3, 4},
-                      .output_bytes = 10,
-                      .stored_bytes = 5};
+  const WorkCosts one{
+      .forward_seconds = 1.0, .sweep_seconds = {1, 2, 3, 4}, .output_bytes = 10, .stored_bytes = 5};
   WorkCosts other = one;
   other.output_bytes = 7;
   const std::vector<WorkCosts> blocks{one, other};

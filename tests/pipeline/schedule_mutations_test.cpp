@@ -99,8 +99,8 @@ void change(StageInstruction& one, Random& random, int num_workers) {
       one.step += random() % 2 == 0 ? 1 : -1;
       break;
     default:
-      one.operation = static_cast<StageOperation>(
-          below(random, static_cast<std::size_t>(kNumStageOperations)));
+      one.operation =
+          static_cast<StageOperation>(below(random, static_cast<std::size_t>(kNumStageOperations)));
   }
 }
 

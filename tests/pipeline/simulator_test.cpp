@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times and holdings that can be counted by hand; whole schedules are in simulated_bubbles_test.cpp.
+// Times and holdings that can be counted by hand; whole schedules are in
+// simulated_bubbles_test.cpp.
 #include "pipeline/simulator/simulator.hpp"
 
 #include <string>
@@ -97,8 +98,8 @@ TEST(Simulator, KnowsLinksBetweenHostsAndOfPairs) {
 }
 
 TEST(Simulator, SharesTheLinkOfAHostInTheOrderOfTime) {
-  // Workers 0 and 1 are one host, which sends to 2 and 3 on another. Worker 0 sends last, though its
-  // list is looked at first.
+  // Workers 0 and 1 are one host, which sends to 2 and 3 on another. Worker 0 sends last, though
+  // its list is looked at first.
   Costs apart = costs();
   apart.links.between.bytes_per_second = 10.0;
   apart.links.host_of = {0, 0, 1, 1};

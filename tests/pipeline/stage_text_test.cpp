@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/staged/text.hpp"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "pipeline/staged/text.hpp"
 #include "tests/pipeline/stage_cases.hpp"
 
 namespace gangway::pipeline {

@@ -26,16 +26,15 @@ Symbol place_symbol(const StageInstruction& what, StageOperation operation) {
 
 /// Whether `later` works on what `before` has left on its worker, and does not only follow it.
 bool goes_on_from(const StageInstruction& before, const StageInstruction& later) {
-  const bool is_order_of_sums =
-      adds_to_leaf(before.operation) && adds_to_leaf(later.operation) &&
-      (before.pass != later.pass || before.node != later.node ||
-       before.microbatch != later.microbatch);
+  const bool is_order_of_sums = adds_to_leaf(before.operation) && adds_to_leaf(later.operation) &&
+                                (before.pass != later.pass || before.node != later.node ||
+                                 before.microbatch != later.microbatch);
   return computes(before.operation) && !is_order_of_sums;
 }
 
 bool is_of_one_place(const StageInstruction& a, const StageInstruction& b) {
-  return a.network == b.network && a.chunk == b.chunk && a.step == b.step &&
-         a.phase == b.phase && a.repeat == b.repeat && a.pass == b.pass && a.node == b.node &&
+  return a.network == b.network && a.chunk == b.chunk && a.step == b.step && a.phase == b.phase &&
+         a.repeat == b.repeat && a.pass == b.pass && a.node == b.node &&
          a.microbatch == b.microbatch;
 }
 
@@ -112,8 +111,8 @@ FinalWeights SymbolicRun::run() {
       }
     }
   }
-  const bool all_received = std::ranges::all_of(
-      messages_, [](const auto& one) { return one.second.empty(); });
+  const bool all_received =
+      std::ranges::all_of(messages_, [](const auto& one) { return one.second.empty(); });
   return all_received ? FinalWeights(weights) : std::nullopt;
 }
 
@@ -219,8 +218,7 @@ SymbolicRun::Outcome SymbolicRun::add_to_leaf(Worker& worker, const StageInstruc
   }
   if (what.operation == StageOperation::kWeightGradient) {
     // That of the input gradient, which a fused backward computes along.
-    const auto gradient =
-        worker.kept.find(*task_of(what, StageOperation::kInputGradient));
+    const auto gradient = worker.kept.find(*task_of(what, StageOperation::kInputGradient));
     value = gradient == worker.kept.end() ? value : gradient->second;
   }
   leaf->second.push_back(value);
@@ -231,8 +229,7 @@ SymbolicRun::Outcome SymbolicRun::close_leaf(Worker& worker, const StageInstruct
   const Chunk chunk{static_cast<int>(what.network), what.chunk};
   const auto leaf = worker.open.find({chunk, what.microbatch});
   std::map<int, Symbol>& closed = worker.closed[chunk];
-  if (leaf == worker.open.end() ||
-      (!closed.empty() && closed.rbegin()->first >= what.microbatch)) {
+  if (leaf == worker.open.end() || (!closed.empty() && closed.rbegin()->first >= what.microbatch)) {
     return Outcome::kFails;
   }
   std::vector<Symbol> added = leaf->second;
@@ -254,9 +251,8 @@ SymbolicRun::Outcome SymbolicRun::reduce(std::size_t number, const StageInstruct
   if (!num_members_.contains(chunk) || worker.under_way.contains(chunk)) {
     return Outcome::kFails;
   }
-  const auto [found, is_new] =
-      exchange_of_.try_emplace({chunk, worker.num_updates[chunk]++},
-                               static_cast<int>(exchanges_.size()));
+  const auto [found, is_new] = exchange_of_.try_emplace({chunk, worker.num_updates[chunk]++},
+                                                        static_cast<int>(exchanges_.size()));
   if (is_new) {
     exchanges_.push_back({.num_members = num_members_[chunk]});
     exchanges_.back().weights = weights_of(worker, chunk);
@@ -277,8 +273,7 @@ void SymbolicRun::end_exchanges() {
     goes_on = false;
     for (std::size_t index = 0; index < exchanges_.size(); ++index) {
       Exchange& exchange = exchanges_[index];
-      if (exchange.has_ended ||
-          static_cast<int>(exchange.members.size()) < exchange.num_members ||
+      if (exchange.has_ended || static_cast<int>(exchange.members.size()) < exchange.num_members ||
           !std::ranges::all_of(exchange.members, [&](std::size_t member) {
             return workers_[member].lane.front() == static_cast<int>(index);
           })) {

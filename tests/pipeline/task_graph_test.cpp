@@ -27,7 +27,7 @@ std::string name(const StageInstruction& what) {
   if (!computes(what.operation)) {
     return std::string(name_of(what.operation)) + (generates ? " G" : " D") + place;
   }
-  const std::string pass = what.phase == 1 ? (generates ? "A" : "H")
+  const std::string pass = what.phase == 1  ? (generates ? "A" : "H")
                            : what.pass == 0 ? "R"
                                             : (generates ? "N" : "K");
   return pass + "." + std::string(name_of(what.operation)) + place;
@@ -77,20 +77,17 @@ TEST(TaskGraph, OfAPlainStep) {
   EXPECT_THAT(graph.before("R.input-gradient 1.0"), UnorderedElementsAre("R.forward 1.0"));
   EXPECT_THAT(graph.before("R.input-gradient 0.0"),
               UnorderedElementsAre("R.input-gradient 1.0*", "R.forward 0.0"));
-  EXPECT_THAT(graph.before("R.weight-gradient 0.0"),
-              UnorderedElementsAre("R.input-gradient 0.0"));
+  EXPECT_THAT(graph.before("R.weight-gradient 0.0"), UnorderedElementsAre("R.input-gradient 0.0"));
   EXPECT_THAT(graph.before("K.forward 0.0"), UnorderedElementsAre("N.forward 1.0*"));
   EXPECT_THAT(graph.before("A.forward 0.0"), UnorderedElementsAre());
-  EXPECT_THAT(graph.before("H.forward 0.0"),
-              UnorderedElementsAre("A.forward 1.0*", "reduce D 0"));
-  EXPECT_THAT(graph.before("H.forward 1.0"),
-              UnorderedElementsAre("H.forward 0.0*", "reduce D 1"));
+  EXPECT_THAT(graph.before("H.forward 0.0"), UnorderedElementsAre("A.forward 1.0*", "reduce D 0"));
+  EXPECT_THAT(graph.before("H.forward 1.0"), UnorderedElementsAre("H.forward 0.0*", "reduce D 1"));
   EXPECT_THAT(graph.before("A.input-gradient 1.0"),
               UnorderedElementsAre("H.input-gradient 0.0*", "A.forward 1.0"));
-  EXPECT_THAT(graph.before("reduce D 1"),
-              UnorderedElementsAre("R.forward 1.0", "R.input-gradient 1.0", "R.weight-gradient 1.0",
-                                   "K.forward 1.0", "K.input-gradient 1.0",
-                                   "K.weight-gradient 1.0"));
+  EXPECT_THAT(
+      graph.before("reduce D 1"),
+      UnorderedElementsAre("R.forward 1.0", "R.input-gradient 1.0", "R.weight-gradient 1.0",
+                           "K.forward 1.0", "K.input-gradient 1.0", "K.weight-gradient 1.0"));
   EXPECT_EQ(graph.count(StageOperation::kWeightGradient), 6) << "none of H";
 }
 
@@ -155,14 +152,12 @@ TEST(TaskGraph, OpensOneLeafAfterTheOther) {
 
 TEST(TaskGraph, WaitsForTheUpdatesOfAllReplicas) {
   const Graph graph(JobSpec{}, groups_apart({1, 2}, 2, {1, 1}), {});
-  EXPECT_THAT(graph.before("H.forward 0.0"),
-              UnorderedElementsAre("A.forward 0.0*", "await D 0"));
+  EXPECT_THAT(graph.before("H.forward 0.0"), UnorderedElementsAre("A.forward 0.0*", "await D 0"));
   EXPECT_THAT(graph.before("await D 0"), UnorderedElementsAre("reduce D 0", "reduce D 0"));
 }
 
 TEST(TaskGraph, ComputesForwardAgainOfWhatItWasGiven) {
-  const Graph graph(JobSpec{}, two_chunks_each(1),
-                    {.recomputes = {{false, true}, {false, false}}});
+  const Graph graph(JobSpec{}, two_chunks_each(1), {.recomputes = {{false, true}, {false, false}}});
   EXPECT_THAT(graph.before("A.recompute 1.0"),
               UnorderedElementsAre("H.input-gradient 0.0*", "A.forward 1.0", "A.forward 0.0*"));
   EXPECT_THAT(graph.before("A.input-gradient 1.0"),

@@ -82,9 +82,9 @@ TEST(Validator, RefusesWorkThatIsMissingOrDoneTwice) {
   EXPECT_THAT(found(apart(), 1, "forward",
                     [](StageList& list, std::size_t at) { list[at].microbatch = 7; }),
               ElementsAre(HasSubstr("these steps have no such work")));
-  EXPECT_THAT(found(apart(), 1, "forward",
-                    [](StageList& list, std::size_t at) { list[at].chunk = 1; }),
-              ElementsAre(HasSubstr("there is no such chunk")));
+  EXPECT_THAT(
+      found(apart(), 1, "forward", [](StageList& list, std::size_t at) { list[at].chunk = 1; }),
+      ElementsAre(HasSubstr("there is no such chunk")));
 }
 
 TEST(Validator, RefusesWorkOfAnotherWorker) {
@@ -97,9 +97,8 @@ TEST(Validator, RefusesWorkOfAnotherWorker) {
 
 TEST(Validator, RefusesOtherWeightsThanTheOrderOfPhasesGives) {
   const std::string use = "forward discriminator.0 step=0 phase=1.0";
-  EXPECT_THAT(
-      found(apart(), 1, use, [](StageList& list, std::size_t at) { list[at].version = 0; }),
-      ElementsAre(HasSubstr("the order of phases gives it weights of version 1")));
+  EXPECT_THAT(found(apart(), 1, use, [](StageList& list, std::size_t at) { list[at].version = 0; }),
+              ElementsAre(HasSubstr("the order of phases gives it weights of version 1")));
   EXPECT_THAT(found(apart(), 1, "await discriminator", drop),
               ElementsAre(HasSubstr("an update of its weights is under way: await it")));
   // The generator's own phase looks at the discriminator before the discriminator's update.
@@ -191,19 +190,18 @@ TEST(Validator, RefusesAnUpdateThatIsNotAwaited) {
 
 TEST(Validator, RefusesMessagesThatDoNotMatch) {
   const Staged staged = apart(2);
-  EXPECT_THAT(
-      found(staged, 0, "send", [](StageList& list, std::size_t at) { list[at].peer = 0; }),
-      ElementsAre(HasSubstr("worker 0 takes no such tensor")));
+  EXPECT_THAT(found(staged, 0, "send", [](StageList& list, std::size_t at) { list[at].peer = 0; }),
+              ElementsAre(HasSubstr("worker 0 takes no such tensor")));
   EXPECT_THAT(
       found(staged, 0, "send", [](StageList& list, std::size_t at) { list[at].bytes = 12; }),
       ElementsAre(HasSubstr("the tensor has 1000 bytes")));
   EXPECT_THAT(
       found(staged, 1, "receive", [](StageList& list, std::size_t at) { list[at].bytes = 12; }),
       ElementsAre(HasSubstr("the next message is 'send forward generator.0 step=0 phase=0.0")));
-  EXPECT_THAT(found(staged, 1, "receive",
-                    [](StageList& list, std::size_t at) { list[at].microbatch = 1; }),
-              ElementsAre(HasSubstr("the next message is 'send forward generator.0 step=0 "
-                                    "phase=0.0 node=1.1 microbatch=0")));
+  EXPECT_THAT(
+      found(staged, 1, "receive", [](StageList& list, std::size_t at) { list[at].microbatch = 1; }),
+      ElementsAre(HasSubstr("the next message is 'send forward generator.0 step=0 "
+                            "phase=0.0 node=1.1 microbatch=0")));
   EXPECT_THAT(found(staged, 0, "send", do_twice), Not(IsEmpty()));
 }
 
@@ -254,9 +252,9 @@ TEST(Validator, FindsAFlushThatNotAllComeTo) {
 TEST(Validator, RefusesTensorsThatAreNeverLetGoOf) {
   EXPECT_THAT(found(apart(), 1, "free forward", drop),
               ElementsAre(HasSubstr("makes is never let go of")));
-  EXPECT_THAT(found(apart(), 1, "forward",
-                    [](StageList& list, std::size_t at) { list[at].keeps = false; }),
-              ElementsAre(HasSubstr("a backward follows, and it keeps nothing")));
+  EXPECT_THAT(
+      found(apart(), 1, "forward", [](StageList& list, std::size_t at) { list[at].keeps = false; }),
+      ElementsAre(HasSubstr("a backward follows, and it keeps nothing")));
   EXPECT_THAT(found(apart(), 1, "weight-gradient",
                     [](StageList& list, std::size_t at) { list[at].lets_go = false; }),
               ElementsAre(HasSubstr("does not let go")));

@@ -23,9 +23,9 @@ std::int64_t arena_bytes(const NetworkCost& network, const ArenaShare& share) {
 std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local) {
   const std::vector<std::int64_t> shape = example_shape(job.model);
   const std::int64_t sides = job.data.has_two_sides() ? 2 : 1;
-  const std::int64_t example = std::accumulate(shape.begin(), shape.end(),
-                                               static_cast<std::int64_t>(sizeof(float)) * sides,
-                                               std::multiplies<>());
+  const std::int64_t example =
+      std::accumulate(shape.begin(), shape.end(), static_cast<std::int64_t>(sizeof(float)) * sides,
+                      std::multiplies<>());
   const std::int64_t more = std::max(0, local - profile.step_microbatches);
   std::int64_t bytes = more * job.images_per_microbatch() * example;
   if (job.training.recipe->has_pools) {
@@ -40,10 +40,9 @@ std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local) {
 
 WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const ArenaShare& share,
                            int local) {
-  WorkerMemory memory{
-      .process_bytes = profile.memory.process_bytes,
-      .working_bytes = profile.memory.working_bytes,
-      .other_bytes = profile.memory.other_bytes + kept_bytes(job, profile, local)};
+  WorkerMemory memory{.process_bytes = profile.memory.process_bytes,
+                      .working_bytes = profile.memory.working_bytes,
+                      .other_bytes = profile.memory.other_bytes + kept_bytes(job, profile, local)};
   for (const NetworkCost& network : profile.networks) {
     memory.arenas_bytes += arena_bytes(network, share);
   }

@@ -90,9 +90,10 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "lines", "bar"}));
   const auto profile = std::make_shared<std::string>();
-  run->add_option("--plan", *profile,
-                  "Take the layout that `gangway plan` ranks first for this machine by this profile "
-                  "(docs/planning.md)")
+  run->add_option(
+         "--plan", *profile,
+         "Take the layout that `gangway plan` ranks first for this machine by this profile "
+         "(docs/planning.md)")
       ->type_name("PROFILE.json");
   run->add_flag("--dry-run", options->dry_run,
                 "Print the resolved job, the placement and the memory needed, and end");

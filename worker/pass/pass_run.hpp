@@ -78,9 +78,7 @@ class PassRun {
   void receive_gradient(const pipeline::Instruction& at, StepLosses& losses);
   /// The factor in all gradients of the phase at hand, those of losses on weights included; what is
   /// shown of a loss has none.
-  [[nodiscard]] double loss_scale() const {
-    return setup_.loss_scale ? setup_.loss_scale() : 1.0;
-  }
+  [[nodiscard]] double loss_scale() const { return setup_.loss_scale ? setup_.loss_scale() : 1.0; }
 
  private:
   /// A pass in the step.

@@ -84,9 +84,9 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
   if (staging_) {
     options.pack_into = [this](std::size_t bytes) { return staging_->allocate(bytes); };
   }
-  loader_ = std::make_unique<data::Loader>(
-      dataset, data::SampleOrder(job.training.seed, dataset.size()), options,
-      requests_of(job, microbatches_, first_step));
+  loader_ =
+      std::make_unique<data::Loader>(dataset, data::SampleOrder(job.training.seed, dataset.size()),
+                                     options, requests_of(job, microbatches_, first_step));
 }
 
 std::size_t RealBatches::index_of(int microbatch) const {
@@ -186,8 +186,7 @@ void RealBatches::stage_ahead() {
 }
 
 std::size_t RealBatches::place_of(const data::BatchRequest& request) const {
-  return static_cast<std::size_t>(request.repeat) * held_.size() +
-         index_of(request.microbatch);
+  return static_cast<std::size_t>(request.repeat) * held_.size() + index_of(request.microbatch);
 }
 
 const RealBatch& RealBatches::latest(int microbatch) const {

@@ -110,15 +110,15 @@ TEST(ProgressiveBlocks, PassFeaturesAndAPicture) {
   };
   const auto of_generator = live(progressive_generator(progressive_model(32, 8)));
   EXPECT_EQ(of_generator, (std::vector<BlockNames>{{"features", "picture"},
-                                              {"features", "picture"},
-                                              {"features", "picture"},
-                                              {"picture"},
-                                              {"features"}}));
+                                                   {"features", "picture"},
+                                                   {"features", "picture"},
+                                                   {"picture"},
+                                                   {"features"}}));
   const auto of_discriminator = live(progressive_discriminator(progressive_model(32, 8, 10)));
   EXPECT_EQ(of_discriminator, (std::vector<BlockNames>{{"features", "image", "labels"},
-                                                  {"features", "image", "labels"},
-                                                  {"features", "image", "labels"},
-                                                  {"features"}}));
+                                                       {"features", "image", "labels"},
+                                                       {"features", "image", "labels"},
+                                                       {"features"}}));
 }
 
 TEST(ProgressiveBlocks, HaveMapsOfEverySize) {

@@ -22,21 +22,20 @@ Prediction staged(int microbatches, const Cluster& cluster, const PlannedLayout&
 
 TEST(PredictStaged, NetworksApartTakeAsLongAsTheDearest) {
   // Of a micro-batch's 13 ms the discriminator has 9, and the generator's update hides under that.
-  const Prediction two =
-      staged(8, sample_cluster(1, 2),
-             {.workers = 2, .shape = LayoutShape::kApart, .groups = {1, 1}});
+  const Prediction two = staged(8, sample_cluster(1, 2),
+                                {.workers = 2, .shape = LayoutShape::kApart, .groups = {1, 1}});
   EXPECT_GT(two.step_seconds, 8 * 0.009);
   EXPECT_LT(two.step_seconds, 8 * kMicrobatchSeconds);
   EXPECT_NEAR(two.parts.total(), two.step_seconds, 1e-9);
 }
 
 TEST(PredictStaged, StagesShareTheWorkWhereThereAreEnoughMicrobatches) {
-  const Prediction two = staged(8, sample_cluster(1, 2),
-                                {.workers = 2, .shape = LayoutShape::kLoop, .stages = 2});
+  const Prediction two =
+      staged(8, sample_cluster(1, 2), {.workers = 2, .shape = LayoutShape::kLoop, .stages = 2});
   EXPECT_GE(two.step_seconds, 8 * kMicrobatchSeconds / 2 * 0.95);
   EXPECT_LT(two.step_seconds, 8 * kMicrobatchSeconds / 2 * 1.4);
-  const Prediction copies = staged(16, sample_cluster(2, 2),
-                                   {.workers = 4, .shape = LayoutShape::kLoop, .stages = 2});
+  const Prediction copies =
+      staged(16, sample_cluster(2, 2), {.workers = 4, .shape = LayoutShape::kLoop, .stages = 2});
   EXPECT_NEAR(copies.step_seconds, two.step_seconds, 0.2 * two.step_seconds);
 }
 
@@ -44,7 +43,8 @@ TEST(PredictStaged, EachHoldsItsPart) {
   const std::int64_t arena = kArenaElements * 4;
   const Prediction apart = staged(4, sample_cluster(2, 1),
                                   {.workers = 2, .shape = LayoutShape::kApart, .groups = {1, 1}});
-  // Weights, a leaf, two moments of one network of the two, nearly: tensors are counted, no padding.
+  // Weights, a leaf, two moments of one network of the two, nearly: tensors are counted, no
+  // padding.
   EXPECT_LT(apart.memory.arenas_bytes, arena * 4);
   EXPECT_GT(apart.memory.arenas_bytes, arena * 3);
 }
@@ -53,8 +53,7 @@ TEST(PredictStaged, NetworksApartSpareASlowLink) {
   Cluster cluster = sample_cluster(2, 1);
   cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.5;
   const auto planner = sample_planner(8, cluster);
-  const Search search =
-      search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
+  const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
   EXPECT_EQ(search.ranking.front().layout.shape, LayoutShape::kApart);
   const std::string text = plan_text(search, planner->input(), "j.yaml");
   EXPECT_THAT(text, HasSubstr("-n 2 layout.generator=[0] layout.discriminator=[1]"));
@@ -73,9 +72,10 @@ TEST(PredictStaged, ASearchOf4096DevicesComesToAnEnd) {
   const auto planner = sample_planner(4096, sample_cluster(512, 8));
   const auto begin = std::chrono::steady_clock::now();
   const Search search = search_layouts(planner->input(), {.rows = 10, .shapes = Shapes::kAll});
-  RecordProperty("seconds", std::to_string(std::chrono::duration<double>(
-                                               std::chrono::steady_clock::now() - begin)
-                                               .count()));
+  RecordProperty(
+      "seconds",
+      std::to_string(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
   EXPECT_EQ(search.ranking.size(), 10U);
 }
 

@@ -128,7 +128,8 @@ TEST(Predict, ASlowPairHoldsBackThoseThatAreOnIt) {
   cluster.exceptions[{0, 2}] = {.bytes_per_second = 1e6};
   EXPECT_GT(predicted(6, cluster, {.workers = 3}).step_seconds, 2 * usual);
   EXPECT_NEAR(predicted(6, cluster, {.workers = 2}).step_seconds,
-              predicted(6, with_what_if(cluster, "lost:node-2"), {.workers = 2}).step_seconds, kTiny);
+              predicted(6, with_what_if(cluster, "lost:node-2"), {.workers = 2}).step_seconds,
+              kTiny);
 }
 
 TEST(Predict, NeverBeatsTheBoundThatPrunes) {

@@ -18,9 +18,10 @@ std::vector<std::int64_t> shape_of_batch(const at::Tensor& x,
 }
 
 /// That own kernels compute in, each use with casts of its own as under autocast; nothing where a
-/// pass is not for them.
-std::optional<at::ScalarType> own_type(const ForwardContext& context) {
-  if (context.derivatives != Derivatives::kFirst || context.precision == Precision::kFp16) {
+/// pass or a weight is not for them.
+std::optional<at::ScalarType> own_type(const ForwardContext& context, const at::Tensor& weight) {
+  if (context.derivatives != Derivatives::kFirst || context.precision == Precision::kFp16 ||
+      !weight.is_cpu() || weight.scalar_type() != at::kFloat) {
     return std::nullopt;
   }
   return context.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
@@ -88,9 +89,11 @@ at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) c
 }
 
 at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& context) const {
-  if (const auto type = own_type(context); type && is_large_map(x.to(*type), weight_->tensor)) {
-    const at::Tensor y = map_densely(x.to(*type), weight_->tensor);
-    return bias_ != nullptr ? y + bias_->tensor.to(*type) : y;
+  if (const auto type = own_type(context, weight_->tensor)) {
+    if (const at::Tensor from = x.to(*type); is_large_map(from, weight_->tensor)) {
+      const at::Tensor y = map_densely(from, weight_->tensor);
+      return bias_ != nullptr ? y + bias_->tensor.to(*type) : y;
+    }
   }
   return at::linear(x, weight_->tensor,
                     bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt);
@@ -103,7 +106,7 @@ at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardConte
   if (is_up && spec_.padding == 0 && x.is_cpu() && x.size(2) == 1 && x.size(3) == 1) {
     return map_points(x, weight_->tensor, bias);
   }
-  if (const auto type = own_type(context)) {
+  if (const auto type = own_type(context, weight_->tensor)) {
     const at::Tensor weight = weight_->tensor.to(*type);
     const at::Tensor from = x.to(*type);
     if (can_map_pictures(from, weight)) {

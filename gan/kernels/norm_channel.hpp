@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "gan/kernels/cpu_versions.hpp"
-#include "gan/kernels/norm_loops.hpp"
+#include "gan/kernels/norm_arguments.hpp"
 
 namespace gangway::gan::loops {
 

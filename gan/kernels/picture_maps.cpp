@@ -135,7 +135,7 @@ at::Tensor map_points(const at::Tensor& x, const at::Tensor& weight,
                     .view({-1, kernel, kernel, out})
                     .permute({0, 3, 1, 2})
               : at::mm(x.flatten(1), weight.flatten(1)).view({-1, out, kernel, kernel});
-  return bias ? y + bias->reshape({1, -1, 1, 1}) : y;
+  return bias ? y + bias->to(y.scalar_type()).reshape({1, -1, 1, 1}) : y;
 }
 
 }  // namespace gangway::gan

@@ -147,7 +147,7 @@ void add_checkpoint(CLI::App& bench, CommandLine& line) {
 
 void add_compute(CLI::App& bench, CommandLine& line) {
   struct Options {
-    std::vector<std::string> words{"gangway-model", "compute"};
+    std::vector<std::string> words{"compute"};
     std::string job;
     std::vector<std::string> overrides;
     std::string seconds = "0.2";

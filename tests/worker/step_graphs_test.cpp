@@ -4,6 +4,7 @@
 // fail, or play something else.
 #include "worker/step/step_graphs.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -114,13 +115,29 @@ constexpr std::int64_t kSteps = 7;
 
 class EveryRecordedJob : public StepGraphs, public ::testing::WithParamInterface<std::size_t> {};
 
+/// Whether a phase takes what an earlier one has made. By computing it can be taken once: a step
+/// that is computed both ways takes it twice, as only a device's graphs can.
+bool recalls(const JobSpec& job) {
+  const std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
+  return std::ranges::any_of(phases, [](const pipeline::Phase& phase) {
+    return std::ranges::any_of(phase.passes,
+                               [](const pipeline::Pass& pass) { return pass.recall.has_value(); });
+  });
+}
+
+std::vector<NamedJob> jobs_to_compute_twice(const std::filesystem::path& images) {
+  std::vector<NamedJob> jobs = job_breadth(images);
+  std::erase_if(jobs, [](const NamedJob& named) { return recalls(named.job); });
+  return jobs;
+}
+
 const std::vector<NamedJob>& named_jobs() {
-  static const std::vector<NamedJob> jobs = job_breadth("");
+  static const std::vector<NamedJob> jobs = jobs_to_compute_twice("");
   return jobs;
 }
 
 TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
-  NamedJob named = job_breadth(images())[GetParam()];
+  NamedJob named = jobs_to_compute_twice(images())[GetParam()];
   const Outcome reference = plain(named.job, kSteps);
   const int workers = 1 + static_cast<int>(GetParam() % 2);
   named.job.layout.overlap = static_cast<Overlap>(GetParam() % 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The order of calls around a CUDA graph, on stand-ins, and trainings on a device whose graphs lack
-// LibTorch's work: it is noticed, and the bits are those of plain steps.
+// The order of calls around a CUDA graph, on stand-ins. That graphs without LibTorch's work are
+// noticed is in cuda_training_test.cpp.
 #include "worker/cuda/cuda_recorder.hpp"
 
 #include <stdexcept>

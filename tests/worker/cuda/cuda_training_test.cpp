@@ -86,6 +86,12 @@ TEST_F(CudaTraining, GoesOnFromACheckpointOnAnotherNumberOfWorkers) {
   EXPECT_EQ(on_devices(job, 2, 2, 4, half.checkpoint).digest, one_go.digest);
 }
 
+/// The stand-in's graphs have nothing of what LibTorch computes.
+TEST_F(CudaTraining, PlaysNoGraphsThatLeaveOtherGradients) {
+  const JobSpec job = small_dcgan(images());
+  EXPECT_EQ(on_devices(job, 2, 0, 6).digest, on_cpu(job, 6).digest);
+}
+
 TEST_F(CudaTraining, ComparesTheReplicasOfAllDevices) {
   JobSpec job = small_dcgan(images());
   job.layout.check_steps = 1;

@@ -102,7 +102,7 @@ void set_staged_memory(const PlanInput& input, const Shown& shown,
   double fullest = -1.0;
   for (std::size_t worker = 0; worker < simulation.workers.size(); ++worker) {
     const WorkerMemory memory{
-        .process_bytes = input.profile.memory.process_bytes,
+        .process_bytes = input.profile.memory.process_bytes + kWorkerProgramBytes,
         .arenas_bytes = arenas_of(input, shown, static_cast<int>(worker)),
         .working_bytes = input.profile.memory.working_bytes + simulation.workers[worker].peak_bytes,
         .other_bytes = input.profile.memory.other_bytes +

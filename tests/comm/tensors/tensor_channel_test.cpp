@@ -53,7 +53,7 @@ TEST(TensorChannel, FindsATensorByItsKeyInWhateverOrderTheyCome) {
     TensorChannel channel(transport, lane, {});
     if (worker == 0) {
       for (int microbatch = 0; microbatch < 3; ++microbatch) {
-        send(channel, 1, {.microbatch = microbatch}, numbers(40'000, 100.0F * microbatch));
+        send(channel, 1, {.microbatch = microbatch}, numbers(40'000, 100.0F * static_cast<float>(microbatch)));
       }
       channel.finish_sending();
       return;
@@ -62,7 +62,7 @@ TEST(TensorChannel, FindsATensorByItsKeyInWhateverOrderTheyCome) {
     for (const int microbatch : {2, 0, 1}) {
       const ReceivedTensor tensor = channel.receive(0, {.microbatch = microbatch});
       EXPECT_EQ(tensor.shape, shape_of(40'000));
-      EXPECT_EQ(values_of(tensor), numbers(40'000, 100.0F * microbatch));
+      EXPECT_EQ(values_of(tensor), numbers(40'000, 100.0F * static_cast<float>(microbatch)));
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.memory.get()) % 64, 0U);
     }
   });

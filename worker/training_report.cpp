@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// What a worker's training tells the coordinator of each step.
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+#include <unistd.h>
+
+#include "worker/training.hpp"
+
+namespace gangway::worker {
+namespace {
+
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");  // second field: resident pages, proc(5)
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+void Training::report(std::int64_t steps_done) {
+  messages::Progress progress;
+  progress.step = steps_done;
+  // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
+  progress.exposures = exposures();
+  for (const messages::PhaseExposure& exposure : progress.exposures) {
+    progress.figures.exposed_seconds += exposure.seconds;
+  }
+  progress.unfired = operations_.take_unfired();
+  progress.figures.data_seconds = reals_.take_wait_seconds();
+  progress.figures.check_seconds = operations_.take_check_seconds();
+  progress.figures.host_wait_seconds = operations_.take_host_wait_seconds();
+  progress.resident_bytes = resident_bytes();
+  // What a wait between two steps sent counts for the next.
+  const std::uint64_t sent = transport_.bytes_sent();
+  progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
+  progress.skips = operations_.take_skips();
+  progress.snapshot = snapshots_.taker().newest();
+  progress.snapshot_seconds = snapshots_.taker().seconds();
+  progress.snapshot_wait_seconds = snapshots_.taker().wait_seconds();
+  if (const BuddyCopies* copies = snapshots_.copies()) {
+    progress.copied_snapshot = copies->copied();
+    progress.tried_snapshot = copies->tried();
+  }
+  progress.snapshot_bytes = snapshots_.taker().bytes();
+  operations_.tell_updates(progress);
+  send_report();
+  unsent_.emplace(
+      UnsentReport{std::move(progress), operations_.take_losses(), operations_.has_histograms()});
+  if (!device_.lags_behind()) {
+    send_report();
+  }
+}
+
+void Training::send_report() {
+  if (!unsent_) {
+    return;
+  }
+  unsent_->progress.losses = unsent_->losses.read();
+  if (unsent_->has_histograms) {
+    std::ranges::move(unsent_->losses.read_histograms(unsent_->progress.step),
+                      std::back_inserter(unsent_->progress.histograms));
+  }
+  link_.report(unsent_->progress);
+  const std::int64_t told = unsent_->progress.step;
+  unsent_.reset();
+  // Not before the losses of the step behind it are told: where they show it, they date it.
+  snapshots_.taker().require_finite_before(told);
+}
+
+std::vector<messages::PhaseExposure> Training::exposures() {
+  std::vector<messages::PhaseExposure> exposures;
+  for (const Exposure& one : operations_.take_exposures()) {
+    auto sum = std::ranges::find(exposures, one.phase, &messages::PhaseExposure::phase);
+    if (sum == exposures.end()) {
+      const pipeline::Phase& phase = phases_.at(static_cast<std::size_t>(one.phase));
+      exposures.push_back({.phase = one.phase,
+                           .name = phase.name,
+                           .by_bucket = std::vector<double>(one.by_bucket.size(), 0.0),
+                           .agrees = phase.agrees});
+      sum = exposures.end() - 1;
+    }
+    sum->seconds += one.seconds;
+    std::ranges::transform(sum->by_bucket, one.by_bucket, sum->by_bucket.begin(), std::plus());
+  }
+  return exposures;
+}
+
+}  // namespace gangway::worker

@@ -130,7 +130,7 @@ class Bench {
   PerNetwork<gan::Network> networks_ = gan::build_networks(job_);
   std::unique_ptr<data::Dataset> dataset_ =
       data::open_dataset(job_.data, job_.model, job_.training.seed);
-  RealBatches reals_{job_, *dataset_, {0, 1}, 0};
+  RealBatches reals_{job_, *dataset_, MicrobatchRange{0, 1}, 0};
   StepLosses losses_;
   gan::StatisticSums sums_;
   std::function<double()> loss_scale_;

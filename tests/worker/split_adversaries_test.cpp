@@ -103,7 +103,7 @@ class Networks {
   PerNetwork<gan::StatisticSink*> sinks_;
   std::unique_ptr<data::Dataset> dataset_ =
       data::open_dataset(job_.data, job_.model, job_.training.seed);
-  RealBatches reals_{job_, *dataset_, {0, 1}, 0};
+  RealBatches reals_{job_, *dataset_, MicrobatchRange{0, 1}, 0};
   at::Tensor real_;
 };
 

@@ -184,11 +184,11 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
                        {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
   recorder.show_header();
-  ResumeChoice choice(run, options.start,
-                      [&recorder](const std::string& line) { recorder.say(line); },
-                      [&run](std::int64_t step) {
-                        return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
-                      });
+  ResumeChoice choice(
+      run, options.start, [&recorder](const std::string& line) { recorder.say(line); },
+      [&run](std::int64_t step) {
+        return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
+      });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};

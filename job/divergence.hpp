@@ -27,7 +27,8 @@ struct DivergenceSpec {
   /// never.
   std::int64_t saturated_ticks = 10;
   bool saturation_is_trouble = false;  ///< it is not only told of
-  /// Norm of a network's mean gradient, before it is clipped, above which there is trouble; 0: none.
+  /// Norm of a network's mean gradient, before it is clipped, above which there is trouble; 0:
+  /// none.
   double gradient_norm = 0.0;
   /// Spread of a micro-batch's generated examples, as a share of that of its real ones, below which
   /// a generator makes the same again and again; 0: nobody looks.

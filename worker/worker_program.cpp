@@ -238,8 +238,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const Error& error) {
     fail(link, *log, stop_for(error));
   } catch (const std::exception& error) {
-    fail(link, *log,
-         {.exit_code = static_cast<int>(ExitCode::kInternal), .reason = error.what()});
+    fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kInternal), .reason = error.what()});
   }
   log->info("done");
   return finished;

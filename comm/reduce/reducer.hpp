@@ -94,8 +94,8 @@ class Reducer final : public Exchange {
   [[nodiscard]] double squared_norm() const { return norm_.squared_norm(); }
   /// Whether its updates were skipped. @pre it is over
   [[nodiscard]] bool was_skipped() const { return skips_; }
-  /// Norm of the mean gradient, before clipping, the same on all workers. @pre it is over, and there
-  /// was an agreement
+  /// Norm of the mean gradient, before clipping, the same on all workers. @pre it is over, and
+  /// there was an agreement
   [[nodiscard]] double agreed_norm() const { return agreed_norm_; }
 
   // --- lane ---

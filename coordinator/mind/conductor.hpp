@@ -124,7 +124,7 @@ struct ConductorSettings {
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
   ScorePlan scores;
-  Decisions decisions;  ///< of earlier starts; what they change is in `welcome`
+  Decisions decisions;       ///< of earlier starts; what they change is in `welcome`
   WatchMemory watch_memory;  ///< theirs
 };
 
@@ -241,7 +241,7 @@ class Conductor {
     int rank = 0;
     TimePoint since{};
   };
-  std::optional<HeldBack> held_back_;  ///< the earliest that is not answered yet
+  std::optional<HeldBack> held_back_;    ///< the earliest that is not answered yet
   std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
   TimePoint last_clock_;
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal

@@ -29,11 +29,11 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
     const std::int64_t step = stop.step > 0 ? stop.step : ticks_.steps_done() + 1;
     membership_.leave(rank);  // it ends by itself: that is no loss
     if (!held_back_ || step < held_back_->trouble.step) {
-      held_back_ = {.trouble = {.step = step,
-                                .what = fmt::format("{}: {}", membership_.describe(rank),
-                                                    stop.reason)},
-                    .rank = rank,
-                    .since = arrival.now};
+      held_back_ = {
+          .trouble = {.step = step,
+                      .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
+          .rank = rank,
+          .since = arrival.now};
     }
     return answer_if_told(arrival.now);
   }

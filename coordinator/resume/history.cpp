@@ -80,8 +80,8 @@ Decisions branched(const Decisions& own, const checkpoint::Manifest& manifest,
                         .start = start,
                         .score = {}};
   const auto last = own_branch(own);
-  const bool is_again = last && last->change.step == manifest.step &&
-                        last->why.find(id) != std::string::npos;
+  const bool is_again =
+      last && last->change.step == manifest.step && last->why.find(id) != std::string::npos;
   if (is_again) {
     return own;
   }

@@ -48,9 +48,9 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
         run_.resume->path.filename().string(), run_.resume->step,
         run_.resume->manifest.files.size(), run_.num_workers);
   } else if (!run_.begun_with.empty()) {
-    throw CheckpointError(fmt::format(
-        "{} was {}, and has no valid checkpoint since: --resume with that path goes on",
-        run_.directory.string(), run_.begun_with));
+    throw CheckpointError(
+        fmt::format("{} was {}, and has no valid checkpoint since: --resume with that path goes on",
+                    run_.directory.string(), run_.begun_with));
   } else if (run_.has_damaged_checkpoints) {
     throw CheckpointError(fmt::format(
         "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
@@ -62,7 +62,8 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
 }
 
 bool ResumeChoice::is_scorable(std::int64_t step) const {
-  const std::vector<std::int64_t> unscored = unscored_ ? unscored_(step) : std::vector<std::int64_t>();
+  const std::vector<std::int64_t> unscored =
+      unscored_ ? unscored_(step) : std::vector<std::int64_t>();
   if (unscored.empty()) {
     return true;
   }

@@ -285,8 +285,8 @@ void branch_off(StartedRun& run) {
     }
     return;
   }
-  Decisions decisions = branched(run.decisions, manifest, run.resume->path.string(),
-                                 run.start.incarnation);
+  Decisions decisions =
+      branched(run.decisions, manifest, run.resume->path.string(), run.start.incarnation);
   if (decisions != run.decisions) {
     write_decisions(run.directory, decisions);
     run.decisions = std::move(decisions);

@@ -65,12 +65,12 @@ std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,
     alike = made->second < spec_.diversity * real->second ? alike + 1 : 0;
     if (!trouble && alike == spec_.diversity_steps) {
       trouble = Trouble{
-          step,
-          fmt::format("step {}: what the {} was given differed {:.2g} times as much as real examples "
-                      "do, and for {} steps less than training.divergence.diversity {:g}: the "
-                      "generator makes the same again and again; lower its lr, or add a penalty "
-                      "(training.r1)",
-                      step, networks_[i], made->second / real->second, alike, spec_.diversity)};
+          step, fmt::format(
+                    "step {}: what the {} was given differed {:.2g} times as much as real examples "
+                    "do, and for {} steps less than training.divergence.diversity {:g}: the "
+                    "generator makes the same again and again; lower its lr, or add a penalty "
+                    "(training.r1)",
+                    step, networks_[i], made->second / real->second, alike, spec_.diversity)};
     }
   }
   return trouble;

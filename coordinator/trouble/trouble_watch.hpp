@@ -29,7 +29,7 @@ struct SeenFigures {
   std::deque<double> sizes = {};     ///< of the last steps' losses
   std::optional<double> first = {};  ///< size of the first tick's
   std::int64_t saturated = 0;        ///< ticks in a row
-  std::int64_t alike = 0;  ///< steps in a row in which what it judged was too much alike
+  std::int64_t alike = 0;            ///< steps in a row in which what it judged was too much alike
   bool operator==(const SeenFigures&) const = default;
 };
 
@@ -62,7 +62,6 @@ class TroubleWatch {
   void go_on_from(const std::vector<SeenFigures>& seen) { seen_ = seen; }
 
  private:
-
   DivergenceSpec spec_;
   std::vector<std::string> networks_;
   std::vector<SeenFigures> seen_;  ///< by network

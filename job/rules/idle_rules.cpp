@@ -91,10 +91,9 @@ std::vector<Rule> idle_rules() {
   std::vector<Rule> rules;
   for (const IdleKeys& row : idle_keys()) {
     for (const std::string_view path : row.paths) {
-      rules.push_back(
-          {{std::string(path)},
-           fmt::format("`{}` is given with {} alone.", path, row.needs),
-           [path, row](const JobSpec& job) { return idle_complaint(path, row, job); }});
+      rules.push_back({{std::string(path)},
+                       fmt::format("`{}` is given with {} alone.", path, row.needs),
+                       [path, row](const JobSpec& job) { return idle_complaint(path, row, job); }});
     }
   }
   return rules;

@@ -38,8 +38,7 @@ std::string resume_after_rollback(const std::string& asked, const std::filesyste
       std::ranges::any_of(checkpoints, [&](const checkpoint::CheckpointEntry& entry) {
         // Up to the branch it is of what the run was before it began with that path.
         return entry.status == checkpoint::CheckpointStatus::kComplete &&
-               entry.step > origin_of(*decisions) &&
-               entry.step <= decisions->back().change.step;
+               entry.step > origin_of(*decisions) && entry.step <= decisions->back().change.step;
       });
   return has_own ? "auto" : asked;
 }

@@ -36,9 +36,9 @@ class ConductorTroubleTest : public ConductorTest {
   }
   /// It has found trouble that shows when `step` is done.
   void stop_at(int rank, std::int64_t step, const std::string& reason) {
-    send(rank, messages::Stop{.exit_code = static_cast<int>(ExitCode::kDiverged),
-                              .reason = reason,
-                              .step = step});
+    send(rank,
+         messages::Stop{
+             .exit_code = static_cast<int>(ExitCode::kDiverged), .reason = reason, .step = step});
   }
   /// The checkpoint of `step` has got its score, and what follows of it is on the disk.
   void score(std::int64_t step, double value) {

@@ -33,10 +33,8 @@ class ResumeChoiceTest : public ::testing::Test {
 
   gangway::testing::ScratchFolder folder_;
   StartOptions options_;
-  StartedRun run_{.spec = {},
-                  .job_yaml = {},
-                  .directory = folder_.path(),
-                  .lock = RunLock(folder_.path())};
+  StartedRun run_{
+      .spec = {}, .job_yaml = {}, .directory = folder_.path(), .lock = RunLock(folder_.path())};
 };
 
 TEST_F(ResumeChoiceTest, TakesTheNewestSnapshot) {

@@ -91,7 +91,8 @@ TEST(TroubleWatch, SeesAGeneratorThatMakesTheSameForSoManySteps) {
   const auto trouble = watch.step_figures(7, alike);
   ASSERT_TRUE(trouble);
   EXPECT_EQ(trouble->step, 7);
-  EXPECT_THAT(trouble->what, HasSubstr("step 7: what the discriminator was given differed 0.05 times"));
+  EXPECT_THAT(trouble->what,
+              HasSubstr("step 7: what the discriminator was given differed 0.05 times"));
   EXPECT_EQ(watch.step_figures(8, alike), std::nullopt) << "each stretch once";
 }
 
@@ -101,8 +102,8 @@ TEST(TroubleWatch, LooksForNoLikenessWhereNobodyAskedOrRealExamplesAreAllTheSame
   TroubleWatch watch({.diversity = 0.5, .diversity_steps = 1}, kNetworks);
   EXPECT_EQ(watch.step_figures(1, same), std::nullopt);
   TroubleWatch careless({.diversity_steps = 1}, kNetworks);
-  EXPECT_EQ(careless.step_figures(1, {{"discriminator_fake_spread", 0.0},
-                                      {"discriminator_real_spread", 1.0}}),
+  EXPECT_EQ(careless.step_figures(
+                1, {{"discriminator_fake_spread", 0.0}, {"discriminator_real_spread", 1.0}}),
             std::nullopt);
 }
 
@@ -216,7 +217,8 @@ TEST(WatchMemory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
 }
 
 TEST(WatchMemory, IsEmptyWhereItCannotBeRead) {
-  for (const std::string text : {"", "x", "1 - 0", "1 - 0 0 0x1p+0 word", "1 nan 0 0", "1 - 0 0 inf"}) {
+  for (const std::string text :
+       {"", "x", "1 - 0", "1 - 0 0 0x1p+0 word", "1 nan 0 0", "1 - 0 0 inf"}) {
     EXPECT_FALSE(WatchMemory::parse(text).at(1)) << text;
   }
   EXPECT_TRUE(WatchMemory::parse("1 - 0 0").at(1));

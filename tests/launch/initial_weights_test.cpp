@@ -52,7 +52,8 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
       const float infinite = std::numeric_limits<float>::infinity();
       std::memcpy(tensor.bytes.data() + sizeof infinite, &infinite, sizeof infinite);
       (void)checkpoint::write_safetensors(file, std::vector{tensor.record()}, {});
-      EXPECT_THAT(complaint_about(with_file), HasSubstr("a value of tensor '0.weight' is not finite"));
+      EXPECT_THAT(complaint_about(with_file),
+                  HasSubstr("a value of tensor '0.weight' is not finite"));
     } else {
       EXPECT_THAT(complaint_about(with_file), HasSubstr("are they of another model?"));
     }

@@ -353,7 +353,8 @@ TEST_F(StepOperationsTest, ABoundOnTheNormChangesNoBit) {
     worker->perform(worker->schedule(0));
   }
   for (const NetworkId network : {kGenerator, kDiscriminator}) {
-    EXPECT_TRUE(same_bits(plain.networks[network]->weights(), bounded.networks[network]->weights()));
+    EXPECT_TRUE(
+        same_bits(plain.networks[network]->weights(), bounded.networks[network]->weights()));
     EXPECT_EQ(plain.networks[network]->counts, bounded.networks[network]->counts);
   }
 }
@@ -369,8 +370,9 @@ TEST_F(StepOperationsTest, AGradientAboveItsBoundIsTroubleOfItsStep) {
     FAIL() << "it went on";
   } catch (const DivergedError& error) {
     EXPECT_EQ(error.step(), 7);
-    EXPECT_THAT(error.what(), ::testing::StartsWith("step 7: the norm of the discriminator's gradient "
-                                                    "is "));
+    EXPECT_THAT(error.what(),
+                ::testing::StartsWith("step 7: the norm of the discriminator's gradient "
+                                      "is "));
     EXPECT_THAT(error.what(), ::testing::HasSubstr("gradient_norm 1e-06"));
   }
 }

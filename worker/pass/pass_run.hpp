@@ -60,9 +60,7 @@ class PassRun {
                         const std::function<void(std::size_t)>& on_block);
   /// The factor in all gradients of the phase at hand, those of losses on weights included; what is
   /// shown of a loss has none.
-  [[nodiscard]] double loss_scale() const {
-    return setup_.loss_scale ? setup_.loss_scale() : 1.0;
-  }
+  [[nodiscard]] double loss_scale() const { return setup_.loss_scale ? setup_.loss_scale() : 1.0; }
 
  private:
   /// A tensor of the pass.

@@ -54,9 +54,9 @@ class SnapshotTaker final : public comm::Background {
   /// @param since  when computing began to stand still for it
   void copy_all(std::int64_t step, std::chrono::steady_clock::time_point since);
 
-  /// @throws DivergedError where a snapshot of a step before `step` had a value that was not finite,
-  /// dated by the step after it: whatever the layout, that one's losses show it, unless they never
-  /// do. Any thread.
+  /// @throws DivergedError where a snapshot of a step before `step` had a value that was not
+  /// finite, dated by the step after it: whatever the layout, that one's losses show it, unless
+  /// they never do. Any thread.
   void require_finite_before(std::int64_t step) const;
 
   /// Whether this worker owns nothing that it could be shown: that is ever updated.

@@ -204,11 +204,13 @@ void StepOperations::await(NetworkId network) {
                       .loss_scale = scale_of(counts.scale_exponent)});
   }
   if (counts.in_a_row >= kMostSkipsInARow) {
-    throw DivergedError(fmt::format(
-        "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
-        "skipped: lower its lr or clip_norm, look for values that are not finite in the data, or "
-        "try another seed",
-        update->step + 1, job_.networks[network].name, counts.in_a_row),
+    throw DivergedError(
+        fmt::format(
+            "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
+            "skipped: lower its lr or clip_norm, look for values that are not finite in the data, "
+            "or "
+            "try another seed",
+            update->step + 1, job_.networks[network].name, counts.in_a_row),
         update->step + 1);
   }
   if (!was_skipped) {
@@ -265,8 +267,7 @@ comm::Agreement StepOperations::agreement(const Instruction& at) {
     return networks_[network]->has_loss_scale();
   };
   const double clip_norm = job_.networks[at.network].clip_norm;
-  const bool may_skip =
-      clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale);
+  const bool may_skip = clip_norm > 0.0 || std::ranges::any_of(phase(at).networks, has_loss_scale);
   return {.is_needed = may_skip || job_.training.divergence.gradient_norm > 0.0,
           .may_skip = may_skip,
           .clip_norm = clip_norm,

@@ -172,7 +172,8 @@ void UpdateAudit::judge() {
   if (state_.average() != nullptr) {
     slice.average = before(1 + moments);
   }
-  const bool was_skipped = plan_.agreement.is_needed && plan_.agreement.may_skip && std::isnan(slice.mean.front());
+  const bool was_skipped =
+      plan_.agreement.is_needed && plan_.agreement.may_skip && std::isnan(slice.mean.front());
   if (!was_skipped) {
     update_slice(plan_, state_.layout(), slice);
   }

@@ -42,9 +42,9 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
         "training.kimg=99", "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
-  EXPECT_EQ(job_fingerprint(spec_of("", {"checkpoint.keep_best=5", "checkpoint.score_samples=500",
-                                         "training.divergence.policy=rollback",
-                                         "training.divergence.retries=5"})),
+  EXPECT_EQ(job_fingerprint(spec_of(
+                "", {"checkpoint.keep_best=5", "checkpoint.score_samples=500",
+                     "training.divergence.policy=rollback", "training.divergence.retries=5"})),
             fingerprint);
 }
 
@@ -131,8 +131,8 @@ TEST(Fingerprint, CountsStylesAndPathLengthsWhereTheyAreNotTheUsualOnes) {
   EXPECT_EQ(with({"model.mapping_layers=8", "model.style_mixing=0.9",
                   "training.path_length.weight=0", "training.path_length.interval=4"}),
             with({}));
-  for (const char* other : {"model.mapping_layers=2", "model.style_mixing=0",
-                            "training.path_length.weight=2"}) {
+  for (const char* other :
+       {"model.mapping_layers=2", "model.style_mixing=0", "training.path_length.weight=2"}) {
     EXPECT_NE(with({other}), with({})) << other;
   }
   EXPECT_NE(with({"training.path_length.weight=2", "training.path_length.interval=1"}),

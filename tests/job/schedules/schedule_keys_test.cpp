@@ -143,10 +143,9 @@ TEST(ScheduleRules, WantOneWayToSayIt) {
   EXPECT_THAT(
       complaint_about({schedule_with("final_beta2=0.9"), schedule_with("beta2={warmup_kimg: 3}")}),
       HasSubstr("generator.schedule.final_beta2 says it already; keep one of them"));
-  EXPECT_THAT(
-      complaint_about({"training.r1.gamma=1", "training.r1.final_factor=0.5",
-                       "training.r1.schedule={warmup_kimg: 3}"}),
-      HasSubstr("training.r1.final_factor says it already; keep one of them"));
+  EXPECT_THAT(complaint_about({"training.r1.gamma=1", "training.r1.final_factor=0.5",
+                               "training.r1.schedule={warmup_kimg: 3}"}),
+              HasSubstr("training.r1.final_factor says it already; keep one of them"));
 }
 
 std::string fingerprint_of(const std::vector<std::string>& words) {
@@ -202,7 +201,8 @@ TEST(ScheduleKeys, CountTheLengthWhereTheyEndAtIt) {
   }
   for (const char* map : {"training.r1.schedule", "training.gradient_penalty_schedule"}) {
     const std::string ends = std::string(map) + "={decay: linear, final_factor: 0.5}";
-    const std::vector<std::string> words{"training.r1.gamma=1", "training.gradient_penalty=1", ends};
+    const std::vector<std::string> words{"training.r1.gamma=1", "training.gradient_penalty=1",
+                                         ends};
     EXPECT_NE(fingerprint_of(words),
               fingerprint_of({words[0], words[1], words[2], "training.kimg=99"}))
         << map;

@@ -225,8 +225,10 @@ void ApartWriter::write_repeat(const Phase& phase, int repeat) {
   }
 }
 
+/// Whether all forwards of the pass come before it.
 bool is_backward(Operation operation) {
-  return operation == Operation::kBackward || operation == Operation::kPenaltyBackward;
+  return operation == Operation::kBackward || operation == Operation::kPenaltyBackward ||
+         operation == Operation::kSendGradient || operation == Operation::kReceiveGradient;
 }
 
 }  // namespace

@@ -235,8 +235,9 @@ TEST_F(ConductorTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
   all_.clear();
   begin_at(8);
   step_to(8, 12);
-  EXPECT_EQ(WatchMemory::parse(seen<KeepWatch>().back().text).at(12)->front().sizes.size(), 12U)
-      << "as if it had never ended";
+  const WatchMemory later = WatchMemory::parse(seen<KeepWatch>().back().text);
+  ASSERT_TRUE(later.at(12));
+  EXPECT_EQ(later.at(12)->front().sizes.size(), 12U) << "as if it had never ended";
 }
 
 TEST_F(ConductorTroubleTest, KeepsNothingWhereNoTroubleFollowsOfIt) {

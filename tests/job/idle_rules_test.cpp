@@ -56,7 +56,7 @@ TEST(IdleRules, RefuseAKeyThatSaysNothingInOneLine) {
     const std::string path = one.key.substr(0, one.key.find('='));
     const std::vector<std::string> problems = problems_of(one.job, {one.key});
     ASSERT_EQ(problems.size(), 1U) << one.key << ": " << ::testing::PrintToString(problems);
-    EXPECT_THAT(problems.front(), ::testing::StartsWith(path)) << problems.front();
+    EXPECT_THAT(problems.front(), ::testing::HasSubstr(path + "="));
     EXPECT_THAT(problems.front(), ::testing::HasSubstr(" alone; leave it out"));
     EXPECT_THAT(problems.front(),
                 ::testing::HasSubstr(one.with.front().substr(0, one.with.front().find('='))))

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <vector>
 
@@ -51,6 +52,7 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
       EXPECT_EQ(complaint_about(with_file), "");
       const float infinite = std::numeric_limits<float>::infinity();
       std::memcpy(tensor.bytes.data() + sizeof infinite, &infinite, sizeof infinite);
+      std::filesystem::remove(file);
       (void)checkpoint::write_safetensors(file, std::vector{tensor.record()}, {});
       EXPECT_THAT(complaint_about(with_file),
                   HasSubstr("a value of tensor '0.weight' is not finite"));

@@ -17,6 +17,15 @@ const pipeline::Node* maker_of(const pipeline::Pass& pass, const std::string& te
   return found == pass.nodes.end() ? nullptr : &*found;
 }
 
+/// Whether it makes the last that it takes look otherwise, or puts something beside it; a side of a
+/// pair is an example of its own.
+bool shows_its_last(const pipeline::Node& node) {
+  const auto* join = std::get_if<pipeline::Join>(&node);
+  return std::holds_alternative<pipeline::Augment>(node) ||
+         std::holds_alternative<pipeline::Pool>(node) ||
+         (join != nullptr && (join->inputs.size() > 1 || join->function == pipeline::kDetached));
+}
+
 }  // namespace
 
 std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judged,
@@ -30,13 +39,10 @@ std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judg
       std::ranges::find(application->inputs, std::string(kJudgedInput), &pipeline::Input::name);
   std::string tensor = input == application->inputs.end() ? std::string() : input->tensor;
   for (maker = maker_of(pass, tensor); maker != nullptr; maker = maker_of(pass, tensor)) {
-    if (std::holds_alternative<pipeline::Augment>(*maker) ||
-        std::holds_alternative<pipeline::Pool>(*maker) ||
-        std::holds_alternative<pipeline::Join>(*maker)) {
-      tensor = pipeline::inputs_of(*maker).back();
-    } else {
+    if (!shows_its_last(*maker)) {
       break;
     }
+    tensor = pipeline::inputs_of(*maker).back();
   }
   return tensor;
 }

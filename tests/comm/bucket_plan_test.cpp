@@ -129,5 +129,23 @@ TEST(BucketPlan, HasAsFewBucketsAsTheirLeastBytesAsk) {
   EXPECT_EQ(num_buckets_of(layout_of(100), 0), kDefaultBuckets);
 }
 
+TEST(BucketPlan, AmongAGroupsWorkersGivesTheOthersNothing) {
+  const ArenaLayout layout = layout_of(40);
+  const BucketPlan of_group(layout, 2, 4);
+  const BucketPlan of_all = of_group.among({1, 3}, 5);
+  EXPECT_EQ(of_all.num_workers(), 5);
+  EXPECT_EQ(of_all.last_owner(), 3);
+  EXPECT_EQ(of_group.last_owner(), 1);
+  for (std::size_t bucket = 0; bucket < of_all.num_buckets(); ++bucket) {
+    EXPECT_EQ(of_all.slice(bucket, 1), of_group.slice(bucket, 0));
+    EXPECT_EQ(of_all.slice(bucket, 3), of_group.slice(bucket, 1));
+    for (const int stranger : {0, 2, 4}) {
+      EXPECT_TRUE(of_all.slice(bucket, stranger).empty());
+    }
+  }
+  EXPECT_NE(of_all.hash(), of_group.hash());
+  EXPECT_NE(of_all.hash(), of_group.among({2, 3}, 5).hash());
+}
+
 }  // namespace
 }  // namespace gangway::comm

@@ -371,5 +371,25 @@ TEST(HostGroup, NeedsNoFilesForALoneWorker) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
+TEST(HostGroup, AmongSomeOfItsWorkersAsksThemAlone) {
+  const Host host{.members = {2, 5, 6}};
+  host.run([](HostMemory memory, std::size_t position) {
+    Arena own = memory.allocate_own(1);
+    own.data()[0] = static_cast<float>(position);
+    HostGroup all = std::move(memory).connect(kPlan, Deadline(kPatience));
+    if (position != 0) {
+      HostGroup some = all.among({5, 6, 9});  // worker 9 is of another host
+      EXPECT_EQ(some.members(), (std::vector{0, 1}));
+      EXPECT_EQ(some.position(), position - 1);
+      some.publish(0, 1);
+      await_all(some, 0, 1);
+      EXPECT_EQ(some.own_memory(1, 0)[0], 2.0F);
+    }
+    all.publish(1, 1);
+    await_all(all, 1, 1);
+    EXPECT_EQ(all.first_below(0, 1), 2);
+  });
+}
+
 }  // namespace
 }  // namespace gangway::comm

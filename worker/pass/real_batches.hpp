@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/arena/reduction_tree.hpp"
@@ -26,7 +27,7 @@ class RealBatches {
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
   /// @param microbatches  of this worker, in the order in which a repeat asks for them
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::vector<int> microbatches,
+  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::span<const int> microbatches,
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
 

@@ -24,9 +24,13 @@ using Float4 = float __attribute__((vector_size(16)));
 /// that they are fused. Returns something of all, so that they are computed.
 template <typename Vector, int kVectors>
 __attribute__((always_inline)) inline float multiply_add() {
-  std::array<Vector, kVectors> sums{};
-  Vector factor = Vector{} + 0.999F;
-  Vector addend = Vector{} + 0.001F;
+  const volatile float start = 1.0F;  // read anew each time: chains that begin alike are made one
+  std::array<Vector, kVectors> sums;
+  for (Vector& sum : sums) {
+    sum = Vector{} + start;
+  }
+  const Vector factor = Vector{} + 0.999F;
+  const Vector addend = Vector{} + 0.001F;
   for (std::int64_t turn = 0; turn < kTurns; ++turn) {
     for (Vector& sum : sums) {
       sum = sum * factor + addend;

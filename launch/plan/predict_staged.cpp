@@ -159,10 +159,13 @@ std::vector<PlannedLayout> staged_layouts(const PlanInput& input, int workers) {
       seconds.push_back(sum);
     }
     std::vector<int> groups(static_cast<std::size_t>(networks), 1);
+    const auto dearness = [&](std::size_t i) {
+      return groups[i] < microbatches ? seconds[i] / groups[i] : 0.0;
+    };
     for (int left = workers - networks; left > 0; --left) {
       std::size_t dearest = 0;
       for (std::size_t i = 0; i < groups.size(); ++i) {
-        dearest = seconds[i] / groups[i] > seconds[dearest] / groups[dearest] ? i : dearest;
+        dearest = dearness(i) > dearness(dearest) ? i : dearest;
       }
       ++groups[dearest];
     }

@@ -43,29 +43,30 @@ TEST(PredictStaged, EachHoldsItsPart) {
   const std::int64_t arena = kArenaElements * 4;
   const Prediction apart = staged(4, sample_cluster(2, 1),
                                   {.workers = 2, .shape = LayoutShape::kApart, .groups = {1, 1}});
-  // Weights, a leaf, two moments of one network of the two, nearly: tensors are counted, no
-  // padding.
-  EXPECT_LT(apart.memory.arenas_bytes, arena * 4);
-  EXPECT_GT(apart.memory.arenas_bytes, arena * 3);
+  // Weights, a leaf and two moments of one network of the two.
+  EXPECT_EQ(apart.memory.arenas_bytes, 4 * arena);
 }
 
 TEST(PredictStaged, NetworksApartSpareASlowLink) {
   Cluster cluster = sample_cluster(2, 1);
   cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.5;
   const auto planner = sample_planner(8, cluster);
-  const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
-  EXPECT_EQ(search.ranking.front().layout.shape, LayoutShape::kApart);
+  const Search search =
+      search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
+  EXPECT_NE(search.ranking.front().layout.shape, LayoutShape::kWhole);
   const std::string text = plan_text(search, planner->input(), "j.yaml");
   EXPECT_THAT(text, HasSubstr("-n 2 layout.generator=[0] layout.discriminator=[1]"));
 }
 
 TEST(PredictStaged, AreOfferedOnlyWhereBlocksAndMicrobatchesAllowIt) {
   const auto planner = sample_planner(2, sample_cluster(1, 16));
-  for (const PlannedLayout& layout : staged_layouts(planner->input(), 16)) {
-    EXPECT_LE(layout.stages, 2) << describe(layout);  // blocks
-    EXPECT_EQ(layout.shape == LayoutShape::kTwoChunks, false);
-    EXPECT_LE(layout.workers / layout.stages, 2) << describe(layout);
+  const std::vector<PlannedLayout> four = staged_layouts(planner->input(), 4);
+  EXPECT_THAT(four, ::testing::SizeIs(3));  // apart 2 + 2; two rows of two, as loop and as V
+  for (const PlannedLayout& layout : four) {
+    EXPECT_LE(layout.stages, 2) << describe(layout);
+    EXPECT_NE(layout.shape, LayoutShape::kTwoChunks);
   }
+  EXPECT_TRUE(staged_layouts(planner->input(), 16).empty());
 }
 
 TEST(PredictStaged, ASearchOf4096DevicesComesToAnEnd) {

@@ -43,7 +43,7 @@ Profile sample_profile(const JobSpec& job) {
                                 .weight_gradient = {.seconds = 0.0005},
                                 .kept_bytes = 1000,
                                 .output_bytes = 500,
-                                .parameters = 4000});
+                                .parameters = 45'000});
     }
   }
   const std::vector<pipeline::Phase> phases = gan::phases_of(job);

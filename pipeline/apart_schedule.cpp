@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-
 #include "base/errors.hpp"
 
 namespace gangway::pipeline {

@@ -43,7 +43,8 @@ std::vector<IdleKeys> idle_keys() {
        "training.path_length.weight above 0",
        [](const JobSpec& job) { return job.training.path_length.is_any(); }},
       {{"training.burn_in_kimg"},
-       "a number that goes to its final value (of generator.schedule.decay and the like, final_beta2, training.r1.final_factor)",
+       "a number that goes to its final value (of generator.schedule.decay and the like, "
+       "final_beta2, training.r1.final_factor)",
        ends_somewhere},
       {{"training.codes_weight"},
        "model.codes above 0",

@@ -40,10 +40,9 @@ std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local) {
 
 WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const ArenaShare& share,
                            int local) {
-  WorkerMemory memory{
-      .process_bytes = profile.memory.process_bytes + kWorkerProgramBytes,
-      .working_bytes = profile.memory.working_bytes,
-      .other_bytes = profile.memory.other_bytes + kept_bytes(job, profile, local)};
+  WorkerMemory memory{.process_bytes = profile.memory.process_bytes + kWorkerProgramBytes,
+                      .working_bytes = profile.memory.working_bytes,
+                      .other_bytes = profile.memory.other_bytes + kept_bytes(job, profile, local)};
   for (const NetworkCost& network : profile.networks) {
     memory.arenas_bytes += arena_bytes(network, share);
   }

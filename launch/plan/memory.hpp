@@ -10,8 +10,8 @@
 namespace gangway::launch {
 
 /// Of a worker's program beside what a profile's process has: Open MPI, what its threads allocate,
-/// the first pictures. 16 MiB were measured of points, 28 of a DCGAN-32 (Open MPI 4.1.4): the larger
-/// one, so that nothing is said to fit that does not.
+/// the first pictures. 16 MiB were measured of points, 28 of a DCGAN-32 (Open MPI 4.1.4): the
+/// larger one, so that nothing is said to fit that does not.
 inline constexpr std::int64_t kWorkerProgramBytes = 28LL << 20U;
 
 /// Whose arenas are counted.

@@ -168,8 +168,9 @@ TEST(ApartSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   jobs[2].training.penalty = {.gradient_penalty = 10.0};
   jobs[2].network("discriminator").steps = 3;
   jobs[3].training.penalty = {.r1_gamma = 1.0, .r1_interval = 2};
-  const std::vector<Division> layouts = {{2, {0}, {1}},       {2, {1}, {0}}, {4, {0}, {1, 2, 3}},
-                                       {4, {0, 1, 2}, {3}}, {3, {}, {1}},  {4, {0, 1}, {1, 2, 3}}};
+  const std::vector<Division> layouts = {{2, {0}, {1}},       {2, {1}, {0}},
+                                         {4, {0}, {1, 2, 3}}, {4, {0, 1, 2}, {3}},
+                                         {3, {}, {1}},        {4, {0, 1}, {1, 2, 3}}};
   for (const JobSpec& job : jobs) {
     const std::vector<Phase> phases = gan::adversarial_phases(job);
     for (const Division& layout : layouts) {

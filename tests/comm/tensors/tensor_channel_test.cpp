@@ -53,7 +53,8 @@ TEST(TensorChannel, FindsATensorByItsKeyInWhateverOrderTheyCome) {
     TensorChannel channel(transport, lane, {});
     if (worker == 0) {
       for (int microbatch = 0; microbatch < 3; ++microbatch) {
-        send(channel, 1, {.microbatch = microbatch}, numbers(40'000, 100.0F * static_cast<float>(microbatch)));
+        send(channel, 1, {.microbatch = microbatch},
+             numbers(40'000, 100.0F * static_cast<float>(microbatch)));
       }
       channel.finish_sending();
       return;

@@ -51,8 +51,7 @@ TEST(PredictStaged, NetworksApartSpareASlowLink) {
   Cluster cluster = sample_cluster(2, 1);
   cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.5;
   const auto planner = sample_planner(8, cluster);
-  const Search search =
-      search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
+  const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
   EXPECT_NE(search.ranking.front().layout.shape, LayoutShape::kWhole);
   const std::string text = plan_text(search, planner->input(), "j.yaml");
   EXPECT_THAT(text, HasSubstr("-n 2 layout.generator=[0] layout.discriminator=[1]"));

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
 
 #include "base/errors.hpp"
 
@@ -264,10 +263,9 @@ std::vector<int> microbatches_with_reals(const PassShares& shares) {
       if (phase.takes_reals && std::ranges::find(order, one.microbatch) == order.end()) {
         order.push_back(one.microbatch);
       } else if (!phase.takes_reals && std::ranges::find(order, one.microbatch) == order.end()) {
-        throw ConfigError(fmt::format(
-            "phase {} looks at real examples on a worker that sees none in an earlier phase: place "
-            "the networks on the same workers (layout)",
-            phase.name));
+        throw ConfigError("phase " + phase.name +
+                          " looks at real examples on a worker that sees none in an earlier "
+                          "phase: place the networks on the same workers (layout)");
       }
     }
   }

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
 
 #include "base/errors.hpp"
 
@@ -129,10 +128,9 @@ void require_same_sums(const Phase& phase, const Pass& pass,
     }
     for (const auto& [worker, at] : places) {
       if (owner && worker != *owner && at.size() > 1 && at.back() + 1 != at.size()) {
-        throw ConfigError(fmt::format(
-            "pass {} of phase {} adds gradients in an order that these networks cannot keep apart: "
-            "place them on the same workers (layout)",
-            pass.name, phase.name));
+        throw ConfigError("pass " + pass.name + " of phase " + phase.name +
+                          " adds gradients in an order that these networks cannot keep apart: "
+                          "place them on the same workers (layout)");
       }
     }
   }

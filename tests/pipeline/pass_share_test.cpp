@@ -41,7 +41,8 @@ TEST(Homes, AreBesideWhoTakesAJoinAndWhoseOutputALossLooksAt) {
 
 TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
-  const PassShare& maker = PassShares(phases, {on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0);
+  const PassShares shares(phases, {on({0}, 1), on({1}, 1)}, 0);
+  const PassShare& maker = shares.of(0, 0, 0);
   EXPECT_THAT(maker.mine, ElementsAre(true, true, true, false, false, false, true));
   EXPECT_THAT(maker.sends,
               ElementsAre(Crossing{
@@ -51,7 +52,8 @@ TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {
 
 TEST(PassShares, MakeDrawsAndRealsWhereverTheyAreTaken) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
-  const PassShare& judge = PassShares(phases, {on({0}, 1), on({1}, 1)}, 1).of(0, 0, 0);
+  const PassShares shares(phases, {on({0}, 1), on({1}, 1)}, 1);
+  const PassShare& judge = shares.of(0, 0, 0);
   EXPECT_THAT(judge.mine, ElementsAre(false, true, false, true, true, true, false));
   EXPECT_EQ(judge.receives.size(), 1U);
   EXPECT_TRUE(judge.sends.empty());

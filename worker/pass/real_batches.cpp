@@ -63,10 +63,10 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
     : RealBatches(job, dataset, microbatches_in(local), first_step, trace, device) {}
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
-                         std::span<const int> microbatches, std::int64_t first_step,
+                         std::vector<int> microbatches, std::int64_t first_step,
                          ComputeTrace* trace, at::Device device)
     : job_(job),
-      microbatches_(microbatches.begin(), microbatches.end()),
+      microbatches_(std::move(microbatches)),
       shape_(example_shape(job.model)),
       held_(microbatches_.size()),
       trace_(trace),

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "comm/arena/reduction_tree.hpp"
@@ -27,7 +26,7 @@ class RealBatches {
   RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
               std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
   /// @param microbatches  of this worker, in the order in which a repeat asks for them
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::span<const int> microbatches,
+  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::vector<int> microbatches,
               std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last

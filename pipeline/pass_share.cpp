@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-
 #include "base/errors.hpp"
 
 namespace gangway::pipeline {

@@ -108,7 +108,7 @@ void PassRun::receive(const Instruction& at) {
 
 void PassRun::send_gradient(const Instruction& at, StepLosses& losses) {
   enter(at);
-  come_back_to(at.node, losses);
+  come_back_to(setup_.remote->crossing(at).last_taker - 1, losses);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& taken = work_->value(name);
     setup_.remote->send(at, output, taken.grad());
@@ -205,6 +205,13 @@ PassRun::Place PassRun::place_of(const Instruction& at) {
 
 bool PassRun::is_recalled() const { return pass().recall && work_->node < pass().recall->nodes; }
 
+bool PassRun::has_kept() const {
+  const pipeline::Recall& recall = *pass().recall;
+  const auto kept = kept_.find({recall.phase, recall.pass, work_->at.microbatch});
+  return work_->share == nullptr || std::holds_alternative<Draw>(node()) ||
+         (kept != kept_.end() && kept->second.contains(work_->node));
+}
+
 PassRun::Kept PassRun::take_kept() {
   const pipeline::Recall& recall = *pass().recall;
   auto& kept = kept_.at({recall.phase, recall.pass, work_->at.microbatch});
@@ -216,7 +223,7 @@ void PassRun::come_to(int end) {
     if (!work_->is_mine()) {
       continue;
     }
-    if (is_recalled()) {
+    if (is_recalled() && has_kept()) {
       put(pipeline::outputs_of(node()), take_kept());
     } else {
       std::visit([this](const auto& at_hand) { make(at_hand); }, node());

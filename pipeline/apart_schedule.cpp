@@ -131,9 +131,11 @@ void ApartWriter::write_backward(const Pass& pass) {
                is_mine && application && pass.has_gradient[index]) {
       add(Operation::kBackward, application->network);
     }
-    if (const Crossing* received = crossing_of(share().receives, i);
-        received != nullptr && received->has_gradient) {
-      cross(Operation::kSendGradient, *received);
+    for (const Crossing& received : share().receives) {
+      // At once: between here and its maker others may wait for who waits for it.
+      if (received.has_gradient && received.last_taker == i) {
+        cross(Operation::kSendGradient, received);
+      }
     }
   }
   at_.node = 0;

@@ -99,6 +99,9 @@ class PassRun {
   void enter(const pipeline::Instruction& at);
   /// Whether the node at hand is one that an earlier phase has carried out.
   [[nodiscard]] bool is_recalled() const;
+  /// Whether what it made is here: of a share another worker may have it, and what looks at nothing
+  /// random is made again. @pre it is
+  [[nodiscard]] bool has_kept() const;
   /// What that made. @pre it is
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);

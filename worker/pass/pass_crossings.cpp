@@ -26,7 +26,7 @@ void PassRun::receive(const pipeline::Instruction& at) {
 
 void PassRun::send_gradient(const pipeline::Instruction& at, StepLosses& losses) {
   enter(at);
-  come_back_to(at.node, losses);
+  come_back_to(setup_.remote->crossing(at).last_taker - 1, losses);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& taken = work_->value(name);
     setup_.remote->send(at, output, taken.grad());

@@ -93,48 +93,6 @@ void PassRun::forward(const Instruction& at) {
   works_.leave(*work_);
 }
 
-<<<<<<< HEAD
-=======
-void PassRun::send(const Instruction& at) {
-  enter(at);
-  come_to(at.node + 1);
-  for (const auto& [output, name] : setup_.remote->outputs(at)) {
-    setup_.remote->send(at, output, work_->value(name));
-  }
-  works_.leave(*work_);
-}
-
-void PassRun::receive(const Instruction& at) {
-  enter(at);
-  come_to(at.node);
-  for (const auto& [output, name] : setup_.remote->outputs(at)) {
-    put({name}, Kept{{setup_.remote->receive(at, output)}, {}});
-  }
-  ++work_->node;
-  works_.leave(*work_);
-}
-
-void PassRun::send_gradient(const Instruction& at, StepLosses& losses) {
-  enter(at);
-  come_back_to(setup_.remote->crossing(at).last_taker - 1, losses);
-  for (const auto& [output, name] : setup_.remote->outputs(at)) {
-    at::Tensor& taken = work_->value(name);
-    setup_.remote->send(at, output, taken.grad());
-    taken.reset();
-  }
-  works_.leave(*work_);
-}
-
-void PassRun::receive_gradient(const Instruction& at, StepLosses& losses) {
-  enter(at);
-  come_back_to(setup_.remote->crossing(at).last_taker, losses);
-  for (const auto& [output, name] : setup_.remote->outputs(at)) {
-    work_->add_gradient(name, setup_.remote->receive(at, output));
-  }
-  works_.leave(*work_);
-}
-
->>>>>>> apart
 PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   const bool is_kept = work_->node < work_->num_kept;
   const at::AutoGradMode with_graph(has_gradient() || is_kept);

@@ -59,15 +59,10 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, Micro
     : RealBatches(job, dataset, microbatches_in(local), first_step, trace, make_staging) {}
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
-<<<<<<< HEAD
                          std::span<const int> microbatches, std::int64_t first_step,
                          ComputeTrace* trace, const StagingMaker& make_staging)
-=======
-                         std::vector<int> microbatches, std::int64_t first_step,
-                         ComputeTrace* trace, at::Device device)
->>>>>>> apart
     : job_(job),
-      microbatches_(std::move(microbatches)),
+      microbatches_(microbatches.begin(), microbatches.end()),
       shape_(example_shape(job.model)),
       held_(microbatches_.size()),
       trace_(trace) {

@@ -5,11 +5,8 @@
 
 #include <functional>
 #include <memory>
-<<<<<<< HEAD
 #include <optional>
 #include <span>
-=======
->>>>>>> apart
 #include <vector>
 
 #include "comm/arena/reduction_tree.hpp"
@@ -30,14 +27,9 @@ class RealBatches {
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
   /// @param microbatches  of this worker, in the order in which a repeat asks for them
-<<<<<<< HEAD
   RealBatches(const JobSpec& job, const data::Dataset& dataset, std::span<const int> microbatches,
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
-=======
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::vector<int> microbatches,
-              std::int64_t first_step, ComputeTrace* trace = nullptr, at::Device device = at::kCPU);
->>>>>>> apart
 
   /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
   /// for it.

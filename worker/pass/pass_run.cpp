@@ -172,13 +172,6 @@ PassRun::Place PassRun::place_of(const Instruction& at) {
 
 bool PassRun::is_recalled() const { return pass().recall && work_->node < pass().recall->nodes; }
 
-bool PassRun::has_kept() const {
-  const pipeline::Recall& recall = *pass().recall;
-  const auto kept = kept_.find({recall.phase, recall.pass, work_->at.microbatch});
-  return work_->share == nullptr || std::holds_alternative<Draw>(node()) ||
-         (kept != kept_.end() && kept->second.contains(work_->node));
-}
-
 PassRun::Kept PassRun::take_kept() {
   const pipeline::Recall& recall = *pass().recall;
   auto& kept = kept_.at({recall.phase, recall.pass, work_->at.microbatch});

@@ -101,7 +101,12 @@ class PassRun {
   [[nodiscard]] bool is_recalled() const;
   /// Whether what it made is here: of a share another worker may have it, and what looks at nothing
   /// random is made again. @pre it is
-  [[nodiscard]] bool has_kept() const;
+  [[nodiscard]] bool has_kept() const {
+    const pipeline::Recall& recall = *pass().recall;
+    const auto kept = kept_.find({recall.phase, recall.pass, work_->at.microbatch});
+    return work_->share == nullptr || std::holds_alternative<pipeline::Draw>(node()) ||
+           (kept != kept_.end() && kept->second.contains(work_->node));
+  }
   /// What that made. @pre it is
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);

@@ -39,7 +39,8 @@ TEST(KeyTable, MarksWhatNeverChangesAWeight) {
     }
   }
   EXPECT_EQ(sections,
-            (std::set<std::string>{"checkpoint", "data", "layout", "model", "output", "training"}));
+            (std::set<std::string>{"checkpoint", "data", "layout", "model", "numerics", "output",
+                                    "training"}));
 }
 
 TEST(KeyTable, NamesSectionsOnceInOrder) {

@@ -116,7 +116,7 @@ TEST(ScheduleRules, WantWhatADecayNeeds) {
   EXPECT_THAT(complaint_about({schedule_with("beta1={decay: exponential, final: 0.9}"),
                                "generator.optimizer.adam.betas=[0, 0.9]"}),
               HasSubstr("what generator.schedule.beta1 begins with is 0; use linear"));
-  EXPECT_THAT(complaint_about({"training.r1.schedule={decay: step}"}),
+  EXPECT_THAT(complaint_about({"training.r1.gamma=1", "training.r1.schedule={decay: step}"}),
               HasSubstr("decay step needs training.r1.schedule.step_kimg above 0, or milestones"));
   EXPECT_THAT(complaint_about({schedule_with("decay=step"), schedule_with("step_kimg=3"),
                                schedule_with("milestones=[1]")}),

@@ -28,9 +28,9 @@ def rates(value, *networks):
     return [f"{network}.optimizer.adam.lr={value}" for network in networks or ("generator", "discriminator")]
 
 
-# A margin is kept by a discriminator beside a generator that learns nothing: the loss is 0.
+# A margin is kept by a discriminator beside a generator that learns nothing and makes points far away: the loss is 0.
 SATURATES = ["training.loss=hinge", *rates(1e-30, "generator"), *rates(1e-2, "discriminator"), "training.kimg=64",
-             "training.divergence.saturated_ticks=2"]
+             "generator.initialization=he", "generator.initialization_gain=30", "training.divergence.saturated_ticks=2"]
 
 
 class Stubborn(torch.nn.Module):

@@ -135,9 +135,6 @@ void train(const Environment& environment, const std::vector<std::string>& argum
   // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is
   // silence.
   ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
-  // glibc then asks for large pages where the kernel gives them to those who ask: gradients and
-  // activations of tens of megabytes are made and let go in every step.
-  ::setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", /*overwrite=*/0);
   if (wants_gpu(environment, worker)) {
     // Without it cuBLAS may add in another order from run to run (its documentation, "Results
     // reproducibility"), and LibTorch refuses to be deterministic.

@@ -22,6 +22,8 @@ class CudaRecorderTest : public ::testing::Test {
     compute_on(0, stream);
   }
 
+  ~CudaRecorderTest() override { compute_on(0, nullptr); }
+
   /// Puts on the stream that `number` is added to value_.
   void add(int number) {
     fake::enqueue(stream_.get(), [this, number] { value_ = 10 * value_ + number; });

@@ -46,7 +46,8 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       [](auto& job) -> auto& { return job.numerics.kernels; })));
   keys.push_back(for_speed(later(for_gpus(choice_key(
       {"numerics.cuda_graph", "",
-       "Whether a GPU is given recorded steps where nothing speaks against it; auto: off, until that "
+       "Whether a GPU is given recorded steps where nothing speaks against it; auto: off, until "
+       "that "
        "has run on one (docs/nccl.md)"},
       [](auto& job) -> auto& { return job.numerics.cuda_graph; })))));
 }

@@ -88,7 +88,10 @@ class StepGraphs : public ::testing::Test {
     return train({.job = job, .end = steps}, next_folder());
   }
   template <typename Recorder>
-  Outcome recorded(const JobSpec& job, std::int64_t steps, int workers = 1) {
+  Outcome recorded(JobSpec job, std::int64_t steps, int workers = 1) {
+    if (job.numerics.cuda_graph != GraphChoice::kOff) {
+      job.numerics.cuda_graph = GraphChoice::kOn;
+    }
     return train({.job = job,
                   .workers = workers,
                   .end = steps,

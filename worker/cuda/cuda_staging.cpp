@@ -69,8 +69,8 @@ void CudaStaging::add_place() {
   place.images = comm::allocate_on_device(values_ * sizeof(float));
   place.labels = comm::allocate_on_device(count_ * sizeof(std::int64_t));
   const bool last = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
-  // As a CPU's images have them: of one channel, contiguous ones already lie as channels last do, and
-  // kernels choose by strides.
+  // As a CPU's images have them: of one channel, contiguous ones already lie as channels last do,
+  // and kernels choose by strides.
   const std::vector<std::int64_t> strides =
       at::empty(setup_.shape, at::kFloat)
           .contiguous(last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous)

@@ -11,7 +11,8 @@ import unittest
 from train_command import EXAMPLES, GANGWAY, Trainings
 
 JOB = [EXAMPLES / "ring8.yaml", "-n", 2, "training.kimg=60", "output.pictures_kimg=0", "model.width=64",
-       "checkpoint.every_kimg=10", "checkpoint.keep=1", "checkpoint.score_samples=1000"]
+       "checkpoint.every_kimg=10", "checkpoint.keep=1"]
+SCORED = ["checkpoint.keep_best=1", "checkpoint.score_samples=1000"]
 
 
 class Scores(Trainings):
@@ -28,7 +29,7 @@ class Scores(Trainings):
         return steps, scores
 
     def test_the_best_one_stays_and_the_last_one_is_scored_before_the_end(self):
-        out = self.finished("checkpoint.keep_best=1")
+        out = self.finished(*SCORED)
         said = {int(step): float(value) for step, value in re.findall(r"^score  step (\d+) .* (-?[\d.]+)", out, re.M)}
         steps, scores = self.kept()
         last = max(steps)
@@ -42,7 +43,7 @@ class Scores(Trainings):
         self.assertRegex(listed, rf"(?m)^ *{best} .*mode-score {said[best]:.4f}, best")
 
     def test_scoring_changes_no_bit(self):
-        self.finished("checkpoint.keep_best=1")
+        self.finished(*SCORED)
         self.train(*JOB[:1], *JOB[3:], run="unscored", workers=2)
         self.assertEqual(self.digest("scored"), self.digest("unscored"))
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "pipeline/list_writer.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -27,12 +28,11 @@ int first_penalty(const Pass& pass) {
 }
 
 /// Writes one step of one worker.
-class ApartWriter {
+class ApartWriter : public ListWriter {
  public:
-  ApartWriter(const PassShares& shares, Overlap overlap) : shares_(shares), overlap_(overlap) {}
+  ApartWriter(const PassShares& shares, Overlap overlap) : ListWriter(overlap), shares_(shares) {}
 
   void write_repeat(const Phase& phase, int repeat);
-  [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
 
  private:
   [[nodiscard]] bool holds(NetworkId network) const {
@@ -56,29 +56,6 @@ class ApartWriter {
   /// Nodes [begin, end) of the pass.
   void write_forward(const Pass& pass, int begin, int end);
   void write_backward(const Pass& pass);
-  void use(Operation operation, NetworkId network) {
-    await(network);
-    add(operation, network);
-  }
-  void await(NetworkId network) {
-    bool& is_under_way = under_way(network);
-    if (is_under_way) {
-      list_.push_back({.operation = Operation::kAwait,
-                       .network = network,
-                       .phase = at_.phase,
-                       .repeat = at_.repeat});
-      is_under_way = false;
-    }
-  }
-  bool& under_way(NetworkId network) {
-    return under_way_.try_emplace(network, overlap_ == Overlap::kAcross).first->second;
-  }
-  void add(Operation operation, NetworkId network) {
-    Instruction instruction = at_;
-    instruction.operation = operation;
-    instruction.network = network;
-    list_.push_back(instruction);
-  }
   void cross(Operation operation, const Crossing& crossing) {
     at_.node = crossing.node;
     at_.peer = crossing.peer;
@@ -87,10 +64,6 @@ class ApartWriter {
   }
 
   const PassShares& shares_;
-  Overlap overlap_;
-  std::vector<Instruction> list_;
-  Instruction at_;                       // what the next instructions have in common
-  std::map<NetworkId, bool> under_way_;  // whether an exchange is, as far as the step has come
 };
 
 void ApartWriter::write_forward(const Pass& pass, int begin, int end) {

@@ -8,52 +8,24 @@
 #include <set>
 #include <utility>
 
+#include "pipeline/list_writer.hpp"
+
 namespace gangway::pipeline {
 namespace {
 
 /// Writes one step. Instructions of one micro-batch share phase, repeat, pass and micro-batch.
-class Writer {
+class Writer : public ListWriter {
  public:
-  Writer(MicrobatchRange local, Overlap overlap) : local_(local), overlap_(overlap) {}
+  Writer(MicrobatchRange local, Overlap overlap) : ListWriter(overlap), local_(local) {}
 
   void write_repeat(const Phase& phase, int repeat);
-  [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
 
  private:
   void write_leaves(const Phase& phase, int microbatch);
   void write_forward(const Pass& pass);
   void write_backward(const Pass& pass);
-  /// An instruction that looks at the network's weights or writes to its gradients.
-  void use(Operation operation, NetworkId network) {
-    await(network);
-    add(operation, network);
-  }
-  void await(NetworkId network) {
-    if (under_way(network)) {
-      list_.push_back({.operation = Operation::kAwait,
-                       .network = network,
-                       .phase = at_.phase,
-                       .repeat = at_.repeat});
-      under_way(network) = false;
-    }
-  }
-  /// Whether an exchange is. What the step before has left is unknown, so it is awaited at first
-  /// use.
-  bool& under_way(NetworkId network) {
-    return under_way_.try_emplace(network, overlap_ == Overlap::kAcross).first->second;
-  }
-  void add(Operation operation, NetworkId network) {
-    Instruction instruction = at_;
-    instruction.operation = operation;
-    instruction.network = network;
-    list_.push_back(instruction);
-  }
 
   MicrobatchRange local_;
-  Overlap overlap_;
-  std::vector<Instruction> list_;
-  Instruction at_;                       // what the next instructions have in common
-  std::map<NetworkId, bool> under_way_;  // as far as the step has come to them
 };
 
 void Writer::write_forward(const Pass& pass) {

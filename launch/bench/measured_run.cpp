@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,18 @@ constexpr std::size_t kLastCharacters = 2000;
 
 }  // namespace
 
+std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string& name) {
+  for (const auto& entry : fs::directory_iterator(outdir)) {
+    if (entry.path().filename().string().ends_with("-" + name)) {
+      std::ifstream file(entry.path() / "stats.jsonl");
+      std::stringstream text;
+      text << file.rdbuf();
+      return MeasuredRun{.directory = entry.path(), .stats = text.str()};
+    }
+  }
+  return std::nullopt;
+}
+
 MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& outdir,
                          const std::string& name, MayDiverge may_diverge) {
   const std::string line = shell_line(words);
@@ -29,13 +42,9 @@ MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& 
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));
   }
-  for (const auto& entry : fs::directory_iterator(outdir)) {
-    if (entry.path().filename().string().ends_with("-" + name)) {
-      std::ifstream file(entry.path() / "stats.jsonl");
-      std::stringstream text;
-      text << file.rdbuf();
-      return {.directory = entry.path(), .stats = text.str(), .has_diverged = has_diverged};
-    }
+  if (std::optional<MeasuredRun> run = left_by_run(outdir, name)) {
+    run->has_diverged = has_diverged;
+    return *std::move(run);
   }
   throw EnvironmentError(
       fmt::format("'{}' left nothing in {}: is it shared by all hosts?", line, outdir.string()));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,9 @@ enum class MayDiverge { kNo, kYes };
 [[nodiscard]] MeasuredRun measured_run(const std::vector<std::string>& words,
                                        const std::filesystem::path& outdir, const std::string& name,
                                        MayDiverge may_diverge = MayDiverge::kNo);
+
+/// What an ended run that was called `name` has left below `outdir`; nothing: it left nothing.
+[[nodiscard]] std::optional<MeasuredRun> left_by_run(const std::filesystem::path& outdir,
+                                                     const std::string& name);
 
 }  // namespace gangway::launch

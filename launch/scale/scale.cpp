@@ -2,10 +2,8 @@
 #include "launch/scale/scale.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -188,13 +186,8 @@ class ScaleBench {
   }
 
   [[nodiscard]] std::string stats_of(const std::string& name, const std::string& said) const {
-    for (const auto& entry : fs::directory_iterator(outdir_)) {
-      if (entry.path().filename().string().ends_with("-" + name)) {
-        std::ifstream file(entry.path() / "stats.jsonl");
-        std::stringstream text;
-        text << file.rdbuf();
-        return text.str();
-      }
+    if (const std::optional<MeasuredRun> run = left_by_run(outdir_, name)) {
+      return run->stats;
     }
     constexpr std::size_t kLastWords = 1000;
     throw EnvironmentError(

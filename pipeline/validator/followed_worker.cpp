@@ -158,6 +158,15 @@ Problem FollowedWorker::take(const StageInstruction& what, int task) {
   return problem;
 }
 
+Problem FollowedWorker::check_leaf_of(const UpdateTask& update,
+                                      const StageInstruction& what) const {
+  StageInstruction expected = setup_.graph.task(update.task).what;
+  expected.microbatch = what.microbatch;
+  expected.operation = what.operation;
+  expected.is_last = false;
+  return what == expected ? "" : "it is '" + text_of(expected, setup_.names) + "'";
+}
+
 Problem FollowedWorker::open_leaf(const StageInstruction& what) {
   const UpdateTask* update = setup_.index.update(what, number_);
   const std::size_t num_leaves = update == nullptr ? 0 : update->adds.size();
@@ -165,12 +174,8 @@ Problem FollowedWorker::open_leaf(const StageInstruction& what) {
   if (leaf < 0 || leaf >= static_cast<int>(num_leaves)) {
     return "this worker sums no such leaf";
   }
-  StageInstruction expected = setup_.graph.task(update->task).what;
-  expected.microbatch = what.microbatch;
-  expected.operation = what.operation;
-  expected.is_last = false;
-  if (what != expected) {
-    return "it is '" + text_of(expected, setup_.names) + "'";
+  if (const Problem problem = check_leaf_of(*update, what); !problem.empty()) {
+    return problem;
   }
   if (const Problem problem = check_weights(what); !problem.empty()) {
     return problem;
@@ -195,12 +200,8 @@ Problem FollowedWorker::close_leaf(const StageInstruction& what) {
   if (update == nullptr) {
     return "this worker sums no such leaf";
   }
-  StageInstruction expected = setup_.graph.task(update->task).what;
-  expected.microbatch = what.microbatch;
-  expected.operation = what.operation;
-  expected.is_last = false;
-  if (what != expected) {
-    return "it is '" + text_of(expected, setup_.names) + "'";
+  if (const Problem problem = check_leaf_of(*update, what); !problem.empty()) {
+    return problem;
   }
   Leaves& all = leaves(*update);
   const int next = update->first_microbatch + static_cast<int>(all.num_closed);

@@ -40,6 +40,8 @@ class FollowedWorker {
   FollowedWorker(const Setup& setup, int number) : setup_(setup), number_(number) {}
 
   [[nodiscard]] Problem compute(const StageInstruction& what);
+  /// Whether `what` says of its leaf what `update` is.
+  [[nodiscard]] Problem check_leaf_of(const UpdateTask& update, const StageInstruction& what) const;
   [[nodiscard]] Problem open_leaf(const StageInstruction& what);
   [[nodiscard]] Problem close_leaf(const StageInstruction& what);
   [[nodiscard]] Problem arm(const StageInstruction& what);

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/schedule.hpp"
+#include "job/spec.hpp"
+#include "pipeline/instruction.hpp"
 
 namespace gangway::pipeline {
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// One instruction of a worker's list (pipeline/schedule.hpp). No third party.
+#pragma once
+
+#include "job/models/network_id.hpp"
+
+namespace gangway::pipeline {
+
+enum class Operation {
+  kOpenLeaf,         ///< bind zeroed gradients for one micro-batch
+  kForward,          ///< an application of a network, and what of the pass comes before it
+  kBackward,         ///< back through what that forward left, after all that took its output
+  kPenaltyForward,   ///< first two sweeps of a penalty
+  kPenaltyBackward,  ///< last two sweeps
+  kCloseLeaf,        ///< the micro-batch's gradient is whole: add it to the worker's partials
+  kArm,              ///< the phase's last backward follows: what it completes may travel at once
+  kReduce,           ///< all gradients are complete: what has not left travels now; sum, agreement
+                     ///< (where the phase clips), update and new weights follow by themselves
+  kAwait,            ///< wait until the network's new weights are everywhere
+  // Where networks are apart, of the tensors that a node makes:
+  kSend,             ///< to a worker that takes them
+  kReceive,          ///< from the worker that has made them
+  kSendGradient,     ///< what this worker gives, back to that worker
+  kReceiveGradient,  ///< what such a worker gives
+};
+
+struct Instruction {
+  Operation operation = Operation::kForward;
+  NetworkId network{};  ///< that computes or is updated
+  int phase = 0;        ///< index into the job's phases
+  int repeat = 0;       ///< n_critic position
+  int pass = 0;         ///< index into the phase's passes
+  int node = 0;         ///< index into the pass's nodes
+  int microbatch = -1;  ///< -1 where none is meant
+  /// kArm, kReduce: of the network's last update in the step.
+  bool is_last_update = false;
+  int peer = -1;          ///< of a send or receive
+  bool is_ahead = false;  ///< the micro-batch's leaf is opened later
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
+}  // namespace gangway::pipeline

@@ -170,6 +170,15 @@ TEST(LeaseBook, SavesASnapshotOfTheLastStep) {
   EXPECT_TRUE(leases[0].last);
 }
 
+TEST(LeaseBook, SavesASnapshotBehindAnEndThatWasMovedForwardAndTrainsNothing) {
+  LeasePlan plan = kPlan;
+  plan.start_step = plan.total_steps + 7;
+  plan.saved_step = 50;
+  LeaseBook book(plan);
+  EXPECT_THAT(book.grant(plan.start_step),
+              ElementsAre(Lease{.begin = 107, .end = 107, .checkpoint = true, .last = true}));
+}
+
 TEST(LeaseBook, GrantsNoStepBehindTheOneThatItIsHeldAt) {
   LeaseBook book(kPlan);
   book.set_step_seconds(0.001);

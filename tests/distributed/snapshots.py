@@ -76,6 +76,18 @@ class Snapshots(Trainings):
         self.assertNotIn("resume snapshot", out)
         self.assertEqual(self.digest("killed"), whole)
 
+    def test_one_that_lies_behind_an_end_moved_forward_is_saved_and_ends_the_run(self):
+        run = ["run", *JOB, "checkpoint.every_kimg=0", "--run", "killed", "-n", 2]
+        self.start_and_kill(*run, after="\ntick 6 ")
+        shorter = [*run, "training.kimg=0.96"]
+        code, out, err = self.call(GANGWAY, *shorter)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("the job ends at 10: the state is saved, nothing is trained; raise training.kimg", out)
+        self.assertIn("finished", self.call(GANGWAY, *shorter)[1])
+        code, out, err = self.call(GANGWAY, *run)
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.digest("killed"), self.whole("checkpoint.every_kimg=0"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -83,6 +83,7 @@ Effects Conductor::take(const messages::Loading& loading, const Arrival& arrival
 
 Effects Conductor::take(const messages::Picture& picture, const Arrival& arrival) {
   watch_.lively(arrival.now);
+  pictures_.push_back(picture.file);
   return {ShowPicture{picture}};
 }
 
@@ -196,6 +197,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
   Effects troubles = look_for_trouble(tick);
   if (tick) {
+    last_tick_ = *tick;
     effects.emplace_back(ShowTick{std::move(*tick)});
   }
   append(effects, std::move(troubles));
@@ -258,8 +260,9 @@ Effects Conductor::take(const messages::CheckpointPart& part, const Arrival& arr
   return {CommitCheckpoint{std::move(*complete)}};
 }
 
-Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint /*now*/) {
+Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint now) {
   ledger_.committed(step);
+  committed_at_ = now;
   ticks_.checkpoint_committed(step);
   last_save_error_.clear();
   return finish_if_done();
@@ -322,37 +325,6 @@ void Conductor::on_heartbeat(int rank, Pulse pulse, TimePoint now) {
 void Conductor::on_lifeline_closed(int rank, TimePoint now) {
   // The verdict falls in on_clock: a Stop that says why may still be on its way.
   membership_.lifeline_closed(rank, now);
-}
-
-Effects Conductor::on_request(Request request, int signal, TimePoint now) {
-  if (ended_) {
-    return {};
-  }
-  if (request == Request::kEndNow) {
-    Effects effects;
-    append(effects, end_with(Outcome{.exit_code = 128 + signal,
-                                     .reason = "ended at once on request, without a save",
-                                     .rank = 0,
-                                     .step = ticks_.steps_done(),
-                                     .orderly = false}));
-    return effects;
-  }
-  if (request == Request::kSaveAndGoOn) {
-    leases_.request_checkpoint();
-    return grant(now);
-  }
-  if (leave_signal_) {
-    return {};
-  }
-  leave_signal_ = signal;
-  if (!begun_) {
-    return end(ExitCode::kPreempted, 0,
-               "stopped on request before the first step: the same command goes on");
-  }
-  leases_.request_stop();
-  Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
-  append(effects, grant(now));
-  return effects;
 }
 
 Effects Conductor::lose(const Fault& fault) {

@@ -23,6 +23,7 @@
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/steering/job_status.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
@@ -159,6 +160,9 @@ class Conductor {
   [[nodiscard]] Effects recorded(TimePoint now);
   [[nodiscard]] Effects unrecorded(const std::string& reason);
 
+  /// How the job stands.
+  [[nodiscard]] JobStatus status(TimePoint now, double unix_seconds) const;
+
   [[nodiscard]] const Membership& membership() const { return membership_; }
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -217,6 +221,8 @@ class Conductor {
   [[nodiscard]] Effects comfort_who_waits(TimePoint now);
   /// How long the steps that are left take; nothing: no step is known yet.
   [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
+  [[nodiscard]] JobPhase phase() const;
+  [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
 
   ConductorSettings settings_;
   Membership membership_;
@@ -249,6 +255,9 @@ class Conductor {
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest
+  std::optional<report::Tick> last_tick_;
+  std::vector<std::string> pictures_;      ///< files, of this start
+  std::optional<TimePoint> committed_at_;  ///< the newest checkpoint of this start
   std::string begin_line_;             ///< what all have loaded, for the user
   std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
   bool begun_ = false;                          ///< the first lease is out

@@ -261,7 +261,8 @@ struct OutputSpec {
   double pictures_kimg = 4.0;
   int grid = 8;  ///< pictures a side of a grid
   double histograms_kimg =
-      0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
+      0.0;                    ///< from one set of histograms for TensorBoard to the next; 0: none
+  std::string http = "auto";  ///< auto, off, or where the live page listens (job/http_address.hpp)
   bool operator==(const OutputSpec&) const = default;
 };
 

@@ -256,9 +256,9 @@ class Conductor {
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest
   std::optional<report::Tick> last_tick_;
-  std::vector<std::string> pictures_;      ///< files, of this start
-  std::optional<TimePoint> committed_at_;  ///< the newest checkpoint of this start
-  std::string begin_line_;             ///< what all have loaded, for the user
+  std::vector<std::string> pictures_;           ///< files, of this start
+  std::optional<TimePoint> committed_at_;       ///< the newest checkpoint of this start
+  std::string begin_line_;                      ///< what all have loaded, for the user
   std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
   bool begun_ = false;                          ///< the first lease is out
   bool ended_ = false;

@@ -130,11 +130,10 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
   }
   const std::int64_t saved = ledger_.last_committed().value_or(plan.checkpoint_step);
   if (saved > 0) {
-    status.checkpoint = {.step = saved,
-                         .age_kimg = kimg_of(status.step - saved),
-                         .age_seconds = committed_at_
-                                            ? std::optional(seconds(now - *committed_at_))
-                                            : std::nullopt};
+    status.checkpoint = {
+        .step = saved,
+        .age_kimg = kimg_of(status.step - saved),
+        .age_seconds = committed_at_ ? std::optional(seconds(now - *committed_at_)) : std::nullopt};
   }
   return status;
 }

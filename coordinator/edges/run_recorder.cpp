@@ -15,6 +15,7 @@
 #include "checkpoint/store/retention.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
+#include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
@@ -79,6 +80,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
                          Terminal terminal)
     : run_(run),
       resume_commands_(std::move(resume_commands)),
+      kept_(standing_orders(run.spec, read_steering(run.directory)).job.checkpoint),
       decisions_(run.decisions),
       self_(std::move(self)),
       output_(run.directory, self_, std::move(terminal)) {}
@@ -228,10 +230,9 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
 }
 
 checkpoint::RetentionPolicy RunRecorder::retention(std::set<std::int64_t> in_use) const {
-  const CheckpointSpec& spec = run_.spec.checkpoint;
-  return {.keep = spec.keep,
-          .keep_every_steps = run_.spec.steps_of_kimg(spec.keep_every),
-          .keep_best = spec.keep_best,
+  return {.keep = kept_.keep,
+          .keep_every_steps = run_.spec.steps_of_kimg(kept_.keep_every),
+          .keep_best = kept_.keep_best,
           .in_use = std::move(in_use)};
 }
 
@@ -304,6 +305,11 @@ void RunRecorder::keep_watch(const std::string& text) {
   output_.write(std::string(kWatchFile), [directory = run_.directory, text] {
     write_file_atomically(directory / kWatchFile, text);
   });
+}
+
+void RunRecorder::record_steering(const SteeringEvent& event) {
+  output_.write(std::string(kSteeringFile),
+                [directory = run_.directory, event] { append_steering(directory, event); });
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {

@@ -20,6 +20,7 @@
 #include "job/decisions.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
+#include "run/control/steering_file.hpp"
 
 namespace gangway::coordinator {
 
@@ -75,6 +76,11 @@ class RunRecorder {
   /// watch.txt, behind everything else.
   void keep_watch(const std::string& text);
 
+  /// steering.jsonl, behind everything else.
+  void record_steering(const SteeringEvent& event);
+  /// Checkpoints are kept as `spec` says from here on.
+  void keep_checkpoints(const CheckpointSpec& spec) { kept_ = spec; }
+
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
   /// a disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
@@ -101,6 +107,7 @@ class RunRecorder {
 
   const StartedRun& run_;
   ResumeCommands resume_commands_;
+  CheckpointSpec kept_;  ///< which checkpoints stay
   bool has_saved_ = false;
   Decisions decisions_;                          ///< as they are on the disk
   std::string data_fingerprint_;                 ///< as the workers see it

@@ -119,6 +119,9 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   begin_snapshot_ = point.snapshot ? std::optional(point.step) : std::nullopt;
   leases_ = LeaseBook(settings_.leases);
   leases_.hold_at(scores_.gate(settings_.decisions, begin_step_));
+  if (settings_.pause) {
+    leases_.pause();
+  }
   snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
@@ -182,6 +185,11 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   effects.emplace_back(ShowPlacement{ready_});
   if (const auto step = scores_.unscored(settings_.decisions, begin_step_)) {
     effects.emplace_back(ScoreCheckpoint{*step});
+  }
+  if (settings_.pause) {
+    effects.emplace_back(
+        Say{fmt::format("note  paused, as {} asked: gangway resume {} goes on",
+                        settings_.pause->by, settings_.welcome.run_directory)});
   }
   append(effects, grant(now));
   return effects;
@@ -265,7 +273,9 @@ Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint now) {
   committed_at_ = now;
   ticks_.checkpoint_committed(step);
   last_save_error_.clear();
-  return finish_if_done();
+  Effects effects = pin_at(step);
+  append(effects, finish_if_done());
+  return effects;
 }
 
 Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint now) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What people ask of a running job: the Conductor's answer to signals, and how the job stands.
+// What people ask of a running job: the Conductor's answer to signals and commands, and how the job
+// stands.
 #include <algorithm>
 #include <csignal>
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/units.hpp"
 #include "coordinator/mind/conductor.hpp"
+#include "coordinator/steering/settable_keys.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -26,6 +30,29 @@ std::string state_text(WorkerState state) {
   }
   return "unknown";
 }
+
+void merge(Effects& effects, Effects more) {
+  effects.insert(effects.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+}
+
+// A command and its arguments, as steering.jsonl has them.
+SteeringEvent event_of(const PauseJob& /*order*/) { return {.command = "pause"}; }
+SteeringEvent event_of(const ResumeJob& /*order*/) { return {.command = "resume"}; }
+SteeringEvent event_of(const SaveCheckpoint& order) {
+  return {.command = "checkpoint", .arguments = {{"pin", order.pin ? "true" : "false"}}};
+}
+SteeringEvent event_of(const SetKey& order) {
+  return {.command = "set", .arguments = {{"key", order.key}, {"value", order.value}}};
+}
+SteeringEvent event_of(const TraceJob& order) {
+  return {.command = "trace",
+          .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
+}
+SteeringEvent event_of(const DrainHost& order) {
+  return {.command = "drain", .arguments = {{"host", order.host}}};
+}
+SteeringEvent event_of(const StopJob& /*order*/) { return {.command = "stop"}; }
 
 }  // namespace
 
@@ -54,9 +81,144 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
   }
   leases_.request_stop();
   Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
-  Effects granted = grant(now);
-  std::ranges::move(granted, std::back_inserter(effects));
+  merge(effects, grant(now));
   return effects;
+}
+
+Commanded Conductor::on_command(const Command& command, TimePoint now, double unix_seconds) {
+  if (ended_ || end_when_recorded_) {
+    return {.answer = {Refusal::kNotNow, "the job has ended", ticks_.steps_done()}, .effects = {}};
+  }
+  Commanded commanded;
+  const Asked asked{command.who, now, unix_seconds, commanded.effects};
+  CommandAnswer& answer = commanded.answer;
+  answer = std::visit([&](const auto& order) { return obey(order, asked); }, command.order);
+  if (answer.refusal != Refusal::kNone) {
+    return commanded;
+  }
+  SteeringEvent event =
+      std::visit([](const auto& order) { return event_of(order); }, command.order);
+  event.unix_seconds = unix_seconds;
+  event.step = answer.step;
+  event.start = settings_.welcome.incarnation;
+  event.who = command.who;
+  event.answer = answer.text;
+  if (const auto* set = std::get_if<SetKey>(&command.order)) {
+    event.arguments["job"] = value_of(settings_.job, set->key);
+  }
+  Effects first{Say{fmt::format("steer  {} by {}: {}", event.command, event.who, event.answer)},
+                RecordSteering{std::move(event)}};
+  commanded.effects.insert(commanded.effects.begin(), first.begin(), first.end());
+  return commanded;
+}
+
+CommandAnswer Conductor::obey(const PauseJob& /*order*/, const Asked& asked) {
+  if (leave_signal_) {
+    return {Refusal::kNotNow, "it is stopping", leases_.granted_end()};
+  }
+  const std::int64_t step = leases_.granted_end();
+  if (settings_.pause) {
+    return {Refusal::kNone, fmt::format("is paused already, as {} asked", settings_.pause->by),
+            step};
+  }
+  settings_.pause = {.unix_seconds = asked.unix_seconds, .by = asked.who};
+  leases_.pause();
+  return {Refusal::kNone, fmt::format("pauses after step {}", step), step};
+}
+
+CommandAnswer Conductor::obey(const ResumeJob& /*order*/, const Asked& asked) {
+  const std::int64_t step = leases_.granted_end();
+  if (!settings_.pause) {
+    return {Refusal::kNone, "is not paused", step};
+  }
+  if (begun_ && ticks_.steps_done() >= step) {
+    ticks_.forgive(asked.now - ticks_.step_ended());
+  }
+  settings_.pause.reset();
+  leases_.resume();
+  merge(asked.effects, grant(asked.now));
+  return {Refusal::kNone, fmt::format("goes on after step {}", step), step};
+}
+
+CommandAnswer Conductor::obey(const SaveCheckpoint& order, const Asked& asked) {
+  if (!begun_) {
+    return {Refusal::kNotNow, "it has not begun to train: try again", ticks_.steps_done()};
+  }
+  leases_.request_checkpoint();
+  merge(asked.effects, grant(asked.now));
+  const std::int64_t step = leases_.saved_step();
+  const std::int64_t saved = ledger_.last_committed().value_or(settings_.leases.saved_step);
+  if (order.pin) {
+    pins_.insert(step);
+    if (step == saved) {
+      merge(asked.effects, pin_at(step));
+    }
+  }
+  return {Refusal::kNone,
+          fmt::format("{} step {}{}", step == saved ? "has saved" : "saves", step,
+                      order.pin ? ", which is pinned" : ""),
+          step};
+}
+
+Effects Conductor::pin_at(std::int64_t step) {
+  if (pins_.erase(step) == 0) {
+    // One that was to be pinned could not be saved: this one stands for it.
+    const auto later = pins_.upper_bound(step);
+    if (later == pins_.begin()) {
+      return {};
+    }
+    pins_.erase(pins_.begin(), later);
+  }
+  return {PinCheckpoint{step}};
+}
+
+CommandAnswer Conductor::obey(const SetKey& order, const Asked& asked) {
+  try {
+    const std::string before = value_of(settings_.steered_job, order.key);
+    settings_.steered_job = with_key(settings_.steered_job, order.key, order.value);
+    set_plan();
+    asked.effects.emplace_back(KeepCheckpoints{settings_.steered_job.checkpoint});
+    const std::string after = value_of(settings_.steered_job, order.key);
+    return {Refusal::kNone, fmt::format("{} is {}, was {}", order.key, after, before),
+            leases_.granted_end()};
+  } catch (const ConfigError& error) {
+    return {Refusal::kInvalid, error.what(), leases_.granted_end()};
+  }
+}
+
+void Conductor::set_plan() {
+  const SteeredPlan plan = steered_plan(settings_.steered_job);
+  leases_.set_intervals(plan.tick_steps, plan.picture_steps, plan.checkpoint_steps);
+  settings_.leases.tick_steps = settings_.ticks.tick_steps = plan.tick_steps;
+  settings_.leases.picture_steps = plan.picture_steps;
+  settings_.leases.checkpoint_steps = plan.checkpoint_steps;
+  settings_.snapshot_steps = plan.snapshot_steps;
+  ticks_.set_tick_steps(plan.tick_steps);
+  saves_.set_interval(plan.save_interval);
+  snapshots_.set_every(plan.snapshot_steps);
+}
+
+CommandAnswer Conductor::obey(const TraceJob& /*order*/, const Asked& /*asked*/) {
+  return {Refusal::kImpossible, "a running job cannot be traced: start it with --trace", 0};
+}
+
+CommandAnswer Conductor::obey(const DrainHost& order, const Asked& /*asked*/) {
+  return {Refusal::kImpossible,
+          fmt::format("host '{}' cannot be drained while the job runs: no other host takes its "
+                      "micro-batches over; gangway stop, then start again without it",
+                      order.host),
+          0};
+}
+
+CommandAnswer Conductor::obey(const StopJob& /*order*/, const Asked& asked) {
+  const std::int64_t step = leases_.granted_end();
+  if (leave_signal_) {
+    return {Refusal::kNone, "is stopping already", step};
+  }
+  merge(asked.effects, on_request(Request::kSaveAndLeave, SIGTERM, asked.now));
+  return {Refusal::kNone,
+          begun_ ? fmt::format("saves step {}, and leaves", step) : "leaves before its first step",
+          step};
 }
 
 JobPhase Conductor::phase() const {
@@ -65,6 +227,9 @@ JobPhase Conductor::phase() const {
   }
   if (leave_signal_) {
     return JobPhase::kStopping;
+  }
+  if (begun_ && settings_.pause) {
+    return watch_.slowest_done() < leases_.granted_end() ? JobPhase::kPausing : JobPhase::kPaused;
   }
   return begun_ ? JobPhase::kTraining : JobPhase::kStarting;
 }
@@ -113,6 +278,7 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
                    .step_seconds = ticks_.median_step_seconds(),
                    .tick = last_tick_,
                    .workers = worker_statuses(),
+                   .pause = settings_.pause,
                    .snapshot_step = snapshots_.complete(),
                    .pictures = pictures_};
   if (last_tick_) {

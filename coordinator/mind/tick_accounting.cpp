@@ -106,6 +106,12 @@ void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& op
 
 void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
 
+void TickAccounting::forgive(std::chrono::steady_clock::duration gap) {
+  started_ += gap;
+  tick_started_ += gap;
+  step_started_ += gap;
+}
+
 std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progress& progress,
                                                 TimePoint now, double unix_seconds) {
   const std::int64_t step = progress.step;

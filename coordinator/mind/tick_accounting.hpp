@@ -38,6 +38,11 @@ class TickAccounting {
 
   /// The clock of the first tick starts: the first lease is out.
   void start(TimePoint now);
+  /// Nothing was trained for `gap`: no tick and no step counts it.
+  void forgive(std::chrono::steady_clock::duration gap);
+  void set_tick_steps(std::int64_t tick_steps) { plan_.tick_steps = tick_steps; }
+  /// When the last step was over.
+  [[nodiscard]] TimePoint step_ended() const { return step_started_; }
   /// A checkpoint of `step` exists.
   void checkpoint_committed(std::int64_t step) { checkpoint_step_ = step; }
 

@@ -63,6 +63,8 @@ Outcome EventLoop::run() {
   parts_.tether.begin_beats();
   poll();
   parts_.io.run();
+  next_status_ = {};
+  show_status();              // how it has ended
   parts_.tether.end_beats();  // what follows may take its time
   return outcome_;
 }

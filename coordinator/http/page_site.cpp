@@ -47,10 +47,6 @@ std::map<std::string, WebDocument, std::less<>> page_files() {
   return files;
 }
 
-WebDocument json_answer(std::string text) {
-  return {.type = "application/json", .body = shared(std::move(text))};
-}
-
 WebDocument too_busy() {
   WebDocument document = plain_answer(503, "the run directory's disk is slow; try again later");
   document.headers = {{"Retry-After", "5"}};
@@ -198,14 +194,19 @@ WebAnswer PageSite::events(const WebRequest& request) const {
   return WebEvents{.ring = &ring_, .after = number.value_or(0), .begins_anew = !number};
 }
 
+WebDocument PageSite::whole_document(TimePoint now) {
+  if (!document_ || now - document_at_ >= kFresh) {
+    document_ = shared(fmt::format("{},\"live\":{}}}", *records_, status_json_));
+    document_at_ = now;
+  }
+  return {.type = "application/json", .body = document_};
+}
+
 void PageSite::document(const Reply& reply) {
   const auto now = steady_clock::now();
   const auto interval = std::max<std::chrono::nanoseconds>(kFresh, kShareOfReading * records_took_);
-  const auto answer = [](const PageSite& self) {
-    return json_answer(fmt::format("{},\"live\":{}}}", *self.records_, self.status_json_));
-  };
   if (records_ && now - records_at_ < interval) {
-    return reply(answer(*this));
+    return reply(whole_document(now));
   }
   if (waiting_for_records_.size() >= kMaxWaiting) {
     return reply(too_busy());
@@ -224,13 +225,14 @@ void PageSite::document(const Reply& reply) {
         SharedText text = shared(reader.run.open_document());
         return Made{std::move(text), steady_clock::now() - begin};
       },
-      [answer](PageSite& self, const Made& made) {
+      [](PageSite& self, const Made& made) {
         self.records_ = made.text;
         self.records_took_ = made.took;
         self.records_at_ = steady_clock::now();
         self.is_making_records_ = false;
-        const WebDocument whole =
-            made.text ? answer(self) : plain_answer(500, "the run's records cannot be read");
+        self.document_.reset();
+        const WebDocument whole = made.text ? self.whole_document(self.records_at_)
+                                            : plain_answer(500, "the run's records cannot be read");
         for (const Reply& waiting : std::exchange(self.waiting_for_records_, {})) {
           waiting(whole);
         }

@@ -66,6 +66,8 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   [[nodiscard]] WebDocument readiness() const;
   [[nodiscard]] WebAnswer events(const WebRequest& request) const;
   void document(const Reply& reply);
+  /// The records and how it stands now. @pre there are records
+  [[nodiscard]] WebDocument whole_document(TimePoint now);
   void metrics(const Reply& reply);
   void picture(const std::string& name, const Reply& reply);
   void keep_picture(const std::string& name, const SharedText& bytes);
@@ -93,6 +95,8 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
 
   SharedText records_;  ///< the document without what is live
   TimePoint records_at_{};
+  SharedText document_;  ///< with it
+  TimePoint document_at_{};
   std::chrono::nanoseconds records_took_{};
   bool is_making_records_ = false;
   std::vector<Reply> waiting_for_records_;

@@ -37,9 +37,9 @@ ordered_json workers_json(const JobStatus& status) {
 }
 
 ordered_json losses_json(const JobStatus& status) {
-  ordered_json losses = ordered_json::object();
+  ordered_json losses = ordered_json::array();
   for (const report::NetworkLoss& loss : status.losses) {
-    losses[loss.network] = loss.loss;
+    losses.push_back({{"network", loss.network}, {"loss", loss.loss}});
   }
   return losses;
 }

@@ -116,10 +116,10 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
-                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
-                            ScoreCheckpoint, RecordDecisions, KeepWatch, RecordSteering,
-                            KeepCheckpoints, PinCheckpoint, Say, EndJob>;
+using Effect =
+    std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint, DiscardCheckpoint,
+                 ShowPlacement, ShowTick, ShowPicture, ScoreCheckpoint, RecordDecisions, KeepWatch,
+                 RecordSteering, KeepCheckpoints, PinCheckpoint, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -141,10 +141,10 @@ struct ConductorSettings {
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
   ScorePlan scores;
-  Decisions decisions;       ///< of earlier starts; what they change is in `welcome`
-  WatchMemory watch_memory;  ///< theirs
-  JobSpec job;               ///< as its file has it
-  JobSpec steered_job;       ///< with what people have set since
+  Decisions decisions;               ///< of earlier starts; what they change is in `welcome`
+  WatchMemory watch_memory;          ///< theirs
+  JobSpec job;                       ///< as its file has it
+  JobSpec steered_job;               ///< with what people have set since
   std::optional<PauseStatus> pause;  ///< asked for in an earlier start, and not taken back
 };
 

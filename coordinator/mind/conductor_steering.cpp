@@ -46,8 +46,9 @@ SteeringEvent event_of(const SetKey& order) {
   return {.command = "set", .arguments = {{"key", order.key}, {"value", order.value}}};
 }
 SteeringEvent event_of(const TraceJob& order) {
-  return {.command = "trace",
-          .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
+  return {
+      .command = "trace",
+      .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
 }
 SteeringEvent event_of(const DrainHost& order) {
   return {.command = "drain", .arguments = {{"host", order.host}}};

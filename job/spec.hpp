@@ -262,6 +262,9 @@ struct OutputSpec {
   int grid = 8;  ///< pictures a side of a grid
   double histograms_kimg =
       0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
+  std::string control = "auto";     ///< where the job is steered: auto, off or ADDRESS:PORT
+  std::string control_certificate;  ///< PEM file; empty: no TLS
+  std::string control_key;          ///< PEM file
   bool operator==(const OutputSpec&) const = default;
 };
 

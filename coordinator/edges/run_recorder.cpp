@@ -95,7 +95,10 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   return last;
 }
 
-void RunRecorder::say(const std::string& line) { output_.print(line); }
+void RunRecorder::say(const std::string& line) {
+  output_.print(line);
+  listener_(line);
+}
 
 void RunRecorder::record_event(std::int64_t step, const std::string& text) {
   output_.log(fmt::format("event at step {}: {}", step, text));

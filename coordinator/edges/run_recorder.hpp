@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,6 +49,10 @@ class RunRecorder {
   void show_tick(report::Tick tick);
   void show_picture(const messages::Picture& picture);
   void say(const std::string& line);
+  /// Hears every line that is said.
+  void set_listener(std::function<void(const std::string&)> listener) {
+    listener_ = std::move(listener);
+  }
   /// A mark in TensorBoard and a line of the log: what was decided at `step` (steps done), or came
   /// about. After begin_at.
   void record_event(std::int64_t step, const std::string& text);
@@ -117,6 +122,7 @@ class RunRecorder {
   std::map<std::int64_t, std::filesystem::path>
       saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
+  std::function<void(const std::string&)> listener_ = [](const std::string&) {};
   RunStatus status_;                            ///< from finish() on: as it is on the disk
   std::string last_checkpoint_;                 ///< path of the newest; empty: none
 };

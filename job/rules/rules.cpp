@@ -15,6 +15,7 @@
 #include "job/rules/discriminator_rules.hpp"
 #include "job/rules/idle_rules.hpp"
 #include "job/rules/model_rules.hpp"
+#include "job/rules/output_rules.hpp"
 #include "job/rules/placement_rules.hpp"
 #include "job/rules/schedule_rules.hpp"
 #include "job/transports.hpp"
@@ -234,6 +235,7 @@ std::vector<Rule> make_rules(const Recipe& recipe) {
   std::ranges::move(placement_rules(recipe), std::back_inserter(rules));
   std::ranges::move(score_rules(), std::back_inserter(rules));
   std::ranges::move(divergence_rules(), std::back_inserter(rules));
+  std::ranges::move(output_rules(), std::back_inserter(rules));
   std::ranges::move(idle_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
   std::ranges::move(schedule_rules(recipe), std::back_inserter(rules));

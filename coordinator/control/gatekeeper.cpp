@@ -44,7 +44,9 @@ grpc::Status Gatekeeper::admit(const Caller& caller, Right right, TimePoint now)
 
 std::string name_of(const Caller& caller) {
   const std::string user = caller.user.empty() ? "somebody" : shown(caller.user);
-  return fmt::format("{} by {}", user, shown(caller.peer));
+  std::string_view peer = caller.peer;
+  peer.remove_suffix(peer.ends_with(':') ? 1 : 0);  // "unix:" has no name
+  return fmt::format("{} by {}", user, shown(peer));
 }
 
 }  // namespace gangway::coordinator

@@ -30,6 +30,8 @@ void EventLoop::carry_out(const KeepCheckpoints& keep) {
   parts_.recorder.keep_checkpoints(keep.spec);
 }
 
+void EventLoop::carry_out(const BeginTrace& trace) { parts_.recorder.begin_trace(trace.steps); }
+
 void EventLoop::carry_out(const PinCheckpoint& pin) {
   disk_.submit([this, step = pin.step,
                 checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {

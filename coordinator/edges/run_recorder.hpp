@@ -22,6 +22,7 @@
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
 #include "run/control/steering_file.hpp"
+#include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {
 
@@ -86,6 +87,12 @@ class RunRecorder {
   /// Checkpoints are kept as `spec` says from here on.
   void keep_checkpoints(const CheckpointSpec& spec) { kept_ = spec; }
 
+  /// Other steps are traced: what an earlier trace left goes away.
+  void begin_trace(TraceSteps steps) {
+    trace_ = steps;
+    output_.begin_trace();
+  }
+
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
   /// a disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
@@ -112,6 +119,7 @@ class RunRecorder {
 
   const StartedRun& run_;
   ResumeCommands resume_commands_;
+  TraceSteps trace_;     ///< the newest steps that are
   CheckpointSpec kept_;  ///< which checkpoints stay
   bool has_saved_ = false;
   Decisions decisions_;                          ///< as they are on the disk

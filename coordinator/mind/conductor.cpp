@@ -239,7 +239,8 @@ Effects Conductor::grant(TimePoint now) {
                   .last = lease.last,
                   .snapshots = snapshots_.due(lease.begin, lease.end, lease.checkpoint),
                   .protected_snapshot = snapshots_.complete(),
-                  .changes = std::exchange(untold_, {})}};
+                  .changes = std::exchange(untold_, {}),
+                  .trace = std::exchange(untold_trace_, {})}};
     watch_.granted(lease.begin, now);
     remember_at(granted.lease, lease.checkpoint);
     if (lease.checkpoint) {

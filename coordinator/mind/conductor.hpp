@@ -108,6 +108,10 @@ struct KeepCheckpoints {
 struct PinCheckpoint {
   std::int64_t step = 0;
 };
+/// What an earlier trace left is in the way of one of these steps, which are then to be merged.
+struct BeginTrace {
+  TraceSteps steps;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -119,7 +123,7 @@ struct EndJob {
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
                             ScoreCheckpoint, RecordDecisions, KeepWatch, RecordSteering,
-                            KeepCheckpoints, PinCheckpoint, Say, EndJob>;
+                            KeepCheckpoints, PinCheckpoint, BeginTrace, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -295,6 +299,8 @@ class Conductor {
   std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
   TimePoint last_clock_;
   std::set<std::int64_t> pins_;      ///< checkpoints to come that are to be pinned
+  TraceSteps trace_;                 ///< the newest
+  TraceSteps untold_trace_;          ///< in no lease yet
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
   Blame blame_;

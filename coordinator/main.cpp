@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
+#include "base/build_id.hpp"
 #include "base/environment.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
@@ -190,6 +191,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
         return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
       });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
+  settings.build = build_id();
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
   settings.welcome.coordinator_memory = shared_memory_identity();

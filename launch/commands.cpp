@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/text/suggestion.hpp"
 #include "launch/bench/bench_commands.hpp"
@@ -50,7 +51,7 @@ constexpr std::array kCommands{
 
 void add_commands(CLI::App& app, CommandLine& line) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("gangway ") + GANGWAY_VERSION);
+  app.set_version_flag("--version", fmt::format("gangway {} (build {})", GANGWAY_VERSION, build_id()));
   for (const AddCommand add : kCommands) {
     add(app, line);
   }

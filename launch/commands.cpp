@@ -17,6 +17,7 @@
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
+#include "launch/init/init_command.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/plan/plan_command.hpp"
 #include "launch/process/command_line.hpp"
@@ -46,7 +47,7 @@ constexpr std::array kCommands{
     add_run_command,         add_train_command,     add_digest_command, add_events_command,
     add_checkpoint_commands, add_snapshot_commands, add_model_commands, add_data_commands,
     add_find_lr_command,     add_plan_command,      add_scale_command,  add_bench_commands,
-    add_check_host_command,  add_doctor_command,
+    add_check_host_command,  add_doctor_command,    add_init_command,
 };
 
 void add_commands(CLI::App& app, CommandLine& line) {

@@ -52,7 +52,8 @@ constexpr std::array kCommands{
 
 void add_commands(CLI::App& app, CommandLine& line) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", fmt::format("gangway {} (build {})", GANGWAY_VERSION, build_id()));
+  app.set_version_flag("--version",
+                       fmt::format("gangway {} (build {})", GANGWAY_VERSION, build_id()));
   for (const AddCommand add : kCommands) {
     add(app, line);
   }

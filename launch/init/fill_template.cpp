@@ -27,7 +27,8 @@ std::optional<TemplateSlot> find_slot(const std::string& line, std::size_t from)
        begin = line.find('@', begin + 1)) {
     const std::size_t end = line.find_first_not_of(kNameLetters, begin + 1);
     if (end != std::string::npos && line[end] == '@' && end > begin + 1) {
-      return TemplateSlot{.begin = begin, .end = end + 1, .name = line.substr(begin + 1, end - begin - 1)};
+      return TemplateSlot{
+          .begin = begin, .end = end + 1, .name = line.substr(begin + 1, end - begin - 1)};
     }
   }
   return std::nullopt;
@@ -56,8 +57,7 @@ std::optional<std::string> fill_line(std::string line, const TemplateValues& val
     if (value->second.empty()) {
       return std::nullopt;
     }
-    const bool is_alone = slot->end == line.size() &&
-                          line.find_first_not_of(' ') == slot->begin;
+    const bool is_alone = slot->end == line.size() && line.find_first_not_of(' ') == slot->begin;
     const std::string text = is_alone ? indented(value->second, slot->begin) : value->second;
     line.replace(slot->begin, slot->end - slot->begin, text);
     from = slot->begin + text.size();

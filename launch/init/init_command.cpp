@@ -52,12 +52,13 @@ struct InitKind {
 
 constexpr std::array kInitKinds{
     InitKind{"slurm", "A script for sbatch, which saves and goes back into the queue when told to",
-             slurm_script,
-             [](const std::string& name) { return fs::path(name).concat(".sbatch"); }, "sbatch"},
-    InitKind{"k8s", "An MPIJob for Kubernetes, with the job file and a volume for the run",
-             kubernetes_job,
-             [](const std::string& name) { return fs::path(kubernetes_name(name)).concat(".yaml"); },
-             "kubectl apply -f"},
+             slurm_script, [](const std::string& name) { return fs::path(name).concat(".sbatch"); },
+             "sbatch"},
+    InitKind{
+        "k8s", "An MPIJob for Kubernetes, with the job file and a volume for the run",
+        kubernetes_job,
+        [](const std::string& name) { return fs::path(kubernetes_name(name)).concat(".yaml"); },
+        "kubectl apply -f"},
     InitKind{"docker", "A file from which a container is built, with programs for the job's device",
              container_file, [](const std::string&) { return fs::path("Dockerfile"); },
              "docker build -t gangway -f"},
@@ -86,8 +87,7 @@ int write_manifest(const InitKind& kind, const InitOptions& options, const Comma
       .workers = workers_for(options, job.spec),
       .nodes = options.nodes,
       .gpus_per_node = options.gpus_per_node,
-      .time = options.time.empty() ? std::nullopt
-                                   : std::optional(parse_time_limit(options.time)),
+      .time = options.time.empty() ? std::nullopt : std::optional(parse_time_limit(options.time)),
       .grace = std::chrono::seconds(options.grace),
       .image = options.image,
       .gangway = program_folder() / "gangway",
@@ -103,9 +103,10 @@ int write_manifest(const InitKind& kind, const InitOptions& options, const Comma
     return 0;
   }
   if (!options.force && fs::exists(manifest.file)) {
-    throw ConfigError(fmt::format("{} is there already: --force writes over it, --output names "
-                                  "another file",
-                                  manifest.file.string()));
+    throw ConfigError(
+        fmt::format("{} is there already: --force writes over it, --output names "
+                    "another file",
+                    manifest.file.string()));
   }
   write_file_atomically(manifest.file, text);
   std::cout << fmt::format("{}: look it over, then: {} {}\n", manifest.file.string(), kind.next,
@@ -121,8 +122,9 @@ void add_kind(CLI::App& init, const InitKind& kind, CommandLine& line) {
       ->add_option("overrides", options->overrides,
                    "Keys of the job file, as training.kimg=80 (docs/job-file.md)")
       ->type_name("key=value");
-  command->add_option("-n,--workers", options->workers,
-                      "Workers; default: layout.data, else one a GPU, else one a node")
+  command
+      ->add_option("-n,--workers", options->workers,
+                   "Workers; default: layout.data, else one a GPU, else one a node")
       ->check(CLI::PositiveNumber);
   command->add_option("--nodes", options->nodes, "Machines to ask for")
       ->capture_default_str()

@@ -29,15 +29,12 @@ bool computes_on_gpus(const Manifest& manifest) {
 }
 
 /// Rounded up to what reads well.
-int round_mib(double mib) {
-  return (static_cast<int>(mib) / kRoundMib + 1) * kRoundMib;
-}
+int round_mib(double mib) { return (static_cast<int>(mib) / kRoundMib + 1) * kRoundMib; }
 
 /// Of a node, in /dev/shm: two snapshots, and the gradients that workers show one another.
 double shared_memory_mib(const Manifest& manifest) {
   const MemoryEstimate memory = estimate_memory(manifest.spec, manifest.workers);
-  const auto bytes =
-      2 * (memory.weights_bytes + memory.optimizer_bytes + memory.gradients_bytes);
+  const auto bytes = 2 * (memory.weights_bytes + memory.optimizer_bytes + memory.gradients_bytes);
   constexpr double kOpenMpiMib = 64;
   return kOpenMpiMib + manifest.workers_per_node() * static_cast<double>(bytes) / kMebibyte;
 }
@@ -86,12 +83,12 @@ void require_places(const Manifest& manifest) {
         counted(manifest.workers, "worker"), manifest.workers, manifest.nodes));
   }
   if (manifest.gpus_per_node > 0 && manifest.workers_per_node() > manifest.gpus_per_node) {
-    throw ConfigError(fmt::format(
-        "--gpus-per-node {}: {} on {} need {} each; use -n {} or --nodes {}",
-        manifest.gpus_per_node, counted(manifest.workers, "worker"),
-        counted(manifest.nodes, "node"), manifest.workers_per_node(),
-        manifest.gpus_per_node * manifest.nodes,
-        (manifest.workers + manifest.gpus_per_node - 1) / manifest.gpus_per_node));
+    throw ConfigError(
+        fmt::format("--gpus-per-node {}: {} on {} need {} each; use -n {} or --nodes {}",
+                    manifest.gpus_per_node, counted(manifest.workers, "worker"),
+                    counted(manifest.nodes, "node"), manifest.workers_per_node(),
+                    manifest.gpus_per_node * manifest.nodes,
+                    (manifest.workers + manifest.gpus_per_node - 1) / manifest.gpus_per_node));
   }
 }
 
@@ -142,16 +139,15 @@ std::string kubernetes_job(const Manifest& manifest) {
 std::string container_file(const Manifest& manifest) {
   const bool has_gpus = computes_on_gpus(manifest);
   const std::string programs = "release gangway gangway-coordinator gangway-worker gangway-model";
-  return fill_template(
-      container_template(),
-      {{"NAME", manifest.name},
-       {"FILE", manifest.file.string()},
-       {"COMMAND", manifest.command},
-       {"IMAGE", manifest.image},
-       {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
-       {"SETUP", has_gpus ? "everything" : "training"},
-       {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda", programs)
-                          : fmt::format("--without cuda {}", programs)}});
+  return fill_template(container_template(),
+                       {{"NAME", manifest.name},
+                        {"FILE", manifest.file.string()},
+                        {"COMMAND", manifest.command},
+                        {"IMAGE", manifest.image},
+                        {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
+                        {"SETUP", has_gpus ? "everything" : "training"},
+                        {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda", programs)
+                                           : fmt::format("--without cuda {}", programs)}});
 }
 
 std::string kubernetes_name(const std::string& run_name) {
@@ -192,8 +188,7 @@ std::chrono::seconds parse_time_limit(const std::string& text) {
     begin = end + 1;
   }
   if (parts.size() > (has_days ? 4U : 3U) || (has_days && parts.size() < 2) ||
-      text.find('-', dash + 1) != std::string::npos ||
-      (has_days && text.find(':') < dash)) {
+      text.find('-', dash + 1) != std::string::npos || (has_days && text.find(':') < dash)) {
     throw refuse();
   }
   constexpr long kMinute = 60;

@@ -53,10 +53,6 @@ std::vector<std::string> placement(const MpirunRequest& request) {
     // Connections that are made only when first used are the weak point of a recovery.
     add({"--hostfile", request.hostfile.string(), "--map-by", "slot", "--mca", "mpi_preconnect_mpi",
          "1"});
-    if (request.is_in_slurm) {
-      // Else Open MPI counts Slurm's slots, not ours; Slurm still starts its daemons.
-      add({"--mca", "ras", "^slurm"});
-    }
   }
   return words;
 }

@@ -17,7 +17,6 @@ struct MpirunRequest {
   int threads = 1;                 ///< numerics.threads
   std::filesystem::path program;   ///< this program, absolute
   std::filesystem::path hostfile;  ///< of hostfile_with_coordinator(); empty: this host alone
-  bool is_in_slurm = false;        ///< the hosts are an allocation's
   HostMessages host_messages = HostMessages::kSharedMemory;
   std::vector<std::string>
       exported_variables;  ///< names of environment variables that workers elsewhere need too

@@ -23,8 +23,7 @@ EnvironmentError odd_value(std::string_view what, std::string_view value) {
 int slurm_number(std::string_view text, std::string_view what, std::string_view whole) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0 ||
-      value > kMostHosts) {
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > kMostHosts) {
     throw odd_value(what, whole);
   }
   return value;
@@ -87,9 +86,8 @@ std::vector<std::string> expand_name(std::string_view name, std::string_view who
 /// "h100:8" or "8".
 int gpus_in(const std::string& value) {
   const std::size_t colon = value.rfind(':');
-  return slurm_number(
-      std::string_view(value).substr(colon == std::string::npos ? 0 : colon + 1),
-      "number of GPUs", value);
+  return slurm_number(std::string_view(value).substr(colon == std::string::npos ? 0 : colon + 1),
+                      "number of GPUs", value);
 }
 
 /// What each host has, and of what.

@@ -24,7 +24,6 @@ JobHosts hosts_of(SlurmAllocation allocation, int workers, const JobSpec& spec) 
   // Whoever counts cores leaves each worker its threads; a task or a GPU is one worker's.
   const int each = allocation.counted == "cores" ? 1 : std::max(1, spec.numerics.threads);
   JobHosts chosen;
-  chosen.are_slurms = true;
   chosen.workers =
       workers > 0 ? workers : default_workers(spec, each * count_slots(allocation.hosts));
   chosen.found = describe(allocation, chosen.workers);

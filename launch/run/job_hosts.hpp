@@ -14,10 +14,11 @@
 namespace gangway::launch {
 
 struct JobHosts {
-  std::vector<Host> hosts;  ///< empty: this host alone
+  /// Empty: this host alone. Of an allocation Open MPI takes no other hosts than those named, and
+  /// has Slurm start its daemons there.
+  std::vector<Host> hosts;
   int workers = 1;
-  bool are_slurms = false;  ///< an allocation's
-  std::string found;        ///< one line to say; empty: nothing but what was typed
+  std::string found;  ///< one line to say; empty: nothing but what was typed
 };
 
 /// Workers when -n is not given: layout.data, else what micro-batches and slots allow.

@@ -270,8 +270,7 @@ int run_job(const RunOptions& options, const Environment& environment,
                               .overrides = options.overrides,
                               .environment = gangway_variables(environment)});
   (void)parse_trace_steps(options.trace);  // refused before anything is made
-  const JobHosts where =
-      choose_hosts(options.hostfile, options.workers, job.spec, environment);
+  const JobHosts where = choose_hosts(options.hostfile, options.workers, job.spec, environment);
   const int workers = where.workers;
   if (!where.found.empty()) {
     std::cout << where.found << std::endl;
@@ -306,7 +305,6 @@ int run_job(const RunOptions& options, const Environment& environment,
       .threads = job.spec.numerics.threads,
       .program = program_folder() / "gangway",
       .hostfile = coordinator_hostfile(where, run),
-      .is_in_slurm = where.are_slurms,
       .host_messages = host_messages(workers),
       .exported_variables = variables_for_ranks(where, environment),
       .train_arguments = train_arguments(options, run, lines, job.spec.numerics.device)};

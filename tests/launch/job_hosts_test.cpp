@@ -41,8 +41,7 @@ TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
 }
 
 TEST(JobHosts, OfAnAllocationOfThisHostAloneNeedNoHostfile) {
-  const JobHosts chosen =
-      choose_hosts({}, 0, job_of_microbatches(8), allocation(host_name(), "5"));
+  const JobHosts chosen = choose_hosts({}, 0, job_of_microbatches(8), allocation(host_name(), "5"));
   EXPECT_THAT(chosen.hosts, IsEmpty());
   EXPECT_EQ(chosen.workers, 4);
   EXPECT_THAT(chosen.found, HasSubstr("one coordinator and 4 workers"));
@@ -53,7 +52,6 @@ TEST(JobHosts, OfAnAllocationAreSlurms) {
   spec.numerics.threads = 2;
   const JobHosts chosen = choose_hosts({}, 0, spec, allocation("far[1-2]", "3,2"));
   EXPECT_THAT(chosen.hosts, SizeIs(2));
-  EXPECT_TRUE(chosen.are_slurms);
   EXPECT_EQ(chosen.workers, 4) << "a task is a worker's, whatever its threads";
 }
 
@@ -66,7 +64,6 @@ TEST(JobHosts, OutsideSlurmAreThisHostAndSaidOfNobody) {
   const JobHosts chosen = choose_hosts({}, 0, job_of_microbatches(1), {});
   EXPECT_THAT(chosen.hosts, IsEmpty());
   EXPECT_EQ(chosen.workers, 1);
-  EXPECT_FALSE(chosen.are_slurms);
   EXPECT_THAT(chosen.found, IsEmpty());
 }
 

@@ -62,10 +62,10 @@ TEST(SlurmAllocation, HasASlotATaskButOneForTheCoordinator) {
 }
 
 TEST(SlurmAllocation, OfOneTaskHasASlotAllTheSame) {
-  const auto found = find_slurm_allocation(with(kFiveTasks, {{"SLURM_JOB_NODELIST", "node1"},
-                                                             {"SLURM_NTASKS", "1"},
-                                                             {"SLURM_TASKS_PER_NODE", "1"}}),
-                                           DeviceKind::kCpu);
+  const auto found = find_slurm_allocation(
+      with(kFiveTasks,
+           {{"SLURM_JOB_NODELIST", "node1"}, {"SLURM_NTASKS", "1"}, {"SLURM_TASKS_PER_NODE", "1"}}),
+      DeviceKind::kCpu);
   ASSERT_TRUE(found);
   EXPECT_THAT(found->hosts, ElementsAre(Host{"node1", 1}));
 }

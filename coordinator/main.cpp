@@ -172,7 +172,9 @@ std::string networks_of_the_hosts() {
 }
 
 bool all_ranks_are_here() {
-  return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::string ranks = environment("OMPI_COMM_WORLD_SIZE");  // mpirun's; srun sets none
+  return ranks.empty() ? environment("SLURM_STEP_NUM_NODES") == "1"
+                       : ranks == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 
 Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {

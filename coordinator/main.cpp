@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
+#include "base/build_id.hpp"
 #include "base/environment.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
@@ -176,7 +177,9 @@ std::string networks_of_the_hosts() {
 }
 
 bool all_ranks_are_here() {
-  return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::string ranks = environment("OMPI_COMM_WORLD_SIZE");  // mpirun's; srun sets none
+  return ranks.empty() ? environment("SLURM_STEP_NUM_NODES") == "1"
+                       : ranks == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 
 /// Where people watch and steer the job; null where they do not. A socket that cannot be made is no
@@ -227,6 +230,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
         return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
       });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
+  settings.build = build_id();
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
   settings.welcome.coordinator_memory = shared_memory_identity();

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/text/suggestion.hpp"
 #include "launch/bench/bench_commands.hpp"
@@ -16,6 +17,7 @@
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
+#include "launch/init/init_command.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/plan/plan_command.hpp"
 #include "launch/process/command_line.hpp"
@@ -69,12 +71,13 @@ constexpr std::array kCommands{
     add_run_command,         add_train_command,     add_control_commands, add_digest_command, add_events_command,
     add_checkpoint_commands, add_snapshot_commands, add_model_commands, add_data_commands,
     add_find_lr_command,     add_plan_command,      add_scale_command,  add_bench_commands,
-    add_check_host_command,  add_doctor_command,
+    add_check_host_command,  add_doctor_command,    add_init_command,
 };
 
 void add_commands(CLI::App& app, CommandLine& line) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("gangway ") + GANGWAY_VERSION);
+  app.set_version_flag("--version",
+                       fmt::format("gangway {} (build {})", GANGWAY_VERSION, build_id()));
   for (const AddCommand add : kCommands) {
     add(app, line);
   }

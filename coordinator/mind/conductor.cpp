@@ -29,7 +29,7 @@ std::string told(const messages::SkippedUpdate& skip, const std::vector<std::str
 
 Conductor::Conductor(ConductorSettings settings, TimePoint start)
     : settings_(std::move(settings)),
-      membership_(settings_.num_workers, start, settings_.limits),
+      membership_(settings_.num_workers, start, settings_.limits, settings_.build),
       start_(settings_.num_workers),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),

@@ -130,6 +130,7 @@ enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
 
 struct ConductorSettings {
   int num_workers = 1;
+  std::string build;          ///< the coordinator's own: base/build_id.hpp
   messages::Welcome welcome;  ///< sent to each worker; the epoch is filled in
   LeasePlan leases;
   TickPlan ticks;

@@ -156,9 +156,10 @@ int compare(const CompareOptions& options) {
   for (const std::string& text : options.references) {
     const RunReference reference = parse_run_reference(text);
     if (reference.step) {
-      throw ConfigError(fmt::format("runs are compared, not checkpoints: leave @{} out (gangway "
-                                    "checkpoints diff compares those)",
-                                    *reference.step));
+      throw ConfigError(
+          fmt::format("runs are compared, not checkpoints: leave @{} out (gangway "
+                      "checkpoints diff compares those)",
+                      *reference.step));
     }
     runs.push_back(find_run_directory(reference, options.outdir));
   }

@@ -19,8 +19,8 @@ class LineTail {
     std::vector<std::string> lines;
   };
 
-  /// The lines that are whole by now, without their ends; the last of a writer that was killed never
-  /// is. A file that was cut, as a run's that goes on from an earlier step, is read from its
+  /// The lines that are whole by now, without their ends; the last of a writer that was killed
+  /// never is. A file that was cut, as a run's that goes on from an earlier step, is read from its
   /// beginning. None where there is no file.
   [[nodiscard]] News read();
 

@@ -14,11 +14,11 @@ using KindOfWord = std::pair<std::string_view, std::string_view>;
 
 /// First word of what is said, and what it is.
 constexpr std::array kKinds = {
-    KindOfWord{"gangway", "start"},     KindOfWord{"resume", "resume"},
-    KindOfWord{"note", "note"},         KindOfWord{"warn", "warning"},
-    KindOfWord{"score", "score"},       KindOfWord{"ckpt", "checkpoint"},
-    KindOfWord{"picture", "picture"},   KindOfWord{"trace", "trace"},
-    KindOfWord{"kept", "note"},         KindOfWord{"control", "control"},
+    KindOfWord{"gangway", "start"},   KindOfWord{"resume", "resume"},
+    KindOfWord{"note", "note"},       KindOfWord{"warn", "warning"},
+    KindOfWord{"score", "score"},     KindOfWord{"ckpt", "checkpoint"},
+    KindOfWord{"picture", "picture"}, KindOfWord{"trace", "trace"},
+    KindOfWord{"kept", "note"},       KindOfWord{"control", "control"},
     KindOfWord{"ends", "end"},
 };
 
@@ -33,9 +33,8 @@ std::string_view without_spaces(std::string_view text) {
 std::optional<double> time_of(std::string_view text) {
   constexpr std::size_t kToSeconds = 19;
   std::tm parts{};
-  if (text.size() < kToSeconds ||
-      strptime(std::string(text.substr(0, kToSeconds)).c_str(), "%Y-%m-%dT%H:%M:%S", &parts) ==
-          nullptr) {
+  if (text.size() < kToSeconds || strptime(std::string(text.substr(0, kToSeconds)).c_str(),
+                                           "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) {
     return std::nullopt;
   }
   parts.tm_isdst = -1;
@@ -70,14 +69,11 @@ std::optional<RunEvent> event_of_line(std::string_view line) {
       continue;
     }
     const bool keeps_word = known == "gangway" || known == "ends" || known == "picture";
-    const std::string_view text =
-        without_spaces(keeps_word ? said : said.substr(word.size()));
+    const std::string_view text = without_spaces(keeps_word ? said : said.substr(word.size()));
     auto step = number_behind(text, "step ");
     step = step ? step : number_behind(text, "step-");
-    return RunEvent{.unix_seconds = time,
-                    .step = step,
-                    .kind = std::string(kind),
-                    .text = std::string(text)};
+    return RunEvent{
+        .unix_seconds = time, .step = step, .kind = std::string(kind), .text = std::string(text)};
   }
   return std::nullopt;
 }

@@ -73,8 +73,7 @@ ordered_json within(const ordered_json& pictures, std::size_t bytes) {
 }
 
 double now_unix() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ void collect_keys(const YamlNode& node, const std::string& prefix,
 /// Whether a process of this host holds the run's lock. Asking for the lock itself could keep a job
 /// from starting.
 bool is_locked_here(const fs::path& run) {
-  struct stat lock{};
+  struct stat lock {};
   if (::stat((run / kLockFile).c_str(), &lock) != 0) {
     return false;
   }

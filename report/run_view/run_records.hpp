@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The small records of a run directory as JSON: parts of RunView's document (docs/run-page.md). What
-// is missing or damaged is left out: a run that failed in its first second has a page too. Any
+// The small records of a run directory as JSON: parts of RunView's document (docs/run-page.md).
+// What is missing or damaged is left out: a run that failed in its first second has a page too. Any
 // thread.
 #pragma once
 
@@ -17,10 +17,12 @@ namespace gangway::report {
 /// written there.
 [[nodiscard]] std::map<std::string, std::string> job_keys(const std::filesystem::path& run);
 
-/// {"state": "running|finished|stopped|failed|interrupted|unknown", "exit_code", "reason", "error"}.
+/// {"state": "running|finished|stopped|failed|interrupted|unknown", "exit_code", "reason",
+/// "error"}.
 [[nodiscard]] nlohmann::ordered_json run_state(const std::filesystem::path& run);
 
-/// [{"rank", "role", "host", "device", "pid", "microbatches": [first, end]}], the coordinator first.
+/// [{"rank", "role", "host", "device", "pid", "microbatches": [first, end]}], the coordinator
+/// first.
 [[nodiscard]] nlohmann::ordered_json worker_list(const std::filesystem::path& run);
 
 /// [{"step", "kimg", "bytes", "files", "created", "status", "damage", "is_pinned", "is_best",

@@ -58,9 +58,9 @@ Number number_of(const json& event, const char* key) {
 void take_span(Trace& trace, const json& event, Span span) {
   const json arguments = event.value("args", json::object());
   if (span.name.starts_with("step ") && arguments.is_object() && arguments.contains("step")) {
-    const auto [step, is_new] = trace.steps.try_emplace(
-        number_of<std::int64_t>(arguments, "step"),
-        Step{.begin = span.begin, .end = span.begin + span.length});
+    const auto [step, is_new] =
+        trace.steps.try_emplace(number_of<std::int64_t>(arguments, "step"),
+                                Step{.begin = span.begin, .end = span.begin + span.length});
     step->second.begin = std::min(step->second.begin, span.begin);
     step->second.end = std::max(step->second.end, span.begin + span.length);
     return;

@@ -29,9 +29,9 @@ class TickColumns {
 
   /// {"kimg": [...], ...}, all of one length; null where a tick has no such number.
   ///
-  /// Above `most` ticks, neighbours are put together, and each group gives two numbers a column: the
-  /// least and the greatest in the order in which they came, so that no spike is lost. Columns that
-  /// only grow so give the first and the last. At most six digits, but for times.
+  /// Above `most` ticks, neighbours are put together, and each group gives two numbers a column:
+  /// the least and the greatest in the order in which they came, so that no spike is lost. Columns
+  /// that only grow so give the first and the last. At most six digits, but for times.
   [[nodiscard]] nlohmann::ordered_json json(std::size_t most) const;
 
  private:

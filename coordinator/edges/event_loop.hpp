@@ -93,6 +93,7 @@ class EventLoop {
   void carry_out(const RecordSteering& record);
   void carry_out(const KeepCheckpoints& keep);
   void carry_out(const PinCheckpoint& pin);
+  void carry_out(const BeginTrace& trace);
   void carry_out(const Say& say);
   void carry_out(const EndJob& end);
   void send(int rank, std::int64_t epoch, const messages::Message& message);

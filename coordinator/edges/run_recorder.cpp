@@ -88,6 +88,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
 std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
   const auto last = output_.begin_at(step);
+  trace_ = run_.trace;
   if (step > 0) {
     record_event(step, fmt::format("goes on with {} worker{}", run_.num_workers,
                                    run_.num_workers == 1 ? "" : "s"));
@@ -95,7 +96,10 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   return last;
 }
 
-void RunRecorder::say(const std::string& line) { output_.print(line); }
+void RunRecorder::say(const std::string& line) {
+  output_.print(line);
+  listener_(line);
+}
 
 void RunRecorder::record_event(std::int64_t step, const std::string& text) {
   output_.log(fmt::format("event at step {}: {}", step, text));
@@ -179,7 +183,7 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
 void RunRecorder::show_tick(report::Tick tick) {
   tick.checkpoints = std::exchange(saved_, {});
   const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
-  const bool is_traced = !run_.trace.empty() && tick.step >= run_.trace.end;
+  const bool is_traced = !trace_.empty() && tick.step >= trace_.end;
   const double fraction_done = static_cast<double>(tick.step) / total;
   std::string beside_bar = fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg,
                                        run_.spec.training.kimg, tick.images_per_second);
@@ -355,7 +359,7 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
              .rolled_back = outcome.rolled_back};
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
-  if (!run_.trace.empty()) {
+  if (!trace_.empty()) {
     output_.merge_traces(run_.num_workers, /*is_end=*/true);
   }
   if (outcome.exit_code == 0) {

@@ -29,7 +29,7 @@ std::string told(const messages::SkippedUpdate& skip, const std::vector<std::str
 
 Conductor::Conductor(ConductorSettings settings, TimePoint start)
     : settings_(std::move(settings)),
-      membership_(settings_.num_workers, start, settings_.limits),
+      membership_(settings_.num_workers, start, settings_.limits, settings_.build),
       start_(settings_.num_workers),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
@@ -187,8 +187,9 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     effects.emplace_back(ScoreCheckpoint{*step});
   }
   if (settings_.pause) {
-    effects.emplace_back(Say{fmt::format("note  paused, as {} asked: gangway resume {} goes on",
-                                         settings_.pause->by, settings_.welcome.run_directory)});
+    effects.emplace_back(
+        Say{fmt::format("note  paused, as {} asked: gangway resume {} goes on",
+                        settings_.pause->by, settings_.welcome.run_directory)});
   }
   append(effects, grant(now));
   return effects;
@@ -238,7 +239,8 @@ Effects Conductor::grant(TimePoint now) {
                   .last = lease.last,
                   .snapshots = snapshots_.due(lease.begin, lease.end, lease.checkpoint),
                   .protected_snapshot = snapshots_.complete(),
-                  .changes = std::exchange(untold_, {})}};
+                  .changes = std::exchange(untold_, {}),
+                  .trace = std::exchange(untold_trace_, {})}};
     watch_.granted(lease.begin, now);
     remember_at(granted.lease, lease.checkpoint);
     if (lease.checkpoint) {

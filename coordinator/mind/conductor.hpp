@@ -108,6 +108,10 @@ struct KeepCheckpoints {
 struct PinCheckpoint {
   std::int64_t step = 0;
 };
+/// What an earlier trace left is in the way of one of these steps, which are then to be merged.
+struct BeginTrace {
+  TraceSteps steps;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -116,16 +120,17 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect =
-    std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint, DiscardCheckpoint,
-                 ShowPlacement, ShowTick, ShowPicture, ScoreCheckpoint, RecordDecisions, KeepWatch,
-                 RecordSteering, KeepCheckpoints, PinCheckpoint, Say, EndJob>;
+using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
+                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
+                            ScoreCheckpoint, RecordDecisions, KeepWatch, RecordSteering,
+                            KeepCheckpoints, PinCheckpoint, BeginTrace, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
 
 struct ConductorSettings {
   int num_workers = 1;
+  std::string build;          ///< the coordinator's own: base/build_id.hpp
   messages::Welcome welcome;  ///< sent to each worker; the epoch is filled in
   LeasePlan leases;
   TickPlan ticks;
@@ -141,10 +146,10 @@ struct ConductorSettings {
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
   ScorePlan scores;
-  Decisions decisions;               ///< of earlier starts; what they change is in `welcome`
-  WatchMemory watch_memory;          ///< theirs
-  JobSpec job;                       ///< as its file has it
-  JobSpec steered_job;               ///< with what people have set since
+  Decisions decisions;       ///< of earlier starts; what they change is in `welcome`
+  WatchMemory watch_memory;  ///< theirs
+  JobSpec job;               ///< as its file has it
+  JobSpec steered_job;       ///< with what people have set since
   std::optional<PauseStatus> pause;  ///< asked for in an earlier start, and not taken back
 };
 
@@ -295,15 +300,17 @@ class Conductor {
   std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
   TimePoint last_clock_;
   std::set<std::int64_t> pins_;      ///< checkpoints to come that are to be pinned
+  TraceSteps trace_;                 ///< the newest
+  TraceSteps untold_trace_;          ///< in no lease yet
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest
   std::optional<report::Tick> last_tick_;
-  std::vector<std::string> pictures_;           ///< files, of this start
-  std::optional<TimePoint> committed_at_;       ///< the newest checkpoint of this start
-  std::string begin_line_;                      ///< what all have loaded, for the user
+  std::vector<std::string> pictures_;      ///< files, of this start
+  std::optional<TimePoint> committed_at_;  ///< the newest checkpoint of this start
+  std::string begin_line_;             ///< what all have loaded, for the user
   std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
   bool begun_ = false;                          ///< the first lease is out
   bool ended_ = false;

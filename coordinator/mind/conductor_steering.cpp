@@ -15,6 +15,9 @@
 namespace gangway::coordinator {
 namespace {
 
+/// A worker keeps some 65,000 events.
+constexpr std::int64_t kMostTraced = 10'000;
+
 std::string state_text(WorkerState state) {
   switch (state) {
     case WorkerState::kExpected:
@@ -46,9 +49,8 @@ SteeringEvent event_of(const SetKey& order) {
   return {.command = "set", .arguments = {{"key", order.key}, {"value", order.value}}};
 }
 SteeringEvent event_of(const TraceJob& order) {
-  return {
-      .command = "trace",
-      .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
+  return {.command = "trace",
+          .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
 }
 SteeringEvent event_of(const DrainHost& order) {
   return {.command = "drain", .arguments = {{"host", order.host}}};
@@ -199,8 +201,36 @@ void Conductor::set_plan() {
   snapshots_.set_every(plan.snapshot_steps);
 }
 
-CommandAnswer Conductor::obey(const TraceJob& /*order*/, const Asked& /*asked*/) {
-  return {Refusal::kImpossible, "a running job cannot be traced: start it with --trace", 0};
+CommandAnswer Conductor::obey(const TraceJob& order, const Asked& asked) {
+  const std::int64_t granted = leases_.granted_end();
+  const TraceSteps steps = order.begin > 0 ? TraceSteps{order.begin, order.end}
+                                           : TraceSteps{granted, granted + order.end};
+  if (order.end <= 0 || steps.empty() || steps.end - steps.begin > kMostTraced) {
+    return {Refusal::kInvalid,
+            fmt::format("steps {}:{} cannot be traced: the first comes before the one after the "
+                        "last, at most {} steps earlier",
+                        order.begin, order.end, kMostTraced),
+            granted};
+  }
+  if (!begun_ || leave_signal_) {
+    return {Refusal::kNotNow, "it is not training", granted};
+  }
+  const std::int64_t done = ticks_.steps_done();
+  if (std::max(trace_.end, settings_.welcome.trace.end) > done) {
+    return {Refusal::kNotNow,
+            fmt::format("steps are to be traced already, until {}: try again after them",
+                        std::max(trace_.end, settings_.welcome.trace.end)),
+            granted};
+  }
+  if (steps.begin < granted || steps.end > settings_.leases.total_steps) {
+    return {Refusal::kNotNow,
+            fmt::format("steps {}:{} cannot be traced: those from {} to {} can", steps.begin,
+                        steps.end, granted, settings_.leases.total_steps),
+            granted};
+  }
+  trace_ = untold_trace_ = steps;
+  asked.effects.emplace_back(BeginTrace{steps});
+  return {Refusal::kNone, fmt::format("traces steps {}:{}", steps.begin, steps.end), steps.begin};
 }
 
 CommandAnswer Conductor::obey(const DrainHost& order, const Asked& /*asked*/) {
@@ -297,10 +327,11 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
   }
   const std::int64_t saved = ledger_.last_committed().value_or(plan.checkpoint_step);
   if (saved > 0) {
-    status.checkpoint = {
-        .step = saved,
-        .age_kimg = kimg_of(status.step - saved),
-        .age_seconds = committed_at_ ? std::optional(seconds(now - *committed_at_)) : std::nullopt};
+    status.checkpoint = {.step = saved,
+                         .age_kimg = kimg_of(status.step - saved),
+                         .age_seconds = committed_at_
+                                            ? std::optional(seconds(now - *committed_at_))
+                                            : std::nullopt};
   }
   return status;
 }

@@ -17,7 +17,7 @@ function isThere(value) {
 }
 
 /** Lowest and highest of what is drawn; a little room above and below. */
-function domain(lists, { isLog, isStack }) {
+function domain(lists, { isLog, isStack, fromZero }) {
   let low = Infinity;
   let high = -Infinity;
   for (const list of lists) {
@@ -34,8 +34,8 @@ function domain(lists, { isLog, isStack }) {
   if (isLog) {
     return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   }
-  if (isStack) {
-    return [0, Math.max(high, 1e-9)];
+  if (isStack || fromZero) {
+    return [Math.min(0, low), Math.max(high, 1e-9) * (isStack ? 1 : 1.1)];
   }
   const room = (high - low || Math.abs(high) || 1) * 0.06;
   return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
@@ -109,7 +109,7 @@ export function createChart(options) {
     for (const tick of ys) {
       const y = Math.round(yScale(tick)) + 0.5;
       group.append(s("line", { x1: kMargin.left, x2: right, y1: y, y2: y }),
-        s("text", { x: kMargin.left - 7, y: y + 4, class: "y" }, format(tick)));
+        s("text", { x: kMargin.left - 7, y: y + 4, class: "y" }, (options.tick ?? format)(tick)));
     }
     for (const tick of xs) {
       group.append(s("text", { x: xScale(tick), y: bottom + 15, class: "x" }, state.data.x.format(tick)));
@@ -156,7 +156,7 @@ export function createChart(options) {
     const all = state.data.series.flatMap((series) => [series.x[0], series.x.at(-1)]).filter(isThere);
     const [first, last] = all.length ? [Math.min(...all), Math.max(...all)] : [0, 1];
     const [low, high] = domain(lists.map(({ upper, values, series }) => upper ?? (state.weight ? series.values : values)),
-      { isLog: state.isLog, isStack: options.stack });
+      { isLog: state.isLog, isStack: options.stack, fromZero: options.fromZero });
     const xScale = makeScale(first, last > first ? last : first + 1, kMargin.left, state.width - kMargin.right, false);
     const yScale = makeScale(low, high, height - kMargin.bottom, kMargin.top, state.isLog);
     state.scales = { xScale, yScale };

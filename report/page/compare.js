@@ -5,7 +5,7 @@ import { choice, h, panel, table } from "./dom.js";
 import { createChart } from "./chart.js";
 import { createHeader } from "./overview.js";
 import { columnsOf, kAxes, kCharts } from "./curves.js";
-import { formatCount, formatDuration, formatKimg, formatNumber, formatPercent } from "./format.js";
+import { formatCount, formatDuration, formatKimg, formatNumber, formatPercent, formatTime } from "./format.js";
 import { nearestIndex } from "./chart_scale.js";
 import { pictureSource } from "./pictures.js";
 
@@ -120,5 +120,5 @@ export function createComparison({ runs, differences, made_unix: made }) {
   document.getElementById("main").replaceChildren(summary.element, jobs.element, curves.element, createComparedPictures(runs).element);
   curves.update();
   header.update({ run: { name: runs.map(({ run }) => run.name).join(" · "), state: "compared" } });
-  header.showLink(`Report of ${new Date(made * 1000).toLocaleString()}`, "report");
+  header.showLink(`Report of ${formatTime(made)}`, "report");
 }

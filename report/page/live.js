@@ -98,7 +98,7 @@ export function follow(show, say) {
       const before = view.live;
       view.live = status;
       hasEnded = status.phase === "ended";
-      if (before?.checkpoint?.step !== status.checkpoint?.step || before?.newest_picture !== status.newest_picture ||
+      if (before?.checkpoint?.step !== status.checkpoint?.step || before?.pictures !== status.pictures ||
           before?.phase !== status.phase) {
         refetchSoon();
       }

@@ -11,6 +11,7 @@ import { createStepParts } from "./step_parts.js";
 import { createTimeline } from "./timeline.js";
 import { createWorkers } from "./workers.js";
 import { follow } from "./live.js";
+import { formatTime } from "./format.js";
 
 const kSections = [["overview", "Overview"], ["pictures", "Pictures"], ["curves", "Curves"], ["more-curves", "Networks"],
   ["timeline", "Timeline"], ["workers", "Workers"], ["checkpoints", "Checkpoints"], ["events", "Events"], ["log", "Log"]];
@@ -58,7 +59,7 @@ function begin() {
   }
   const page = createRunPage();
   page.update(content);
-  page.say(`Report of ${new Date(content.made_unix * 1000).toLocaleString()}`, "report");
+  page.say(`Report of ${formatTime(content.made_unix)}`, "report");
 }
 
 begin();

@@ -114,7 +114,7 @@ export function createOverview() {
     }
     const saved = view.checkpoints[0];
     const age = view.live?.checkpoint?.age_kimg ?? (saved && view.progress.kimg !== null ? view.progress.kimg - saved.kimg : null);
-    tiles.saved.set(saved ? `step ${formatCount(saved.step)}` : "none", saved && age !== null ? `${formatKimg(Math.max(0, age))} images ago` : "");
+    tiles.saved.set(saved ? `step ${formatCount(saved.step)}` : "none", saved && age !== null ? (age > 0 ? `${formatKimg(age)} images ago` : "has the newest state") : "");
     tiles.memory.set(`${formatNumber(lastOf(ticks.resident_gib), 3)} GiB`, "all workers");
     const workers = view.workers.filter(({ role }) => role === "worker");
     const hosts = new Set(workers.map(({ host }) => host)).size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/page/static_page.hpp"
 
-#include <stdexcept>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -14,6 +14,10 @@ namespace {
 constexpr std::string_view kStyleMark = "<!-- style -->";
 constexpr std::string_view kScriptMark = "<!-- script -->";
 constexpr std::string_view kEndMark = "<!-- end -->";
+/// What is inside the file, and nothing from elsewhere.
+constexpr std::string_view kPolicy =
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">";
 constexpr std::string_view kTitle = "<title>Gangway</title>";
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -75,7 +79,7 @@ std::string static_page(std::string_view document, std::string_view title) {
   // A string of the document may hold anything: no '<' in it may end the element.
   const std::string safe = replaced(std::string(document), "<", "\\u003c");
   page = replaced(std::move(page), kTitle, fmt::format("<title>{}</title>", escaped(title)));
-  page = with_part(page, kStyleMark, fmt::format("<style>\n{}</style>", style));
+  page = with_part(page, kStyleMark, fmt::format("{}\n<style>\n{}</style>", kPolicy, style));
   return with_part(page, kScriptMark,
                    fmt::format("<script type=\"application/json\" id=\"document\">{}</script>\n"
                                "<script type=\"module\">\n{}</script>",

@@ -30,7 +30,7 @@ export function stepParts(ticks) {
 
 export function createStepParts() {
   const chart = createChart({ title: "Where a step's time goes", unit: "% of the step, worst worker", stack: true, height: 230,
-    format: (value) => formatPercent(value) });
+    format: (value) => formatPercent(value), tick: (value) => `${value}` });
   return {
     element: chart.element,
     update(view, axis) {

@@ -44,6 +44,7 @@ export function createWorkers() {
       const live = view.live?.workers?.length ? view.live.workers : null;
       const ranks = view.workers.length ? view.workers : (live ?? []);
       element.hidden = ranks.length === 0;
+      element.classList.toggle("live", live !== null);
       body.replaceChildren(table("Workers", live ? [...kPlaced, ...kFares] : kPlaced, ranks.map((rank) => rowOf(rank, live))),
         live ? h("p", { class: "note" }, "Seconds are of a step, over the last tick.") : "");
     },

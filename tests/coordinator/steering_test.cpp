@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What people may ask of a running job.
+#include "coordinator/steering/settable_keys.hpp"
+
 #include <gmock/gmock.h>
 
-#include "coordinator/steering/settable_keys.hpp"
 #include "tests/coordinator/conductor_fixture.hpp"
 
 namespace gangway::coordinator {
@@ -152,6 +153,30 @@ TEST_F(Steering, RefusesKeysAndValuesThatCannotBeSet) {
   EXPECT_EQ(ask(SetKey{.key = "checkpoint.keep", .value = "0"}).refusal, Refusal::kInvalid);
   EXPECT_EQ(ask(SetKey{.key = "checkpoint.keep", .value = "[1"}).refusal, Refusal::kInvalid);
   EXPECT_TRUE(seen<RecordSteering>().empty());
+}
+
+TEST_F(Steering, TracesStepsThatAreToCome) {
+  begin();
+  step_to(0, 2);
+  const std::int64_t granted = granted_end();
+  EXPECT_EQ(ask(TraceJob{.begin = 1, .end = granted + 2}).refusal, Refusal::kNotNow);
+  EXPECT_EQ(ask(TraceJob{.begin = granted, .end = 1000}).refusal, Refusal::kNotNow);
+  EXPECT_EQ(ask(TraceJob{.begin = 9, .end = 9}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = -1}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2}).step, granted);
+  EXPECT_EQ(seen<BeginTrace>().size(), 1U);
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2}).refusal, Refusal::kNotNow) << "one at a time";
+  step_to(2, 3);
+  finish_granted();
+  int told = 0;
+  for (const GrantLease& grant : seen<GrantLease>()) {
+    if (!grant.lease.trace.empty()) {
+      ++told;
+      EXPECT_EQ(grant.lease.trace, (TraceSteps{granted, granted + 2}));
+      EXPECT_LE(grant.lease.begin, granted);
+    }
+  }
+  EXPECT_EQ(told, 1);
 }
 
 TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/http/live_page.hpp"
 
-#include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "base/file_descriptor.hpp"
-#include "base/secret.hpp"
 #include "base/time.hpp"
+#include "coordinator/http/http_place.hpp"
 #include "coordinator/http/page_site.hpp"
 #include "coordinator/http/web_server.hpp"
 
@@ -36,33 +28,6 @@ using std::chrono::steady_clock;
 constexpr int kPageNiceness = 10;  // behind whoever trains
 constexpr std::chrono::milliseconds kHousekeeping{500};
 constexpr std::chrono::milliseconds kFarewell{300};
-constexpr std::size_t kMaxHttpFile = 65'536;
-
-/// Where this run's page was before, so that a page that is open finds its run again; 0: nowhere.
-std::uint16_t port_before(const fs::path& run_directory) {
-  try {
-    const auto text = read_small_file(run_directory / kHttpFile, kMaxHttpFile);
-    const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-    return json.is_object() ? json.value("port", std::uint16_t{0}) : std::uint16_t{0};
-  } catch (const Error&) {
-    return 0;
-  } catch (const nlohmann::json::exception&) {
-    return 0;
-  }
-}
-
-/// For its owner's eyes from the first byte on.
-void write_private(const fs::path& path, const std::string& text) {
-  const fs::path beside = path.string() + ".tmp";
-  (void)::unlink(beside.c_str());
-  const FileDescriptor file(
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::rename(beside.c_str(), path.c_str()) != 0) {
-    throw EnvironmentError(fmt::format("{} cannot be written: {}; look at the disk", path.string(),
-                                       std::strerror(errno)));
-  }
-}
 
 std::string url_of(const HttpAddress& address, const std::string& host, std::uint16_t port) {
   if (address.host == "0.0.0.0" || address.host == "::") {
@@ -79,7 +44,7 @@ std::string url_of(const HttpAddress& address, const std::string& host, std::uin
 struct LivePage::Parts {
   explicit Parts(const PageSettings& given)
       : settings(given),
-        token(new_secret()),
+        token(run_token(settings.run_directory)),
         io(std::make_shared<boost::asio::io_context>(1)),
         housekeeping(*io),
         server(*io, settings.address, port_before(settings.run_directory),
@@ -157,21 +122,18 @@ struct LivePage::Parts {
 };
 
 LivePage::LivePage(const PageSettings& settings) : parts_(std::make_shared<Parts>(settings)) {
-  const nlohmann::ordered_json file = {
-      {"url", parts_->url},
-      {"url_with_token", fmt::format("{}?token={}", parts_->url, parts_->token)},
-      {"token", parts_->token},
-      {"host", settings.host},
-      {"port", parts_->port},
-      {"pid", ::getpid()}};
-  write_private(settings.run_directory / kHttpFile, file.dump(2) + "\n");
+  write_http_place(settings.run_directory, {.url = parts_->url,
+                                            .token = parts_->token,
+                                            .host = settings.host,
+                                            .port = parts_->port,
+                                            .pid = ::getpid()});
   parts_->thread = std::jthread([parts = parts_.get()] { parts->run(); });
 }
 
 LivePage::~LivePage() {
   parts_->end();
   parts_->thread.join();
-  (void)::unlink((parts_->settings.run_directory / kHttpFile).c_str());
+  remove_http_place(parts_->settings.run_directory);
 }
 
 std::string LivePage::line() const {

@@ -21,15 +21,11 @@ struct PageSettings {
   std::int64_t incarnation = 0;
 };
 
-/// Beside a run that goes on: where it can be looked at, and the token; only its owner may read it.
-inline constexpr std::string_view kHttpFile = "http.json";
-
 class LivePage {
  public:
-  /// Listens, and writes kHttpFile. @throws EnvironmentError when it cannot.
+  /// Listens, and says where in the run directory. @throws EnvironmentError when it cannot.
   explicit LivePage(const PageSettings& settings);
-  /// Tells who looks that nothing follows, waits a moment for that to be taken, and removes
-  /// kHttpFile.
+  /// Tells who looks that nothing follows, and waits a moment for that to be taken.
   ~LivePage();
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;

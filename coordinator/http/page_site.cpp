@@ -142,7 +142,7 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
   }
   WebDocument document = plain_answer(
       kUnauthorized,
-      "this needs the run's read token (http.json in the run directory has the whole address): "
+      "this needs the run's token (http.json in its directory has the whole address): "
       "open /?token=TOKEN, or send Authorization: Bearer TOKEN");
   document.headers = {{"WWW-Authenticate", "Bearer realm=\"gangway\""}};
   return document;

@@ -31,7 +31,8 @@ class Page:
         self.directory = run_directory
         running.wait_for("^page ")
         self.file = json.loads((run_directory / "http.json").read_text())
-        self.port, self.token, self.pid = self.file["port"], self.file["token"], self.file["pid"]
+        self.port, self.pid = self.file["port"], self.file["pid"]
+        self.token = (run_directory / "http.token").read_text().strip()
 
     def get(self, path, method="GET", headers=None, connection=None):
         """(status, headers, body)."""

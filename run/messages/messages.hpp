@@ -166,9 +166,10 @@ struct Lease {
   std::optional<std::int64_t> protected_snapshot;
   /// Decided since the lease before; none holds before `begin`.
   std::vector<SettingsChange> changes;
+  TraceSteps trace;  ///< to be traced, none before `begin`; none: as it was
   static auto fields(auto& it) {
     return std::tie(it.begin, it.end, it.pictures, it.checkpoint_directory, it.last, it.snapshots,
-                    it.protected_snapshot, it.changes);
+                    it.protected_snapshot, it.changes, it.trace);
   }
   bool operator==(const Lease&) const = default;
 };

@@ -62,6 +62,8 @@ RULES = (
     Rule("coordinator/", (*RUN, "checkpoint/", "report/", "comm/transport/mpi_session.hpp"),
          COMPUTES_NOT + ("Protobuf",)),
     Rule("report/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
+    Rule("report/run_view/", (*RUN, "checkpoint/", "report/"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("report/page/", ("base/",), COMPUTES_NOT + NO_PROCESSES),
     Rule("comm/", (*RUN, "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
     Rule("pipeline/", JOB, ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("gan/", JOB, NO_PROCESSES),

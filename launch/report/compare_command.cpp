@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "launch/report/compare_command.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+#include "report/page/static_page.hpp"
+#include "report/run_view/report_document.hpp"
+#include "report/table.hpp"
+#include "report/tick.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct CompareOptions {
+  std::vector<std::string> references;
+  std::filesystem::path outdir = "runs";
+  std::filesystem::path output;
+};
+
+/// "-" where there is none.
+std::string number_text(const ordered_json& value, const char* format = "{:.4g}") {
+  return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "-";
+}
+
+/// Of a column of the ticks; null where it has no numbers.
+ordered_json mean_of(const ordered_json& run, const char* column) {
+  double sum = 0.0;
+  int count = 0;
+  for (const ordered_json& value : run["ticks"].value(column, ordered_json::array())) {
+    if (value.is_number()) {
+      sum += value.get<double>();
+      ++count;
+    }
+  }
+  return count == 0 ? ordered_json(nullptr) : ordered_json(sum / count);
+}
+
+std::string last_loss(const ordered_json& run, const std::string& column) {
+  const auto values = run["ticks"].value(column, ordered_json::array());
+  return values.empty() ? "-" : number_text(values.back());
+}
+
+std::string last_score(const ordered_json& run, const std::string& metric) {
+  for (const ordered_json& score : run["scores"]) {
+    if (score["metric"] == metric && !score["points"].empty()) {
+      return number_text(score["points"].back()["value"]);
+    }
+  }
+  return "-";
+}
+
+std::size_t num_workers(const ordered_json& run) {
+  std::size_t count = 0;
+  for (const ordered_json& rank : run["workers"]) {
+    count += rank.value("role", "") == "worker" ? 1 : 0;
+  }
+  return count;
+}
+
+report::Table table_of(const ordered_json& runs, const std::string& first) {
+  std::vector<report::Column> columns{{.title = first}};
+  for (const ordered_json& run : runs) {
+    columns.push_back({.title = run["run"]["name"].get<std::string>(), .align = Align::kRight});
+  }
+  return report::Table(std::move(columns));
+}
+
+void add_row(report::Table& table, const ordered_json& runs, const std::string& title,
+             const std::function<std::string(const ordered_json&)>& cell) {
+  std::vector<std::string> cells{title};
+  for (const ordered_json& run : runs) {
+    cells.push_back(cell(run));
+  }
+  table.add_row(std::move(cells));
+}
+
+std::string results_text(const ordered_json& runs) {
+  report::Table table = table_of(runs, "");
+  add_row(table, runs, "state",
+          [](const ordered_json& run) { return run["run"]["state"].get<std::string>(); });
+  add_row(table, runs, "kimg",
+          [](const ordered_json& run) { return number_text(run["progress"]["kimg"], "{:.1f}"); });
+  add_row(table, runs, "steps",
+          [](const ordered_json& run) { return number_text(run["progress"]["step"], "{:.0f}"); });
+  add_row(table, runs, "time", [](const ordered_json& run) {
+    const ordered_json& seconds = run["progress"]["seconds"];
+    return seconds.is_number() ? report::format_duration(seconds.get<double>()) : "-";
+  });
+  add_row(table, runs, "workers",
+          [](const ordered_json& run) { return std::to_string(num_workers(run)); });
+  add_row(table, runs, "images/s, mean", [](const ordered_json& run) {
+    return number_text(mean_of(run, "images_per_second"), "{:.1f}");
+  });
+  add_row(table, runs, "waits for communication, %", [](const ordered_json& run) {
+    return number_text(mean_of(run, "exposed_percent"), "{:.1f}");
+  });
+  std::set<std::string> losses;
+  std::set<std::string> metrics;
+  for (const ordered_json& run : runs) {
+    for (const auto& [column, values] : run["ticks"].items()) {
+      if (column.ends_with("_loss")) {
+        losses.insert(column);
+      }
+    }
+    for (const ordered_json& score : run["scores"]) {
+      metrics.insert(score["metric"].get<std::string>());
+    }
+  }
+  for (const std::string& loss : losses) {
+    add_row(table, runs, fmt::format("{}, last", loss),
+            [&loss](const ordered_json& run) { return last_loss(run, loss); });
+  }
+  for (const std::string& metric : metrics) {
+    add_row(table, runs, fmt::format("{}, last", metric),
+            [&metric](const ordered_json& run) { return last_score(run, metric); });
+  }
+  return table.text();
+}
+
+std::string differences_text(const ordered_json& comparison) {
+  if (comparison["differences"].empty()) {
+    return "Their jobs are the same, key for key.\n";
+  }
+  report::Table table = table_of(comparison["runs"], "key");
+  for (const ordered_json& difference : comparison["differences"]) {
+    std::vector<std::string> cells{difference["key"].get<std::string>()};
+    for (const ordered_json& value : difference["values"]) {
+      cells.push_back(value.is_string() ? value.get<std::string>() : "-");
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+int compare(const CompareOptions& options) {
+  constexpr std::size_t kMost = 8;  // as many colours as a chart has
+  if (options.references.size() < 2 || options.references.size() > kMost) {
+    throw ConfigError(fmt::format("{} of 2 to {} runs were named: see 'gangway compare --help'",
+                                  options.references.size(), kMost));
+  }
+  std::vector<std::filesystem::path> runs;
+  for (const std::string& text : options.references) {
+    const RunReference reference = parse_run_reference(text);
+    if (reference.step) {
+      throw ConfigError(
+          fmt::format("runs are compared, not checkpoints: leave @{} out (gangway "
+                      "checkpoints diff compares those)",
+                      *reference.step));
+    }
+    runs.push_back(find_run_directory(reference, options.outdir));
+  }
+  const ordered_json comparison = report::comparison_document(runs);
+  std::cout << comparison_text(comparison) << std::flush;
+  if (!options.output.empty()) {
+    const std::string document =
+        comparison.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    write_file_atomically(options.output, report::static_page(document, "Runs compared · Gangway"));
+    std::cout << '\n' << options.output.string() << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string comparison_text(const ordered_json& comparison) {
+  return fmt::format("{}\n{}", results_text(comparison["runs"]), differences_text(comparison));
+}
+
+void add_compare_command(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "Set runs side by side: their jobs, curves, speed and pictures");
+  command->add_option("runs", options->references, "Directories or names of runs")
+      ->required()
+      ->type_name("RUN RUN...");
+  command->add_option("-o,--output", options->output, "Also write them as one HTML file")
+      ->type_name("FILE");
+  command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
+  command->footer(
+      "Examples:\n  gangway compare first second\n"
+      "  gangway compare runs/00003-first runs/00007-second --output both.html");
+  command->callback([options, &line] { line.action = [options] { return compare(*options); }; });
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What came about in the run, newest first.
+import { choice, h, panel, table } from "./dom.js";
+import { formatCount, formatTime } from "./format.js";
+
+const kFirst = 60; // rows before more are asked for
+const kGroups = {
+  all: { text: "All", has: (kind) => kind !== "picture" },
+  trouble: { text: "Trouble", has: (kind) => ["warning", "rollback", "plateau", "early-stop", "failure"].includes(kind) },
+  saves: { text: "Checkpoints", has: (kind) => kind === "checkpoint" },
+  scores: { text: "Scores", has: (kind) => kind === "score" },
+};
+const kBad = new Set(["warning", "rollback", "failure"]);
+
+export function createEvents() {
+  let group = "all";
+  let isWhole = false;
+  let view = null;
+  const place = h("div", {});
+  const more = h("button", { type: "button", onclick: () => {
+    isWhole = true;
+    update(view);
+  } });
+  const { element, body } = panel("events", "Events", { tools: [choice("events", "Show",
+    Object.entries(kGroups).map(([value, { text }]) => ({ value, text })), "all", (value) => {
+      group = value;
+      isWhole = false;
+      update(view);
+    })] });
+  body.append(place, more);
+
+  /** What has no time, a decision, stands where its step is. */
+  function inOrder(events) {
+    let time = 0;
+    return events.map((event) => ({ event, at: event.unix ?? null }))
+      .map((one, i, all) => ({ ...one, at: one.at ?? all.find(({ event, at }) => at !== null && (event.step ?? -1) >= one.event.step)?.at ?? Infinity, i }))
+      .sort((one, other) => other.at - one.at || other.i - one.i).map(({ event }) => event);
+  }
+
+  function update(now) {
+    view = now;
+    element.hidden = view.events.length === 0;
+    const chosen = inOrder(view.events).filter(({ kind }) => kGroups[group].has(kind));
+    const rows = (isWhole ? chosen : chosen.slice(0, kFirst)).map(({ unix, step, kind, text }) => [formatTime(unix),
+      h("span", { class: kBad.has(kind) ? "tag bad" : "tag" }, kind), formatCount(step), text]);
+    place.replaceChildren(rows.length ? table("Events", [{ title: "Time" }, { title: "Kind" }, { title: "Step", right: true },
+      { title: "What" }], rows) : h("p", { class: "empty" }, "None of these."));
+    more.hidden = isWhole || chosen.length <= kFirst;
+    more.textContent = `Show all ${formatCount(chosen.length)}`;
+  }
+  return { elements: [element], update };
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "report/run_view/report_document.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <openssl/evp.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "report/run_view/run_view.hpp"
+
+namespace gangway::report {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// Nothing where it cannot be read.
+std::optional<std::string> data_uri(const fs::path& picture, std::size_t most_bytes) {
+  try {
+    const auto content = read_small_file(picture, most_bytes);
+    if (!content) {
+      return std::nullopt;
+    }
+    std::string text((content->size() + 2) / 3 * 4 + 1, '\0');
+    const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                       reinterpret_cast<const unsigned char*>(content->data()),
+                                       static_cast<int>(content->size()));
+    text.resize(static_cast<std::size_t>(length));
+    return fmt::format("data:image/png;base64,{}", text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// `count` places of a list of `size`, evenly spaced, first and last among them.
+std::set<std::size_t> evenly(std::size_t size, std::size_t count) {
+  std::set<std::size_t> places;
+  for (std::size_t i = 0; i < count; ++i) {
+    places.insert(count == 1 ? size - 1 : i * (size - 1) / (count - 1));
+  }
+  return places;
+}
+
+/// Those of `pictures` that are taken; as many as are surely within `bytes`.
+ordered_json within(const ordered_json& pictures, std::size_t bytes) {
+  std::size_t largest = 1;
+  for (const ordered_json& picture : pictures) {
+    largest = std::max(largest, picture["bytes"].get<std::size_t>());
+  }
+  const std::size_t most = std::max<std::size_t>(2, bytes / largest);
+  if (pictures.size() <= most) {
+    return pictures;
+  }
+  auto taken = ordered_json::array();
+  auto fakes = ordered_json::array();
+  for (const ordered_json& picture : pictures) {
+    (picture["kind"] == "fakes" ? fakes : taken).push_back(picture);
+  }
+  for (const std::size_t place :
+       evenly(fakes.size(), std::max<std::size_t>(1, most - std::min(most, taken.size())))) {
+    taken.push_back(fakes[place]);
+  }
+  return taken;
+}
+
+double now_unix() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+ordered_json report_document(const fs::path& run, std::size_t picture_bytes) {
+  ordered_json document = RunView(run).document();
+  const std::size_t all = document["pictures"].size();
+  ordered_json taken = within(document["pictures"], picture_bytes);
+  document["pictures_left_out"] = all - taken.size();
+  for (ordered_json& picture : taken) {
+    if (auto data = data_uri(run / picture["file"].get<std::string>(), picture_bytes)) {
+      picture["data"] = std::move(*data);
+    }
+  }
+  std::erase_if(taken.get_ref<ordered_json::array_t&>(),
+                [](const ordered_json& picture) { return !picture.contains("data"); });
+  document["pictures"] = std::move(taken);
+  document["made_unix"] = now_unix();
+  return document;
+}
+
+ordered_json comparison_document(const std::vector<fs::path>& runs) {
+  auto documents = ordered_json::array();
+  std::set<std::string> keys;
+  for (const fs::path& run : runs) {
+    documents.push_back(report_document(run, kReportPictureBytes / runs.size()));
+    for (const auto& [key, value] : documents.back()["job"]["keys"].items()) {
+      keys.insert(key);
+    }
+  }
+  auto differences = ordered_json::array();
+  for (const std::string& key : keys) {
+    auto values = ordered_json::array();
+    for (const ordered_json& document : documents) {
+      values.push_back(document["job"]["keys"].value(key, ordered_json(nullptr)));
+    }
+    if (std::ranges::adjacent_find(values, std::ranges::not_equal_to{}) != values.end()) {
+      differences.push_back({{"key", key}, {"values", std::move(values)}});
+    }
+  }
+  return {{"runs", std::move(documents)},
+          {"differences", std::move(differences)},
+          {"made_unix", now_unix()}};
+}
+
+}  // namespace gangway::report

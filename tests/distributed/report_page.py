@@ -18,7 +18,7 @@ from browser import CHROMIUM, Browser
 from train_command import EXAMPLES, GANGWAY, Trainings, snapshot_files
 
 JOB = [EXAMPLES / "ring8.yaml", "training.kimg=40", "model.width=32", "output.tick_kimg=2", "output.pictures_kimg=10",
-       "checkpoint.every_kimg=10", "checkpoint.keep=2", "checkpoint.keep_best=1", "checkpoint.score_samples=500"]
+       "checkpoint.every_kimg=20", "checkpoint.keep=2", "checkpoint.keep_best=1", "checkpoint.score_samples=500"]
 WINDOWS = [(1440, "light"), (390, "light"), (1440, "dark"), (390, "dark")]
 SKIPPED = 77
 

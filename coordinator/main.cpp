@@ -5,28 +5,34 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
+#include "base/build_id.hpp"
 #include "base/environment.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
 #include "comm/transport/mpi_session.hpp"
+#include "coordinator/control/control_server.hpp"
 #include "coordinator/edges/checkpoint_scorer.hpp"
 #include "coordinator/edges/event_loop.hpp"
 #include "coordinator/edges/waiting_workers.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
+#include "run/control/control_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
 #include "run/unrecorded_end.hpp"
@@ -171,7 +177,41 @@ std::string networks_of_the_hosts() {
 }
 
 bool all_ranks_are_here() {
-  return environment("OMPI_COMM_WORLD_SIZE") == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::string ranks = environment("OMPI_COMM_WORLD_SIZE");  // mpirun's; srun sets none
+  return ranks.empty() ? environment("SLURM_STEP_NUM_NODES") == "1"
+                       : ranks == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+}
+
+/// Where people watch and steer the job; null where they do not. A socket that cannot be made is no
+/// reason not to train, unless the job asks for it.
+std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& loop,
+                                            RunRecorder& recorder, boost::asio::io_context& io) {
+  const OutputSpec& spec = run.spec.output;
+  if (spec.control == "off") {
+    remove_control(run.directory);
+    return nullptr;
+  }
+  try {
+    auto control = std::make_unique<ControlServer>(
+        ControlSettings{.run_directory = run.directory,
+                        .address = spec.control,
+                        .certificate = spec.control_certificate,
+                        .key = spec.control_key,
+                        .runtime_directory = environment("XDG_RUNTIME_DIR")},
+        ControlHandlers{.status = [&loop] { return loop.status(); },
+                        .obey = [&loop](const Command& command) { return loop.obey(command); },
+                        .post = [&io](std::function<void()> call) {
+                          boost::asio::post(io, std::move(call));
+                        }});
+    recorder.set_listener([&service = *control](const std::string& line) { service.publish(line); });
+    return control;
+  } catch (const EnvironmentError& error) {
+    if (spec.control != "auto") {
+      throw;
+    }
+    recorder.say(fmt::format("note   nobody can steer this job: {}", error.what()));
+    return nullptr;
+  }
 }
 
 Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
@@ -190,6 +230,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
         return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
       });
   ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
+  settings.build = build_id();
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
   settings.welcome.coordinator_memory = shared_memory_identity();
@@ -200,6 +241,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
        .run_directory = run.directory,
        .samples = run.spec.checkpoint.score_samples,
        .limit = settings.scores.is_any() ? kAwaitedScore : ScorerSettings{}.limit});
+  std::unique_ptr<ControlServer> control;
   EventLoop loop({.io = parts.io,
                   .signals = parts.signals,
                   .mpi = parts.mpi,
@@ -208,9 +250,17 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                   .choice = choice,
                   .scorer = scorer,
                   .tether = parts.tether,
-                  .keeps_snapshots = options.start.memory_may_go},
+                  .keeps_snapshots = options.start.memory_may_go,
+                  .watch =
+                      [&control](const Effect& effect) {
+                        if (const auto* tick = std::get_if<ShowTick>(&effect); tick && control) {
+                          control->publish(tick->tick);
+                        }
+                      }},
                  std::move(settings));
+  control = open_control(run, loop, recorder, parts.io);
   const Outcome outcome = loop.run();
+  control.reset();
   if (outcome.orderly) {
     lifelines.close_all();
   }

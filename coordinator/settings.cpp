@@ -5,10 +5,12 @@
 #include <cmath>
 
 #include "base/atomic_file.hpp"
+#include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "job/network_groups.hpp"
+#include "run/control/steering_file.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::coordinator {
@@ -33,7 +35,6 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
 
 ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   const JobSpec& spec = run.spec;
-  const std::int64_t tick_steps = spec.steps_of_kimg(spec.output.tick_kimg);
   ConductorSettings settings;
   settings.num_workers = num_workers;
   settings.welcome = welcome(run, num_workers);
@@ -44,20 +45,26 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   if (const auto text = read_small_file(run.directory / kWatchFile, kMostBytes)) {
     settings.watch_memory = WatchMemory::parse(*text);
   }
+  const StandingOrders standing = standing_orders(spec, read_steering(run.directory));
+  const SteeredPlan plan = steered_plan(standing.job);
+  settings.job = spec;
+  settings.steered_job = standing.job;
+  if (standing.is_paused) {
+    settings.pause = {.unix_seconds = standing.paused_since, .by = standing.paused_by};
+  }
   settings.leases = {.total_steps = run.end_step,
-                     .tick_steps = tick_steps,
-                     .picture_steps = spec.steps_of_kimg(spec.output.pictures_kimg),
-                     .checkpoint_steps = {spec.steps_of_kimg(spec.checkpoint.every_kimg),
-                                          spec.checkpoint.every_steps}};
+                     .tick_steps = plan.tick_steps,
+                     .picture_steps = plan.picture_steps,
+                     .checkpoint_steps = plan.checkpoint_steps};
   settings.scores = score_plan(spec);
-  settings.snapshot_steps = spec.checkpoint.snapshot_steps;
+  settings.snapshot_steps = plan.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
                     .are_apart = are_apart(network_groups(spec, num_workers)),
                     .networks = {names.begin(), names.end()},
                     .images_per_step = spec.images_per_step(),
                     .total_steps = run.end_step,
-                    .tick_steps = std::max<std::int64_t>(1, tick_steps)};
+                    .tick_steps = plan.tick_steps};
   const double silence =
       std::max(kLeastSilenceSeconds, kTimeoutsOfSilence * spec.layout.timeout_seconds);
   settings.progress_floor =
@@ -67,8 +74,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.save_floor = kTimeoutsToWrite * settings.save_alarm;
   settings.limits.heartbeat =
       std::clamp(settings.save_alarm, kLeastHeartbeatDeadline, kHeartbeatDeadline);
-  settings.save_interval = std::chrono::milliseconds(
-      static_cast<std::int64_t>(std::ceil(spec.checkpoint.every_seconds * 1000.0)));
+  settings.save_interval = plan.save_interval;
   return settings;
 }
 

@@ -115,11 +115,22 @@ at::Tensor Network::forward(NamedTensors in, const ForwardContext& context) {
 }
 
 std::vector<at::Tensor> Network::forward_levels(NamedTensors in, const ForwardContext& context) {
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+  return forward_chunk({0, static_cast<int>(blocks_.size())}, {}, std::move(in), context);
+}
+
+std::vector<at::Tensor> Network::forward_chunk(BlockRange blocks,
+                                               const std::vector<std::string>& live,
+                                               NamedTensors in, const ForwardContext& context) {
+  for (auto i = static_cast<std::size_t>(blocks.begin); i < static_cast<std::size_t>(blocks.end);
+       ++i) {
     in = forward_block(i, in, context);
   }
   std::vector<at::Tensor> made;
-  for (const std::string& level : levels_) {
+  for (const std::string& name : live) {
+    made.push_back(in.at(name));
+  }
+  const bool is_last = blocks.end == static_cast<int>(blocks_.size());
+  for (const std::string& level : is_last ? levels_ : std::vector<std::string>()) {
     made.push_back(widened(in.at(level)));
   }
   return made;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gan/block.hpp"
+#include "job/block_range.hpp"
 #include "job/models/network_id.hpp"
 
 namespace gangway::gan {
@@ -35,6 +36,12 @@ class Network {
   /// The same of a network that makes several tensors, in their order; of any other its one.
   [[nodiscard]] std::vector<at::Tensor> forward_levels(NamedTensors in,
                                                        const ForwardContext& context);
+  /// Runs the blocks of a chunk (pipeline/cut_phases.hpp). Returns the tensors inside of it that
+  /// `live` names, in their order; of the last chunk the network's results.
+  [[nodiscard]] std::vector<at::Tensor> forward_chunk(BlockRange blocks,
+                                                      const std::vector<std::string>& live,
+                                                      NamedTensors in,
+                                                      const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
 
   /// From now on its blocks are told that it has grown so far (JobSpec::growth_level); a network of

@@ -2,6 +2,7 @@
 #include "job/network_groups.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -11,9 +12,41 @@
 namespace gangway {
 namespace {
 
-NetworkGroup group_of(std::vector<int> workers, int microbatches) {
-  const auto size = static_cast<int>(workers.size());
-  return {.workers = std::move(workers), .ranges = microbatch_ranges(microbatches, size)};
+NetworkGroup group_of(std::vector<int> workers, std::vector<BlockRange> chunks, int microbatches) {
+  NetworkGroup group{.workers = std::move(workers), .chunks = std::move(chunks)};
+  const int copies = static_cast<int>(group.workers.size()) / group.num_chunks();
+  for (int chunk = 0; chunk < group.num_chunks(); ++chunk) {
+    const std::vector<MicrobatchRange> ranges = microbatch_ranges(microbatches, copies);
+    group.ranges.insert(group.ranges.end(), ranges.begin(), ranges.end());
+  }
+  return group;
+}
+
+/// @throws ConfigError where the network's workers are not as many for each of its chunks, or more
+/// than there are micro-batches
+void require_shares(const NetworkSpec& network, int workers, int chunks, int microbatches) {
+  if (workers % chunks != 0) {
+    throw ConfigError(fmt::format(
+        "{} workers cannot hold {} chunks of the {} in equal numbers (layout.stages, "
+        "layout.cuts.{}); use -n {} or another number of chunks",
+        workers, chunks, network.name, network.name, (workers / chunks + 1) * chunks));
+  }
+  if (workers / chunks > microbatches) {
+    throw ConfigError(fmt::format(
+        "{} workers a chunk of the {} cannot share training.microbatches {}: some would have none; "
+        "start fewer, or use more micro-batches (that changes the numbers)",
+        workers / chunks, network.name, microbatches));
+  }
+}
+
+/// Of `all`, those that hold a network of so many chunks: one with fewer blocks than the layout has
+/// stages is where the last of them are, beside what judges or loses.
+std::vector<int> last_stages(const std::vector<int>& all, int stages, int chunks) {
+  const auto size = static_cast<int>(all.size());
+  if (chunks >= stages || size % stages != 0) {
+    return all;
+  }
+  return {all.end() - size / stages * chunks, all.end()};
 }
 
 /// @throws ConfigError
@@ -43,42 +76,71 @@ MicrobatchRange NetworkGroup::range_of(int worker) const {
                                 : ranges[static_cast<std::size_t>(found - workers.begin())];
 }
 
-int NetworkGroup::worker_of(int microbatch) const {
-  const auto found = std::ranges::find_if(ranges, [microbatch](MicrobatchRange range) {
+std::optional<int> NetworkGroup::chunk_of(int worker) const {
+  const auto found = std::ranges::find(workers, worker);
+  if (found == workers.end()) {
+    return std::nullopt;
+  }
+  return static_cast<int>(found - workers.begin()) * num_chunks() /
+         static_cast<int>(workers.size());
+}
+
+int NetworkGroup::worker_of(int microbatch, int chunk) const {
+  const auto copies = static_cast<std::ptrdiff_t>(workers.size()) / num_chunks();
+  const auto begin = ranges.begin() + copies * chunk;
+  const auto found = std::find_if(begin, begin + copies, [microbatch](MicrobatchRange range) {
     return range.contains({microbatch, microbatch + 1});
   });
-  if (found == ranges.end()) {
+  if (found == begin + copies) {
     throw InvariantError(
         fmt::format("no worker of a group has micro-batch {}; please report this", microbatch));
   }
   return workers[static_cast<std::size_t>(found - ranges.begin())];
 }
 
+NetworkGroup NetworkGroup::group_of(int chunk) const {
+  const auto copies = static_cast<std::ptrdiff_t>(workers.size()) / num_chunks();
+  const std::ptrdiff_t begin = copies * chunk;
+  return {.workers = {workers.begin() + begin, workers.begin() + begin + copies},
+          .ranges = {ranges.begin() + begin, ranges.begin() + begin + copies},
+          .chunks = {chunks[static_cast<std::size_t>(chunk)]}};
+}
+
 bool places_networks(const JobSpec& job) {
-  return std::ranges::any_of(job.networks,
+  return cuts_networks(job) ||
+         std::ranges::any_of(job.networks,
                              [](const NetworkSpec& network) { return !network.workers.empty(); });
 }
 
 bool are_apart(const PerNetwork<NetworkGroup>& groups) {
-  return std::ranges::any_of(
-      groups, [&](const NetworkGroup& group) { return group.workers != groups.begin()->workers; });
+  return std::ranges::any_of(groups, [&](const NetworkGroup& group) {
+    return group.is_cut() || group.workers != groups.begin()->workers;
+  });
 }
 
 PerNetwork<NetworkGroup> network_groups(const JobSpec& job, int workers) {
   const int microbatches = job.training.microbatches;
   std::vector<int> all(static_cast<std::size_t>(workers));
   std::iota(all.begin(), all.end(), 0);
+  PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job);
   PerNetwork<NetworkGroup> groups;
-  for (const NetworkSpec& network : job.networks) {
+  for (const NetworkId id : job.networks.ids()) {
+    const NetworkSpec& network = job.networks[id];
+    const auto num_chunks = static_cast<int>(chunks[id].size());
     if (!network.workers.empty()) {
-      require_members(network, workers, microbatches);
-    } else if (workers > microbatches) {
+      require_members(network, workers, microbatches * num_chunks);
+    } else if (num_chunks == 1 && workers > microbatches) {
       throw ConfigError(fmt::format(
           "{} workers cannot share training.microbatches {}: some would have none; use -n {} or "
           "fewer, or more micro-batches (that changes the numbers)",
           workers, microbatches, microbatches));
     }
-    groups.add(group_of(network.workers.empty() ? all : network.workers, microbatches));
+    std::vector<int> members = network.workers;
+    if (members.empty()) {
+      members = network.cuts ? all : last_stages(all, job.layout.stages, num_chunks);
+    }
+    require_shares(network, static_cast<int>(members.size()), num_chunks, microbatches);
+    groups.add(group_of(std::move(members), std::move(chunks[id]), microbatches));
   }
   for (const int worker : all) {
     if (std::ranges::none_of(groups, [worker](const auto& group) { return group.has(worker); })) {

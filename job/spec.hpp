@@ -196,6 +196,8 @@ struct NetworkSpec {
   ModuleFile module;                       ///< model.NETWORK
   InitializationSpec initialization;       ///< of a network that is not the user's
   std::vector<int> workers;                ///< layout.NETWORK: who holds it, ascending; empty: all
+  /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages says
+  std::optional<std::vector<int>> cuts;
   bool operator==(const NetworkSpec&) const = default;
 };
 
@@ -228,7 +230,7 @@ struct NumericsSpec {
 
 struct LayoutSpec {
   int data = 0;  ///< workers on the data axis; 0: auto, as many as mpirun started
-  int stages = 1;
+  int stages = 1;  ///< chunks of each network that has as many blocks
   int tensor = 1;
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
@@ -262,6 +264,9 @@ struct OutputSpec {
   int grid = 8;  ///< pictures a side of a grid
   double histograms_kimg =
       0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
+  std::string control = "auto";     ///< where the job is steered: auto, off or ADDRESS:PORT
+  std::string control_certificate;  ///< PEM file; empty: no TLS
+  std::string control_key;          ///< PEM file
   bool operator==(const OutputSpec&) const = default;
 };
 

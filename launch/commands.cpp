@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/text/suggestion.hpp"
 #include "launch/bench/bench_commands.hpp"
@@ -16,6 +17,7 @@
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
+#include "launch/init/init_command.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/plan/plan_command.hpp"
 #include "launch/process/command_line.hpp"
@@ -33,6 +35,30 @@ constexpr const char* kSample = "sample";
 constexpr const char* kEvaluate = "evaluate";
 constexpr const char* kProfile = "profile";
 
+/// Those of gangway-control, which loads gRPC and has its own help.
+struct ControlVerb {
+  const char* name;
+  const char* what;
+};
+constexpr std::array<ControlVerb, 9> kControlVerbs{{
+    {"status", "How a running job stands"},
+    {"watch", "Its ticks and events as they come"},
+    {"pause", "Train no further steps until it is resumed"},
+    {"resume", "Train on after a pause"},
+    {"checkpoint", "Save a checkpoint now"},
+    {"set", "Change a key of a running job that changes no bit"},
+    {"trace", "Trace steps to come of a running job"},
+    {"drain", "Take a host out of a running job"},
+    {"stop", "Save, and leave"},
+}};
+
+void add_control_commands(CLI::App& app, CommandLine&) {
+  for (const ControlVerb& verb : kControlVerbs) {
+    app.add_subcommand(verb.name, verb.what)
+        ->footer(fmt::format("gangway {} --help says more", verb.name));
+  }
+}
+
 void add_model_commands(CLI::App& app, CommandLine&) {
   app.add_subcommand(kSample, "Draw pictures from a trained generator")
       ->footer("gangway sample --help says more");
@@ -44,15 +70,16 @@ void add_model_commands(CLI::App& app, CommandLine&) {
 
 /// In the order of --help.
 constexpr std::array kCommands{
-    add_run_command,    add_train_command,   add_digest_command,      add_events_command,
+    add_run_command,         add_train_command,   add_control_commands, add_digest_command, add_events_command,
     add_report_command, add_compare_command, add_checkpoint_commands, add_snapshot_commands,
     add_model_commands, add_data_commands,   add_find_lr_command,     add_plan_command,
-    add_scale_command,  add_bench_commands,  add_check_host_command,  add_doctor_command,
+    add_scale_command,  add_bench_commands,  add_check_host_command,  add_doctor_command, add_init_command,
 };
 
 void add_commands(CLI::App& app, CommandLine& line) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("gangway ") + GANGWAY_VERSION);
+  app.set_version_flag("--version",
+                       fmt::format("gangway {} (build {})", GANGWAY_VERSION, build_id()));
   for (const AddCommand add : kCommands) {
     add(app, line);
   }
@@ -83,6 +110,9 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   const std::string first = arguments.size() > 1 ? arguments[1] : std::string();
   if (first == kSample || first == kEvaluate || first == kProfile) {
     become("gangway-model", {arguments.begin() + 1, arguments.end()});
+  }
+  if (std::ranges::find(kControlVerbs, first, &ControlVerb::name) != kControlVerbs.end()) {
+    become("gangway-control", {arguments.begin() + 1, arguments.end()});
   }
   CommandLine line{.environment = environment, .typed = arguments, .action = {}};
   CLI::App app(

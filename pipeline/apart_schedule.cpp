@@ -21,12 +21,6 @@ int first_received(const PassShare& share) {
   return share.receives.empty() ? static_cast<int>(share.mine.size()) : share.receives.front().node;
 }
 
-int first_penalty(const Pass& pass) {
-  const auto found = std::ranges::find_if(
-      pass.nodes, [](const Node& node) { return std::holds_alternative<Penalty>(node); });
-  return static_cast<int>(found - pass.nodes.begin());
-}
-
 /// Writes one step of one worker.
 class ApartWriter : public ListWriter {
  public:
@@ -218,10 +212,10 @@ std::vector<Instruction> apart_schedule(const PassShares& shares, std::int64_t s
   return with_updates_marked(shares.phases(), writer.take(), overlap);
 }
 
-std::vector<int> microbatches_with_reals(const PassShares& shares) {
+std::vector<int> microbatches_with_reals(const PassShares& shares,
+                                         const std::vector<Instruction>& list) {
   std::vector<int> order;
-  // Step 0 has all phases.
-  for (const Instruction& one : apart_schedule(shares, 0, Overlap::kNone)) {
+  for (const Instruction& one : list) {
     if (one.microbatch < 0 || one.operation == Operation::kOpenLeaf ||
         one.operation == Operation::kCloseLeaf) {
       continue;

@@ -19,9 +19,11 @@ namespace gangway::pipeline {
 [[nodiscard]] std::vector<Instruction> apart_schedule(const PassShares& shares, std::int64_t step,
                                                       Overlap overlap);
 
-/// Micro-batches of which `worker` looks at real examples in a repeat of the phase that takes new
+/// Micro-batches of which the worker looks at real examples in a repeat of the phase that takes new
 /// ones, in the order in which it asks for them first.
+/// @param list  its own of step 0, which has all phases
 /// @throws ConfigError where another phase looks at some that were not taken there
-[[nodiscard]] std::vector<int> microbatches_with_reals(const PassShares& shares);
+[[nodiscard]] std::vector<int> microbatches_with_reals(const PassShares& shares,
+                                                       const std::vector<Instruction>& list);
 
 }  // namespace gangway::pipeline

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "job/block_range.hpp"
 #include "job/models/network_id.hpp"
 #include "job/schedules/schedule.hpp"
 
@@ -51,6 +52,7 @@ struct Running {
   NetworkId network{};
   std::string statistic;  ///< Network::keep_mean
   std::string output;
+  int chunk = 0;  ///< that has it, of a network that is cut: the last
   bool operator==(const Running&) const = default;
 };
 
@@ -91,6 +93,17 @@ struct Augment {
   bool operator==(const Augment&) const = default;
 };
 
+/// Of an application, the blocks that one chunk of a network that is cut has
+/// (pipeline/cut_phases.hpp).
+struct ChunkPart {
+  int chunk = 0;
+  BlockRange blocks = {};
+  /// Names inside of the network of what flows out of it; those of the pass are its
+  /// application's levels. Empty of the last chunk, which makes the network's results.
+  std::vector<std::string> live = {};
+  bool operator==(const ChunkPart&) const = default;
+};
+
 /// A network's forward; whether weights and inputs have gradients follows from the phase.
 struct Application {
   NetworkId network{};
@@ -103,6 +116,8 @@ struct Application {
   std::string statistic = {};
   /// The mean sign of its output is a statistic of the network's, by which augmentation adapts.
   bool harvests_signs = false;
+  /// Of a network that is cut; nothing: all of it.
+  std::optional<ChunkPart> part = {};
   bool operator==(const Application&) const = default;
 };
 

@@ -35,7 +35,8 @@ struct Instruction {
   /// kArm, kReduce: of the network's last update in the step.
   bool is_last_update = false;
   int peer = -1;          ///< of a send or receive
-  bool is_ahead = false;  ///< the micro-batch's leaf is opened later
+  /// What its pass has seen waits for the micro-batch's leaf, until that is closed at the latest.
+  bool is_ahead = false;
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 

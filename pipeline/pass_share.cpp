@@ -10,21 +10,21 @@
 namespace gangway::pipeline {
 namespace {
 
-using Home = std::optional<NetworkId>;
+using Homes = std::vector<std::optional<Home>>;
 
 /// Of a node that belongs to a network; nothing of any other.
-Home home_by_itself(const Node& node) {
+std::optional<Home> home_by_itself(const Node& node) {
   if (const auto* application = std::get_if<Application>(&node)) {
-    return application->network;
+    return Home{application->network, application->part ? application->part->chunk : 0};
   }
   if (const auto* penalty = std::get_if<Penalty>(&node)) {
-    return penalty->network;
+    return Home{penalty->network};
   }
   if (const auto* augment = std::get_if<Augment>(&node)) {
-    return augment->judge;
+    return Home{augment->judge};
   }
   if (const auto* running = std::get_if<Running>(&node)) {
-    return running->network;
+    return Home{running->network, running->chunk};
   }
   return std::nullopt;
 }
@@ -58,7 +58,7 @@ std::vector<int> takers_of(const Pass& pass, int maker) {
 }
 
 /// Beside the network that takes what is joined, so that only what is joined travels.
-void place_by_takers(const Pass& pass, std::vector<Home>& homes) {
+void place_by_takers(const Pass& pass, Homes& homes) {
   for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
     const auto at = static_cast<std::size_t>(i);
     if (homes[at] || is_source(pass.nodes[at]) || std::holds_alternative<Loss>(pass.nodes[at])) {
@@ -73,7 +73,7 @@ void place_by_takers(const Pass& pass, std::vector<Home>& homes) {
 }
 
 /// Beside the last network that it looks at something of.
-void place_by_inputs(const Pass& pass, std::vector<Home>& homes) {
+void place_by_inputs(const Pass& pass, Homes& homes) {
   for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
     if (homes[i] || is_source(pass.nodes[i])) {
       continue;
@@ -85,33 +85,9 @@ void place_by_inputs(const Pass& pass, std::vector<Home>& homes) {
       }
     }
     if (const auto* loss = std::get_if<Loss>(&pass.nodes[i]); loss != nullptr && !homes[i]) {
-      homes[i] = loss->shown_with.value_or(NetworkId{0});
+      homes[i] = Home{loss->shown_with.value_or(NetworkId{0})};
     }
   }
-}
-
-/// Who carries out each node for one micro-batch; nothing: whoever needs it.
-std::vector<std::optional<int>> owners_of(const Pass& pass, const PerNetwork<NetworkGroup>& groups,
-                                          int microbatch) {
-  std::vector<std::optional<int>> owners;
-  for (const Home& home : homes_of(pass)) {
-    owners.push_back(home ? std::optional(groups[*home].worker_of(microbatch)) : std::nullopt);
-  }
-  return owners;
-}
-
-/// Takers that give `maker` a gradient, in the order in which backward comes to them.
-std::vector<int> gradient_takers(const Pass& pass, int maker) {
-  std::vector<int> takers = takers_of(pass, maker);
-  std::erase_if(takers, [&](int taker) {
-    const auto at = static_cast<std::size_t>(taker);
-    return !pass.has_gradient[at] || stops_gradient(pass.nodes[at]);
-  });
-  if (!pass.has_gradient[static_cast<std::size_t>(maker)]) {
-    takers.clear();
-  }
-  std::ranges::reverse(takers);
-  return takers;
 }
 
 /// A worker's gradients of a tensor travel as their sum: that is one worker's sum only where they
@@ -218,14 +194,49 @@ PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owne
 
 }  // namespace
 
-std::vector<Home> homes_of(const Pass& pass) {
-  std::vector<Home> homes;
+Homes homes_of(const Pass& pass) {
+  Homes homes;
   for (const Node& node : pass.nodes) {
     homes.push_back(home_by_itself(node));
   }
   place_by_takers(pass, homes);
   place_by_inputs(pass, homes);
   return homes;
+}
+
+std::vector<std::optional<int>> owners_of(const Pass& pass, const PerNetwork<NetworkGroup>& groups,
+                                          int microbatch) {
+  std::vector<std::optional<int>> owners;
+  for (const std::optional<Home>& home : homes_of(pass)) {
+    owners.push_back(home ? std::optional(groups[home->network].worker_of(microbatch, home->chunk))
+                          : std::nullopt);
+  }
+  return owners;
+}
+
+std::vector<int> gradient_takers(const Pass& pass, int maker) {
+  std::vector<int> takers = takers_of(pass, maker);
+  std::erase_if(takers, [&](int taker) {
+    const auto at = static_cast<std::size_t>(taker);
+    return !pass.has_gradient[at] || stops_gradient(pass.nodes[at]);
+  });
+  if (!pass.has_gradient[static_cast<std::size_t>(maker)]) {
+    takers.clear();
+  }
+  std::ranges::reverse(takers);
+  return takers;
+}
+
+bool goes_back(const Pass& pass, int node) {
+  const auto at = static_cast<std::size_t>(node);
+  return std::holds_alternative<Penalty>(pass.nodes[at]) ||
+         (std::holds_alternative<Application>(pass.nodes[at]) && pass.has_gradient[at]);
+}
+
+int first_penalty(const Pass& pass) {
+  const auto found = std::ranges::find_if(
+      pass.nodes, [](const Node& node) { return std::holds_alternative<Penalty>(node); });
+  return static_cast<int>(found - pass.nodes.begin());
 }
 
 int PassShare::num_instructions(const Pass& pass) const {

@@ -4,6 +4,7 @@
 // travel, as do their gradients back. No layout but this, no third party.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -35,8 +36,26 @@ struct PassShare {
   [[nodiscard]] int num_instructions(const Pass& pass) const;
 };
 
-/// By node, the network beside which it is carried out; nothing: wherever it is taken.
-[[nodiscard]] std::vector<std::optional<NetworkId>> homes_of(const Pass& pass);
+/// A network, or of one that is cut a chunk.
+struct Home {
+  NetworkId network{};
+  int chunk = 0;
+  bool operator==(const Home&) const = default;
+};
+
+/// By node, beside what it is carried out; nothing: wherever it is taken.
+[[nodiscard]] std::vector<std::optional<Home>> homes_of(const Pass& pass);
+
+/// By node, who carries it out for `microbatch`; nothing: whoever needs it.
+[[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass,
+                                                        const PerNetwork<NetworkGroup>& groups,
+                                                        int microbatch);
+/// Whether backward has an instruction for it.
+[[nodiscard]] bool goes_back(const Pass& pass, int node);
+/// The first node that is a penalty; as many as there are nodes, if none is.
+[[nodiscard]] int first_penalty(const Pass& pass);
+/// Takers that give `maker` a gradient, in the order in which backward comes to them.
+[[nodiscard]] std::vector<int> gradient_takers(const Pass& pass, int maker);
 
 /// The shares of one worker in all passes of a job. Immutable; any thread.
 class PassShares {
@@ -51,8 +70,12 @@ class PassShares {
   [[nodiscard]] const std::vector<Phase>& phases() const { return phases_; }
   [[nodiscard]] const PerNetwork<NetworkGroup>& groups() const { return groups_; }
   [[nodiscard]] int worker() const { return worker_; }
-  /// Whether some worker does without some network.
+  /// Whether some worker does without some network, or a part of one.
   [[nodiscard]] bool are_apart() const { return gangway::are_apart(groups_); }
+  /// Whether some network is cut.
+  [[nodiscard]] bool are_cut() const {
+    return std::ranges::any_of(groups_, &NetworkGroup::is_cut);
+  }
 
  private:
   const std::vector<Phase>& phases_;

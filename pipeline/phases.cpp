@@ -88,7 +88,9 @@ int harvests_of(const Phase& phase, NetworkId network) {
     count += static_cast<int>(std::ranges::count_if(pass.nodes, [network](const Node& node) {
       const auto* application = std::get_if<Application>(&node);
       const auto* penalty = std::get_if<Penalty>(&node);
-      return (application != nullptr && application->network == network) ||
+      const bool is_first =
+          application != nullptr && (!application->part || application->part->chunk == 0);
+      return (is_first && application->network == network) ||
              (penalty != nullptr && penalty->network == network && penalty->harvests);
     }));
   }

@@ -13,6 +13,9 @@
 #include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "job/stage_cuts.hpp"
+#include "pipeline/cut_phases.hpp"
+#include "pipeline/stage_schedule.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::worker {
@@ -22,20 +25,16 @@ std::chrono::milliseconds timeout_of(const JobSpec& job) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
 }
 
-std::unique_ptr<StepTrace> trace_of(const Training::Setup& setup,
-                                    const std::vector<pipeline::Phase>& phases) {
-  const messages::Welcome& welcome = setup.welcome;
-  if (welcome.trace.empty()) {
-    return nullptr;
-  }
-  return std::make_unique<StepTrace>(StepTrace::Setup{.steps = welcome.trace,
-                                                      .run_directory = welcome.run_directory,
-                                                      .transport = setup.transport,
-                                                      .lane = setup.lane,
-                                                      .hosts = setup.replica.placement().hosts,
-                                                      .timeout = timeout_of(setup.job),
-                                                      .phases = phases,
-                                                      .networks = setup.job.network_names()});
+StepTrace::Setup trace_setup(const Training::Setup& setup,
+                             const std::vector<pipeline::Phase>& phases) {
+  return {.steps = setup.welcome.trace,
+          .run_directory = setup.welcome.run_directory,
+          .transport = setup.transport,
+          .lane = setup.lane,
+          .hosts = setup.replica.placement().hosts,
+          .timeout = timeout_of(setup.job),
+          .phases = phases,
+          .networks = setup.job.network_names()};
 }
 
 StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport) {
@@ -72,10 +71,31 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
   return watchers;
 }
 
+/// The recipe's phases, with the networks cut where the layout cuts them.
+std::vector<pipeline::Phase> phases_of(const JobSpec& job,
+                                       const PerNetwork<NetworkGroup>& groups) {
+  std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
+  if (!cuts_networks(job)) {
+    return phases;
+  }
+  const PerNetwork<Architecture> architectures = job.architectures();
+  PerNetwork<pipeline::NetworkCuts> cuts;
+  for (const NetworkId network : groups.ids()) {
+    cuts.add({.chunks = groups[network].chunks, .live = live_tensors(architectures[network])});
+  }
+  return pipeline::cut_phases(phases, cuts);
+}
+
+std::vector<pipeline::Instruction> remote_schedule(const pipeline::PassShares& shares,
+                                                   std::int64_t step, Overlap overlap) {
+  return shares.are_cut() ? pipeline::stage_schedule(shares, step, overlap)
+                          : pipeline::apart_schedule(shares, step, overlap);
+}
+
 /// Micro-batches whose real examples this worker looks at, in the order in which it does.
 std::vector<int> reals_of(const pipeline::PassShares& shares) {
   if (shares.are_apart()) {
-    return pipeline::microbatches_with_reals(shares);
+    return pipeline::microbatches_with_reals(shares, remote_schedule(shares, 0, Overlap::kNone));
   }
   const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
   const auto all = std::views::iota(local.begin, local.end);
@@ -102,12 +122,12 @@ Training::Training(const Setup& setup, const BegunState& begun)
       link_(setup.link),
       replica_(setup.replica),
       first_step_(begun.begin.step),
-      phases_(gan::phases_of(setup.job, TORCH_VERSION)),
+      phases_(phases_of(setup.job, setup.replica.placement().groups)),
       shares_(phases_, setup.replica.placement().groups, setup.replica.placement().worker),
       local_(range_of_all(shares_.groups(), shares_.worker())),
       changes_(setup.welcome.changes),
-      trace_(trace_of(setup, phases_)),
-      transport_(trace_ ? trace_->transport() : setup.transport),
+      trace_(trace_setup(setup, phases_)),
+      transport_(trace_.transport()),
       device_(setup.device),
       dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
       snapshots_(state_setup(setup, transport_), begun),
@@ -119,10 +139,10 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .num_microbatches = setup.job.training.microbatches,
                .timeout = timeout_of(setup.job),
                .on_stall = setup.on_stall,
-               .trace = trace_ ? &trace_->lane() : nullptr},
+               .trace = &trace_.lane()},
               shares_.groups()),
       exchange_(groups_.all()),
-      reals_(job_, *dataset_, reals_of(shares_), first_step_, trace_ ? &trace_->compute() : nullptr,
+      reals_(job_, *dataset_, reals_of(shares_), first_step_, &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
       remote_(remote_of(shares_, exchange_)),
       operations_({.job = job_,
@@ -140,7 +160,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .shares = remote_ ? &shares_ : nullptr,
                    .remote = remote_.get()}),
       marked_operations_(operations_, setup.job.network_names(),
-                         trace_ ? &trace_->compute() : nullptr),
+                         &trace_.compute()),
       pictures_({.job = job_,
                  .dataset = *dataset_,
                  .network = job_.shown_network(),
@@ -202,7 +222,7 @@ void Training::run() {
       operations_.settle();
       snapshots_.finish_writing();
       snapshots_.finish_copying();
-      if (trace_ && trace_->is_on()) {
+      if (trace_.is_on()) {
         end_trace();
       }
       return;
@@ -216,6 +236,9 @@ void Training::run_lease(const messages::Lease& lease) {
     snapshots_.protect(*lease.protected_snapshot);
   }
   changes_.insert(changes_.end(), lease.changes.begin(), lease.changes.end());
+  if (!lease.trace.empty()) {
+    trace_.set_steps(lease.trace);
+  }
   const bool saves = !lease.checkpoint_directory.empty();
   // The last one is taken when all steps are done: nobody waits then while it waits for room.
   const bool saves_on_its_way = saves && !lease.last && lease.begin < lease.end;
@@ -283,13 +306,13 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
 }
 
 std::vector<pipeline::Instruction> Training::schedule_of(std::int64_t step) const {
-  return remote_ ? pipeline::apart_schedule(shares_, step, job_.layout.overlap)
+  return remote_ ? remote_schedule(shares_, step, job_.layout.overlap)
                  : pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
 }
 
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
-  if (trace_ && trace_->begins_at(step)) {
-    trace_->begin();
+  if (trace_.begins_at(step)) {
+    trace_.begin();
   }
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<pipeline::Instruction> schedule = schedule_of(step);
@@ -309,12 +332,12 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   } else if (snapshot_follows) {
     store_pools(step + 1, step + 1);
   }
-  if (trace_ && trace_->is_on()) {
-    trace_->compute().add(
+  if (trace_.is_on()) {
+    trace_.compute().add(
         {begin, std::chrono::steady_clock::now(), ComputeEvent::Kind::kStep, step});
   }
   report(step + 1);
-  if (trace_ && trace_->ends_at(step + 1)) {
+  if (trace_.ends_at(step + 1)) {
     end_trace();
   }
 }
@@ -322,7 +345,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
 void Training::end_trace() {
   operations_.settle();
   try {
-    trace_->end();
+    trace_.end();
   } catch (const EnvironmentError& error) {  // a full disk does not stop training
     if (exchange_.on_stall) {
       exchange_.on_stall(error.what());

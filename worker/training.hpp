@@ -84,7 +84,7 @@ class Training {
   pipeline::PassShares shares_;
   MicrobatchRange local_;
   std::vector<SettingsChange> changes_;
-  std::unique_ptr<StepTrace> trace_;  // null: nothing is traced
+  StepTrace trace_;
   comm::Transport& transport_;
   ComputeDevice& device_;
   std::unique_ptr<data::Dataset> dataset_;

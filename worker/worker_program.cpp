@@ -12,6 +12,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
 #include "base/message_segments.hpp"
@@ -189,7 +190,8 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
                               .host = host_name(),
                               .process = own_process(),
                               .shared_memory = shared_memory_identity(),
-                              .device = computing.device};
+                              .device = computing.device,
+                              .build = std::string(build_id())};
   const messages::Welcome welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());

@@ -167,6 +167,7 @@ def parse_options():
                              "networks that compute in bf16")
     parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=["plain"],
                         help="tuned rows of PyTorch: plain, under bf16 autocast, compiled, both (plain)")
+    parser.add_argument("--reuse-fakes", action="store_true", help="all rows make the images of a step once, for both phases")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="more of gangway's job")
     parser.add_argument("--without-gangway", action="store_true", help="PyTorch's rows alone")
     parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")

@@ -29,11 +29,14 @@ class Trainer:
     `tuned` means: fused Adam, channels-last, no buffers broadcast, and no weight gradients of the discriminator in the
     generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN tutorial with
     both networks wrapped in DistributedDataParallel. `autocast` computes forward and backward in bf16 where PyTorch
-    holds that to be safe. `compile` hands each network, wrapped or not, to torch.compile.
+    holds that to be safe. `compile` hands each network, wrapped or not, to torch.compile. `reuse_fakes` makes the images of
+    a step once for both phases, as the tutorial does and a job with training.reuse_fakes.
     """
 
     def __init__(self, options):
         self.tuned = options.tuned
+        self.reuses_fakes = options.reuse_fakes
+        self.made = []  # images of this step that the generator's phase is to learn from, by micro-batch
         self.num_images = options.batch // options.microbatches
         self.num_microbatches = options.microbatches // options.workers
         self.latent = LATENT[options.network]
@@ -71,10 +74,16 @@ class Trainer:
             with self.accumulating(self.discriminator):
                 self.discriminator_pass(self.real_images(), 1.0)
             with contextlib.nullcontext() if is_last else self.accumulating(self.discriminator):
-                with torch.no_grad(), self.precision():
-                    fakes = self.plain_generator(self.noise())
-                self.discriminator_pass(fakes, 0.0)
+                self.discriminator_pass(self.judged_fakes(is_last), 0.0)
         self.discriminator_optimizer.step()
+
+    def judged_fakes(self, is_last):
+        if not self.reuses_fakes:
+            with torch.no_grad(), self.precision():
+                return self.plain_generator(self.noise())
+        with contextlib.nullcontext() if is_last else self.accumulating(self.generator), self.precision():
+            self.made.append(self.generator(self.noise()))
+        return self.made[-1].detach()
 
     def discriminator_pass(self, images, label):
         with self.precision():
@@ -92,8 +101,10 @@ class Trainer:
                     stack.enter_context(self.accumulating(self.generator))
                     stack.enter_context(self.accumulating(judge))
                 with self.precision():
-                    loss = self.loss(judge(self.generator(self.noise())), 1.0)
+                    fakes = self.made[position] if self.reuses_fakes else self.generator(self.noise())
+                    loss = self.loss(judge(fakes), 1.0)
                 (loss / self.num_microbatches).backward()
+        self.made.clear()
         if self.tuned:
             self.plain_discriminator.requires_grad_(True)
         self.generator_optimizer.step()
@@ -129,6 +140,7 @@ def parse_options():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--autocast", choices=("none", "bf16"), default="none")
     parser.add_argument("--compile", action="store_true", help="both networks by torch.compile")
+    parser.add_argument("--reuse-fakes", action="store_true", help="images made once a step, for both phases")
     parser.add_argument("--graph", action="store_true", help="capture a whole step as a CUDA graph and replay it")
     parser.add_argument("--images", default=FASHION_MNIST, help="images of 28 x 28 pixels (IDX, gzip)")
     parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")

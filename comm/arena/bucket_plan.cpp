@@ -2,6 +2,7 @@
 #include "comm/arena/bucket_plan.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <xxhash.h>
@@ -12,25 +13,47 @@ namespace {
 // How many times as large as the first bucket the others are.
 constexpr std::size_t kShares = 4;
 
-}  // namespace
-
-BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets)
-    : num_workers_(num_workers) {
-  const std::size_t blocks = layout.num_blocks();
-  const std::size_t count =
-      std::max<std::size_t>(1, std::min({target_buckets, blocks, kMaxBuckets}));
-  // The bucket at the end of the arena is the smallest: it leaves first, and the sooner the better.
+/// Cuts `range` into about `target` buckets, from its end.
+void add_buckets(ElementRange range, std::size_t target, std::vector<ElementRange>& buckets) {
+  const std::size_t blocks = range.size() / kBlockElements;
+  const std::size_t count = std::max<std::size_t>(1, std::min({target, blocks, kMaxBuckets}));
+  // The bucket at the end is the smallest: it leaves first, and the sooner the better.
   const std::size_t shares = kShares * (count - 1) + 1;
   const auto cut = [&](std::size_t i) {
     return i == count ? blocks : blocks * kShares * i / shares;
   };
   for (std::size_t i = count; i-- > 0;) {
-    const ElementRange range{cut(i) * kBlockElements, cut(i + 1) * kBlockElements};
-    if (!range.empty()) {
-      buckets_.push_back(range);
+    const ElementRange bucket{range.begin + cut(i) * kBlockElements,
+                              range.begin + cut(i + 1) * kBlockElements};
+    if (!bucket.empty()) {
+      buckets.push_back(bucket);
     }
   }
-  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(num_workers), layout.size(),
+}
+
+}  // namespace
+
+BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets)
+    : num_workers_(num_workers) {
+  add_buckets({0, layout.size()}, target_buckets, buckets_);
+  set_hash(layout);
+}
+
+BucketPlan::BucketPlan(const ArenaLayout& layout, std::vector<ElementRange> ranges,
+                       int num_workers, std::size_t target_buckets)
+    : num_workers_(num_workers) {
+  std::size_t blocks = 0;
+  for (const ElementRange& range : ranges) {
+    blocks += range.size() / kBlockElements;
+  }
+  for (const ElementRange& range : ranges | std::views::reverse) {
+    add_buckets(range, target_buckets * (range.size() / kBlockElements) / blocks, buckets_);
+  }
+  set_hash(layout);
+}
+
+void BucketPlan::set_hash(const ArenaLayout& layout) {
+  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(num_workers_), layout.size(),
                                    layout.statistics_range().begin};
   for (const std::vector<ArenaEntry>* entries : {&layout.parameters(), &layout.statistics()}) {
     for (const ArenaEntry& entry : *entries) {
@@ -57,20 +80,50 @@ BucketPlan BucketPlan::among(std::vector<int> owners, int num_workers) const {
   std::vector<std::uint64_t> words{hash_, static_cast<std::uint64_t>(num_workers)};
   words.insert(words.end(), owners.begin(), owners.end());
   plan.hash_ = XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
-  plan.owners_ = std::move(owners);
+  plan.parts_ = {{.end_bucket = buckets_.size(), .owners = std::move(owners)}};
   return plan;
+}
+
+BucketPlan BucketPlan::joined(const std::vector<BucketPlan>& parts) {
+  BucketPlan plan = parts.front();
+  std::vector<std::uint64_t> words{plan.hash_};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const BucketPlan& next = parts[i];
+    for (Part part : next.parts_) {
+      part.end_bucket += plan.buckets_.size();
+      plan.parts_.push_back(std::move(part));
+    }
+    plan.buckets_.insert(plan.buckets_.end(), next.buckets_.begin(), next.buckets_.end());
+    words.push_back(next.hash_);
+  }
+  plan.hash_ = XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
+  return plan;
+}
+
+int BucketPlan::last_owner() const {
+  int last = parts_.empty() ? num_workers_ - 1 : 0;
+  for (const Part& part : parts_) {
+    last = std::max(last, part.owners.back());
+  }
+  return last;
+}
+
+const std::vector<int>* BucketPlan::owners_of(std::size_t bucket) const {
+  const auto part = std::ranges::find_if(
+      parts_, [bucket](const Part& one) { return bucket < one.end_bucket; });
+  return part == parts_.end() ? nullptr : &part->owners;
 }
 
 ElementRange BucketPlan::slice(std::size_t index, int worker) const {
   const ElementRange bucket = buckets_[index];
   int num_owners = num_workers_;
-  if (!owners_.empty()) {
-    const auto owner = std::ranges::find(owners_, worker);
-    if (owner == owners_.end()) {
+  if (const std::vector<int>* owners = owners_of(index)) {
+    const auto owner = std::ranges::find(*owners, worker);
+    if (owner == owners->end()) {
       return {bucket.begin, bucket.begin};
     }
-    worker = static_cast<int>(owner - owners_.begin());
-    num_owners = static_cast<int>(owners_.size());
+    worker = static_cast<int>(owner - owners->begin());
+    num_owners = static_cast<int>(owners->size());
   }
   if (!begins_.empty()) {
     const auto at = static_cast<std::size_t>(worker);

@@ -21,6 +21,10 @@ class BucketPlan {
   /// or than there are blocks) and each of them into `num_workers` slices. Bucket 0 lies at the end
   /// of the arena: its gradients are ready first in backward.
   BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets);
+  /// The same of a part of the arena alone, `ranges` of whole blocks, ascending, none of them empty;
+  /// each has buckets of its own, about `target_buckets` of them together.
+  BucketPlan(const ArenaLayout& layout, std::vector<ElementRange> ranges, int num_workers,
+             std::size_t target_buckets);
   /// One bucket, for what nobody reduces: its slices begin where each worker's part of `layout`
   /// does. @param begins  ascending, by worker; the first is 0
   BucketPlan(const ArenaLayout& layout, std::vector<std::size_t> begins);
@@ -33,18 +37,26 @@ class BucketPlan {
   /// The same cuts as all workers of a job see them, of whom `owners` have its slices, in this
   /// order, and the others none. @pre it is a plan for as many workers as there are owners
   [[nodiscard]] BucketPlan among(std::vector<int> owners, int num_workers) const;
+  /// Plans of several parts of one arena, each among its owners, as one. @pre for equal workers
+  [[nodiscard]] static BucketPlan joined(const std::vector<BucketPlan>& parts);
   /// The last worker that may own something.
-  [[nodiscard]] int last_owner() const {
-    return owners_.empty() ? num_workers_ - 1 : owners_.back();
-  }
+  [[nodiscard]] int last_owner() const;
   /// Of layout and cuts; equal on all workers of a job.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
  private:
+  /// Buckets that the same workers have slices of.
+  struct Part {
+    std::size_t end_bucket = 0;  // the part before ends where it begins
+    std::vector<int> owners;
+  };
+  void set_hash(const ArenaLayout& layout);
+  [[nodiscard]] const std::vector<int>* owners_of(std::size_t bucket) const;
+
   std::vector<ElementRange> buckets_;
   int num_workers_;
   std::vector<std::size_t> begins_;  // of one bucket's slices; empty: equal ones
-  std::vector<int> owners_;          // who has slices; empty: all workers
+  std::vector<Part> parts_;          // empty: all workers have slices of all
   std::uint64_t hash_ = 0;
 };
 

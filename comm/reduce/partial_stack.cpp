@@ -2,6 +2,7 @@
 #include "comm/reduce/partial_stack.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@ PartialStack::PartialStack(GradientMemory& memory, std::size_t arena_elements,
                            MicrobatchRange range, int num_microbatches)
     : memory_(&memory),
       elements_(arena_elements),
+      parts_{{0, arena_elements}},
       range_(range),
       num_microbatches_(num_microbatches) {
   plan();
@@ -20,13 +22,17 @@ PartialStack::PartialStack(GradientMemory& memory, std::size_t arena_elements,
 }
 
 PartialStack::PartialStack(HostMemory& host, std::size_t arena_elements, MicrobatchRange range,
-                           int num_microbatches)
+                           int num_microbatches, std::vector<ElementRange> parts)
     : own_memory_(std::make_unique<HostGradientMemory>(host)),
       memory_(own_memory_.get()),
       elements_(arena_elements),
+      parts_(std::move(parts)),
       range_(range),
       num_microbatches_(num_microbatches),
       host_index_(host.num_own()) {
+  if (parts_.empty()) {
+    parts_ = {{0, arena_elements}};
+  }
   plan();
   buffers_ = memory_->allocate(num_buffers_ * arena_elements);
 }
@@ -56,7 +62,9 @@ float* PartialStack::open_leaf() {
     restart();
   }
   float* const memory = buffer(depth_);
-  memory_->clear(memory, elements_);
+  for (const ElementRange& part : parts_) {
+    memory_->clear(memory + part.begin, part.size());
+  }
   return memory;
 }
 
@@ -77,7 +85,9 @@ void PartialStack::push(int microbatch) {
     return;  // folded range by range
   }
   for (std::size_t i = 0; i < merges; ++i, --depth_) {
-    memory_->add(buffer(depth_ - 2), buffer(depth_ - 1), elements_);
+    for (const ElementRange& part : parts_) {
+      memory_->add(buffer(depth_ - 2) + part.begin, buffer(depth_ - 1) + part.begin, part.size());
+    }
   }
 }
 

@@ -24,8 +24,9 @@ class PartialStack {
   PartialStack(GradientMemory& memory, std::size_t arena_elements, MicrobatchRange range,
                int num_microbatches);
   /// In the memory of `host`, which is used here alone.
+  /// @param parts  of the arena that gradients are added to; the rest is never touched; empty: all
   PartialStack(HostMemory& host, std::size_t arena_elements, MicrobatchRange range,
-               int num_microbatches);
+               int num_microbatches, std::vector<ElementRange> parts = {});
 
   /// The zeroed memory, arena-sized, into which the next leaf's gradients are to be accumulated.
   /// After the last leaf of the range comes the first again: @pre nobody reads the old sums.
@@ -57,6 +58,7 @@ class PartialStack {
   std::unique_ptr<GradientMemory> own_memory_;  // null: the caller's
   GradientMemory* memory_;
   std::size_t elements_;
+  std::vector<ElementRange> parts_;
   MicrobatchRange range_;
   int num_microbatches_;
   std::vector<MicrobatchRange> partials_;

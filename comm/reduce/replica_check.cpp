@@ -47,7 +47,12 @@ void ReplicaCheck::make_pieces() {
   for (const auto* entries : {&setup_.layout->parameters(), &setup_.layout->statistics()}) {
     for (const ArenaEntry& entry : *entries) {
       const std::size_t end = entry.offset + entry.elements;
-      for (std::size_t begin = entry.offset; begin < end; begin += kMostElements) {
+      const ElementRange whole{entry.offset, end};
+      const bool is_compared =
+          setup_.parts.empty() || std::ranges::any_of(setup_.parts, [&](ElementRange part) {
+            return intersect(part, whole) == whole;
+          });
+      for (std::size_t begin = entry.offset; is_compared && begin < end; begin += kMostElements) {
         pieces_.push_back({names_.size(), {begin, std::min(end, begin + kMostElements)}});
       }
       names_.push_back(entry.name);

@@ -27,6 +27,7 @@ class ReplicaCheck final : public Exchange {
     const Arena* weights = nullptr;
     std::vector<int> hosts;  ///< by worker: equal where the weights are one memory
     std::chrono::milliseconds timeout{60'000};
+    std::vector<ElementRange> parts = {};  ///< of the arena that are compared; empty: all
   };
   ReplicaCheck(Transport& transport, Setup setup);
 

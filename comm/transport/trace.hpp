@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a thread did when, for `--trace` (docs/tracing.md). Each thread that is traced writes to a
-// ring of its own, which is allocated before it is turned on: an event is two looks at the clock
-// and a copy, and while the ring is off, one branch. Who reads waits first until the thread has
+// ring of its own, which is allocated when it is first turned on, before that: an event is two looks
+// at the clock and a copy, and while the ring is off, one branch. Who reads waits first until the thread has
 // nothing in hand.
 #pragma once
 
@@ -21,11 +21,18 @@ using TraceClock = std::chrono::steady_clock;
 template <typename Event>
 class TraceRing {
  public:
-  explicit TraceRing(std::size_t capacity) : events_(capacity) {}
+  explicit TraceRing(std::size_t capacity) : capacity_(capacity) {}
 
+  /// Empty, and on. Any thread. @pre it is off, and the thread whose ring it is has been waited for
+  /// since, or has not written yet
+  void begin() {
+    events_.resize(capacity_);
+    added_ = 0;
+    is_on_.store(true, std::memory_order_release);
+  }
   /// Any thread.
-  void turn_on(bool on) { is_on_.store(on, std::memory_order_relaxed); }
-  [[nodiscard]] bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
+  void end() { is_on_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_on() const { return is_on_.load(std::memory_order_acquire); }
 
   /// The one thread whose ring it is.
   void add(const Event& event) { events_[added_++ % events_.size()] = event; }
@@ -39,11 +46,12 @@ class TraceRing {
   }
   /// Events that newer ones have overwritten.
   [[nodiscard]] std::uint64_t lost() const {
-    return added_ > events_.size() ? added_ - events_.size() : 0;
+    return added_ > capacity_ ? added_ - capacity_ : 0;
   }
 
  private:
-  std::vector<Event> events_;
+  std::size_t capacity_;
+  std::vector<Event> events_;  // none before the first time
   std::uint64_t added_ = 0;
   std::atomic<bool> is_on_ = false;
 };

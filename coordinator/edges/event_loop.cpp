@@ -143,6 +143,7 @@ bool EventLoop::pump(std::chrono::milliseconds longest) {
 
 void EventLoop::carry_out(const Effects& effects) {
   for (const Effect& effect : effects) {
+    parts_.watch(effect);
     std::visit([this](const auto& one) { carry_out(one); }, effect);
   }
 }

@@ -43,11 +43,18 @@ struct LoopParts {
   Tether& tether;
   /// The hosts' memory may go with the job: when it fails, snapshots are copied to the disk.
   bool keeps_snapshots = false;
+  /// Sees each effect before it is carried out.
+  std::function<void(const Effect&)> watch = [](const Effect&) {};
 };
 
 class EventLoop {
  public:
   EventLoop(LoopParts parts, ConductorSettings settings);
+
+  /// How the job stands. On the loop's thread, as what follows.
+  [[nodiscard]] JobStatus status() const;
+  /// What a person asks of it.
+  [[nodiscard]] CommandAnswer obey(const Command& command);
 
   /// Runs the job to its end. @return how it ended; not orderly: leave without MPI_Finalize.
   Outcome run();
@@ -81,6 +88,10 @@ class EventLoop {
   /// Waits for the disk: nothing may follow of a decision before it is there.
   void carry_out(const RecordDecisions& record);
   void carry_out(const KeepWatch& keep);
+  void carry_out(const RecordSteering& record);
+  void carry_out(const KeepCheckpoints& keep);
+  void carry_out(const PinCheckpoint& pin);
+  void carry_out(const BeginTrace& trace);
   void carry_out(const Say& say);
   void carry_out(const EndJob& end);
   void send(int rank, std::int64_t epoch, const messages::Message& message);

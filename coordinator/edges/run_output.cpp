@@ -186,6 +186,14 @@ void RunOutput::merge_traces(int num_workers, bool is_end) {
   });
 }
 
+void RunOutput::begin_trace() {
+  submit([](State& state) {
+    state.has_merged_traces = false;
+    std::error_code ignored;  // what stays is overwritten
+    fs::remove_all(state.run_directory / kTraceFolder, ignored);
+  });
+}
+
 void RunOutput::write(std::string what, std::function<void()> write) {
   submit([what = std::move(what), write = std::move(write)](State& state) {
     state.try_writing(what, write);

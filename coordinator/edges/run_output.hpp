@@ -62,6 +62,8 @@ class RunOutput {
   void add_picture(std::string file, std::int64_t step);
   /// One trace of all workers' once each has left its part, or at the end of those that are there.
   void merge_traces(int num_workers, bool is_end);
+  /// Removes what an earlier trace left: there will be another.
+  void begin_trace();
   /// Calls `write`, which must not refer to what ends before this process. Where it throws an Error
   /// or a std::system_error, there is one warning for each `what`.
   void write(std::string what, std::function<void()> write);

@@ -15,6 +15,7 @@
 #include "checkpoint/store/retention.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
+#include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
@@ -79,6 +80,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
                          Terminal terminal)
     : run_(run),
       resume_commands_(std::move(resume_commands)),
+      kept_(standing_orders(run.spec, read_steering(run.directory)).job.checkpoint),
       decisions_(run.decisions),
       self_(std::move(self)),
       output_(run.directory, self_, terminal) {}
@@ -86,6 +88,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
 std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
   const auto last = output_.begin_at(step);
+  trace_ = run_.trace;
   if (step > 0) {
     record_event(step, fmt::format("goes on with {} worker{}", run_.num_workers,
                                    run_.num_workers == 1 ? "" : "s"));
@@ -93,7 +96,10 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   return last;
 }
 
-void RunRecorder::say(const std::string& line) { output_.print(line); }
+void RunRecorder::say(const std::string& line) {
+  output_.print(line);
+  listener_(line);
+}
 
 void RunRecorder::record_event(std::int64_t step, const std::string& text) {
   output_.log(fmt::format("event at step {}: {}", step, text));
@@ -177,7 +183,7 @@ void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
 void RunRecorder::show_tick(report::Tick tick) {
   tick.checkpoints = std::exchange(saved_, {});
   const auto total = static_cast<double>(std::max<std::int64_t>(1, run_.spec.total_steps()));
-  const bool is_traced = !run_.trace.empty() && tick.step >= run_.trace.end;
+  const bool is_traced = !trace_.empty() && tick.step >= trace_.end;
   const double fraction_done = static_cast<double>(tick.step) / total;
   std::string beside_bar = fmt::format("{:.1f} of {} kimg, {:.0f} images/s", tick.kimg,
                                        run_.spec.training.kimg, tick.images_per_second);
@@ -228,10 +234,9 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
 }
 
 checkpoint::RetentionPolicy RunRecorder::retention(std::set<std::int64_t> in_use) const {
-  const CheckpointSpec& spec = run_.spec.checkpoint;
-  return {.keep = spec.keep,
-          .keep_every_steps = run_.spec.steps_of_kimg(spec.keep_every),
-          .keep_best = spec.keep_best,
+  return {.keep = kept_.keep,
+          .keep_every_steps = run_.spec.steps_of_kimg(kept_.keep_every),
+          .keep_best = kept_.keep_best,
           .in_use = std::move(in_use)};
 }
 
@@ -306,6 +311,11 @@ void RunRecorder::keep_watch(const std::string& text) {
   });
 }
 
+void RunRecorder::record_steering(const SteeringEvent& event) {
+  output_.write(std::string(kSteeringFile),
+                [directory = run_.directory, event] { append_steering(directory, event); });
+}
+
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
   report::Failure failure;
   failure.rank = outcome.rank;
@@ -349,7 +359,7 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
              .rolled_back = outcome.rolled_back};
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
-  if (!run_.trace.empty()) {
+  if (!trace_.empty()) {
     output_.merge_traces(run_.num_workers, /*is_end=*/true);
   }
   if (outcome.exit_code == 0) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,6 +21,8 @@
 #include "job/decisions.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
+#include "run/control/steering_file.hpp"
+#include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {
 
@@ -47,6 +50,10 @@ class RunRecorder {
   void show_tick(report::Tick tick);
   void show_picture(const messages::Picture& picture);
   void say(const std::string& line);
+  /// Hears every line that is said.
+  void set_listener(std::function<void(const std::string&)> listener) {
+    listener_ = std::move(listener);
+  }
   /// A mark in TensorBoard and a line of the log: what was decided at `step` (steps done), or came
   /// about. After begin_at.
   void record_event(std::int64_t step, const std::string& text);
@@ -75,6 +82,17 @@ class RunRecorder {
   /// watch.txt, behind everything else.
   void keep_watch(const std::string& text);
 
+  /// steering.jsonl, behind everything else.
+  void record_steering(const SteeringEvent& event);
+  /// Checkpoints are kept as `spec` says from here on.
+  void keep_checkpoints(const CheckpointSpec& spec) { kept_ = spec; }
+
+  /// Other steps are traced: what an earlier trace left goes away.
+  void begin_trace(TraceSteps steps) {
+    trace_ = steps;
+    output_.begin_trace();
+  }
+
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
   /// a disk that fails.
   /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
@@ -101,6 +119,8 @@ class RunRecorder {
 
   const StartedRun& run_;
   ResumeCommands resume_commands_;
+  TraceSteps trace_;     ///< the newest steps that are
+  CheckpointSpec kept_;  ///< which checkpoints stay
   bool has_saved_ = false;
   Decisions decisions_;                          ///< as they are on the disk
   std::string data_fingerprint_;                 ///< as the workers see it
@@ -110,6 +130,7 @@ class RunRecorder {
   std::map<std::int64_t, std::filesystem::path>
       saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
+  std::function<void(const std::string&)> listener_ = [](const std::string&) {};
   RunStatus status_;                            ///< from finish() on: as it is on the disk
   std::string last_checkpoint_;                 ///< path of the newest; empty: none
 };

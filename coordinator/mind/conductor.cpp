@@ -29,7 +29,7 @@ std::string told(const messages::SkippedUpdate& skip, const std::vector<std::str
 
 Conductor::Conductor(ConductorSettings settings, TimePoint start)
     : settings_(std::move(settings)),
-      membership_(settings_.num_workers, start, settings_.limits),
+      membership_(settings_.num_workers, start, settings_.limits, settings_.build),
       start_(settings_.num_workers),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
@@ -83,6 +83,7 @@ Effects Conductor::take(const messages::Loading& loading, const Arrival& arrival
 
 Effects Conductor::take(const messages::Picture& picture, const Arrival& arrival) {
   watch_.lively(arrival.now);
+  pictures_.push_back(picture.file);
   return {ShowPicture{picture}};
 }
 
@@ -118,6 +119,9 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   begin_snapshot_ = point.snapshot ? std::optional(point.step) : std::nullopt;
   leases_ = LeaseBook(settings_.leases);
   leases_.hold_at(scores_.gate(settings_.decisions, begin_step_));
+  if (settings_.pause) {
+    leases_.pause();
+  }
   snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
@@ -182,6 +186,11 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   if (const auto step = scores_.unscored(settings_.decisions, begin_step_)) {
     effects.emplace_back(ScoreCheckpoint{*step});
   }
+  if (settings_.pause) {
+    effects.emplace_back(
+        Say{fmt::format("note  paused, as {} asked: gangway resume {} goes on",
+                        settings_.pause->by, settings_.welcome.run_directory)});
+  }
   append(effects, grant(now));
   return effects;
 }
@@ -196,6 +205,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
   Effects troubles = look_for_trouble(tick);
   if (tick) {
+    last_tick_ = *tick;
     effects.emplace_back(ShowTick{std::move(*tick)});
   }
   append(effects, std::move(troubles));
@@ -229,7 +239,8 @@ Effects Conductor::grant(TimePoint now) {
                   .last = lease.last,
                   .snapshots = snapshots_.due(lease.begin, lease.end, lease.checkpoint),
                   .protected_snapshot = snapshots_.complete(),
-                  .changes = std::exchange(untold_, {})}};
+                  .changes = std::exchange(untold_, {}),
+                  .trace = std::exchange(untold_trace_, {})}};
     watch_.granted(lease.begin, now);
     remember_at(granted.lease, lease.checkpoint);
     if (lease.checkpoint) {
@@ -258,11 +269,14 @@ Effects Conductor::take(const messages::CheckpointPart& part, const Arrival& arr
   return {CommitCheckpoint{std::move(*complete)}};
 }
 
-Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint /*now*/) {
+Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint now) {
   ledger_.committed(step);
+  committed_at_ = now;
   ticks_.checkpoint_committed(step);
   last_save_error_.clear();
-  return finish_if_done();
+  Effects effects = pin_at(step);
+  append(effects, finish_if_done());
+  return effects;
 }
 
 Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reason, TimePoint now) {
@@ -322,37 +336,6 @@ void Conductor::on_heartbeat(int rank, Pulse pulse, TimePoint now) {
 void Conductor::on_lifeline_closed(int rank, TimePoint now) {
   // The verdict falls in on_clock: a Stop that says why may still be on its way.
   membership_.lifeline_closed(rank, now);
-}
-
-Effects Conductor::on_request(Request request, int signal, TimePoint now) {
-  if (ended_) {
-    return {};
-  }
-  if (request == Request::kEndNow) {
-    Effects effects;
-    append(effects, end_with(Outcome{.exit_code = 128 + signal,
-                                     .reason = "ended at once on request, without a save",
-                                     .rank = 0,
-                                     .step = ticks_.steps_done(),
-                                     .orderly = false}));
-    return effects;
-  }
-  if (request == Request::kSaveAndGoOn) {
-    leases_.request_checkpoint();
-    return grant(now);
-  }
-  if (leave_signal_) {
-    return {};
-  }
-  leave_signal_ = signal;
-  if (!begun_) {
-    return end(ExitCode::kPreempted, 0,
-               "stopped on request before the first step: the same command goes on");
-  }
-  leases_.request_stop();
-  Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
-  append(effects, grant(now));
-  return effects;
 }
 
 Effects Conductor::lose(const Fault& fault) {

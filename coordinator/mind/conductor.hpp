@@ -23,10 +23,14 @@
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/steering/command.hpp"
+#include "coordinator/steering/job_status.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/divergence.hpp"
+#include "job/spec.hpp"
+#include "run/control/steering_file.hpp"
 #include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
@@ -92,6 +96,22 @@ struct RecordDecisions {
 struct KeepWatch {
   std::string text;
 };
+/// A person has asked for something, and got it: beside the run, whenever the disk has time.
+struct RecordSteering {
+  SteeringEvent event;
+};
+/// From here on checkpoints are kept as these keys say.
+struct KeepCheckpoints {
+  CheckpointSpec spec;
+};
+/// Keep a checkpoint, which has been committed, until it is unpinned.
+struct PinCheckpoint {
+  std::int64_t step = 0;
+};
+/// What an earlier trace left is in the way of one of these steps, which are then to be merged.
+struct BeginTrace {
+  TraceSteps steps;
+};
 /// One line for the user: "warn  …", "note  …" or "ALARM …".
 struct Say {
   std::string line;
@@ -102,13 +122,15 @@ struct EndJob {
 };
 using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
                             DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
-                            ScoreCheckpoint, RecordDecisions, KeepWatch, Say, EndJob>;
+                            ScoreCheckpoint, RecordDecisions, KeepWatch, RecordSteering,
+                            KeepCheckpoints, PinCheckpoint, BeginTrace, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
 
 struct ConductorSettings {
   int num_workers = 1;
+  std::string build;          ///< the coordinator's own: base/build_id.hpp
   messages::Welcome welcome;  ///< sent to each worker; the epoch is filled in
   LeasePlan leases;
   TickPlan ticks;
@@ -126,6 +148,15 @@ struct ConductorSettings {
   ScorePlan scores;
   Decisions decisions;       ///< of earlier starts; what they change is in `welcome`
   WatchMemory watch_memory;  ///< theirs
+  JobSpec job;               ///< as its file has it
+  JobSpec steered_job;       ///< with what people have set since
+  std::optional<PauseStatus> pause;  ///< asked for in an earlier start, and not taken back
+};
+
+/// What on_command gives: the answer, and what is to be done.
+struct Commanded {
+  CommandAnswer answer;
+  Effects effects;
 };
 
 class Conductor {
@@ -141,6 +172,8 @@ class Conductor {
   void on_lifeline_closed(int rank, TimePoint now);
   /// @param signal number, for the exit code of a leave whose save fails.
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
+  /// What a person asks for, from another process. It takes effect at a lease's boundary.
+  [[nodiscard]] Commanded on_command(const Command& command, TimePoint now, double unix_seconds);
   /// The deadlines. Call at least every 50 ms: after a gap of a second or more, the silence of that
   /// time is taken for the coordinator's own and does not count.
   [[nodiscard]] Effects on_clock(TimePoint now);
@@ -159,6 +192,9 @@ class Conductor {
   [[nodiscard]] Effects recorded(TimePoint now);
   [[nodiscard]] Effects unrecorded(const std::string& reason);
 
+  /// How the job stands.
+  [[nodiscard]] JobStatus status(TimePoint now, double unix_seconds) const;
+
   [[nodiscard]] const Membership& membership() const { return membership_; }
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -169,6 +205,13 @@ class Conductor {
     std::int64_t epoch;
     TimePoint now;
     double unix_seconds;
+  };
+  /// Who asks when, and what is to be done about it.
+  struct Asked {
+    const std::string& who;
+    TimePoint now;
+    double unix_seconds;
+    Effects& effects;
   };
   [[nodiscard]] Effects take(const messages::Hello& hello, const Arrival& arrival);
   [[nodiscard]] Effects take(const messages::Inventory& inventory, const Arrival& arrival);
@@ -217,6 +260,18 @@ class Conductor {
   [[nodiscard]] Effects comfort_who_waits(TimePoint now);
   /// How long the steps that are left take; nothing: no step is known yet.
   [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
+  [[nodiscard]] CommandAnswer obey(const PauseJob& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const ResumeJob& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const SaveCheckpoint& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const SetKey& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const TraceJob& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const DrainHost& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const StopJob& order, const Asked& asked);
+  void set_plan();
+  /// The checkpoints that are to be pinned, now that the one of `step` exists.
+  [[nodiscard]] Effects pin_at(std::int64_t step);
+  [[nodiscard]] JobPhase phase() const;
+  [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
 
   ConductorSettings settings_;
   Membership membership_;
@@ -244,11 +299,17 @@ class Conductor {
   std::optional<HeldBack> held_back_;    ///< the earliest that is not answered yet
   std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
   TimePoint last_clock_;
+  std::set<std::int64_t> pins_;      ///< checkpoints to come that are to be pinned
+  TraceSteps trace_;                 ///< the newest
+  TraceSteps untold_trace_;          ///< in no lease yet
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
   std::string last_save_error_;      ///< not empty: the newest save failed
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest
+  std::optional<report::Tick> last_tick_;
+  std::vector<std::string> pictures_;      ///< files, of this start
+  std::optional<TimePoint> committed_at_;  ///< the newest checkpoint of this start
   std::string begin_line_;             ///< what all have loaded, for the user
   std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
   bool begun_ = false;                          ///< the first lease is out

@@ -116,7 +116,7 @@ std::optional<Fault> Conductor::check_progress(TimePoint now) const {
           return std::nullopt;
         }
         if (leases_.is_held() && watch_.done(rank) >= leases_.granted_end()) {
-          return std::nullopt;  // it waits for a score
+          return std::nullopt;  // it waits for a score, or is paused
         }
         return is_writing_its_last(rank) ? settings_.save_floor : std::chrono::milliseconds(0);
       });

@@ -45,6 +45,13 @@ void LeaseBook::set_step_seconds(double median_seconds) {
   steps_per_lease_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
 }
 
+void LeaseBook::set_intervals(std::int64_t tick_steps, std::int64_t picture_steps,
+                              const std::array<std::int64_t, 2>& checkpoint_steps) {
+  plan_.tick_steps = tick_steps;
+  plan_.picture_steps = picture_steps;
+  plan_.checkpoint_steps = checkpoint_steps;
+}
+
 bool LeaseBook::is_due(std::int64_t fastest_done) const {
   if (!last_granted_ && (stop_requested_ || checkpoint_requested_)) {
     return true;

@@ -52,6 +52,12 @@ class LeaseBook {
   /// @param median_seconds duration of a step; leases become about a second long.
   void set_step_seconds(double median_seconds);
 
+  /// No step is granted until the other is called; what is requested is.
+  void pause() { paused_ = true; }
+  void resume() { paused_ = false; }
+  /// Other milestones from here on.
+  void set_intervals(std::int64_t tick_steps, std::int64_t picture_steps,
+                     const std::array<std::int64_t, 2>& checkpoint_steps);
   /// No step from this one on is granted; nothing: all may be.
   void hold_at(std::optional<std::int64_t> step) { hold_at_ = step; }
   /// The job ends here, and has not come further yet.
@@ -60,13 +66,17 @@ class LeaseBook {
     ends_early_ = true;
   }
   /// Whether all that may be granted is.
-  [[nodiscard]] bool is_held() const { return !last_granted_ && hold_at_ && end_ >= *hold_at_; }
+  [[nodiscard]] bool is_held() const {
+    return !last_granted_ && (paused_ || (hold_at_ && end_ >= *hold_at_));
+  }
 
   /// The leases to grant now. @param fastest_done steps done by the worker that is furthest.
   [[nodiscard]] std::vector<Lease> grant(std::int64_t fastest_done);
 
   /// Steps granted so far.
   [[nodiscard]] std::int64_t granted_end() const { return end_; }
+  /// The newest step whose state is, or is being, saved.
+  [[nodiscard]] std::int64_t saved_step() const { return saved_step_; }
   [[nodiscard]] bool last_granted() const { return last_granted_; }
 
  private:
@@ -81,6 +91,7 @@ class LeaseBook {
   std::int64_t steps_per_lease_ = 1;
   std::optional<std::int64_t> hold_at_;
   std::int64_t saved_step_;  ///< the newest step whose state is, or is being, saved
+  bool paused_ = false;
   bool stop_requested_ = false;
   bool checkpoint_requested_ = false;
   bool ends_early_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,8 +19,9 @@ bool waits(const Member& member, TimePoint now) {
   return member.pulse == Pulse::kWaits && member.heard && now - *member.heard < kOld;
 }
 
-Membership::Membership(int num_workers, TimePoint start, const MembershipLimits& limits)
-    : start_(start), limits_(limits) {
+Membership::Membership(int num_workers, TimePoint start, const MembershipLimits& limits,
+                       std::string build)
+    : build_(std::move(build)), start_(start), limits_(limits) {
   for (int rank = 1; rank <= num_workers; ++rank) {
     Member member;
     member.rank = rank;
@@ -45,6 +47,13 @@ std::optional<Fault> Membership::join(int rank, const messages::Hello& hello) {
                  fmt::format("rank {} on host {} speaks protocol {}, the coordinator {}: start all "
                              "ranks from one build",
                              rank, hello.host, hello.protocol, kProtocolVersion)};
+  }
+  if (hello.build != build_) {
+    return Fault{ExitCode::kEnvironment, rank,
+                 fmt::format("rank {} on host {} is of build {}, the coordinator of {}: start all "
+                             "ranks from one build (./launch/build makes all programs; every host "
+                             "needs the same)",
+                             rank, hello.host, hello.build, build_)};
   }
   Member& member = at(rank);
   if (member.state != WorkerState::kExpected) {

@@ -69,7 +69,9 @@ struct MembershipChange {
 
 class Membership {
  public:
-  Membership(int num_workers, TimePoint start, const MembershipLimits& limits);
+  /// @param build  the coordinator's, which every worker's has to equal
+  Membership(int num_workers, TimePoint start, const MembershipLimits& limits,
+             std::string build = {});
 
   /// A Hello from `rank`. A fault: the programs do not fit, or the rank is unknown or greeted
   /// before.
@@ -113,6 +115,7 @@ class Membership {
   [[nodiscard]] std::optional<Fault> check_start(TimePoint now) const;
 
   std::vector<Member> members_;
+  std::string build_;
   TimePoint start_;
   MembershipLimits limits_;
   std::int64_t epoch_ = 1;

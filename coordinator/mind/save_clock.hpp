@@ -18,6 +18,7 @@ class SaveClock {
   /// @param interval  zero: none is asked for by time
   explicit SaveClock(std::chrono::milliseconds interval) : interval_(interval) {}
 
+  void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
   /// The job has begun, or a lease that saves went out.
   void granted(TimePoint now);
   /// A save has failed: the next try comes after a pause that doubles with each failure in a row.

@@ -21,6 +21,8 @@ class SnapshotBook {
   /// @param every  steps from one to the next; 0: none; kAuto: by their cost
   SnapshotBook(int num_workers, std::int64_t start_step, std::int64_t every);
 
+  /// As the constructor has it.
+  void set_every(std::int64_t every) { every_ = every; }
   /// @param median_seconds  duration of a step
   void set_step_seconds(double median_seconds) { step_seconds_ = median_seconds; }
   /// Whether buddies copy what due() names: it is complete when all of them have it, and the next

@@ -106,6 +106,12 @@ void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& op
 
 void TickAccounting::start(TimePoint now) { started_ = tick_started_ = step_started_ = now; }
 
+void TickAccounting::forgive(std::chrono::steady_clock::duration gap) {
+  started_ += gap;
+  tick_started_ += gap;
+  step_started_ += gap;
+}
+
 std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progress& progress,
                                                 TimePoint now, double unix_seconds) {
   const std::int64_t step = progress.step;
@@ -205,6 +211,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   }
   tell_workers(tick);
   tell_exposures(tick);
+  keep_means(tick.seconds_tick);
   figures_.tell(tick);
   tick.checkpoint_age_kimg = kimg_of(steps_done_ - checkpoint_step_);
   tick.unix_seconds = unix_seconds;
@@ -212,6 +219,20 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   steps_in_tick_ = 0;
   sums_.clear();
   return tick;
+}
+
+void TickAccounting::keep_means(double tick_seconds) {
+  const auto steps = static_cast<double>(steps_in_tick_);
+  last_means_.clear();
+  for (const auto& [rank, sum] : sums_) {
+    const messages::StepFigures& figures = sum.progress.figures;
+    last_means_[rank] = {
+        .work_seconds = std::max(0.0, tick_seconds - figures.exposed_seconds) / steps,
+        .wait_seconds = figures.exposed_seconds / steps,
+        .data_seconds = figures.data_seconds / steps,
+        .sent_bytes = static_cast<double>(sum.progress.sent_bytes) / steps,
+        .resident_bytes = sum.progress.resident_bytes};
+  }
 }
 
 void TickAccounting::tell_workers(report::Tick& tick) const {

@@ -38,6 +38,11 @@ class TickAccounting {
 
   /// The clock of the first tick starts: the first lease is out.
   void start(TimePoint now);
+  /// Nothing was trained for `gap`: no tick and no step counts it.
+  void forgive(std::chrono::steady_clock::duration gap);
+  void set_tick_steps(std::int64_t tick_steps) { plan_.tick_steps = tick_steps; }
+  /// When the last step was over.
+  [[nodiscard]] TimePoint step_ended() const { return step_started_; }
   /// A checkpoint of `step` exists.
   void checkpoint_committed(std::int64_t step) { checkpoint_step_ = step; }
 
@@ -59,6 +64,16 @@ class TickAccounting {
   [[nodiscard]] const std::map<std::string, double>& last_figures() const {
     return figures_.last_step();
   }
+  /// What one worker's steps of the last tick were to it, means.
+  struct WorkerMeans {
+    double work_seconds = 0.0;  ///< without its waits for exchanges
+    double wait_seconds = 0.0;
+    double data_seconds = 0.0;
+    double sent_bytes = 0.0;
+    std::uint64_t resident_bytes = 0;
+  };
+  /// By rank; empty before the first tick.
+  [[nodiscard]] const std::map<int, WorkerMeans>& last_means() const { return last_means_; }
   /// Median of the last steps' durations; 0 before the first.
   [[nodiscard]] double median_step_seconds() const;
 
@@ -81,12 +96,14 @@ class TickAccounting {
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
   void add_to_tick(int rank, const messages::Progress& step);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
+  void keep_means(double tick_seconds);
   void tell_workers(report::Tick& tick) const;
   void tell_exposures(report::Tick& tick) const;
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;
   std::map<int, Sum> sums_;          ///< of this tick, by rank
+  std::map<int, WorkerMeans> last_means_;
   std::deque<double> step_seconds_;  ///< of the last steps
   TimePoint started_{}, tick_started_{}, step_started_{};
   std::int64_t steps_done_;

@@ -57,7 +57,9 @@ void add_layout(Keys& keys) {
       {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
       [](auto& job) -> auto& { return job.layout.data; }, {1, 65'536}));
   keys.push_back(
-      whole_key({"layout.stages", "", "Pieces that the networks are cut into; 1 for now"},
+      whole_key({"layout.stages", "chunks",
+                 "Chunks that each network is cut into, on different workers "
+                 "(docs/pipeline-stages.md)"},
                 [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
   keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
                            [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
@@ -134,6 +136,19 @@ void add_output(Keys& keys) {
        "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: "
        "none"},
       [](auto& job) -> auto& { return job.output.histograms_kimg; }, kZeroOrMore)));
+  keys.push_back(later(text_key(
+      {"output.control", "",
+       "Where the running job is watched and steered: auto: a socket of this user's alone; off; or "
+       "an address and port (docs/control.md)"},
+      [](auto& job) -> auto& { return job.output.control; }, "auto, off or ADDRESS:PORT")));
+  keys.push_back(file_or_none_key(
+      {"output.control_certificate", "",
+       "Of output.control, which talks TLS where there is one: PEM; others than loopback need it"},
+      [](auto& job) -> auto& { return job.output.control_certificate; }, "a file, or none"));
+  keys.push_back(
+      file_or_none_key({"output.control_key", "", "Of output.control_certificate: PEM"},
+                       [](auto& job) -> auto& { return job.output.control_key; },
+                       "a file, or none"));
 }
 
 void mark_speed_only(Keys& keys) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,29 +14,75 @@ namespace gangway {
 namespace {
 
 constexpr WholeBounds kWorkers{0, 65'535};
+constexpr WholeBounds kCuts{1, 65'535};
 
-/// Worker numbers, ascending; none for auto.
-Read<std::vector<int>> read_workers(const YamlNode& node) {
-  if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
-    return {};
-  }
-  if (node.kind != YamlNode::Kind::kSequence || node.items.empty()) {
-    return {.complaint = fmt::format(
-                "expected auto, or a list of workers such as [0, 2], {}",
-                node.kind == YamlNode::Kind::kSequence ? "not an empty one" : unlike(node))};
+bool is_auto(const YamlNode& node) {
+  return node.kind == YamlNode::Kind::kScalar && node.text == "auto";
+}
+
+/// Numbers in ascending order. @param what  "workers"
+Read<std::vector<int>> read_ascending(const YamlNode& node, WholeBounds bounds, const char* what) {
+  if (node.kind != YamlNode::Kind::kSequence) {
+    return {.complaint =
+                fmt::format("expected auto, or a list of {} such as [1, 2], {}", what, unlike(node))};
   }
   Read<std::vector<int>> read;
   for (const YamlNode& item : node.items) {
-    const Read<std::uint64_t> worker = read_whole(item, kWorkers);
-    if (!worker.complaint.empty()) {
-      return {.complaint = worker.complaint};
+    const Read<std::uint64_t> number = read_whole(item, bounds);
+    if (!number.complaint.empty()) {
+      return {.complaint = number.complaint};
     }
-    read.value.push_back(static_cast<int>(worker.value));
+    read.value.push_back(static_cast<int>(number.value));
   }
   if (std::ranges::adjacent_find(read.value, std::greater_equal()) != read.value.end()) {
-    return {.complaint = "expected workers in ascending order, each once"};
+    return {.complaint = fmt::format("expected {} in ascending order, each once", what)};
   }
   return read;
+}
+
+/// Worker numbers; none for auto.
+Read<std::vector<int>> read_workers(const YamlNode& node) {
+  if (is_auto(node)) {
+    return {};
+  }
+  if (node.kind == YamlNode::Kind::kSequence && node.items.empty()) {
+    return {.complaint = "expected auto, or a list of workers such as [0, 2], not an empty one"};
+  }
+  return read_ascending(node, kWorkers, "workers");
+}
+
+/// Where a network is cut; nothing for auto.
+Read<std::optional<std::vector<int>>> read_cuts(const YamlNode& node) {
+  if (is_auto(node)) {
+    return {};
+  }
+  Read<std::vector<int>> read = read_ascending(node, kCuts, "blocks");
+  return {.value = std::move(read.value), .complaint = std::move(read.complaint)};
+}
+
+std::string list_text(const std::vector<int>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+Key cuts_key(NetworkId id, const std::string& network) {
+  Key key = make_key({"layout.cuts." + network, "",
+                      fmt::format("Blocks of the {} with which other workers begin, as in [2]; []: "
+                                  "it stays whole; auto: layout.stages chunks "
+                                  "(docs/pipeline-stages.md)",
+                                  network)},
+                     "auto or list of whole numbers", "blocks from 1, ascending");
+  key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
+    Read<std::optional<std::vector<int>>> read = read_cuts(node);
+    if (read.complaint.empty()) {
+      job.networks[id].cuts = std::move(read.value);
+    }
+    return read.complaint;
+  };
+  key.get = [id](const JobSpec& job) {
+    const auto& cuts = job.networks[id].cuts;
+    return cuts ? list_text(*cuts) : std::string("auto");
+  };
+  return key;
 }
 
 }  // namespace
@@ -57,9 +104,12 @@ void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
     };
     key.get = [id](const JobSpec& job) {
       const std::vector<int>& workers = job.networks[id].workers;
-      return workers.empty() ? std::string("auto") : fmt::format("[{}]", fmt::join(workers, ", "));
+      return workers.empty() ? std::string("auto") : list_text(workers);
     };
     keys.push_back(std::move(key));
+  }
+  for (const NetworkId id : networks.ids()) {
+    keys.push_back(cuts_key(id, networks[id].name));
   }
 }
 

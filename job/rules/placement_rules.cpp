@@ -3,19 +3,29 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "job/network_groups.hpp"
+#include "job/stage_cuts.hpp"
 
 namespace gangway {
 namespace {
 
+bool cuts(const JobSpec& job, std::string_view name) {
+  return std::ranges::any_of(job.networks.ids(), [&](NetworkId network) {
+    return job.networks[network].name == name && wants_cut(job, network);
+  });
+}
+
 std::string check_group_sizes(const JobSpec& job) {
   for (const NetworkSpec& network : job.networks) {
-    if (static_cast<int>(network.workers.size()) > job.training.microbatches) {
+    if (!cuts(job, network.name) &&
+        static_cast<int>(network.workers.size()) > job.training.microbatches) {
       return fmt::format(
           "layout.{} names {} workers, which cannot share training.microbatches {}: some would "
           "have none; name fewer, or use more micro-batches",
@@ -27,23 +37,71 @@ std::string check_group_sizes(const JobSpec& job) {
 
 std::string check_apart_device(const JobSpec& job) {
   return places_networks(job) && job.numerics.device == DeviceKind::kCuda
-             ? "networks apart go from CPU to CPU, and numerics.device is cuda; leave the workers "
-               "of networks out, or use cpu"
+             ? "networks apart or cut go from CPU to CPU, and numerics.device is cuda; leave the "
+               "workers of networks, layout.cuts and layout.stages out, or use cpu"
              : "";
 }
 
 std::string check_apart_loss_scale(const JobSpec& job) {
   return places_networks(job) && job.scales_losses()
              ? "fp16 needs one loss scale of all networks, which workers that lack some do not "
-               "know; leave the workers of networks out, or use bf16"
+               "know; leave the workers of networks, layout.cuts and layout.stages out, or use bf16"
              : "";
 }
 
 std::string check_apart_pools(const JobSpec& job) {
   return places_networks(job) && job.training.recipe->has_pools && job.training.translation.pool > 0
              ? "image pools (training.pool) stay where their images are made; leave the workers of "
-               "networks out, or use training.pool 0"
+               "networks, layout.cuts and layout.stages out, or use training.pool 0"
              : "";
+}
+
+/// What looks at a network as a whole, if the layout cuts that.
+std::string whole_network_wanted(std::string_view what, std::string_view network) {
+  return fmt::format(
+      "{} looks at the {} as a whole, and the layout cuts it; keep it whole with "
+      "layout.cuts.{} [], or use layout.stages 1",
+      what, network, network);
+}
+
+std::string check_cut_penalties(const JobSpec& job) {
+  if (job.training.penalty.is_any() && cuts(job, "discriminator")) {
+    return whole_network_wanted("a penalty on gradients", "discriminator");
+  }
+  return job.training.path_length.weight > 0.0 && cuts(job, "generator")
+             ? whole_network_wanted("training.path_length", "generator")
+             : "";
+}
+
+std::string check_cut_norms(const JobSpec& job) {
+  for (const NetworkId network : job.networks.ids()) {
+    if (wants_cut(job, network) && job.agrees_on_updates(network)) {
+      const std::string& name = job.networks[network].name;
+      return whole_network_wanted(
+          fmt::format("the norm of a gradient ({}.clip_norm, training.divergence.gradient_norm)",
+                      name),
+          name);
+    }
+  }
+  return {};
+}
+
+std::string check_cut_judge(const JobSpec& job) {
+  return job.training.augment.is_adaptive() && cuts(job, "discriminator")
+             ? whole_network_wanted("training.augment.strength adaptive", "discriminator")
+             : "";
+}
+
+std::vector<Rule> cut_rules() {
+  return {{{"layout.stages", "training.recipe"},
+           "A network with a penalty on gradients, or on path lengths, is not cut.",
+           check_cut_penalties},
+          {{"layout.stages", "training.divergence.gradient_norm"},
+           "A network whose updates wait for the norm of its gradient is not cut.",
+           check_cut_norms},
+          {{"layout.stages", "training.recipe"},
+           "A discriminator by whose judgement augmentation adapts is not cut.",
+           check_cut_judge}};
 }
 
 }  // namespace
@@ -53,6 +111,7 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
   for (const RecipeNetwork& network : recipe.networks) {
     keys.push_back(fmt::format("layout.{}", network.name));
   }
+  keys.emplace_back("layout.stages");
   const auto about = [&keys](const std::string& other, std::string statement,
                              std::function<std::string(const JobSpec&)> complaint) {
     std::vector<std::string> all = keys;
@@ -61,18 +120,20 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
   };
   std::vector<Rule> rules{
       about("training.microbatches",
-            "A network's workers in `layout` are at most `training.microbatches`.",
+            "A network's workers in `layout` are at most `training.microbatches` a chunk.",
             check_group_sizes),
-      about("numerics.device", "Workers of networks in `layout` go with `numerics.device` cpu.",
+      about("numerics.device", "Workers of networks in `layout`, and `layout.stages`, go with `numerics.device` cpu.",
             check_apart_device),
       about("numerics.precision",
-            "Workers of networks in `layout` do not go with `numerics.precision` fp16.",
+            "Workers of networks in `layout`, and `layout.stages`, do not go with `numerics.precision` "
+            "fp16.",
             check_apart_loss_scale)};
   if (recipe.has_pools) {
     rules.push_back(about("training.pool",
-                          "Workers of networks in `layout` go with `training.pool` 0.",
+                          "Workers of networks in `layout`, and `layout.stages`, go with `training.pool` 0.",
                           check_apart_pools));
   }
+  std::ranges::move(cut_rules(), std::back_inserter(rules));
   return rules;
 }
 

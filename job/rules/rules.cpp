@@ -15,6 +15,7 @@
 #include "job/rules/discriminator_rules.hpp"
 #include "job/rules/idle_rules.hpp"
 #include "job/rules/model_rules.hpp"
+#include "job/rules/output_rules.hpp"
 #include "job/rules/placement_rules.hpp"
 #include "job/rules/schedule_rules.hpp"
 #include "job/transports.hpp"
@@ -83,8 +84,8 @@ std::string check_order(const JobSpec& job) {
          "tree";
 }
 
-std::string check_axis(const char* what, int size) {
-  return size == 1 ? "" : fmt::format("{} above 1 are not available yet; use 1", what);
+std::string check_shards(const JobSpec& job) {
+  return job.layout.tensor == 1 ? "" : "tensor shards above 1 are not available yet; use 1";
 }
 
 Rule frozen_rule(const std::string& network) {
@@ -163,12 +164,9 @@ std::vector<Rule> layout_rules() {
       {{"layout.data", "training.microbatches"},
        "`layout.data` is at most `training.microbatches`.",
        check_workers},
-      {{"layout.stages"},
-       "`layout.stages` is 1 for now.",
-       [](const JobSpec& job) { return check_axis("stages", job.layout.stages); }},
       {{"layout.tensor"},
        "`layout.tensor` is 1 for now.",
-       [](const JobSpec& job) { return check_axis("tensor shards", job.layout.tensor); }},
+       check_shards},
       {{"layout.audit", "layout.check_steps"},
        "`layout.audit` needs `layout.check_steps` above 0.",
        check_audit},
@@ -234,6 +232,7 @@ std::vector<Rule> make_rules(const Recipe& recipe) {
   std::ranges::move(placement_rules(recipe), std::back_inserter(rules));
   std::ranges::move(score_rules(), std::back_inserter(rules));
   std::ranges::move(divergence_rules(), std::back_inserter(rules));
+  std::ranges::move(output_rules(), std::back_inserter(rules));
   std::ranges::move(idle_rules(), std::back_inserter(rules));
   std::ranges::move(network_rules(recipe), std::back_inserter(rules));
   std::ranges::move(schedule_rules(recipe), std::back_inserter(rules));

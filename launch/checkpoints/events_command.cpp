@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "launch/checkpoints/events_command.hpp"
 
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "report/table.hpp"
+#include "run/control/steering_file.hpp"
 #include "run/decision_file.hpp"
 
 namespace gangway::launch {
@@ -33,27 +36,52 @@ std::string settings_text(const Decision& decision) {
   return text.empty() ? "-" : text;
 }
 
+void show_decisions(const Decisions& decisions) {
+  report::Table table({{.title = "from step", .align = Align::kRight},
+                       {.title = "event"},
+                       {.title = "settings"},
+                       {.title = "seen after", .align = Align::kRight},
+                       {.title = "why"}});
+  for (const Decision& decision : decisions) {
+    table.add_row({std::to_string(decision.change.step), std::string(name_of(decision.kind)),
+                   settings_text(decision), std::to_string(decision.seen), decision.why});
+  }
+  std::cout << table.text() << std::flush;
+}
+
+void show_steering(const SteeringEvents& events) {
+  report::Table table({{.title = "after step", .align = Align::kRight},
+                       {.title = "asked"},
+                       {.title = "command"},
+                       {.title = "who"},
+                       {.title = "answer"}});
+  for (const SteeringEvent& event : events) {
+    table.add_row({std::to_string(event.step),
+                   fmt::format("{:%Y-%m-%d %H:%M:%S}",
+                               fmt::localtime(static_cast<std::time_t>(event.unix_seconds))),
+                   event.command, event.who, event.answer});
+  }
+  std::cout << table.text() << std::flush;
+}
+
 int list_events(const EventsOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   if (reference.step) {
     throw ConfigError(
         fmt::format("events are a run's, not a checkpoint's: leave @{} out", *reference.step));
   }
-  const auto decisions = read_decisions(find_run_directory(reference, options.outdir));
-  if (!decisions || decisions->empty()) {
+  const std::filesystem::path run = find_run_directory(reference, options.outdir);
+  const auto decisions = read_decisions(run);
+  const SteeringEvents steering = read_steering(run);
+  if (decisions && !decisions->empty()) {
+    show_decisions(*decisions);
+  } else {
     std::cout << "nothing was decided in this run" << std::endl;
-    return 0;
   }
-  report::Table table({{.title = "from step", .align = Align::kRight},
-                       {.title = "event"},
-                       {.title = "settings"},
-                       {.title = "seen after", .align = Align::kRight},
-                       {.title = "why"}});
-  for (const Decision& decision : *decisions) {
-    table.add_row({std::to_string(decision.change.step), std::string(name_of(decision.kind)),
-                   settings_text(decision), std::to_string(decision.seen), decision.why});
+  if (!steering.empty()) {
+    std::cout << "\nasked for by people:\n";
+    show_steering(steering);
   }
-  std::cout << table.text() << std::flush;
   return 0;
 }
 
@@ -62,12 +90,14 @@ int list_events(const EventsOptions& options) {
 void add_events_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<EventsOptions>();
   CLI::App* command = app.add_subcommand(
-      "events", "What was decided while a run was trained: rollbacks, lower rates, its early end");
+      "events",
+      "What was decided while a run was trained (rollbacks, lower rates, its early end), and what "
+      "people asked of it");
   command->add_option("run", options->reference, "Directory or name of a run")
       ->required()
       ->type_name("RUN");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
-  command->footer("Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl.");
+  command->footer("Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl and RUN/steering.jsonl.");
   command->callback(
       [options, &line] { line.action = [options] { return list_events(*options); }; });
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
+#include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
 #include "base/this_host.hpp"
@@ -45,7 +46,7 @@ class Marker {
  public:
   explicit Marker(const fs::path& run) : path_(run / kMarker) {
     std::random_device random;
-    content_ = fmt::format("{} {:08x}{:08x}", GANGWAY_VERSION, random(), random());
+    content_ = fmt::format("{} {:08x}{:08x}", build_id(), random(), random());
     write_file_atomically(path_, content_);
   }
   ~Marker() {
@@ -112,11 +113,11 @@ std::string first_complaint(const std::string& text) {
 /// @throws EnvironmentError
 int check_host(const fs::path& marker, const std::string& content) {
   const std::string host = host_name();
-  const std::string version = content.substr(0, content.find(' '));
-  if (version != GANGWAY_VERSION) {
-    throw EnvironmentError(
-        fmt::format("{}: {} is version {}, on the first host it is {}: install one on all hosts",
-                    host, (program_folder() / "gangway").string(), GANGWAY_VERSION, version));
+  const std::string build = content.substr(0, content.find(' '));
+  if (build != build_id()) {
+    throw EnvironmentError(fmt::format(
+        "{}: {} is of build {}, on the first host it is of {}: install one build on all hosts",
+        host, (program_folder() / "gangway").string(), build_id(), build));
   }
   require_programs(DeviceKind::kCpu);
   const auto end = std::chrono::steady_clock::now() + kMarkerPatience;

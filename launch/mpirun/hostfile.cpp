@@ -42,8 +42,8 @@ std::string_view take_until(std::string_view& text, std::string_view ends) {
 int parse_slots(std::string_view value, std::string_view line) {
   int slots = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), slots);
-  if (error != std::errc{} || end != value.data() + value.size() || slots < 1) {
-    throw ConfigError(fmt::format("hostfile: '{}': slots= needs a number of at least 1", line));
+  if (error != std::errc{} || end != value.data() + value.size() || slots < 0) {
+    throw ConfigError(fmt::format("hostfile: '{}': slots= needs a number of at least 0", line));
   }
   return slots;
 }
@@ -123,6 +123,9 @@ std::vector<Host> parse_hostfile(std::string_view text) {
   if (hosts.empty()) {
     throw ConfigError("the hostfile names no host: give one a line, as in 'node-a slots=8'");
   }
+  if (count_slots(hosts) == 0) {
+    throw ConfigError("the hostfile has no slot for a worker: give some, as in 'node-a slots=8'");
+  }
   return hosts;
 }
 
@@ -152,7 +155,7 @@ std::string hostfile_with_coordinator(std::vector<Host> hosts,
   ++hosts.front().slots;
   std::string text;
   for (const Host& host : hosts) {
-    text += fmt::format("{} slots={}\n", host.name, host.slots);
+    text += host.slots > 0 ? fmt::format("{} slots={}\n", host.name, host.slots) : "";
   }
   return text;
 }

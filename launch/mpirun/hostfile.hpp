@@ -13,13 +13,13 @@ namespace gangway::launch {
 
 struct Host {
   std::string name;  ///< as in the file; may be user@name
-  int slots = 1;
+  int slots = 1;     ///< for workers; 0: only the coordinator may be there
   bool operator==(const Host&) const = default;
 };
 
 /// One entry a host, in the order of the file. A host without `slots=` counts as one slot, named
 /// again as one more; what else a line says (max_slots, comments) is left out.
-/// @throws ConfigError when the file names no host, or a number of slots is none.
+/// @throws ConfigError when the file names no host or no slot, or a number of slots is none.
 [[nodiscard]] std::vector<Host> parse_hostfile(std::string_view text);
 
 /// The same from a file. @throws ConfigError also when there is none.
@@ -29,6 +29,7 @@ struct Host {
 [[nodiscard]] int count_slots(const std::vector<Host>& hosts);
 
 /// The hostfile for mpirun: one slot more for the coordinator, on the host where rank 0 will be.
+/// Another host without slots is left out.
 ///
 /// That is the host where mpirun runs, whatever its place in the file, or else the first one. It is
 /// moved to the top, so that ranks, and with them micro-batches, follow the file.

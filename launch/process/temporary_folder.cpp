@@ -2,28 +2,73 @@
 #include "launch/process/temporary_folder.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/errors.hpp"
 
 namespace gangway::launch {
+namespace {
+
+constexpr std::string_view kPrefix = "gangway-scratch-";
+// A folder is made before its owner holds it.
+constexpr auto kYoung = std::chrono::minutes(1);
+
+/// Invalid where somebody else holds it, or where it is gone.
+FileDescriptor hold(const std::filesystem::path& folder) {
+  FileDescriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return held && ::flock(held.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(held) : FileDescriptor();
+}
+
+bool is_left(const std::filesystem::directory_entry& entry) {
+  struct stat status {};
+  if (!entry.path().filename().string().starts_with(kPrefix) ||
+      ::lstat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+      status.st_uid != ::geteuid()) {
+    return false;
+  }
+  const auto made = std::chrono::system_clock::from_time_t(status.st_mtime);
+  return std::chrono::system_clock::now() - made > kYoung;
+}
+
+/// Removes what killed processes of this user have left.
+void sweep(const std::filesystem::path& parent) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    if (is_left(*entry) && hold(entry->path())) {
+      std::filesystem::remove_all(entry->path(), ignored);
+    }
+  }
+}
+
+}  // namespace
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "gangway-XXXXXX").string();
+  const std::filesystem::path parent = std::filesystem::temp_directory_path();
+  sweep(parent);
+  std::string name = (parent / std::string(kPrefix)).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
     throw EnvironmentError(fmt::format("{} cannot be made: {}: free space, or set TMPDIR", name,
                                        std::strerror(errno)));
   }
   path_ = name;
+  held_ = hold(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;  // a folder too many does no harm
+  std::error_code ignored;  // the next one sweeps
   std::filesystem::remove_all(path_, ignored);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Folders for what a benchmark leaves, gone with their owner unless the user named them. Called by
-// `gangway bench`, main thread.
+// Folders for what a measurement leaves, gone with their owner unless the user named them; those of
+// killed owners are removed when the next is made. Called by `gangway bench` and `scale`, main
+// thread.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
+
+#include "base/file_descriptor.hpp"
 
 namespace gangway::launch {
 
@@ -21,6 +24,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  FileDescriptor held_;  ///< locked as long as the owner lives
 };
 
 /// The folder that the user named, made if missing, which stays; or a temporary one.

@@ -35,6 +35,7 @@
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/run/initial_weights.hpp"
+#include "launch/run/job_hosts.hpp"
 #include "launch/run/own_networks.hpp"
 #include "launch/run/rollbacks.hpp"
 #include "launch/run/supervise.hpp"
@@ -179,22 +180,21 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
 }
 
 /// For ranks on other hosts; on this one they inherit all.
-std::vector<std::string> variables_for_ranks(const RunOptions& options,
+std::vector<std::string> variables_for_ranks(const JobHosts& where,
                                              const Environment& environment) {
   std::vector<std::string> names = exported_variables(environment);
-  if (!options.hostfile.empty()) {
+  if (!where.hosts.empty()) {
     names.emplace_back(kTetherVariable);  // `supervise` sets it
   }
   return names;
 }
 
-fs::path coordinator_hostfile(const RunOptions& options, const fs::path& run) {
-  if (options.hostfile.empty()) {
+fs::path coordinator_hostfile(const JobHosts& where, const fs::path& run) {
+  if (where.hosts.empty()) {
     return {};
   }
   fs::path path = run / "hostfile";
-  write_file_atomically(path,
-                        hostfile_with_coordinator(read_hostfile(options.hostfile), is_this_host));
+  write_file_atomically(path, hostfile_with_coordinator(where.hosts, is_this_host));
   return path;
 }
 
@@ -240,27 +240,7 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
   }
 }
 
-/// As many as there are up to the last that the layout names; 0: it names none.
-int named_workers(const JobSpec& spec) {
-  int count = 0;
-  for (const NetworkSpec& network : spec.networks) {
-    count = network.workers.empty() ? count : std::max(count, network.workers.back() + 1);
-  }
-  return count;
-}
-
 }  // namespace
-
-int default_workers(const JobSpec& spec, int slots) {
-  if (spec.layout.data > 0) {
-    return spec.layout.data;
-  }
-  if (const int named = named_workers(spec); named > 0) {
-    return named;
-  }
-  return std::max(1,
-                  std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));
-}
 
 std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
   const std::string option = "--resume";
@@ -290,14 +270,15 @@ int run_job(const RunOptions& options, const Environment& environment,
                               .overrides = options.overrides,
                               .environment = gangway_variables(environment)});
   (void)parse_trace_steps(options.trace);  // refused before anything is made
-  const int slots = options.hostfile.empty()
-                        ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
-                        : count_slots(read_hostfile(options.hostfile));
-  const int workers = options.workers > 0 ? options.workers : default_workers(job.spec, slots);
+  const JobHosts where = choose_hosts(options.hostfile, options.workers, job.spec, environment);
+  const int workers = where.workers;
+  if (!where.found.empty()) {
+    std::cout << where.found << std::endl;
+  }
   require_workers(job.spec, workers);
   inspect_own_networks(job);
   require_style_picture(job.spec);
-  if (options.hostfile.empty()) {  // other hosts may have other data, or this one none
+  if (where.hosts.empty()) {  // other hosts may have other data, or this one none
     require_data_limit(job.spec);
   }
   if (options.dry_run) {
@@ -323,9 +304,9 @@ int run_job(const RunOptions& options, const Environment& environment,
       .workers = workers,
       .threads = job.spec.numerics.threads,
       .program = program_folder() / "gangway",
-      .hostfile = coordinator_hostfile(options, run),
+      .hostfile = coordinator_hostfile(where, run),
       .host_messages = host_messages(workers),
-      .exported_variables = variables_for_ranks(options, environment),
+      .exported_variables = variables_for_ranks(where, environment),
       .train_arguments = train_arguments(options, run, lines, job.spec.numerics.device)};
   let_root_use_mpirun();
   if (!request.hostfile.empty()) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "job/spec.hpp"
 #include "launch/process/environment.hpp"
 
 namespace gangway::launch {
@@ -26,10 +25,6 @@ struct RunOptions {
   std::string progress = "auto";  ///< auto, lines, bar
   bool dry_run = false;
 };
-
-/// Workers when -n is not given: layout.data, else what micro-batches and slots allow.
-/// @param slots cores of this machine, or slots of the hostfile.
-[[nodiscard]] int default_workers(const JobSpec& spec, int slots);
 
 /// The words that continue a run after it has saved: those typed; where they would start at another
 /// place again (--resume never or a path), with the run named and --resume auto.

@@ -2,11 +2,11 @@
 #include "pipeline/layout/placements.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string>
 
 #include "base/errors.hpp"
+#include "job/stage_cuts.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -103,37 +103,11 @@ std::vector<Chunk> balanced_chunks(const std::vector<double>& block_costs, int n
     throw ConfigError("a network of " + std::to_string(num_blocks) + " blocks cannot be cut into " +
                       std::to_string(num_chunks) + " chunks");
   }
-  std::vector<double> until(block_costs.size() + 1, 0.0);
-  std::partial_sum(block_costs.begin(), block_costs.end(), until.begin() + 1);
-  const auto cost = [&](int first, int end) {
-    return until[static_cast<std::size_t>(end)] - until[static_cast<std::size_t>(first)];
-  };
-  // best[c][b]: the dearest of c chunks of the first b blocks, and where the last of them begins
-  struct Cut {
-    double dearest = std::numeric_limits<double>::infinity();
-    int first = 0;
-  };
-  std::vector<std::vector<Cut>> best(static_cast<std::size_t>(num_chunks) + 1,
-                                     std::vector<Cut>(block_costs.size() + 1));
-  best[0][0].dearest = 0.0;
-  for (std::size_t chunks = 1; chunks < best.size(); ++chunks) {
-    for (int end = 1; end <= num_blocks; ++end) {
-      Cut& here = best[chunks][static_cast<std::size_t>(end)];
-      for (int first = static_cast<int>(chunks) - 1; first < end; ++first) {
-        const double dearest =
-            std::max(best[chunks - 1][static_cast<std::size_t>(first)].dearest, cost(first, end));
-        if (dearest < here.dearest) {
-          here = {dearest, first};
-        }
-      }
-    }
-  }
-  std::vector<Chunk> chunks(static_cast<std::size_t>(num_chunks));
-  int end = num_blocks;
-  for (auto count = static_cast<std::size_t>(num_chunks); count > 0; --count) {
-    const int first = best[count][static_cast<std::size_t>(end)].first;
-    chunks[count - 1] = {first, end};
-    end = first;
+  std::vector<Chunk> chunks;
+  int begin = 0;
+  for (const int end : balanced_ends(block_costs, num_chunks)) {
+    chunks.push_back({begin, end});
+    begin = end;
   }
   return chunks;
 }

@@ -34,8 +34,10 @@ struct Hello {
   ProcessIdentity process;
   std::uint64_t shared_memory = 0;  ///< shared_memory_identity()
   std::string device;               ///< "cpu" or the GPU's name
+  std::string build;                ///< base/build_id.hpp; must be equal in both programs
   static auto fields(auto& it) {
-    return std::tie(it.protocol, it.rank, it.host, it.process, it.shared_memory, it.device);
+    return std::tie(it.protocol, it.rank, it.host, it.process, it.shared_memory, it.device,
+                    it.build);
   }
   bool operator==(const Hello&) const = default;
 };
@@ -164,9 +166,10 @@ struct Lease {
   std::optional<std::int64_t> protected_snapshot;
   /// Decided since the lease before; none holds before `begin`.
   std::vector<SettingsChange> changes;
+  TraceSteps trace;  ///< to be traced, none before `begin`; none: as it was
   static auto fields(auto& it) {
     return std::tie(it.begin, it.end, it.pictures, it.checkpoint_directory, it.last, it.snapshots,
-                    it.protected_snapshot, it.changes);
+                    it.protected_snapshot, it.changes, it.trace);
   }
   bool operator==(const Lease&) const = default;
 };

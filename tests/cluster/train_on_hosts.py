@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
 
 from hosts import FOLDER, RUN, inside, main  # noqa: E402
+from other_build import OTHER, build_id, copy_programs  # noqa: E402
 from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings, environment  # noqa: E402
 
 RING = EXAMPLES / "ring8.yaml"
@@ -86,6 +87,17 @@ class Refusals(OnHosts):
     def test_a_host_without_the_program(self):
         self.assert_refused("2", f"on host2 mount -t tmpfs tmpfs {PROGRAMS.resolve()}; {run_line('a', 2)}",
                             r"gangway: mpirun does not start ranks on all hosts")
+
+    def test_a_host_with_another_build(self):
+        other = copy_programs(self.folder / "other", ("gangway", "gangway-coordinator", "gangway-worker"))
+        self.assert_refused("2", f"on host2 mount --bind {other} {PROGRAMS.resolve()}; {run_line('a', 2)}",
+                            rf"gangway: host2: \S+/gangway is of build {OTHER}, on the first host it is of {build_id()}: "
+                            "install one build on all hosts")
+
+    def test_a_host_whose_worker_is_of_another_build(self):
+        other = copy_programs(self.folder / "other", ("gangway-worker",))
+        self.assert_refused("2", f"on host2 mount --bind {other} {PROGRAMS.resolve()}; {run_line('a', 2)}",
+                            rf"rank 2 on host host2 is of build {OTHER}, the coordinator of {build_id()}: start all ranks")
 
     def test_a_host_that_is_cut_off(self):
         self.assert_refused("2", "link host2 down; " + run_line("a", 2),

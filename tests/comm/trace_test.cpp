@@ -22,6 +22,7 @@ using std::chrono_literals::operator""us;
 
 TEST(TraceRing, KeepsTheNewestEventsAndCountsTheLost) {
   TraceRing<int> ring(3);
+  ring.begin();
   for (int event = 0; event < 5; ++event) {
     ring.add(event);
   }
@@ -29,6 +30,8 @@ TEST(TraceRing, KeepsTheNewestEventsAndCountsTheLost) {
   ring.for_each([&](int event) { kept.push_back(event); });
   EXPECT_EQ(kept, (std::vector<int>{2, 3, 4}));
   EXPECT_EQ(ring.lost(), 2U);
+  ring.begin();
+  EXPECT_EQ(ring.lost(), 0U) << "a second trace has nothing of the first";
 }
 
 TEST(Traced, WritesDownOnlyWhatWasDoneWhileTheRingWasOn) {
@@ -36,7 +39,7 @@ TEST(Traced, WritesDownOnlyWhatWasDoneWhileTheRingWasOn) {
   const LaneEvent event{.work = LaneWork::kSum, .network = 1, .bucket = 2};
   EXPECT_TRUE(traced(nullptr, event, [] { return true; }));
   EXPECT_TRUE(traced(&ring, event, [] { return true; }));
-  ring.turn_on(true);
+  ring.begin();
   EXPECT_FALSE(traced(&ring, event, [] { return false; }));
   const auto before = TraceClock::now();
   EXPECT_TRUE(traced(&ring, event, [] { return true; }));
@@ -56,7 +59,7 @@ TEST(TracedTransport, TellsHowLongEachMessageWasUnderWay) {
   LoopbackTransport sender(hub, 0);
   LoopbackTransport inner(hub, 1);
   TracedTransport receiver(inner, 16);
-  receiver.ring().turn_on(true);
+  receiver.ring().begin();
   const MessageTag tag{.network = 1, .kind = MessageKind::kWeights, .bucket = 3};
   std::vector<std::byte> bytes(8);
   const RequestId request = receiver.start_receive(0, tag, bytes);

@@ -55,6 +55,22 @@ TEST(Membership, RefusesAnotherProtocol) {
   EXPECT_THAT(fault->reason, HasSubstr("one build"));
 }
 
+TEST(Membership, RefusesAWorkerOfAnotherBuildAndNamesHostAndBoth) {
+  Membership membership(2, kStart, kLimits, "0123456789abcdef");
+  messages::Hello same = worker(1);
+  same.build = "0123456789abcdef";
+  EXPECT_FALSE(membership.join(1, same));
+  messages::Hello other = worker(2);
+  other.host = "node-b";
+  other.build = "fedcba9876543210";
+  const auto fault = membership.join(2, other);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->code, ExitCode::kEnvironment);
+  EXPECT_THAT(fault->reason,
+              AllOf(HasSubstr("rank 2 on host node-b is of build fedcba9876543210"),
+                    HasSubstr("the coordinator of 0123456789abcdef"), HasSubstr("./launch/build")));
+}
+
 TEST(Membership, RefusesAWorkerWithAnotherPlanAndNamesBoth) {
   Membership membership(2, kStart, kLimits);
   for (const int rank : {1, 2}) {

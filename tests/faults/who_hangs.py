@@ -49,10 +49,10 @@ def can_hold_up():
 
 
 class WhoHangs(Trainings):
-    def check(self, transport, workers):
+    def check(self, transport, workers, *layout):
         running = self.start("run", EXAMPLES / "ring8.yaml", "-n", workers, "--run", "a", "training.kimg=1000000",
                              "training.microbatches=4", "output.pictures_kimg=0", "output.tick_kimg=5",
-                             f"layout.transport={transport}", f"layout.timeout_seconds={TIMEOUT}")
+                             f"layout.transport={transport}", f"layout.timeout_seconds={TIMEOUT}", *layout)
         running.wait_for("^tick 2 ")
         run = next((self.folder / "runs").glob("*-a"))
         ranks = json.loads((run / "placement.json").read_text())["ranks"]
@@ -68,6 +68,9 @@ class WhoHangs(Trainings):
 
     def test_over_mpi(self):
         self.check("mpi", 4)
+
+    def test_with_networks_apart(self):
+        self.check("auto", 3, "layout.generator=[0]", "layout.discriminator=[1, 2]")
 
 
 if __name__ == "__main__":

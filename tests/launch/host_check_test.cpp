@@ -10,12 +10,12 @@
 namespace gangway::launch {
 namespace {
 
-TEST(HostCheck, RefusesAHostWithAnotherVersion) {
+TEST(HostCheck, RefusesAHostWithAnotherBuild) {
   try {
     (void)run_command_line({"gangway", "check-host", "/nowhere/.host-check", "0.0.1 token"}, {});
-    FAIL() << "accepted version 0.0.1";
+    FAIL() << "accepted build 0.0.1";
   } catch (const EnvironmentError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("0.0.1: install one on all hosts"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("0.0.1: install one build on all hosts"));
   }
 }
 

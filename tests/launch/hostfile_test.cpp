@@ -47,6 +47,12 @@ TEST(HostfileWithCoordinator, GivesTheFirstHostOneSlotMoreAndEachItsNumber) {
       << "without a number Open MPI would take as many as the host has cores";
 }
 
+TEST(HostfileWithCoordinator, LetsAHostWithoutSlotsHoldTheCoordinatorOrNothing) {
+  const auto is_a = [](const std::string& name) { return name == "a"; };
+  EXPECT_EQ(hostfile_with_coordinator(parse_hostfile("a slots=0\nb slots=2\nc slots=0"), is_a),
+            "a slots=1\nb slots=2\n");
+}
+
 TEST(HostfileWithCoordinator, PutsItsOwnHostFirstAsMpirunDoes) {
   const auto is_c = [](const std::string& name) { return name == "c"; };
   EXPECT_EQ(

@@ -6,21 +6,6 @@
 namespace gangway::launch {
 namespace {
 
-TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
-  JobSpec spec;
-  spec.training.microbatches = 4;
-  EXPECT_EQ(default_workers(spec, 2), 2);
-  EXPECT_EQ(default_workers(spec, 16), 4);
-  spec.numerics.threads = 4;
-  EXPECT_EQ(default_workers(spec, 8), 2);
-  EXPECT_EQ(default_workers(spec, 1), 1);
-  spec.layout.data = 3;
-  EXPECT_EQ(default_workers(spec, 1), 3);
-  spec.layout.data = 0;
-  spec.network("discriminator").workers = {1, 4};
-  EXPECT_EQ(default_workers(spec, 1), 5) << "the layout names worker 4";
-}
-
 TEST(ResumeLine, IsWhatWasTyped) {
   EXPECT_EQ(resume_line({"gangway", "run", "a b.yaml", "--run", "x"}, "00000-x"),
             "gangway run 'a b.yaml' --run x");

@@ -42,7 +42,8 @@ std::vector<Message> samples_of_a_start() {
             .process =
                 {.boot_id = kText, .pid_namespace = kText, .pid = kHuge, .start_ticks = kHugest},
             .shared_memory = kHugest,
-            .device = kText},
+            .device = kText,
+            .build = kText},
       Welcome{},
       Welcome{.epoch = kHuge,
               .job_yaml = kText,

@@ -211,10 +211,12 @@ TEST(ApartSchedule, EveryApplicationHappensOnceSomewhere) {
 TEST(MicrobatchesWithReals, AreThoseOfWhoeverLooksAtThem) {
   const JobSpec job = job_with(4);
   const std::vector<Phase> phases = gan::adversarial_phases(job);
-  EXPECT_THAT(microbatches_with_reals(PassShares(phases, groups_of(job, 3, {0}, {1, 2}), 0)),
-              ElementsAre());
-  EXPECT_THAT(microbatches_with_reals(PassShares(phases, groups_of(job, 3, {0}, {1, 2}), 2)),
-              ElementsAre(2, 3));
+  const auto seen_by = [&](int worker) {
+    const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}), worker);
+    return microbatches_with_reals(shares, apart_schedule(shares, 0, Overlap::kNone));
+  };
+  EXPECT_THAT(seen_by(0), ElementsAre());
+  EXPECT_THAT(seen_by(2), ElementsAre(2, 3));
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ std::vector<Phase> phases_of(Pass pass) {
 
 TEST(Homes, AreBesideWhoTakesAJoinAndWhoseOutputALossLooksAt) {
   EXPECT_THAT(homes_of(mixed_pass()),
-              ElementsAre(std::nullopt, std::nullopt, kMaker, kJudge, kJudge, kJudge, kMaker));
+              ElementsAre(std::nullopt, std::nullopt, Home{kMaker}, Home{kJudge}, Home{kJudge},
+                          Home{kJudge}, Home{kMaker}));
 }
 
 TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {

@@ -97,12 +97,17 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   const bool is_kept = work_->node < work_->num_kept;
   const at::AutoGradMode with_graph(has_gradient() || is_kept);
   Kept result;
-  result.made = setup_.networks[application.network]->forward_levels(
-      work_->taken(application.inputs),
-      context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream));
+  gan::Network& network = *setup_.networks[application.network];
+  const gan::ForwardContext seen =
+      context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream);
+  gan::NamedTensors taken = work_->taken(application.inputs);
+  result.made = application.part
+                    ? network.forward_chunk(application.part->blocks, application.part->live,
+                                            std::move(taken), seen)
+                    : network.forward_levels(std::move(taken), seen);
   if (!application.statistic.empty()) {
     const at::NoGradGuard no_grad;
-    result.seen.take(setup_.networks[application.network]->kept_mean(application.statistic),
+    result.seen.take(network.kept_mean(application.statistic),
                      result.made.front().mean().reshape({1}));
   }
   return result;
@@ -270,7 +275,7 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
                           augment_strength_);
       }
       if (const std::string examples = judged_examples(pass(), judged, setup_.job);
-          !examples.empty()) {
+          !examples.empty() && work_->has(examples)) {
         losses.add_figure(spread_figure(judged), work_->at.microbatch,
                           spread_of(work_->value(examples)), phase().repeats);
       }

@@ -7,6 +7,10 @@
 
 namespace gangway::worker {
 
+bool PassWork::has(const std::string& name) const {
+  return std::ranges::find(values, name, &Value::name) != values.end();
+}
+
 at::Tensor& PassWork::value(const std::string& name) {
   const auto found = std::ranges::find(values, name, &Value::name);
   if (found == values.end()) {

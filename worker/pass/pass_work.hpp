@@ -43,6 +43,8 @@ struct PassWork {
   [[nodiscard]] bool is_mine() const {
     return share == nullptr || share->mine[static_cast<std::size_t>(node)];
   }
+  /// Whether a tensor is here: of a share another worker may have it.
+  [[nodiscard]] bool has(const std::string& name) const;
   /// @throws InvariantError for a name that nothing has made
   [[nodiscard]] at::Tensor& value(const std::string& name);
   [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state/network_state.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -32,20 +33,75 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
       .vec();
 }
 
-comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup) {
-  if (setup.first_tensors.empty()) {
-    const int size = setup.group.empty() ? setup.num_workers : static_cast<int>(setup.group.size());
-    return {layout, size, comm::num_buckets_of(layout, setup.least_bucket_bytes)};
-  }
-  std::vector<std::size_t> begins;
-  for (const std::size_t tensor : setup.first_tensors) {
-    begins.push_back(layout.parameters()[tensor].offset);
-  }
-  return {layout, std::move(begins)};
+/// Where the tensors of `blocks` lie: among the parameters, and among the statistics.
+std::vector<comm::ElementRange> parts_of(gan::Network& network, const comm::ArenaLayout& layout,
+                                         BlockRange blocks) {
+  const auto range_of = [&](const auto& named, const std::vector<comm::ArenaEntry>& entries,
+                            comm::ElementRange all) {
+    const auto offset_of = [&](int block) {
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (static_cast<int>(named[i].block) >= block) {
+          return entries[i].offset;
+        }
+      }
+      return all.end;
+    };
+    // What comes before the first of them is nobody's.
+    return comm::ElementRange{blocks.begin == 0 ? all.begin : offset_of(blocks.begin),
+                              offset_of(blocks.end)};
+  };
+  std::vector<comm::ElementRange> parts{
+      range_of(network.parameters(), layout.parameters(), layout.parameter_range()),
+      range_of(network.statistics(), layout.statistics(), layout.statistics_range())};
+  std::erase_if(parts, [](const comm::ElementRange& part) { return part.empty(); });
+  return parts;
 }
 
-bool is_of_all(const NetworkState::Setup& setup) {
-  return setup.group.empty() || setup.group.size() == static_cast<std::size_t>(setup.num_workers);
+/// Of what `setup.worker` holds.
+std::vector<comm::ElementRange> own_parts(gan::Network& network, const comm::ArenaLayout& layout,
+                                          const NetworkState::Setup& setup) {
+  if (!setup.group.is_cut()) {
+    return {{0, layout.size()}};
+  }
+  const auto chunk = static_cast<std::size_t>(setup.group.chunk_of(setup.worker).value_or(0));
+  return parts_of(network, layout, setup.group.chunks[chunk]);
+}
+
+/// Among the workers that hold `parts`, by their place.
+comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup,
+                         const std::vector<comm::ElementRange>& parts) {
+  if (!setup.first_tensors.empty()) {
+    std::vector<std::size_t> begins;
+    for (const std::size_t tensor : setup.first_tensors) {
+      begins.push_back(layout.parameters()[tensor].offset);
+    }
+    return {layout, std::move(begins)};
+  }
+  const std::size_t buckets = comm::num_buckets_of(layout, setup.least_bucket_bytes);
+  const auto members = static_cast<int>(setup.group.workers.size());
+  if (setup.group.is_cut()) {
+    const int chunks = setup.group.num_chunks();
+    return {layout, parts, members / chunks, buckets / static_cast<std::size_t>(chunks)};
+  }
+  return {layout, members == 0 ? setup.num_workers : members, buckets};
+}
+
+/// The same as all workers see it.
+comm::BucketPlan world_plan_of(gan::Network& network, const comm::ArenaLayout& layout,
+                               const NetworkState::Setup& setup, const comm::BucketPlan& own) {
+  if (setup.group.is_cut()) {
+    std::vector<comm::BucketPlan> chunks;
+    for (int chunk = 0; chunk < setup.group.num_chunks(); ++chunk) {
+      const NetworkGroup group = setup.group.group_of(chunk);
+      chunks.push_back(plan_of(layout, setup, parts_of(network, layout, group.chunks.front()))
+                           .among(group.workers, setup.num_workers));
+    }
+    return comm::BucketPlan::joined(chunks);
+  }
+  const std::size_t members = setup.group.workers.size();
+  return members == 0 || members == static_cast<std::size_t>(setup.num_workers)
+             ? own
+             : own.among(setup.group.workers, setup.num_workers);
 }
 
 }  // namespace
@@ -60,15 +116,17 @@ at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device) {
 NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
       layout_(layout_of(network)),
-      group_plan_(plan_of(layout_, setup)),
-      plan_(is_of_all(setup) ? group_plan_ : group_plan_.among(setup.group, setup.num_workers)),
+      parts_(own_parts(network, layout_, setup)),
+      group_plan_(plan_of(layout_, setup, parts_)),
+      plan_(world_plan_of(network, layout_, setup, group_plan_)),
       weights_(setup.host != nullptr
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),
       optimizer_(setup.optimizer),
       is_frozen_(setup.is_frozen),
       has_loss_scale_(setup.has_loss_scale),
-      is_apart_(!setup.first_tensors.empty()) {
+      is_apart_(!setup.first_tensors.empty()),
+      is_cut_(setup.group.is_cut()) {
   counts = first_counts();
   const at::NoGradGuard no_grad;
   while (!is_frozen_ && !is_apart_ && moments_.size() < num_moments(optimizer_)) {
@@ -94,8 +152,20 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
   bind_weights(weights_.data());
   if (setup.averaging == Averaging::kYes) {
     average_.emplace(layout_.size());
-    std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
+    begin_average();
   }
+}
+
+void NetworkState::begin_average() {
+  for (const comm::ElementRange& part : parts_) {
+    std::ranges::copy(weights_.range(part), average_->range(part).begin());
+  }
+}
+
+bool NetworkState::holds_place(const Place& place) const {
+  return std::ranges::any_of(parts_, [&](const comm::ElementRange& part) {
+    return comm::intersect(part, place.range) == place.range;
+  });
 }
 
 PerMoment<std::span<float>> NetworkState::moments(comm::ElementRange range) {
@@ -167,7 +237,7 @@ void NetworkState::begin_anew(std::uint64_t seed) {
     std::memset(moment.data(), 0, moment.size() * sizeof(float));
   }
   if (average_) {
-    std::memcpy(average_->data(), weights_.data(), layout_.size() * sizeof(float));
+    begin_average();
   }
   counts = first_counts();
   store();
@@ -194,7 +264,10 @@ NetworkState::LeafViews NetworkState::views_of(float* leaf) const {
     views.gradients.push_back(view(leaf, places_[i], device()));
   }
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    views.sums.push_back({statistics_[i], view(leaf, places_[parameters_.size() + i], device())});
+    const Place& place = places_[parameters_.size() + i];
+    if (holds_place(place)) {
+      views.sums.push_back({statistics_[i], view(leaf, place, device())});
+    }
   }
   return views;
 }
@@ -206,7 +279,9 @@ void NetworkState::bind_gradients(float* leaf) {
     found = leaves_.emplace(leaf, views_of(leaf)).first;
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].mutable_grad() = found->second.gradients[i];
+    if (holds(i)) {
+      parameters_[i].mutable_grad() = found->second.gradients[i];
+    }
   }
   leaf_statistics_.open(found->second.sums);
 }

@@ -21,6 +21,7 @@
 #include "comm/host/host_memory.hpp"
 #include "comm/reduce/update_counts.hpp"
 #include "gan/network.hpp"
+#include "job/network_groups.hpp"
 #include "job/spec.hpp"
 #include "worker/state/statistic_sinks.hpp"
 
@@ -53,7 +54,8 @@ class NetworkState {
   struct Setup {
     MemoryFormat format = MemoryFormat::kContiguous;
     int num_workers = 1;
-    std::vector<int> group = {};  ///< who holds it, ascending; empty: all workers
+    NetworkGroup group = {};  ///< who holds it, and which part of it; no workers: all hold all
+    int worker = 0;           ///< this one
     OptimizerKind optimizer = OptimizerKind::kAdam;
     bool is_frozen = false;  ///< never updated: it has no moments
     bool has_loss_scale = false;
@@ -72,8 +74,15 @@ class NetworkState {
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
   /// By worker; whoever does not hold the network owns nothing of it.
   [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
-  /// The same by place in the group that holds it.
+  /// The same by place in the group that holds what this worker holds.
   [[nodiscard]] const comm::BucketPlan& group_plan() const { return group_plan_; }
+  /// What this worker holds of the arenas, in whole blocks, ascending: all, unless it holds one
+  /// chunk of a network that is cut.
+  [[nodiscard]] const std::vector<comm::ElementRange>& parts() const { return parts_; }
+  /// Whether different workers hold different parts.
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// Whether its part has a parameter, in the order of layout().parameters().
+  [[nodiscard]] bool holds(std::size_t parameter) const { return holds_place(places_[parameter]); }
   [[nodiscard]] comm::Arena& weights() { return weights_; }
   [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
@@ -137,6 +146,9 @@ class NetworkState {
                                        at::Device device = at::kCPU);
 
  private:
+  [[nodiscard]] bool holds_place(const Place& place) const;
+  /// What of the weights this worker holds becomes the average.
+  void begin_average();
   /// Arena-sized memory of device().
   void bind_weights(float* arena);
   [[nodiscard]] float* bound_weights();
@@ -146,6 +158,7 @@ class NetworkState {
   std::vector<gan::Statistic*> statistics_;
   LeafStatistics leaf_statistics_;
   comm::ArenaLayout layout_;
+  std::vector<comm::ElementRange> parts_;
   comm::BucketPlan group_plan_;
   comm::BucketPlan plan_;
   std::vector<Place> places_;  // parameters, then statistics
@@ -154,6 +167,7 @@ class NetworkState {
   bool is_frozen_;
   bool has_loss_scale_;
   bool is_apart_;
+  bool is_cut_;
   std::vector<comm::Arena> moments_;
   std::optional<comm::Arena> average_;
   std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on

@@ -7,7 +7,8 @@ namespace gangway::worker {
 
 void CpuDevice::place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) {
   partials_.emplace(
-      &network, comm::PartialStack(host, network.layout().size(), own, job_.training.microbatches));
+      &network, comm::PartialStack(host, network.layout().size(), own,
+                                   job_.training.microbatches, network.parts()));
 }
 
 NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,

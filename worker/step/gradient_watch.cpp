@@ -25,15 +25,18 @@ struct GradientWatch::Hook final : torch::autograd::PostAccumulateGradHook {
 GradientWatch::GradientWatch(NetworkState& state, std::function<void(std::size_t)> on_bucket)
     : state_(state),
       on_bucket_(std::move(on_bucket)),
-      parameters_in_(state.plan().num_buckets(), 0),
-      awaited_(state.plan().num_buckets(), 0) {
+      parameters_in_(state.group_plan().num_buckets(), 0),
+      awaited_(state.group_plan().num_buckets(), 0) {
   const std::vector<comm::ArenaEntry>& entries = state.layout().parameters();
   buckets_.resize(entries.size());
   has_fired_.resize(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!state.holds(i)) {
+      continue;
+    }
     const comm::ElementRange range{entries[i].offset, entries[i].offset + entries[i].elements};
     for (std::size_t bucket = 0; bucket < parameters_in_.size(); ++bucket) {
-      if (!comm::intersect(range, state.plan().bucket(bucket)).empty()) {
+      if (!comm::intersect(range, state.group_plan().bucket(bucket)).empty()) {
         buckets_[i].push_back(bucket);
         ++parameters_in_[bucket];
       }
@@ -50,13 +53,17 @@ GradientWatch::GradientWatch(NetworkState& state, std::function<void(std::size_t
 
 GradientWatch::~GradientWatch() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    torch::autograd::impl::set_post_acc_grad_hooks(state_.parameter(i), nullptr);
+    if (state_.holds(i)) {
+      torch::autograd::impl::set_post_acc_grad_hooks(state_.parameter(i), nullptr);
+    }
   }
 }
 
 void GradientWatch::arm() {
   std::ranges::copy(parameters_in_, awaited_.begin());
-  std::ranges::fill(has_fired_, 0);
+  for (std::size_t i = 0; i < has_fired_.size(); ++i) {
+    has_fired_[i] = state_.holds(i) ? 0 : 1;  // of what others hold nothing is awaited
+  }
   is_armed_ = true;
   for (std::size_t bucket = 0; bucket < awaited_.size(); ++bucket) {
     if (awaited_[bucket] == 0) {

@@ -20,7 +20,7 @@ namespace gangway::worker {
 
 class GradientWatch {
  public:
-  /// Puts a post-accumulate hook on each parameter of the network.
+  /// Puts a post-accumulate hook on each parameter that this worker holds of the network.
   /// @param on_bucket  called with each bucket that has become complete
   GradientWatch(NetworkState& state, std::function<void(std::size_t)> on_bucket);
   ~GradientWatch();

@@ -37,11 +37,11 @@ GroupSetups::GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& gr
   const auto num_workers = static_cast<std::size_t>(world_.transport.num_workers());
   for (const NetworkGroup& group : groups) {
     const ExchangeSetup* setup = nullptr;
-    if (group.has(world_.transport.worker())) {
-      groups_.push_back(std::make_unique<Group>(world_, group));
+    if (const auto chunk = group.chunk_of(world_.transport.worker())) {
+      groups_.push_back(std::make_unique<Group>(world_, group.group_of(*chunk)));
       setup = &groups_.back()->setup;
     }
-    world_.by_network.push_back(group.workers.size() == num_workers ? &world_ : setup);
+    world_.by_network.push_back(!group.is_cut() && group.workers.size() == num_workers ? &world_ : setup);
   }
 }
 

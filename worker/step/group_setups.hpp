@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // With whom this worker exchanges each network: all workers, or where networks are apart those that
-// hold it, as a world of their own. Compute thread.
+// hold it, or its chunk of it, as a world of their own. Compute thread.
 #pragma once
 
 #include <memory>

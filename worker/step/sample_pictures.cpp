@@ -78,7 +78,7 @@ bool SamplePictures::write_fakes(const std::string& file) {
   NetworkState& generator = setup_.state;
   generator.fetch();
   comm::Arena& shown = generator.average() != nullptr ? *generator.average() : generator.weights();
-  if (generator.average() != nullptr) {
+  if (generator.average() != nullptr || generator.is_cut()) {
     std::vector<comm::ElementRange> wanted(
         static_cast<std::size_t>(setup_.transport.num_workers()));
     wanted[static_cast<std::size_t>(setup_.drawer)] = {0, generator.layout().size()};

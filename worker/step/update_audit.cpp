@@ -49,7 +49,19 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
                                          static_cast<std::uint64_t>(step)};
   const XXH128_hash_t random = XXH3_128bits_withSeed(key.data(), sizeof key, setup_.seed);
   const comm::BucketPlan& plan = state_.group_plan();
-  const std::size_t first = random.low64 % state_.layout().num_blocks() * comm::kBlockElements;
+  std::size_t blocks = 0;
+  for (const comm::ElementRange& part : state_.parts()) {
+    blocks += part.size() / comm::kBlockElements;
+  }
+  // In what this worker and those beside it hold, part after part.
+  std::size_t first = random.low64 % blocks * comm::kBlockElements;
+  for (const comm::ElementRange& part : state_.parts()) {
+    if (first < part.size()) {
+      first += part.begin;
+      break;
+    }
+    first -= part.size();
+  }
   const auto others = static_cast<std::uint64_t>(plan.num_workers() - 1);
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
     for (int owner = 0; owner < plan.num_workers(); ++owner) {

@@ -16,24 +16,39 @@ constexpr std::size_t kEvents = std::size_t{1} << 16U;
 }  // namespace
 
 StepTrace::StepTrace(const Setup& setup)
-    : setup_(setup), transport_(setup.transport, kEvents), lane_(kEvents), compute_(kEvents) {}
+    : setup_(setup), lane_(kEvents), compute_(kEvents) {
+  if (!setup_.steps.empty()) {
+    transport_.emplace(setup_.transport, kEvents);
+  }
+}
+
+void StepTrace::set_steps(TraceSteps steps) {
+  if (!is_on()) {
+    setup_.steps = steps;
+    is_written_ = false;
+  }
+}
 
 void StepTrace::begin() {
   began_ = comm::TraceClock::now();
   operators_.emplace();
-  transport_.ring().turn_on(true);
-  lane_.turn_on(true);
-  compute_.turn_on(true);
+  if (transport_) {
+    transport_->ring().begin();
+  }
+  lane_.begin();
+  compute_.begin();
 }
 
 void StepTrace::end() {
-  compute_.turn_on(false);
+  compute_.end();
   const std::vector<OperatorEvent> operators = operators_->stop();
   operators_.reset();
   comm::ClockOffset offset;
   setup_.lane.wait(setup_.lane.submit([&] {
-    lane_.turn_on(false);
-    transport_.ring().turn_on(false);
+    lane_.end();
+    if (transport_) {
+      transport_->ring().end();
+    }
     offset = comm::offset_to_first_worker(setup_.transport, setup_.hosts, setup_.timeout);
   }));
   is_written_ = true;
@@ -45,7 +60,7 @@ void StepTrace::end() {
                     .networks = setup_.networks,
                     .compute = compute_,
                     .lane = lane_,
-                    .messages = transport_.ring(),
+                    .messages = transport_ ? &transport_->ring() : nullptr,
                     .operators = operators});
 }
 

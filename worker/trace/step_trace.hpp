@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `--trace A:B` on one worker (docs/tracing.md): turns the recorders on for the steps [A, B) and
-// then writes trace/rank<R>.json. Compute thread; the lane writes its own rings.
+// `--trace A:B`, or `gangway trace` of a running job, on one worker (docs/tracing.md): turns the
+// recorders on for the steps [A, B) and then writes trace/rank<R>.json. Compute thread; the lane writes its own rings.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ namespace gangway::worker {
 class StepTrace {
  public:
   struct Setup {
-    TraceSteps steps;
+    TraceSteps steps;  ///< of `--trace`
     std::string run_directory;
     comm::Transport& transport;
     comm::Lane& lane;
@@ -32,11 +32,15 @@ class StepTrace {
     const std::vector<pipeline::Phase>& phases;
     PerNetwork<std::string> networks;  ///< names
   };
-  /// Allocates the rings.
   explicit StepTrace(const Setup& setup);
 
-  /// To be used instead of Setup::transport.
-  [[nodiscard]] comm::Transport& transport() { return transport_; }
+  /// To be used instead of Setup::transport. Writes messages down where `--trace` was given: those
+  /// of other traces go their way unseen, so that they cost nothing before.
+  [[nodiscard]] comm::Transport& transport() {
+    return transport_ ? static_cast<comm::Transport&>(*transport_) : setup_.transport;
+  }
+  /// Other ones, unless some are being recorded.
+  void set_steps(TraceSteps steps);
   [[nodiscard]] comm::LaneTrace& lane() { return lane_; }
   [[nodiscard]] ComputeTrace& compute() { return compute_; }
 
@@ -57,7 +61,7 @@ class StepTrace {
 
  private:
   Setup setup_;
-  comm::TracedTransport transport_;
+  std::optional<comm::TracedTransport> transport_;
   comm::LaneTrace lane_;
   ComputeTrace compute_;
   std::optional<OperatorTrace> operators_;  ///< while recording

@@ -268,7 +268,10 @@ void add_lane(Lines& lines, const TraceContent& content) {
 }
 
 void add_messages(Lines& lines, const TraceContent& content) {
-  content.messages.for_each([&](const comm::MessageEvent& event) {
+  if (content.messages == nullptr) {
+    return;
+  }
+  content.messages->for_each([&](const comm::MessageEvent& event) {
     const std::string name =
         fmt::format("{} {} {}", event.is_send ? "send" : "receive",
                     lines.network_name(event.tag.network), message_name(event.tag.kind));
@@ -286,7 +289,8 @@ std::string label(const TraceContent& content) {
                          ? "clock of rank 1's host"
                          : fmt::format("clock set to rank 1's to within {:.0f} us",
                                        static_cast<double>(content.clock.error) / 1000.0);
-  const std::uint64_t lost = content.compute.lost() + content.lane.lost() + content.messages.lost();
+  const std::uint64_t lost = content.compute.lost() + content.lane.lost() +
+                             (content.messages == nullptr ? 0 : content.messages->lost());
   return lost == 0 ? text : text + fmt::format("; the first {} events are lost", lost);
 }
 

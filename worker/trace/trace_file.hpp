@@ -22,7 +22,7 @@ struct TraceContent {
   const PerNetwork<std::string>& networks;  ///< names
   const ComputeTrace& compute;
   const comm::LaneTrace& lane;
-  const comm::TraceRing<comm::MessageEvent>& messages;
+  const comm::TraceRing<comm::MessageEvent>* messages;  ///< null: none were written down
   const std::vector<OperatorEvent>& operators;
 };
 

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/control/control_server.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <grpc/support/log.h>
+#include <grpcpp/alarm.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/guarded.hpp"
+#include "base/secret.hpp"
+#include "base/this_host.hpp"
+#include "coordinator/control/gatekeeper.hpp"
+#include "coordinator/control/replies.hpp"
+#include "coordinator/control/watchers.hpp"
+#include "coordinator/edges/disk_thread.hpp"
+#include "run/control/control.grpc.pb.h"
+#include "run/control/control_file.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+// The event loop takes a few milliseconds, unless a disk or a debugger holds it.
+constexpr milliseconds kAnswerDeadline{5000};
+constexpr milliseconds kLastCalls{300};
+constexpr milliseconds kShutdown{2000};
+constexpr milliseconds kHandshake{5000};
+constexpr milliseconds kIdle{600'000};
+constexpr milliseconds kKeepalive{20'000};
+constexpr milliseconds kKeepaliveAnswer{10'000};
+constexpr int kLongestMessageBytes = 16'384;
+constexpr int kLongestMetadataBytes = 8'192;
+constexpr int kStreamsPerConnection = 100;
+constexpr std::size_t kMemoryBytes = std::size_t{32} << 20U;
+constexpr int kThreads = 8;  // of the services for health and reflection
+constexpr std::size_t kPemLimitBytes = std::size_t{1} << 20U;
+
+/// A call that waits for the event loop: whoever claims it first answers it.
+struct PendingCall {
+  explicit PendingCall(grpc::ServerUnaryReactor* its) : reactor(its) {}
+  [[nodiscard]] bool claim() { return !is_claimed.exchange(true); }
+
+  grpc::ServerUnaryReactor* reactor;  // gRPC's, until it is finished
+  std::atomic<bool> is_claimed = false;
+  grpc::Alarm alarm;
+};
+
+std::string_view metadata(const grpc::CallbackServerContext& context, const char* name) {
+  const auto found = context.client_metadata().find(name);
+  return found == context.client_metadata().end()
+             ? std::string_view()
+             : std::string_view(found->second.data(), found->second.size());
+}
+
+class Service : public wire::Control::CallbackService {
+ public:
+  Service(ControlHandlers handlers, ControlTokens tokens)
+      : handlers_(std::move(handlers)), gatekeeper_(std::move(tokens)) {}
+
+  [[nodiscard]] Watchers& watchers() { return watchers_; }
+
+  /// Nothing reaches the event loop any more.
+  void close() {
+    std::set<std::shared_ptr<PendingCall>> calls;
+    {
+      const MutexLock lock(mutex_);
+      is_closed_ = true;
+      calls.swap(calls_);
+    }
+    for (const auto& call : calls) {
+      finish(call, {grpc::StatusCode::UNAVAILABLE, "the job ends"});
+    }
+    watchers_.end_all(grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
+                                   const wire::StatusRequest* /*request*/,
+                                   wire::StatusReply* reply) override {
+    return ask(*context, Right::kRead, [this, reply](const std::string& /*who*/) {
+      fill(*reply, handlers_.status());
+      return grpc::Status::OK;
+    });
+  }
+
+  grpc::ServerWriteReactor<wire::WatchReply>* Watch(
+      grpc::CallbackServerContext* context, const wire::WatchRequest* /*request*/) override {
+    const grpc::Status admitted = admit(*context, Right::kRead);
+    const Watchers::Added added = watchers_.add();
+    if (!admitted.ok()) {
+      added.stream->end(admitted);
+      return added.stream;
+    }
+    handlers_.post([this, number = added.number] {
+      wire::WatchReply first;
+      fill(*first.mutable_status(), handlers_.status());
+      watchers_.push(number, first);
+    });
+    return added.stream;
+  }
+
+  grpc::ServerUnaryReactor* Pause(grpc::CallbackServerContext* context,
+                                  const wire::PauseRequest* request,
+                                  wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+  grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext* context,
+                                   const wire::ResumeRequest* request,
+                                   wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+  grpc::ServerUnaryReactor* Checkpoint(grpc::CallbackServerContext* context,
+                                       const wire::CheckpointRequest* request,
+                                       wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+  grpc::ServerUnaryReactor* Set(grpc::CallbackServerContext* context,
+                                const wire::SetRequest* request,
+                                wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+  grpc::ServerUnaryReactor* Trace(grpc::CallbackServerContext* context,
+                                  const wire::TraceRequest* request,
+                                  wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+  grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
+                                  const wire::DrainRequest* request,
+                                  wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+  grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext* context,
+                                 const wire::StopRequest* request,
+                                 wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
+
+ private:
+  [[nodiscard]] static Caller caller_of(const grpc::CallbackServerContext& context,
+                                        const std::string& peer) {
+    return {.authorization = metadata(context, "authorization"),
+            .user = metadata(context, "gangway-user"),
+            .peer = peer};
+  }
+
+  [[nodiscard]] grpc::Status admit(const grpc::CallbackServerContext& context, Right right) {
+    return gatekeeper_.admit(caller_of(context, {}), right, steady_clock::now());
+  }
+
+  template <typename Request>
+  grpc::ServerUnaryReactor* obey(grpc::CallbackServerContext& context, const Request& request,
+                                 wire::CommandReply* reply) {
+    return ask(context, Right::kSteer,
+               [this, order = order_of(request), reply](const std::string& who) {
+                 return fill(*reply, handlers_.obey({.order = order, .who = who}));
+               });
+  }
+
+  /// Has the call answered on the event loop's thread.
+  /// @param answer  given who asks, fills the reply; not called once the deadline has passed
+  template <typename Answer>
+  grpc::ServerUnaryReactor* ask(grpc::CallbackServerContext& context, Right right, Answer answer) {
+    grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+    if (const grpc::Status admitted = admit(context, right); !admitted.ok()) {
+      reactor->Finish(admitted);
+      return reactor;
+    }
+    auto call = std::make_shared<PendingCall>(reactor);
+    {
+      const MutexLock lock(mutex_);
+      if (is_closed_) {
+        reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the job ends"});
+        return reactor;
+      }
+      calls_.insert(call);
+    }
+    call->alarm.Set(system_clock::now() + kAnswerDeadline, [this, call](bool is_over) mutable {
+      const auto own = std::move(call);  // the alarm keeps this function, and is the call's
+      if (is_over && own->claim()) {
+        forget(own);
+        own->reactor->Finish({grpc::StatusCode::DEADLINE_EXCEEDED,
+                              fmt::format("the coordinator did not answer for {} s",
+                                          kAnswerDeadline.count() / 1000)});
+      }
+    });
+    const std::string peer = context.peer();
+    handlers_.post([this, call, answer, who = name_of(caller_of(context, peer))] {
+      if (call->claim()) {
+        const grpc::Status status = answer(who);
+        forget(call);
+        call->reactor->Finish(status);
+        call->alarm.Cancel();
+      }
+    });
+    return reactor;
+  }
+
+  static void finish(const std::shared_ptr<PendingCall>& call, const grpc::Status& status) {
+    if (call->claim()) {
+      call->reactor->Finish(status);
+      call->alarm.Cancel();
+    }
+  }
+
+  void forget(const std::shared_ptr<PendingCall>& call) {
+    const MutexLock lock(mutex_);
+    calls_.erase(call);
+  }
+
+  ControlHandlers handlers_;
+  Gatekeeper gatekeeper_;
+  Watchers watchers_;
+  Mutex mutex_;
+  std::set<std::shared_ptr<PendingCall>> calls_ GANGWAY_GUARDED_BY(mutex_);
+  bool is_closed_ GANGWAY_GUARDED_BY(mutex_) = false;
+};
+
+std::string pem(const std::string& path) {
+  auto text = read_small_file(path, kPemLimitBytes);
+  if (!text) {
+    throw ConfigError(fmt::format("{}: is not there: output.control_certificate and "
+                                  "output.control_key name PEM files", path));
+  }
+  return *text;
+}
+
+std::shared_ptr<grpc::ServerCredentials> credentials(const ControlSettings& settings) {
+  if (settings.certificate.empty()) {
+    return grpc::InsecureServerCredentials();
+  }
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back({pem(settings.key), pem(settings.certificate)});
+  return grpc::SslServerCredentials(options);
+}
+
+void limit(grpc::ServerBuilder& builder) {
+  const auto set = [&builder](const char* name, std::int64_t value) {
+    builder.AddChannelArgument(name, static_cast<int>(value));
+  };
+  builder.SetMaxReceiveMessageSize(kLongestMessageBytes);
+  set(GRPC_ARG_MAX_METADATA_SIZE, kLongestMetadataBytes);
+  set(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshake.count());
+  set(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdle.count());
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepalive.count());
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveAnswer.count());
+  set(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that another job has is taken
+  grpc::ResourceQuota quota("control");
+  quota.Resize(kMemoryBytes).SetMaxThreads(kThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+}
+
+/// gRPC writes of every stranger's mistake to standard error.
+void be_quiet() {
+  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
+}
+
+}  // namespace
+
+struct ControlServer::State {
+  State(const ControlSettings& settings, ControlHandlers handlers)
+      : run(settings.run_directory),
+        tokens{.read = new_secret(), .steer = new_secret()},
+        service(std::move(handlers), tokens) {}
+
+  std::filesystem::path run;
+  ControlTokens tokens;
+  ControlPlace place;
+  Service service;
+  std::unique_ptr<grpc::Server> server;
+  bool is_closed = false;
+};
+
+ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers handlers)
+    : state_(std::make_shared<State>(settings, std::move(handlers))) {
+  be_quiet();
+  remove_control(state_->run);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  ControlPlace& place = state_->place;
+  place.host = host_name();
+  place.pid = ::getpid();
+  place.certificate =
+      settings.certificate.empty() ? "" : std::filesystem::absolute(settings.certificate).string();
+  const bool is_socket = settings.address == "auto";
+  constexpr std::size_t kNameDigits = 16;
+  place.address = is_socket ? fmt::format("unix:{}/{}.sock",
+                                          control_folder(settings.runtime_directory).string(),
+                                          new_secret().substr(0, kNameDigits))
+                            : settings.address;
+  grpc::ServerBuilder builder;
+  limit(builder);
+  int port = 0;
+  builder.AddListeningPort(place.address, credentials(settings), &port);
+  builder.RegisterService(&state_->service);
+  state_->server = builder.BuildAndStart();
+  if (state_->server == nullptr || port == 0) {
+    throw EnvironmentError(
+        fmt::format("output.control: cannot listen at {}: is the port taken, or the address another "
+                    "host's?",
+                    place.address));
+  }
+  if (is_socket) {
+    (void)::chmod(place.socket().c_str(), 0600);
+  } else {
+    place.address = fmt::format("{}:{}", place.address.substr(0, place.address.rfind(':')), port);
+  }
+  write_control(state_->run, place, state_->tokens);
+}
+
+ControlServer::~ControlServer() { close(); }
+
+const std::string& ControlServer::address() const { return state_->place.address; }
+
+void ControlServer::publish(const report::Tick& tick) {
+  if (state_->service.watchers().empty()) {
+    return;
+  }
+  wire::WatchReply reply;
+  fill(*reply.mutable_tick(), tick);
+  state_->service.watchers().push(reply);
+}
+
+void ControlServer::publish(const std::string& event) {
+  if (state_->service.watchers().empty()) {
+    return;
+  }
+  wire::WatchReply reply;
+  reply.set_event(as_utf8(event));
+  state_->service.watchers().push(reply);
+}
+
+void ControlServer::close() {
+  if (std::exchange(state_->is_closed, true)) {
+    return;
+  }
+  remove_control(state_->run);
+  state_->service.close();
+  // Its end waits for every call: on a thread that this process need not outlive.
+  DiskThread thread;
+  thread.submit([state = state_]() -> DiskThread::Follow {
+    state->server->Shutdown(system_clock::now() + kLastCalls);
+    return [] {};
+  });
+  thread.finish(kShutdown);
+}
+
+}  // namespace gangway::coordinator

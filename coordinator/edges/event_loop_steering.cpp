@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What the event loop does for people who watch or steer the job.
+#include <chrono>
+#include <exception>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/time.hpp"
+#include "checkpoint/store/retention.hpp"
+#include "coordinator/edges/event_loop.hpp"
+
+namespace gangway::coordinator {
+
+JobStatus EventLoop::status() const {
+  return conductor_.status(std::chrono::steady_clock::now(), unix_seconds());
+}
+
+CommandAnswer EventLoop::obey(const Command& command) {
+  const Commanded commanded = conductor_.on_command(command, std::chrono::steady_clock::now(), unix_seconds());
+  carry_out(commanded.effects);
+  return commanded.answer;
+}
+
+void EventLoop::carry_out(const RecordSteering& record) {
+  parts_.recorder.record_steering(record.event);
+}
+
+void EventLoop::carry_out(const KeepCheckpoints& keep) {
+  parts_.recorder.keep_checkpoints(keep.spec);
+}
+
+void EventLoop::carry_out(const BeginTrace& trace) { parts_.recorder.begin_trace(trace.steps); }
+
+void EventLoop::carry_out(const PinCheckpoint& pin) {
+  disk_.submit([this, step = pin.step,
+                checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
+    try {
+      checkpoint::pin_checkpoint(checkpoints, step);
+      return [] {};
+    } catch (const std::exception& error) {
+      return [this, step, reason = std::string(error.what())] {
+        parts_.recorder.say(fmt::format("warn  step {} is not pinned: {}", step, reason));
+      };
+    }
+  });
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "job/rules/output_rules.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace gangway {
+namespace {
+
+struct AddressParts {
+  std::string_view host;
+  std::optional<int> port = {};
+};
+
+AddressParts parts_of(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) {
+    return {.host = address};
+  }
+  int port = 0;
+  const std::string_view digits = address.substr(colon + 1);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const bool is_port = error == std::errc{} && end == digits.data() + digits.size() && port >= 0 &&
+                       port <= 65'535;
+  return {.host = address.substr(0, colon), .port = is_port ? std::optional(port) : std::nullopt};
+}
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+std::string check_control(const JobSpec& job) {
+  const OutputSpec& output = job.output;
+  if (output.control == "auto" || output.control == "off") {
+    return {};
+  }
+  const AddressParts parts = parts_of(output.control);
+  if (parts.host.empty() || !parts.port) {
+    return fmt::format(
+        "output.control {} is no place to listen at; use auto, off, or an address and a port, as "
+        "127.0.0.1:0",
+        output.control);
+  }
+  if (!is_loopback(parts.host) && output.control_certificate.empty()) {
+    return fmt::format(
+        "output.control {} can be reached from other hosts: it needs TLS; set "
+        "output.control_certificate and output.control_key, or use 127.0.0.1:{}",
+        output.control, *parts.port);
+  }
+  return {};
+}
+
+std::string check_certificate(const JobSpec& job) {
+  return job.output.control_certificate.empty() == job.output.control_key.empty()
+             ? ""
+             : "a certificate is of no use without its key; set both "
+               "output.control_certificate and output.control_key, or neither";
+}
+
+}  // namespace
+
+std::vector<Rule> output_rules() {
+  return {
+      {{"output.control", "output.control_certificate"},
+       "output.control is auto, off or ADDRESS:PORT; an address other than loopback needs "
+       "output.control_certificate",
+       check_control},
+      {{"output.control_certificate", "output.control_key"},
+       "output.control_certificate and output.control_key come together",
+       check_certificate},
+  };
+}
+
+}  // namespace gangway

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "job/stage_cuts.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway {
+namespace {
+
+std::vector<BlockRange> ranges_between(const std::vector<int>& ends) {
+  std::vector<BlockRange> ranges;
+  int begin = 0;
+  for (const int end : ends) {
+    ranges.push_back({begin, end});
+    begin = end;
+  }
+  return ranges;
+}
+
+/// @throws ConfigError
+std::vector<BlockRange> chunks_at(const NetworkSpec& network, const std::vector<int>& cuts,
+                                  int num_blocks) {
+  if (!cuts.empty() && cuts.back() >= num_blocks) {
+    throw ConfigError(
+        fmt::format("layout.cuts.{} cuts before block {}, and the last of {} is block {}; name "
+                    "blocks that there are",
+                    network.name, cuts.back(), num_blocks, num_blocks - 1));
+  }
+  std::vector<int> ends = cuts;
+  ends.push_back(num_blocks);
+  return ranges_between(ends);
+}
+
+}  // namespace
+
+std::vector<int> balanced_ends(const std::vector<double>& costs, int runs) {
+  const auto num_blocks = static_cast<int>(costs.size());
+  std::vector<double> until(costs.size() + 1, 0.0);
+  std::partial_sum(costs.begin(), costs.end(), until.begin() + 1);
+  // best[r][b]: the dearest of r runs of the first b blocks, and where the last of them begins
+  struct Cut {
+    double dearest = std::numeric_limits<double>::infinity();
+    int first = 0;
+  };
+  std::vector<std::vector<Cut>> best(static_cast<std::size_t>(runs) + 1,
+                                     std::vector<Cut>(costs.size() + 1));
+  best[0][0].dearest = 0.0;
+  for (std::size_t count = 1; count < best.size(); ++count) {
+    for (int end = 1; end <= num_blocks; ++end) {
+      Cut& here = best[count][static_cast<std::size_t>(end)];
+      for (int first = static_cast<int>(count) - 1; first < end; ++first) {
+        const auto from = static_cast<std::size_t>(first);
+        const double dearest = std::max(best[count - 1][from].dearest,
+                                        until[static_cast<std::size_t>(end)] - until[from]);
+        if (dearest < here.dearest) {
+          here = {dearest, first};
+        }
+      }
+    }
+  }
+  std::vector<int> ends(static_cast<std::size_t>(runs), num_blocks);
+  for (auto count = static_cast<std::size_t>(runs); count > 1; --count) {
+    ends[count - 2] = best[count][static_cast<std::size_t>(ends[count - 1])].first;
+  }
+  return ends;
+}
+
+std::vector<double> guessed_costs(const Architecture& network) {
+  std::vector<double> costs;
+  for (const BlockSpec& block : network.blocks) {
+    double weights = 0.0;
+    for (const ParameterSpec& parameter :
+         std::visit([](const auto& spec) { return parameters_of(spec); }, block)) {
+      weights += static_cast<double>(std::accumulate(
+          parameter.shape.begin(), parameter.shape.end(), std::int64_t{1}, std::multiplies<>()));
+    }
+    costs.push_back(weights);
+  }
+  const double all = std::max(1.0, std::accumulate(costs.begin(), costs.end(), 0.0));
+  for (double& cost : costs) {
+    cost = cost / all + 1.0 / static_cast<double>(costs.size());
+  }
+  return costs;
+}
+
+bool wants_cut(const JobSpec& job, NetworkId network) {
+  const NetworkSpec& spec = job.networks[network];
+  return spec.cuts ? !spec.cuts->empty() : job.layout.stages > 1;
+}
+
+bool cuts_networks(const JobSpec& job) {
+  return std::ranges::any_of(job.networks.ids(),
+                             [&job](NetworkId network) { return wants_cut(job, network); });
+}
+
+PerNetwork<std::vector<BlockRange>> chunks_of(const JobSpec& job) {
+  PerNetwork<std::vector<BlockRange>> chunks;
+  if (!cuts_networks(job)) {
+    for (std::size_t i = 0; i < job.networks.size(); ++i) {
+      chunks.add({BlockRange{}});
+    }
+    return chunks;
+  }
+  const PerNetwork<Architecture> architectures = job.architectures();
+  for (const NetworkId network : job.networks.ids()) {
+    const NetworkSpec& spec = job.networks[network];
+    const Architecture& architecture = architectures[network];
+    const auto num_blocks = static_cast<int>(architecture.blocks.size());
+    if (spec.cuts) {
+      chunks.add(chunks_at(spec, *spec.cuts, num_blocks));
+    } else {
+      chunks.add(ranges_between(
+          balanced_ends(guessed_costs(architecture), std::min(job.layout.stages, num_blocks))));
+    }
+  }
+  return chunks;
+}
+
+std::vector<std::vector<std::string>> live_tensors(const Architecture& network) {
+  std::vector<BlockPorts> ports;
+  for (const BlockSpec& block : network.blocks) {
+    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
+  }
+  return network.levels.empty() ? live_behind(ports, "features")
+                                : live_behind(ports, network.levels);
+}
+
+}  // namespace gangway

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "launch/control/control_client.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/this_host.hpp"
+#include "run/run_files.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::size_t kCertificateLimitBytes = std::size_t{1} << 20U;
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): one thread
+  return fmt::format("{}@{}", entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name,
+                     host_name());
+}
+
+ControlPlace require_place(const std::filesystem::path& run) {
+  const auto place = read_control(run);
+  if (!place) {
+    throw EnvironmentError(end_of(run));
+  }
+  const bool is_here = place->host == host_name();
+  if (!place->socket().empty() && !is_here) {
+    throw EnvironmentError(fmt::format(
+        "{} is steered on host {}: run this there, or start the job with "
+        "output.control=ADDRESS:PORT (docs/control.md)",
+        run.string(), place->host));
+  }
+  if (is_here && place->pid > 0 && ::kill(static_cast<pid_t>(place->pid), 0) != 0 &&
+      errno == ESRCH) {
+    throw EnvironmentError(fmt::format("{}: its coordinator, pid {}, is gone; {}", run.string(),
+                                       place->pid, end_of(run)));
+  }
+  return *place;
+}
+
+std::string require_token(const ControlAccess& access) {
+  const std::filesystem::path& run = access.run;
+  if (!access.token_file.empty()) {
+    if (auto token = read_token(access.token_file)) {
+      return *token;
+    }
+    throw EnvironmentError(fmt::format("{}: there is no such token", access.token_file.string()));
+  }
+  for (const std::string_view name : {kSteerTokenFile, kReadTokenFile}) {
+    if (auto token = read_token(run / name)) {
+      return *token;
+    }
+  }
+  throw EnvironmentError(
+      fmt::format("{}: has no {}: the job ends, or say --token-file", run.string(), kSteerTokenFile));
+}
+
+std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ControlPlace& place) {
+  if (place.certificate.empty()) {
+    return grpc::InsecureChannelCredentials();
+  }
+  const auto certificate = read_small_file(place.certificate, kCertificateLimitBytes);
+  if (!certificate) {
+    throw EnvironmentError(
+        fmt::format("{}: the job's certificate is not there: copy it from host {}",
+                    place.certificate, place.host));
+  }
+  return grpc::SslCredentials({.pem_root_certs = *certificate});
+}
+
+}  // namespace
+
+std::string end_of(const std::filesystem::path& run) {
+  const auto status = read_status(run);
+  if (!status) {
+    return fmt::format(
+        "no job that can be asked runs in {}: it was killed, has not begun, or has "
+        "output.control=off",
+        run.string());
+  }
+  return fmt::format("no job runs in {}: the last ended with exit code {}: {} ({})", run.string(),
+                     status->exit_code, status->reason, (run / kStatusFile).string());
+}
+
+ControlClient::ControlClient(ControlAccess access)
+    : access_(std::move(access)),
+      place_(require_place(access_.run)),
+      token_(require_token(access_)) {
+  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});  // what fails is said in one line
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  stub_ = wire::Control::NewStub(
+      grpc::CreateCustomChannel(place_.address, credentials_of(place_), arguments));
+}
+
+void ControlClient::prepare(grpc::ClientContext& context) const {
+  context.AddMetadata("authorization", "Bearer " + token_);
+  context.AddMetadata("gangway-user", user_name());
+}
+
+void ControlClient::require(const grpc::Status& status) const {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return;
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::UNIMPLEMENTED:
+      throw ConfigError(status.error_message());
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::PERMISSION_DENIED:
+      throw EnvironmentError(
+          fmt::format("{}: refused: {}", access_.run.string(), status.error_message()));
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      throw EnvironmentError(fmt::format("{}: its coordinator (host {}, pid {}) did not answer in "
+                                         "{:.1f} s: is it stopped, or its disk?",
+                                         access_.run.string(), place_.host, place_.pid,
+                                         std::chrono::duration<double>(access_.limit).count()));
+    case grpc::StatusCode::UNAVAILABLE:
+      throw EnvironmentError(
+          fmt::format("{}: nobody answers at {}: {}", access_.run.string(), place_.address,
+                      read_control(access_.run) ? "was the coordinator killed?"
+                                                : end_of(access_.run)));
+    default:
+      throw EnvironmentError(
+          fmt::format("{}: {} (gRPC {})", access_.run.string(), status.error_message(),
+                      static_cast<int>(status.error_code())));
+  }
+}
+
+void ControlClient::watch(const std::function<bool(const wire::WatchReply&)>& take) {
+  grpc::ClientContext context;
+  prepare(context);
+  const auto stream = stub_->Watch(&context, wire::WatchRequest{});
+  bool goes_on = true;
+  for (wire::WatchReply reply; goes_on && stream->Read(&reply);) {
+    goes_on = take(reply);
+  }
+  if (!goes_on) {
+    context.TryCancel();
+    (void)stream->Finish();
+    return;
+  }
+  require(stream->Finish());
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// gangway-control: what watches and steers running jobs. `gangway status`, `pause` and the like
+// start it, so that `gangway` itself need not load gRPC.
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+#include "launch/control/control_client.hpp"
+#include "launch/control/status_text.hpp"
+#include "run/run_files.hpp"
+#include "run/trace_steps.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using Stub = wire::Control::Stub;
+
+constexpr double kLongestLimitSeconds = 3600.0;
+constexpr milliseconds kLook{100};
+
+struct Options {
+  std::string run;
+  std::filesystem::path outdir = "runs";
+  std::filesystem::path token_file;
+  double limit_seconds = 5.0;
+  bool json = false;
+  bool pin = false;
+  double wait_seconds = 0.0;
+  std::string setting;
+  std::string steps;
+  std::string host;
+  std::int64_t trace_next = 0;
+};
+
+milliseconds milliseconds_of(double seconds) {
+  return milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+}
+
+ControlAccess access_of(const Options& options) {
+  const RunReference reference = parse_run_reference(options.run);
+  if (reference.step) {
+    throw ConfigError(fmt::format("a job is asked, not a checkpoint: leave @{} out",
+                                  *reference.step));
+  }
+  return {.run = find_run_directory(reference, options.outdir),
+          .token_file = options.token_file,
+          .limit = milliseconds_of(options.limit_seconds)};
+}
+
+void tell(const Options& options, const wire::CommandReply& reply) {
+  std::cout << (options.json ? json_line(reply) : reply.text()) << std::endl;
+}
+
+template <typename Request>
+void command(const Options& options,
+             grpc::Status (Stub::*call)(grpc::ClientContext*, const Request&, wire::CommandReply*),
+             const Request& request) {
+  ControlClient client(access_of(options));
+  tell(options, client.ask(call, request));
+}
+
+/// A run that has ended is no failure: whoever asks is told how.
+void show_status(const Options& options) {
+  const ControlAccess access = access_of(options);
+  if (!read_control(access.run) && read_status(access.run)) {
+    const RunStatus ended = *read_status(access.run);
+    if (options.json) {
+      wire::StatusReply status;
+      status.set_run_directory(access.run.string());
+      status.set_phase("ended");
+      std::cout << json_line(status) << std::endl;
+    } else {
+      std::cout << end_of(access.run) << std::endl;
+    }
+    return;
+  }
+  ControlClient client(access);
+  const auto status = client.ask(&Stub::Status, wire::StatusRequest{});
+  std::cout << (options.json ? json_line(status) + "\n" : status_text(status)) << std::flush;
+}
+
+void watch(const Options& options) {
+  ControlClient client(access_of(options));
+  client.watch([&options](const wire::WatchReply& reply) {
+    if (options.json) {
+      std::cout << json_line(reply) << std::endl;
+      return std::cout.good();
+    }
+    if (reply.has_status()) {
+      std::cout << status_text(reply.status());
+    } else if (reply.has_tick()) {
+      std::cout << reply.tick().line() << '\n';
+    } else if (reply.what_case() == wire::WatchReply::kMissed) {
+      std::cout << "missed " << reply.missed() << " lines: this reader is slow\n";
+    } else {
+      std::cout << reply.event() << '\n';
+    }
+    std::cout << std::flush;
+    return std::cout.good();
+  });
+}
+
+void save(const Options& options) {
+  ControlClient client(access_of(options));
+  wire::CheckpointRequest request;
+  request.set_pin(options.pin);
+  const auto reply = client.ask(&Stub::Checkpoint, request);
+  const auto end = steady_clock::now() + milliseconds_of(options.wait_seconds);
+  while (options.wait_seconds > 0.0 &&
+         client.ask(&Stub::Status, wire::StatusRequest{}).checkpoint().step() < reply.step()) {
+    if (steady_clock::now() >= end) {
+      throw EnvironmentError(fmt::format("step {} was not saved within {} s: look at the job's log",
+                                         reply.step(), options.wait_seconds));
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  tell(options, reply);
+}
+
+void set(const Options& options) {
+  const std::size_t equals = options.setting.find('=');
+  if (equals == std::string::npos) {
+    throw ConfigError(
+        fmt::format("'{}': say KEY=VALUE, as checkpoint.keep=5", options.setting));
+  }
+  wire::SetRequest request;
+  request.set_key(options.setting.substr(0, equals));
+  request.set_value(options.setting.substr(equals + 1));
+  command(options, &Stub::Set, request);
+}
+
+void trace(const Options& options) {
+  wire::TraceRequest request;
+  if (options.trace_next > 0) {
+    request.set_end(options.trace_next);
+  } else {
+    const TraceSteps steps = parse_trace_steps(options.steps);
+    if (steps.empty()) {
+      throw ConfigError("say which steps are to be traced, as 100:110, or --next 10");
+    }
+    request.set_begin(steps.begin);
+    request.set_end(steps.end);
+  }
+  command(options, &Stub::Trace, request);
+}
+
+void drain(const Options& options) {
+  wire::DrainRequest request;
+  request.set_host(options.host);
+  command(options, &Stub::Drain, request);
+}
+
+CLI::App* add_verb(CLI::App& app, Options& options, const char* name, const char* what,
+                   void (*action)(const Options&)) {
+  CLI::App* verb = app.add_subcommand(name, what);
+  verb->add_option("run", options.run, "Directory or name of a run")->required()->type_name("RUN");
+  verb->add_option("--outdir", options.outdir, "Folder of the runs")->capture_default_str();
+  verb->add_flag("--json", options.json, "For scripts: JSON, an object a line");
+  verb->add_option("--timeout", options.limit_seconds, "Seconds that an answer may take")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, kLongestLimitSeconds));
+  verb->add_option("--token-file", options.token_file,
+                   "Token to show (default: that of the run directory)");
+  verb->callback([&options, action] { action(options); });
+  return verb;
+}
+
+void add_verbs(CLI::App& app, Options& options) {
+  app.require_subcommand(1);
+  add_verb(app, options, "status", "How a running job stands", show_status);
+  add_verb(app, options, "watch", "Its ticks and events as they come, until it ends", watch);
+  add_verb(app, options, "pause", "Train no further steps until it is resumed",
+           [](const Options& given) { command(given, &Stub::Pause, wire::PauseRequest{}); });
+  add_verb(app, options, "resume", "Train on after a pause",
+           [](const Options& given) { command(given, &Stub::Resume, wire::ResumeRequest{}); });
+  CLI::App* checkpoint = add_verb(app, options, "checkpoint", "Save a checkpoint now", save);
+  checkpoint->add_flag("--pin", options.pin, "It stays until gangway checkpoints unpin");
+  checkpoint->add_option("--wait", options.wait_seconds, "Seconds to wait until it is on the disk");
+  CLI::App* set_verb = add_verb(
+      app, options, "set", "Change a key of the job that changes no bit of what is trained", set);
+  set_verb->add_option("setting", options.setting, "As checkpoint.keep=5")
+      ->required()
+      ->type_name("KEY=VALUE");
+  CLI::App* trace_verb = add_verb(app, options, "trace", "Trace steps to come", trace);
+  trace_verb->add_option("steps", options.steps, "The first, and the one after the last: 100:110")
+      ->type_name("A:B");
+  trace_verb->add_option("--next", options.trace_next, "So many steps, as soon as may be");
+  add_verb(app, options, "stop", "Save, and leave with exit code 75",
+           [](const Options& given) { command(given, &Stub::Stop, wire::StopRequest{}); });
+  CLI::App* drain_verb = add_verb(app, options, "drain", "Take a host out of a running job", drain);
+  drain_verb->add_option("host", options.host, "Its name")->required()->type_name("HOST");
+}
+
+/// In the name of the command that was typed.
+int report_failure(const std::string& message, ExitCode code) {
+  std::cerr << "gangway: " << message << std::endl;
+  return static_cast<int>(code);
+}
+
+int run_verb(int argc, char** argv) {
+  CLI::App app("Gangway: watches and steers running jobs", "gangway");
+  Options options;
+  add_verbs(app, options);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& success) {  // --help
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return report_failure(std::string(error.what()) + ": see --help", ExitCode::kUsage);
+  } catch (const Error& error) {
+    return report_failure(error.what(), error.code());
+  } catch (const std::exception& error) {
+    return report_failure(std::string("internal: ") + error.what(), ExitCode::kInternal);
+  }
+}
+
+}  // namespace
+}  // namespace gangway::launch
+
+int main(int argc, char** argv) { return gangway::launch::run_verb(argc, argv); }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "launch/control/status_text.hpp"
+
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include "base/units.hpp"
+#include "report/table.hpp"
+#include "report/tick.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace wire = gangway::control::v1;
+
+std::string phase_text(const wire::StatusReply& status) {
+  if (!status.has_pause()) {
+    return status.phase();
+  }
+  const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
+  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}", status.phase(),
+                     status.pause().by(), fmt::localtime(since));
+}
+
+std::string progress_text(const wire::StatusReply& status) {
+  std::string text =
+      fmt::format("step {} of {}, {:.1f} of {:.1f} kimg, {:.0f} images/s", status.step(),
+                  status.total_steps(), status.kimg(), status.total_kimg(),
+                  status.images_per_second());
+  if (status.has_seconds_left()) {
+    text += fmt::format(", {} left", report::format_duration(status.seconds_left()));
+  }
+  return text;
+}
+
+std::string saved_text(const wire::StatusReply& status) {
+  if (!status.has_checkpoint()) {
+    return "no checkpoint";
+  }
+  const wire::SavedState& saved = status.checkpoint();
+  return fmt::format("step {}, {:.1f} kimg ago{}", saved.step(), saved.age_kimg(),
+                     saved.has_age_seconds()
+                         ? fmt::format(", {}", report::format_duration(saved.age_seconds()))
+                         : ", by an earlier start");
+}
+
+std::string workers_text(const wire::StatusReply& status) {
+  report::Table table({{.title = "rank", .align = Align::kRight},
+                       {.title = "host"},
+                       {.title = "device"},
+                       {.title = "state"},
+                       {.title = "micro-batches"},
+                       {.title = "steps", .align = Align::kRight},
+                       {.title = "work s/step", .align = Align::kRight},
+                       {.title = "wait s/step", .align = Align::kRight},
+                       {.title = "MiB", .align = Align::kRight},
+                       {.title = ""}});
+  for (const wire::Worker& worker : status.workers()) {
+    table.add_row({std::to_string(worker.rank()), worker.host(), worker.device(), worker.state(),
+                   fmt::format("[{}, {})", worker.first_microbatch(), worker.end_microbatch()),
+                   std::to_string(worker.steps_done()),
+                   fmt::format("{:.3f}", worker.work_seconds_per_step()),
+                   fmt::format("{:.3f}", worker.wait_seconds_per_step()),
+                   fmt::format("{:.0f}",
+                               static_cast<double>(worker.resident_bytes()) / kMebibyte),
+                   worker.straggler() ? "straggler" : ""});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string status_text(const wire::StatusReply& status) {
+  std::string losses;
+  for (const wire::Loss& loss : status.losses()) {
+    losses +=
+        fmt::format("{}{} {:.4f}", losses.empty() ? "" : ", ", loss.network(), loss.loss());
+  }
+  return fmt::format("run     {}, start {}\nphase   {}\ndone    {}\nlosses  {}\nsaved   {}\n{}",
+                     status.run_directory(), status.start(), phase_text(status),
+                     progress_text(status), losses.empty() ? "none yet" : losses,
+                     saved_text(status), workers_text(status));
+}
+
+std::string json_line(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  (void)google::protobuf::util::MessageToJsonString(message, &text, options);
+  return text;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// A running job as a person reads it, and as a script does. Pure.
+#pragma once
+
+#include <string>
+
+#include <google/protobuf/message.h>
+
+#include "run/control/control.pb.h"
+
+namespace gangway::launch {
+
+/// Several lines.
+[[nodiscard]] std::string status_text(const control::v1::StatusReply& status);
+/// One line, keys as in control.proto; also those that are 0.
+[[nodiscard]] std::string json_line(const google::protobuf::Message& message);
+
+}  // namespace gangway::launch

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "launch/init/manifests.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "base/units.hpp"
+#include "job/estimate/dry_run.hpp"
+#include "launch/init/templates.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+
+namespace gangway::launch {
+namespace {
+
+// What the coordinator, mpirun and the shell take, and what a worker's CUDA takes on its host.
+constexpr double kCoordinatorMib = 512;
+constexpr double kCudaHostMib = 4096;
+constexpr int kRoundMib = 64;
+// Over an estimate: the allocator, batches read ahead, a checkpoint that is being written.
+constexpr double kMemoryMargin = 1.5;
+
+bool computes_on_gpus(const Manifest& manifest) {
+  return manifest.spec.numerics.device == DeviceKind::kCuda;
+}
+
+/// Rounded up to what reads well.
+int round_mib(double mib) { return (static_cast<int>(mib) / kRoundMib + 1) * kRoundMib; }
+
+/// Of a node, in /dev/shm: two snapshots, and the gradients that workers show one another.
+double shared_memory_mib(const Manifest& manifest) {
+  const MemoryEstimate memory = estimate_memory(manifest.spec, manifest.workers);
+  const auto bytes = 2 * (memory.weights_bytes + memory.optimizer_bytes + memory.gradients_bytes);
+  constexpr double kOpenMpiMib = 64;
+  return kOpenMpiMib + manifest.workers_per_node() * static_cast<double>(bytes) / kMebibyte;
+}
+
+double node_memory_mib(const Manifest& manifest) {
+  const MemoryEstimate memory = estimate_memory(manifest.spec, manifest.workers);
+  const double worker = computes_on_gpus(manifest)
+                            ? kCudaHostMib
+                            : kMemoryMargin * static_cast<double>(memory.total_bytes()) / kMebibyte;
+  return kCoordinatorMib + manifest.workers_per_node() * worker + shared_memory_mib(manifest);
+}
+
+/// Checkpoints that are kept, one that is being written, and as much again for pictures and logs.
+int storage_gib(const Manifest& manifest) {
+  const MemoryEstimate memory = estimate_memory(manifest.spec, 1);
+  const auto checkpoint = static_cast<double>(memory.weights_bytes + memory.optimizer_bytes);
+  constexpr int kLeastGib = 5;
+  return kLeastGib +
+         static_cast<int>(2 * (manifest.spec.checkpoint.keep + 1) * checkpoint / kGibibyte);
+}
+
+std::string if_any(int count) { return count > 0 ? std::to_string(count) : std::string(); }
+
+std::string counted(int count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// `gangway run` with what is the same everywhere, for a shell.
+std::string run_words(const Manifest& manifest, const std::vector<std::string>& first,
+                      const std::vector<std::string>& last) {
+  std::vector<std::string> words = first;
+  words.insert(words.end(), manifest.overrides.begin(), manifest.overrides.end());
+  words.insert(words.end(), {"--run", manifest.name, "-n", std::to_string(manifest.workers),
+                             "--resume", "auto"});
+  words.insert(words.end(), last.begin(), last.end());
+  return shell_line(words);
+}
+
+}  // namespace
+
+void require_places(const Manifest& manifest) {
+  require_workers(manifest.spec, manifest.workers);
+  if (manifest.nodes > manifest.workers) {
+    throw ConfigError(fmt::format(
+        "--nodes {}: {} would leave some without work; use --nodes {} or -n {}", manifest.nodes,
+        counted(manifest.workers, "worker"), manifest.workers, manifest.nodes));
+  }
+  if (manifest.gpus_per_node > 0 && manifest.workers_per_node() > manifest.gpus_per_node) {
+    throw ConfigError(
+        fmt::format("--gpus-per-node {}: {} on {} need {} each; use -n {} or --nodes {}",
+                    manifest.gpus_per_node, counted(manifest.workers, "worker"),
+                    counted(manifest.nodes, "node"), manifest.workers_per_node(),
+                    manifest.gpus_per_node * manifest.nodes,
+                    (manifest.workers + manifest.gpus_per_node - 1) / manifest.gpus_per_node));
+  }
+}
+
+std::string slurm_script(const Manifest& manifest) {
+  // Every node gets room for the coordinator: Slurm would else fill the first with all tasks that
+  // its cores allow, and GPUs of the others would idle.
+  return fill_template(
+      slurm_template(),
+      {{"NAME", manifest.name},
+       {"FILE", manifest.file.string()},
+       {"COMMAND", manifest.command},
+       {"NODES", std::to_string(manifest.nodes)},
+       {"TASKS_PER_NODE", std::to_string(manifest.workers_per_node() + 1)},
+       {"CPUS_PER_TASK", std::to_string(std::max(1, manifest.spec.numerics.threads))},
+       {"MEMORY_MIB", std::to_string(round_mib(node_memory_mib(manifest)))},
+       {"GPUS_PER_NODE", if_any(manifest.gpus_per_node)},
+       {"TIME", manifest.time ? slurm_time(*manifest.time) : ""},
+       {"GRACE", std::to_string(manifest.grace.count())},
+       {"WORKERS", counted(manifest.workers, "worker")},
+       {"RUN_COMMAND",
+        run_words(manifest, {manifest.gangway.string(), "run", manifest.job_file.string()},
+                  {"--outdir", manifest.outdir.string()})}});
+}
+
+std::string kubernetes_job(const Manifest& manifest) {
+  const int cpus = manifest.workers_per_node() * std::max(1, manifest.spec.numerics.threads);
+  return fill_template(
+      kubernetes_template(),
+      {{"NAME", kubernetes_name(manifest.name)},
+       {"FILE", manifest.file.string()},
+       {"COMMAND", manifest.command},
+       {"JOB", manifest.job_text},
+       {"STORAGE_GIB", std::to_string(storage_gib(manifest))},
+       {"SLOTS", std::to_string(manifest.workers_per_node())},
+       {"TIME_SECONDS", manifest.time ? std::to_string(manifest.time->count()) : ""},
+       {"GRACE", std::to_string(manifest.grace.count())},
+       {"IMAGE", manifest.image},
+       {"PROBES", ""},
+       {"NODES", std::to_string(manifest.nodes)},
+       {"CPUS", std::to_string(cpus)},
+       {"MEMORY_MIB", std::to_string(round_mib(node_memory_mib(manifest)))},
+       {"GPUS_PER_NODE", if_any(manifest.gpus_per_node)},
+       {"SHARED_MEMORY_MIB", std::to_string(round_mib(shared_memory_mib(manifest)))},
+       {"RUN_COMMAND", run_words(manifest, {"gangway", "run", "/job/job.yaml"},
+                                 {"--hostfile", "/tmp/hostfile", "--outdir", "/runs"})}});
+}
+
+std::string container_file(const Manifest& manifest) {
+  const bool has_gpus = computes_on_gpus(manifest);
+  const std::string programs = "release gangway gangway-coordinator gangway-worker gangway-model";
+  return fill_template(container_template(),
+                       {{"NAME", manifest.name},
+                        {"FILE", manifest.file.string()},
+                        {"COMMAND", manifest.command},
+                        {"IMAGE", manifest.image},
+                        {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
+                        {"SETUP", has_gpus ? "everything" : "training"},
+                        {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda", programs)
+                                           : fmt::format("--without cuda {}", programs)}});
+}
+
+std::string kubernetes_name(const std::string& run_name) {
+  constexpr std::size_t kMost = 40;  // what Kubernetes adds for pods comes on top; 63 in all
+  std::string name;
+  for (const char character : run_name) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(character)) != 0;
+    if (fits || (!name.empty() && name.back() != '-')) {
+      name += fits ? static_cast<char>(std::tolower(static_cast<unsigned char>(character))) : '-';
+    }
+  }
+  name.resize(std::min(name.size(), kMost));
+  while (!name.empty() && name.back() == '-') {
+    name.pop_back();
+  }
+  // A service's name begins with a letter.
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0
+             ? fmt::format("gangway-{}", name.empty() ? "job" : name)
+             : name;
+}
+
+std::chrono::seconds parse_time_limit(const std::string& text) {
+  const auto refuse = [&text] {
+    return ConfigError(fmt::format(
+        "--time '{}': give minutes, or hours as 12:00:00, or days as 2-12:00:00", text));
+  };
+  const std::size_t dash = text.find('-');
+  const bool has_days = dash != std::string::npos;
+  std::vector<long> parts;  // days first, where there are any
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of("-:", begin), text.size());
+    long value = -1;
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    if (error != std::errc{} || stop != text.data() + end || value < 0 || value > 100'000) {
+      throw refuse();
+    }
+    parts.push_back(value);
+    begin = end + 1;
+  }
+  if (parts.size() > (has_days ? 4U : 3U) || (has_days && parts.size() < 2) ||
+      text.find('-', dash + 1) != std::string::npos || (has_days && text.find(':') < dash)) {
+    throw refuse();
+  }
+  constexpr long kMinute = 60;
+  constexpr long kHour = 60 * kMinute;
+  constexpr long kDay = 24 * kHour;
+  long seconds = 0;
+  if (has_days) {
+    parts.resize(4, 0);
+    seconds = parts[0] * kDay + parts[1] * kHour + parts[2] * kMinute + parts[3];
+  } else if (parts.size() == 1) {
+    seconds = parts[0] * kMinute;
+  } else if (parts.size() == 2) {
+    seconds = parts[0] * kMinute + parts[1];
+  } else {
+    seconds = parts[0] * kHour + parts[1] * kMinute + parts[2];
+  }
+  if (seconds == 0) {
+    throw refuse();
+  }
+  return std::chrono::seconds(seconds);
+}
+
+std::string slurm_time(std::chrono::seconds time) {
+  const auto seconds = time.count();
+  return fmt::format("{}-{:02}:{:02}:{:02}", seconds / 86'400, seconds / 3'600 % 24,
+                     seconds / 60 % 60, seconds % 60);
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/job_hosts.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "launch/mpirun/slurm_allocation.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// As many as there are up to the last that the layout names; 0: it names none.
+int named_workers(const JobSpec& spec) {
+  int count = 0;
+  for (const NetworkSpec& network : spec.networks) {
+    count = network.workers.empty() ? count : std::max(count, network.workers.back() + 1);
+  }
+  return count;
+}
+
+JobHosts hosts_of(SlurmAllocation allocation, int workers, const JobSpec& spec) {
+  // Whoever counts cores leaves each worker its threads; a task or a GPU is one worker's.
+  const int each = allocation.counted == "cores" ? 1 : std::max(1, spec.numerics.threads);
+  JobHosts chosen;
+  chosen.workers =
+      workers > 0 ? workers : default_workers(spec, each * count_slots(allocation.hosts));
+  chosen.found = describe(allocation, chosen.workers);
+  if (allocation.hosts.size() > 1 || !is_this_host(allocation.hosts.front().name)) {
+    chosen.hosts = std::move(allocation.hosts);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+int default_workers(const JobSpec& spec, int slots) {
+  if (spec.layout.data > 0) {
+    return spec.layout.data;
+  }
+  if (const int named = named_workers(spec); named > 0) {
+    return named;
+  }
+  return std::max(1,
+                  std::min(slots / std::max(1, spec.numerics.threads), spec.training.microbatches));
+}
+
+JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const JobSpec& spec,
+                      const Environment& environment) {
+  JobHosts chosen;
+  int slots = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (!hostfile.empty()) {
+    chosen.hosts = read_hostfile(hostfile);
+    slots = count_slots(chosen.hosts);
+  } else if (auto allocation = find_slurm_allocation(environment, spec.numerics.device)) {
+    return hosts_of(std::move(*allocation), workers, spec);
+  }
+  chosen.workers = workers > 0 ? workers : default_workers(spec, slots);
+  return chosen;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/backward_stations.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+
+namespace gangway::pipeline {
+namespace {
+
+using Item = BackwardStation::Item;
+
+/// Of what the phase trains by its network and chunk, of anything else by itself.
+struct Key {
+  bool is_trained = false;
+  Home home;
+  Item item;
+  [[nodiscard]] auto ordered() const {
+    return std::tuple(is_trained, static_cast<int>(home.network), home.chunk, item);
+  }
+  bool operator<(const Key& other) const { return ordered() < other.ordered(); }
+};
+
+/// Which of the stations of a phase waits for which.
+class StationGraph {
+ public:
+  StationGraph(const Phase& phase, const PerNetwork<NetworkGroup>& groups);
+  /// Those that wait for one another joined, and all in order.
+  [[nodiscard]] std::vector<BackwardStation> ordered() const;
+
+ private:
+  struct Node {
+    Key key;
+    std::vector<Item> items;
+  };
+  [[nodiscard]] std::size_t station_of(const Item& item) const { return stations_.at(item); }
+  void find_items(const Phase& phase);
+  /// Gradients of what a node makes come from its takers, through joins.
+  void add_gradients(const Pass& pass, int index);
+  /// One worker goes back through a pass from its end.
+  void add_workers(const Phase& phase, int index, const PerNetwork<NetworkGroup>& groups);
+  void add_edge(std::size_t from, std::size_t to) {
+    before_[from][to] = before_[from][to] || from != to;
+  }
+  void close();
+
+  std::vector<Node> nodes_;
+  std::map<Item, std::size_t> stations_;
+  std::vector<std::vector<bool>> before_;  // [a][b]: a comes before b
+};
+
+Key key_of(const Phase& phase, const Item& item) {
+  const pipeline::Node& node = phase.passes[static_cast<std::size_t>(item.pass)]
+                                   .nodes[static_cast<std::size_t>(item.node)];
+  Home home;
+  if (const auto* application = std::get_if<Application>(&node)) {
+    home = {application->network, application->part ? application->part->chunk : 0};
+  } else {
+    home = {std::get<Penalty>(node).network, 0};
+  }
+  return trains(phase, home.network) ? Key{.is_trained = true, .home = home, .item = {}}
+                                     : Key{.is_trained = false, .home = home, .item = item};
+}
+
+StationGraph::StationGraph(const Phase& phase, const PerNetwork<NetworkGroup>& groups) {
+  find_items(phase);
+  before_.assign(nodes_.size(), std::vector<bool>(nodes_.size()));
+  for (int index = 0; index < static_cast<int>(phase.passes.size()); ++index) {
+    add_gradients(phase.passes[static_cast<std::size_t>(index)], index);
+    add_workers(phase, index, groups);
+  }
+  close();
+}
+
+void StationGraph::find_items(const Phase& phase) {
+  std::map<Key, std::size_t> known;
+  for (int index = 0; index < static_cast<int>(phase.passes.size()); ++index) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(index)];
+    for (int node = static_cast<int>(pass.nodes.size()); node-- > 0;) {
+      if (!goes_back(pass, node)) {
+        continue;
+      }
+      const Item item{.pass = index, .node = node};
+      const Key key = key_of(phase, item);
+      const auto [found, is_new] = known.emplace(key, nodes_.size());
+      if (is_new) {
+        nodes_.push_back({.key = key, .items = {}});
+      }
+      nodes_[found->second].items.push_back(item);
+      stations_[item] = found->second;
+    }
+  }
+}
+
+void StationGraph::add_gradients(const Pass& pass, int index) {
+  for (int maker = 0; maker < static_cast<int>(pass.nodes.size()); ++maker) {
+    if (!goes_back(pass, maker)) {
+      continue;
+    }
+    std::vector<int> takers = gradient_takers(pass, maker);
+    while (!takers.empty()) {
+      const int taker = takers.back();
+      takers.pop_back();
+      if (goes_back(pass, taker)) {
+        add_edge(station_of({index, taker}), station_of({index, maker}));
+        continue;
+      }
+      const std::vector<int> further = gradient_takers(pass, taker);
+      takers.insert(takers.end(), further.begin(), further.end());
+    }
+  }
+}
+
+void StationGraph::add_workers(const Phase& phase, int index,
+                               const PerNetwork<NetworkGroup>& groups) {
+  const Pass& pass = phase.passes[static_cast<std::size_t>(index)];
+  const int microbatches = groups.begin()->ranges.back().end;
+  for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
+    const auto owners = owners_of(pass, groups, microbatch);
+    for (int later = 0; later < static_cast<int>(pass.nodes.size()); ++later) {
+      for (int earlier = 0; earlier < later && goes_back(pass, later); ++earlier) {
+        if (goes_back(pass, earlier) && owners[static_cast<std::size_t>(later)] ==
+                                            owners[static_cast<std::size_t>(earlier)]) {
+          add_edge(station_of({index, later}), station_of({index, earlier}));
+        }
+      }
+    }
+  }
+}
+
+void StationGraph::close() {
+  for (std::size_t by = 0; by < nodes_.size(); ++by) {
+    for (std::size_t from = 0; from < nodes_.size(); ++from) {
+      for (std::size_t to = 0; to < nodes_.size(); ++to) {
+        before_[from][to] = before_[from][to] || (before_[from][by] && before_[by][to]);
+      }
+    }
+  }
+}
+
+std::vector<BackwardStation> StationGraph::ordered() const {
+  std::vector<BackwardStation> result;
+  std::vector<bool> is_placed(nodes_.size());
+  const auto is_next = [&](std::size_t station) {
+    for (std::size_t other = 0; other < nodes_.size(); ++other) {
+      if (before_[other][station] && !before_[station][other] && !is_placed[other]) {
+        return false;
+      }
+    }
+    return !is_placed[station];
+  };
+  for (std::size_t count = 0; count < nodes_.size();) {
+    std::size_t first = 0;
+    while (!is_next(first)) {
+      ++first;
+    }
+    BackwardStation& joined = result.emplace_back();
+    for (std::size_t station = 0; station < nodes_.size(); ++station) {
+      if (station == first || (before_[first][station] && before_[station][first])) {
+        is_placed[station] = true;
+        ++count;
+        const Node& node = nodes_[station];
+        joined.items.insert(joined.items.end(), node.items.begin(), node.items.end());
+        if (node.key.is_trained) {
+          joined.trained.push_back(node.key.home);
+        }
+      }
+    }
+    std::ranges::sort(joined.items, [](const Item& a, const Item& b) {
+      return std::tuple(a.pass, -a.node) < std::tuple(b.pass, -b.node);
+    });
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<BackwardStation> backward_stations(const Phase& phase,
+                                               const PerNetwork<NetworkGroup>& groups) {
+  return StationGraph(phase, groups).ordered();
+}
+
+}  // namespace gangway::pipeline

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Phases where networks are cut: each application of such a network becomes a row of applications of
+// its chunks, which take what the chunk before makes. Which numbers come of it does not change. No
+// third party.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/block_range.hpp"
+#include "pipeline/phases.hpp"
+
+namespace gangway::pipeline {
+
+/// Where one network is cut.
+struct NetworkCuts {
+  std::vector<BlockRange> chunks = {BlockRange{}};  ///< in their order; one: it is whole
+  /// By block, what flows out of it (job/stage_cuts.hpp). Of a whole network nobody asks.
+  std::vector<std::vector<std::string>> live = {};
+};
+
+/// `phases`, which are completed, with `cuts`, completed again.
+///
+/// What a chunk takes of the network's own inputs comes from where they are made, if no gradient
+/// goes back to them; else from the chunk before, so that the gradients of what several chunks take
+/// add up from the last to the first, as in a whole network.
+/// @throws ConfigError where a penalty looks at a network that is cut
+[[nodiscard]] std::vector<Phase> cut_phases(const std::vector<Phase>& phases,
+                                            const PerNetwork<NetworkCuts>& cuts);
+
+}  // namespace gangway::pipeline

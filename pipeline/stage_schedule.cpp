@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/stage_schedule.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "pipeline/backward_stations.hpp"
+#include "pipeline/list_writer.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+const Node& node_of(const Pass& pass, int node) {
+  return pass.nodes[static_cast<std::size_t>(node)];
+}
+
+/// Writes one step of one worker.
+class StageWriter : public ListWriter {
+ public:
+  StageWriter(const PassShares& shares, Overlap overlap) : ListWriter(overlap), shares_(shares) {}
+
+  void write_repeat(const Phase& phase, int repeat);
+
+ private:
+  /// Of a pass over a micro-batch, how far its list has come.
+  struct Progress {
+    std::size_t received = 0;  // of the share's receives
+    std::vector<Crossing> wanted;    // gradients that are still to come, the last taker first
+    std::vector<Crossing> owed;      // and to be sent, likewise
+    std::vector<int> backwards;      // own nodes that are still to go back, descending
+  };
+
+  [[nodiscard]] MicrobatchRange local() const {
+    return range_of_all(shares_.groups(), shares_.worker());
+  }
+  [[nodiscard]] const PassShare& share() const {
+    return shares_.of(at_.phase, at_.pass, at_.microbatch);
+  }
+  [[nodiscard]] Progress& progress() { return progress_.at({at_.pass, at_.microbatch}); }
+  [[nodiscard]] bool has_leaf(const Home& home) const;
+  void begin(const Phase& phase);
+  void write_forwards(const Phase& phase);
+  /// Node `node` of the pass at hand, and what has to come before it.
+  void write_forward(const Pass& pass, int node);
+  void write_station(const Phase& phase, const BackwardStation& station);
+  void write_backward(const Pass& pass, int node);
+  void receive_until(int node);
+  /// What crosses of passes of which this worker has no backward.
+  void write_rest(const Phase& phase);
+  void cross(Operation operation, const Crossing& crossing) {
+    at_.node = crossing.node;
+    at_.peer = crossing.peer;
+    add(operation, {});
+    at_.peer = -1;
+  }
+
+  const PassShares& shares_;
+  std::map<std::pair<int, int>, Progress> progress_;  // by pass and micro-batch
+};
+
+bool StageWriter::has_leaf(const Home& home) const {
+  const NetworkGroup& group = shares_.groups()[home.network];
+  return group.chunk_of(shares_.worker()) == home.chunk &&
+         group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1});
+}
+
+void StageWriter::begin(const Phase& phase) {
+  progress_.clear();
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+    for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
+      Progress& one = progress_[{at_.pass, at_.microbatch}];
+      std::ranges::copy_if(share().sends, std::back_inserter(one.wanted), &Crossing::has_gradient);
+      std::ranges::copy_if(share().receives, std::back_inserter(one.owed), &Crossing::has_gradient);
+      std::ranges::stable_sort(one.wanted, std::greater(), &Crossing::last_taker);
+      std::ranges::stable_sort(one.owed, std::greater(), &Crossing::last_taker);
+      for (int node = static_cast<int>(pass.nodes.size()); node-- > 0;) {
+        if (share().mine[static_cast<std::size_t>(node)] && goes_back(pass, node)) {
+          one.backwards.push_back(node);
+        }
+      }
+    }
+  }
+}
+
+void StageWriter::receive_until(int node) {
+  const std::vector<Crossing>& receives = share().receives;
+  std::size_t& received = progress().received;
+  for (; received < receives.size() && receives[received].node < node; ++received) {
+    cross(Operation::kReceive, receives[received]);
+  }
+}
+
+void StageWriter::write_forward(const Pass& pass, int node) {
+  const bool is_mine = share().mine[static_cast<std::size_t>(node)];
+  const auto sends = [&](const Crossing& one) { return one.node == node; };
+  const bool is_sent = std::ranges::any_of(share().sends, sends);
+  const auto* application = std::get_if<Application>(&node_of(pass, node));
+  const auto* penalty = std::get_if<Penalty>(&node_of(pass, node));
+  if (!is_mine || (application == nullptr && penalty == nullptr && !is_sent)) {
+    return;
+  }
+  receive_until(node);
+  at_.node = node;
+  if (application != nullptr) {
+    use(Operation::kForward, application->network);
+  } else if (penalty != nullptr) {
+    use(Operation::kPenaltyForward, penalty->network);
+  }
+  for (const Crossing& sent : share().sends) {
+    if (sent.node == node) {
+      cross(Operation::kSend, sent);
+    }
+  }
+}
+
+void StageWriter::write_forwards(const Phase& phase) {
+  at_.is_ahead = true;
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+    for (int node = 0; node < first_penalty(pass); ++node) {
+      for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
+        write_forward(pass, node);
+      }
+    }
+  }
+}
+
+void StageWriter::write_backward(const Pass& pass, int node) {
+  receive_until(static_cast<int>(pass.nodes.size()));
+  Progress& now = progress();
+  // Of tensors that are made behind it nobody asks any more.
+  while (!now.wanted.empty() &&
+         std::ranges::any_of(now.wanted, [&](const Crossing& one) { return one.node >= node; })) {
+    cross(Operation::kReceiveGradient, now.wanted.front());
+    now.wanted.erase(now.wanted.begin());
+  }
+  const auto send_behind = [&](int least) {
+    while (!now.owed.empty() && now.owed.front().last_taker >= least) {
+      cross(Operation::kSendGradient, now.owed.front());
+      now.owed.erase(now.owed.begin());
+    }
+  };
+  send_behind(node + 1);
+  at_.node = node;
+  if (const auto* penalty = std::get_if<Penalty>(&node_of(pass, node))) {
+    add(Operation::kPenaltyBackward, penalty->network);
+  } else {
+    add(Operation::kBackward, std::get<Application>(node_of(pass, node)).network);
+  }
+  std::erase(now.backwards, node);
+  // What joins and losses before the next one give, needs no other instruction.
+  send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
+}
+
+void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
+  for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
+    at_.pass = 0;
+    at_.node = 0;
+    for (const Home& home : station.trained) {
+      if (has_leaf(home)) {
+        use(Operation::kOpenLeaf, home.network);
+      }
+    }
+    for (auto item = station.items.begin(); item != station.items.end(); ++item) {
+      at_.pass = item->pass;
+      if (!share().mine[static_cast<std::size_t>(item->node)]) {
+        continue;
+      }
+      const Pass& pass = phase.passes[static_cast<std::size_t>(item->pass)];
+      const bool is_first = item == station.items.begin() || std::prev(item)->pass != item->pass;
+      for (int node = first_penalty(pass); is_first && node < static_cast<int>(pass.nodes.size());
+           ++node) {
+        write_forward(pass, node);
+      }
+      write_backward(pass, item->node);
+    }
+    at_.pass = 0;
+    at_.node = 0;
+    for (const Home& home : station.trained) {
+      if (has_leaf(home)) {
+        add(Operation::kCloseLeaf, home.network);
+      }
+    }
+  }
+}
+
+void StageWriter::write_rest(const Phase& phase) {
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+    for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
+      receive_until(static_cast<int>(pass.nodes.size()));
+      for (const Crossing& one : std::exchange(progress().wanted, {})) {
+        cross(Operation::kReceiveGradient, one);
+      }
+      for (const Crossing& one : std::exchange(progress().owed, {})) {
+        cross(Operation::kSendGradient, one);
+      }
+    }
+  }
+}
+
+void StageWriter::write_repeat(const Phase& phase, int repeat) {
+  at_ = {.phase = phase.index, .repeat = repeat};
+  begin(phase);
+  write_forwards(phase);
+  for (const BackwardStation& station : backward_stations(phase, shares_.groups())) {
+    write_station(phase, station);
+  }
+  write_rest(phase);
+  at_ = {.phase = phase.index, .repeat = repeat};
+  for (const NetworkId network : phase.networks) {
+    if (shares_.groups()[network].has(shares_.worker())) {
+      use(Operation::kReduce, network);
+      under_way(network) = true;
+      if (overlap_ != Overlap::kAcross) {
+        await(network);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
+                                        Overlap overlap) {
+  StageWriter writer(shares, overlap);
+  for (const Phase& phase : shares.phases()) {
+    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
+      writer.write_repeat(phase, repeat);
+    }
+  }
+  return with_updates_marked(shares.phases(), writer.take(), overlap);
+}
+
+}  // namespace gangway::pipeline

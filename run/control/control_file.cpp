@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "run/control/control_file.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+using ControlJson = nlohmann::ordered_json;
+
+constexpr std::size_t kControlLimitBytes = 65'536;
+constexpr std::string_view kUnix = "unix:";
+constexpr std::size_t kSocketNameBytes = 32;  // "/0123456789abcdef.sock", and some more
+
+/// Of the user alone from its first moment on.
+void write_private(const fs::path& path, const std::string& text) {
+  const fs::path temporary = path.string() + ".tmp";
+  (void)::unlink(temporary.c_str());
+  const FileDescriptor file{
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::rename(temporary.c_str(), path.c_str()) != 0) {
+    throw EnvironmentError(fmt::format("{}: cannot be written: {}", path.string(),
+                                       std::generic_category().message(errno)));
+  }
+}
+
+bool is_own_folder(const fs::path& folder) {
+  struct stat found = {};
+  return ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         found.st_uid == ::geteuid() && (found.st_mode & 077U) == 0;
+}
+
+bool make_own_folder(const fs::path& folder) {
+  (void)::mkdir(folder.c_str(), 0700);
+  return is_own_folder(folder);
+}
+
+}  // namespace
+
+std::string ControlPlace::socket() const {
+  return address.starts_with(kUnix) ? address.substr(kUnix.size()) : std::string();
+}
+
+fs::path control_folder(const std::string& runtime_directory) {
+  if (!runtime_directory.empty()) {
+    const fs::path folder = fs::path(runtime_directory) / "gangway";
+    if (folder.is_absolute() &&
+        folder.string().size() + kSocketNameBytes <= kLongestSocketPath &&
+        make_own_folder(folder)) {
+      return folder;
+    }
+  }
+  const fs::path folder = fmt::format("/tmp/gangway-{}", ::geteuid());
+  if (!make_own_folder(folder)) {
+    throw EnvironmentError(fmt::format(
+        "{}: is not a folder of this user alone (0700): remove it, or set XDG_RUNTIME_DIR",
+        folder.string()));
+  }
+  return folder;
+}
+
+void write_control(const fs::path& run, const ControlPlace& place, const ControlTokens& tokens) {
+  write_private(run / kReadTokenFile, tokens.read + "\n");
+  write_private(run / kSteerTokenFile, tokens.steer + "\n");
+  ControlJson json{{"protocol", "gangway.control.v1"},
+                   {"host", place.host},
+                   {"pid", place.pid},
+                   {"address", place.address}};
+  if (!place.certificate.empty()) {
+    json["certificate"] = place.certificate;
+  }
+  write_private(run / kControlFile,
+                json.dump(2, ' ', false, ControlJson::error_handler_t::replace) + "\n");
+}
+
+void remove_control(const fs::path& run) noexcept {
+  try {
+    const auto place = read_control(run);
+    if (place && !place->socket().empty() && place->socket().ends_with(".sock")) {
+      struct stat found = {};
+      if (::lstat(place->socket().c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) {
+        (void)::unlink(place->socket().c_str());
+      }
+    }
+  } catch (const std::exception&) {  // what cannot be read is removed all the same
+  }
+  for (const std::string_view name : {kControlFile, kReadTokenFile, kSteerTokenFile}) {
+    (void)::unlink((run / name).c_str());
+  }
+}
+
+std::optional<ControlPlace> read_control(const fs::path& run) {
+  const auto text = read_small_file(run / kControlFile, kControlLimitBytes);
+  const ControlJson json =
+      text ? ControlJson::parse(*text, nullptr, /*allow_exceptions=*/false) : ControlJson();
+  const auto field = [&json](const char* name) {
+    return json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
+                                                          : std::string();
+  };
+  if (!json.is_object() || field("address").empty()) {
+    return std::nullopt;
+  }
+  ControlPlace place{.host = field("host"),
+                     .address = field("address"),
+                     .certificate = field("certificate")};
+  if (json.contains("pid") && json["pid"].is_number_integer()) {
+    place.pid = json["pid"].get<std::int64_t>();
+  }
+  return place;
+}
+
+std::optional<std::string> read_token(const fs::path& file) {
+  auto token = read_small_file(file, kControlLimitBytes);
+  if (token) {
+    while (!token->empty() && (token->back() == '\n' || token->back() == ' ')) {
+      token->pop_back();
+    }
+  }
+  return token;
+}
+
+}  // namespace gangway

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "run/control/steering_file.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
+
+namespace gangway {
+namespace {
+
+using SteeringJson = nlohmann::ordered_json;
+
+constexpr std::size_t kSteeringLimitBytes = std::size_t{64} << 20U;
+
+std::string text_of(const SteeringJson& json, const char* name) {
+  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
+                                                        : std::string();
+}
+
+std::int64_t whole_of(const SteeringJson& json, const char* name) {
+  return json.contains(name) && json[name].is_number_integer() ? json[name].get<std::int64_t>() : 0;
+}
+
+std::optional<SteeringEvent> steering_event(const std::string& line) {
+  const SteeringJson json = SteeringJson::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("time") || !json["time"].is_number() ||
+      text_of(json, "command").empty()) {
+    return std::nullopt;
+  }
+  SteeringEvent event{.unix_seconds = json["time"].get<double>(),
+                      .step = whole_of(json, "step"),
+                      .start = whole_of(json, "start"),
+                      .command = text_of(json, "command"),
+                      .who = text_of(json, "who"),
+                      .arguments = {},
+                      .answer = text_of(json, "answer")};
+  if (json.contains("arguments") && json["arguments"].is_object()) {
+    for (const auto& [name, value] : json["arguments"].items()) {
+      if (value.is_string()) {
+        event.arguments[name] = value.get<std::string>();
+      }
+    }
+  }
+  return event;
+}
+
+std::string steering_line(const SteeringEvent& event) {
+  const SteeringJson json{{"time", std::round(event.unix_seconds * 1000.0) / 1000.0},
+                          {"step", event.step},
+                          {"start", event.start},
+                          {"command", event.command},
+                          {"who", event.who},
+                          {"arguments", event.arguments},
+                          {"answer", event.answer}};
+  return json.dump(-1, ' ', false, SteeringJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+SteeringEvents read_steering(const std::filesystem::path& run) {
+  SteeringEvents events;
+  const auto text = read_small_file(run / kSteeringFile, kSteeringLimitBytes);
+  std::istringstream lines(text.value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (auto event = steering_event(line)) {
+      events.push_back(std::move(*event));
+    }
+  }
+  return events;
+}
+
+void append_steering(const std::filesystem::path& run, const SteeringEvent& event) {
+  const std::filesystem::path path = run / kSteeringFile;
+  const auto fail = [&path](const char* what) {
+    throw EnvironmentError(
+        fmt::format("{}: {}: {}", path.string(), what, std::generic_category().message(errno)));
+  };
+  const FileDescriptor file{::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
+  if (!file) {
+    fail("cannot be opened");
+  }
+  std::string text = steering_line(event);
+  const off_t end = ::lseek(file.get(), 0, SEEK_END);
+  if (char last = '\n'; end > 0 && ::pread(file.get(), &last, 1, end - 1) == 1 && last != '\n') {
+    text.insert(text.begin(), '\n');
+  }
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::fdatasync(file.get()) != 0) {
+    fail("cannot be written");
+  }
+}
+
+}  // namespace gangway

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/steering/job_status.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/coordinator/conductor_fixture.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::seconds;
+
+TEST_F(ConductorTest, TellsHowAJobStands) {
+  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kStarting);
+  begin();
+  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kTraining);
+  step_to(0, 12);
+  part(1, 10);
+  part(2, 10);
+  keep(conductor_.checkpoint_committed(10, now_));
+  picture();
+  const JobStatus status = conductor_.status(now_ + seconds(3), 5.0);
+  EXPECT_EQ(status.step, 12);
+  EXPECT_EQ(status.total_steps, 20);
+  EXPECT_DOUBLE_EQ(status.kimg, 0.12);
+  EXPECT_DOUBLE_EQ(status.total_kimg, 0.2);
+  EXPECT_DOUBLE_EQ(status.step_seconds, 0.6);
+  EXPECT_NEAR(*status.seconds_left, 8 * 0.6, 1e-9);
+  EXPECT_NEAR(status.images_per_second, 10 / 0.6, 1e-6);
+  ASSERT_EQ(status.losses.size(), 2U);
+  EXPECT_EQ(status.losses[0], (report::NetworkLoss{"generator", 1.0}));
+  ASSERT_TRUE(status.tick.has_value());
+  EXPECT_EQ(status.tick->step, 10);
+  ASSERT_TRUE(status.checkpoint.has_value());
+  EXPECT_EQ(status.checkpoint->step, 10);
+  EXPECT_DOUBLE_EQ(status.checkpoint->age_seconds.value_or(-1.0), 3.0);
+  EXPECT_DOUBLE_EQ(status.checkpoint->age_kimg, 0.02);
+  EXPECT_THAT(status.pictures, ::testing::ElementsAre("fakes000001.png"));
+  ASSERT_EQ(status.workers.size(), 2U);
+  EXPECT_EQ(status.workers[1].rank, 2);
+  EXPECT_EQ(status.workers[1].host, "node-a");
+  EXPECT_EQ(status.workers[1].pid, 102);
+  EXPECT_EQ(status.workers[1].state, "ready");
+  EXPECT_EQ(status.workers[1].steps_done, 12);
+}
+
+TEST_F(ConductorTest, SaysThatItStopsOrHasEnded) {
+  begin();
+  keep(conductor_.on_request(Request::kSaveAndLeave, /*signal=*/15, now_));
+  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kStopping);
+  EXPECT_FALSE(conductor_.status(now_, 5.0).seconds_left.has_value());
+  keep(conductor_.on_request(Request::kEndNow, /*signal=*/2, now_));
+  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kEnded);
+}
+
+TEST_F(ConductorTest, MarksAWorkerForWhichTheOthersWait) {
+  begin();
+  for (std::int64_t step = 1; step <= 10; ++step) {
+    now_ += seconds(1);
+    send(1, messages::Progress{.step = step,
+                               .losses = {{0, {1.0, 1.0}}},
+                               .figures = {.exposed_seconds = 0.4}});
+    send(2, messages::Progress{.step = step, .losses = {{1, {1.0, 1.0}}}});
+  }
+  const JobStatus status = conductor_.status(now_, 5.0);
+  EXPECT_FALSE(status.workers[0].is_straggler);
+  EXPECT_TRUE(status.workers[1].is_straggler);
+  EXPECT_NEAR(status.workers[0].work_seconds_per_step, 0.6, 1e-9);
+  EXPECT_NEAR(status.workers[0].wait_seconds_per_step, 0.4, 1e-9);
+}
+
+TEST(Stragglers, AreNoneWhereWorkersAreAlike) {
+  std::vector<WorkerStatus> workers(3);
+  for (int rank = 1; rank <= 3; ++rank) {
+    workers[static_cast<std::size_t>(rank - 1)].rank = rank;
+    workers[static_cast<std::size_t>(rank - 1)].work_seconds_per_step = 1.0 + 0.05 * rank;
+  }
+  mark_stragglers(workers);
+  for (const WorkerStatus& worker : workers) {
+    EXPECT_FALSE(worker.is_straggler);
+  }
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// What people may ask of a running job.
+#include "coordinator/steering/settable_keys.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/coordinator/conductor_fixture.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+class Steering : public ConductorTest {
+ protected:
+  CommandAnswer ask(Order order) {
+    Commanded commanded =
+        conductor_.on_command({.order = std::move(order), .who = "ann@node-b"}, now_, 77.0);
+    keep(std::move(commanded.effects));
+    return commanded.answer;
+  }
+  JobPhase phase() const { return conductor_.status(now_, 0.0).phase; }
+  std::int64_t granted_end() const {
+    const auto grants = seen<GrantLease>();
+    return grants.empty() ? 0 : grants.back().lease.end;
+  }
+  /// All steps that are granted are done.
+  void finish_granted() {
+    for (std::int64_t step = conductor_.status(now_, 0.0).step; step < granted_end(); ++step) {
+      step_to(step, step + 1);
+    }
+  }
+};
+
+TEST_F(Steering, PausesAtTheEndOfWhatIsGrantedAndGoesOn) {
+  begin();
+  step_to(0, 2);
+  const CommandAnswer answer = ask(PauseJob{});
+  EXPECT_EQ(answer.refusal, Refusal::kNone);
+  EXPECT_EQ(answer.step, granted_end());
+  EXPECT_EQ(phase(), JobPhase::kPausing);
+  finish_granted();
+  EXPECT_EQ(granted_end(), answer.step);
+  EXPECT_EQ(phase(), JobPhase::kPaused);
+  EXPECT_EQ(conductor_.status(now_, 0.0).pause->by, "ann@node-b");
+  EXPECT_DOUBLE_EQ(conductor_.status(now_, 0.0).pause->unix_seconds, 77.0);
+  EXPECT_EQ(ask(ResumeJob{}).step, answer.step);
+  EXPECT_GT(granted_end(), answer.step);
+  EXPECT_EQ(phase(), JobPhase::kTraining);
+}
+
+TEST_F(Steering, MayStayPausedForDaysWhileWorkersAreTold) {
+  begin();
+  step_to(0, 2);
+  ask(PauseJob{});
+  finish_granted();
+  wait(hours(20));
+  EXPECT_FALSE(conductor_.ended());
+  EXPECT_GE(sent<messages::Patience>(2).size(), 470U) << "one every 150 s";
+  const auto ticks = seen<ShowTick>().size();
+  ask(ResumeJob{});
+  finish_granted();
+  ASSERT_GT(seen<ShowTick>().size(), ticks);
+  EXPECT_LT(seen<ShowTick>()[ticks].tick.seconds_tick, 60.0) << "a pause is no training";
+  EXPECT_FALSE(conductor_.ended());
+  wait(hours(1));
+  EXPECT_TRUE(conductor_.ended()) << "who is silent after a pause is missed again";
+}
+
+TEST_F(Steering, StillMissesWhoDoesNotFinishWhatWasGrantedBeforeThePause) {
+  begin();
+  step_to(0, 2);
+  ask(PauseJob{});
+  wait(hours(1));
+  EXPECT_EQ(outcome().exit_code, 3);
+}
+
+TEST_F(Steering, SavesAndStopsWhilePaused) {
+  begin();
+  step_to(0, 2);
+  const std::int64_t step = ask(PauseJob{}).step;
+  finish_granted();
+  const CommandAnswer saved = ask(SaveCheckpoint{.pin = true});
+  EXPECT_EQ(saved.step, step);
+  EXPECT_EQ(seen<GrantLease>().back().checkpoint_step, step);
+  part(1, step);
+  part(2, step);
+  keep(conductor_.checkpoint_committed(step, now_));
+  ASSERT_EQ(seen<PinCheckpoint>().size(), 1U);
+  EXPECT_EQ(seen<PinCheckpoint>()[0].step, step);
+  EXPECT_EQ(phase(), JobPhase::kPaused);
+  ask(StopJob{});
+  EXPECT_TRUE(seen<GrantLease>().back().lease.last);
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 75);
+}
+
+TEST_F(Steering, PinsTheNextCheckpointWhereTheOneAskedForFails) {
+  begin();
+  step_to(0, 2);
+  const std::int64_t step = ask(SaveCheckpoint{.pin = true}).step;
+  keep(conductor_.checkpoint_failed(step, "full", now_));
+  EXPECT_TRUE(seen<PinCheckpoint>().empty());
+  keep(conductor_.checkpoint_committed(10, now_));
+  ASSERT_EQ(seen<PinCheckpoint>().size(), 1U);
+  EXPECT_EQ(seen<PinCheckpoint>()[0].step, 10);
+}
+
+TEST_F(Steering, PinsAtOnceWhatIsSavedAlready) {
+  begin();
+  step_to(0, 2);
+  const std::int64_t step = ask(SaveCheckpoint{}).step;
+  keep(conductor_.checkpoint_committed(step, now_));
+  EXPECT_EQ(ask(SaveCheckpoint{.pin = true}).step, step);
+  EXPECT_EQ(seen<PinCheckpoint>().size(), 1U);
+}
+
+TEST_F(Steering, LeavesARecordOfWhoAskedForWhatAndWhen) {
+  begin();
+  ask(PauseJob{});
+  ask(SetKey{.key = "checkpoint.keep", .value = "7"});
+  const auto records = seen<RecordSteering>();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].event.command, "pause");
+  EXPECT_EQ(records[0].event.who, "ann@node-b");
+  EXPECT_DOUBLE_EQ(records[0].event.unix_seconds, 77.0);
+  EXPECT_EQ(records[1].event.arguments.at("value"), "7");
+  EXPECT_EQ(records[1].event.arguments.at("job"), "3");
+}
+
+TEST_F(Steering, SetsWhatChangesNoBit) {
+  begin();
+  const CommandAnswer answer = ask(SetKey{.key = "checkpoint.keep", .value = "7"});
+  EXPECT_EQ(answer.text, "checkpoint.keep is 7, was 3");
+  ASSERT_EQ(seen<KeepCheckpoints>().size(), 1U);
+  EXPECT_EQ(seen<KeepCheckpoints>()[0].spec.keep, 7);
+  EXPECT_EQ(ask(SetKey{.key = "checkpoint.every_steps", .value = "5"}).refusal, Refusal::kNone);
+  step_to(0, 6);
+  const auto grants = seen<GrantLease>();
+  EXPECT_TRUE(std::ranges::any_of(grants, [](const GrantLease& grant) {
+    return grant.checkpoint_step == 5 || grant.checkpoint_step == 10;
+  }));
+}
+
+TEST_F(Steering, RefusesKeysAndValuesThatCannotBeSet) {
+  begin();
+  const CommandAnswer bits = ask(SetKey{.key = "training.batch", .value = "8"});
+  EXPECT_EQ(bits.refusal, Refusal::kInvalid);
+  EXPECT_THAT(bits.text, HasSubstr("checkpoint.keep"));
+  EXPECT_EQ(ask(SetKey{.key = "checkpoint.keep", .value = "none"}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(ask(SetKey{.key = "checkpoint.keep", .value = "0"}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(ask(SetKey{.key = "checkpoint.keep", .value = "[1"}).refusal, Refusal::kInvalid);
+  EXPECT_TRUE(seen<RecordSteering>().empty());
+}
+
+TEST_F(Steering, TracesStepsThatAreToCome) {
+  begin();
+  step_to(0, 2);
+  const std::int64_t granted = granted_end();
+  EXPECT_EQ(ask(TraceJob{.begin = 1, .end = granted + 2}).refusal, Refusal::kNotNow);
+  EXPECT_EQ(ask(TraceJob{.begin = granted, .end = 1000}).refusal, Refusal::kNotNow);
+  EXPECT_EQ(ask(TraceJob{.begin = 9, .end = 9}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = -1}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2}).step, granted);
+  EXPECT_EQ(seen<BeginTrace>().size(), 1U);
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2}).refusal, Refusal::kNotNow) << "one at a time";
+  step_to(2, 3);
+  finish_granted();
+  int told = 0;
+  for (const GrantLease& grant : seen<GrantLease>()) {
+    if (!grant.lease.trace.empty()) {
+      ++told;
+      EXPECT_EQ(grant.lease.trace, (TraceSteps{granted, granted + 2}));
+      EXPECT_LE(grant.lease.begin, granted);
+    }
+  }
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {
+  EXPECT_EQ(ask(SaveCheckpoint{}).refusal, Refusal::kNotNow);
+  begin();
+  EXPECT_EQ(ask(DrainHost{.host = "node-a"}).refusal, Refusal::kImpossible);
+  ask(StopJob{});
+  EXPECT_EQ(ask(PauseJob{}).refusal, Refusal::kNotNow);
+  EXPECT_EQ(ask(StopJob{}).refusal, Refusal::kNone);
+  goodbyes();
+  ASSERT_TRUE(conductor_.ended());
+  EXPECT_EQ(ask(ResumeJob{}).refusal, Refusal::kNotNow);
+}
+
+TEST(SteeringFromBefore, BeginsPausedWhereAnEarlierStartWasPaused) {
+  ConductorSettings settings;
+  settings.num_workers = 1;
+  settings.leases = {.total_steps = 20};
+  settings.ticks = {.microbatches = 1, .networks = {"generator"}, .total_steps = 20};
+  settings.pause = {.unix_seconds = 5.0, .by = "ann"};
+  Conductor conductor(settings, TimePoint{});
+  const auto send = [&](messages::Message message) {
+    return conductor.on_message(1, {.epoch = 1, .message = std::move(message)}, TimePoint{}, 1.0);
+  };
+  (void)send(messages::Hello{.host = "node-a"});
+  (void)conductor.on_lifeline_opened(1, TimePoint{});
+  (void)send(messages::Inventory{});
+  (void)conductor.begin_with({.step = 4, .saved_step = 4});
+  const Effects effects = send(messages::Ready{});
+  for (const Effect& effect : effects) {
+    EXPECT_FALSE(std::holds_alternative<GrantLease>(effect));
+  }
+  EXPECT_EQ(conductor.status(TimePoint{}, 0.0).phase, JobPhase::kPaused);
+  const Commanded resumed = conductor.on_command({.order = ResumeJob{}}, TimePoint{}, 1.0);
+  EXPECT_TRUE(std::ranges::any_of(resumed.effects, [](const Effect& effect) {
+    return std::holds_alternative<GrantLease>(effect);
+  }));
+}
+
+SteeringEvent set_event(const std::string& key, const std::string& value, const std::string& job) {
+  return {.command = "set", .arguments = {{"key", key}, {"value", value}, {"job", job}}};
+}
+
+TEST(StandingOrders, AreWhatWasNotTakenBackOrOverruledByTheJob) {
+  JobSpec job;
+  const SteeringEvents events{{.unix_seconds = 3.0, .command = "pause", .who = "ann"},
+                              set_event("checkpoint.keep", "9", "3"),
+                              set_event("checkpoint.keep_every", "2", "0"),
+                              set_event("training.batch", "2", "64"),
+                              set_event("checkpoint.keep", "5", "3")};
+  StandingOrders standing = standing_orders(job, events);
+  EXPECT_TRUE(standing.is_paused);
+  EXPECT_EQ(standing.paused_by, "ann");
+  EXPECT_EQ(standing.job.checkpoint.keep, 5);
+  EXPECT_DOUBLE_EQ(standing.job.checkpoint.keep_every, 2.0);
+  EXPECT_EQ(standing.job.training.batch, job.training.batch);
+  job.checkpoint.keep = 4;
+  EXPECT_EQ(standing_orders(job, events).job.checkpoint.keep, 4);
+  SteeringEvents resumed = events;
+  resumed.push_back({.command = "resume"});
+  EXPECT_FALSE(standing_orders(job, resumed).is_paused);
+}
+
+TEST(SettableKeys, AreBoundWhereWhatIsTrainedFollowsThem) {
+  JobSpec job;
+  job.checkpoint.early_stop = 2;
+  EXPECT_THROW((void)with_key(job, "checkpoint.every_kimg", "1"), ConfigError);
+  EXPECT_NO_THROW((void)with_key(job, "checkpoint.keep", "1"));
+  job.training.divergence.saturation_is_trouble = true;
+  EXPECT_THROW((void)with_key(job, "output.tick_kimg", "1"), ConfigError);
+  for (const std::string_view key : settable_keys()) {
+    EXPECT_NO_THROW((void)value_of(job, std::string(key))) << key;
+  }
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The contract where networks are cut: the layout still decides only the speed.
+#include <gtest/gtest.h>
+
+#include "job/stage_cuts.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+class Stages : public ::testing::Test {
+ protected:
+  Stages() { write_tiny_images(images()); }
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+  std::filesystem::path next_folder() {
+    return scratch_.path() / ("run" + std::to_string(runs_++));
+  }
+  /// Trains `job` on one worker, then with its networks cut.
+  void expect_equal_bits(JobSpec job, std::int64_t steps, int workers, int stages) {
+    const Outcome alone = train({.job = job, .end = steps}, next_folder());
+    ASSERT_TRUE(is_finite(alone));
+    job.layout.stages = stages;
+    const Outcome staged = train({.job = job, .workers = workers, .end = steps}, next_folder());
+    EXPECT_EQ(staged.digest, alone.digest);
+    EXPECT_TRUE(same_losses(staged, alone));
+  }
+
+ private:
+  testing::ScratchFolder scratch_;
+  int runs_ = 0;
+};
+
+TEST_F(Stages, TwoOfPoints) { expect_equal_bits(small_mlp(), 3, 2, 2); }
+
+TEST_F(Stages, TwoOfImages) { expect_equal_bits(small_dcgan(images()), 3, 2, 2); }
+
+TEST_F(Stages, Three) { expect_equal_bits(small_dcgan(images()), 3, 3, 3); }
+
+TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3, 4, 2); }
+
+/// Names without a folder: parameters are made before any folder exists.
+const std::vector<NamedJob>& named_jobs() {
+  static const std::vector<NamedJob> jobs = job_breadth("");
+  return jobs;
+}
+
+/// Keeps whole what the layout may not cut.
+void keep_whole(JobSpec& job) {
+  for (NetworkSpec& network : job.networks) {
+    const bool has_penalty = (network.name == "discriminator" && job.training.penalty.is_any()) ||
+                             (network.name == "generator" && job.training.path_length.is_any());
+    const bool adapts =
+        network.name == "discriminator" && job.training.augment.is_adaptive();
+    if (has_penalty || adapts || network.clip_norm > 0.0 ||
+        job.training.divergence.gradient_norm > 0.0) {
+      network.cuts = std::vector<int>();
+    }
+  }
+}
+
+class EveryJobStaged : public Stages, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(EveryJobStaged, HasOneWorkersBits) {
+  NamedJob named = job_breadth(images())[GetParam()];
+  JobSpec& job = named.job;
+  job.training.translation.pool = 0;
+  if (job.scales_losses()) {
+    GTEST_SKIP() << "one loss scale of all networks";
+  }
+  const Outcome alone = train({.job = job, .end = named.steps}, next_folder());
+  job.layout.stages = 2;
+  keep_whole(job);
+  if (!are_apart(network_groups(job, 2))) {
+    GTEST_SKIP() << "nothing of it may be cut";
+  }
+  for (const int workers : {2, 4}) {
+    job.layout.overlap = workers == 2 ? Overlap::kAcross : Overlap::kWithin;
+    const std::vector<int> hosts(static_cast<std::size_t>(workers == 4 ? workers : 0), 0);
+    const Outcome staged =
+        train({.job = job, .workers = workers, .end = named.steps, .hosts = hosts}, next_folder());
+    EXPECT_EQ(staged.digest, alone.digest) << workers << " workers";
+    EXPECT_TRUE(same_losses(staged, alone)) << workers << " workers";
+    std::filesystem::remove_all(staged.checkpoint);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryJobStaged,
+                         ::testing::Range(std::size_t{0}, named_jobs().size()),
+                         [](const auto& instance) { return named_jobs()[instance.param].name; });
+
+TEST_F(Stages, ResumingOnAnyOtherLayoutEqualsOneGo) {
+  JobSpec job = small_dcgan(images());
+  const Outcome one_go = train({.job = job, .end = 6}, next_folder());
+  job.layout.stages = 2;
+  const Outcome first = train({.job = job, .workers = 4, .end = 2}, next_folder());
+  job.layout.stages = 1;
+  job.network("generator").workers = {1};
+  job.network("discriminator").workers = {0};
+  const Outcome second = train(
+      {.job = job, .workers = 2, .begin = 2, .end = 4, .resume = first.checkpoint}, next_folder());
+  job.layout.stages = 3;
+  job.network("generator").workers.clear();
+  job.network("discriminator").workers.clear();
+  const Outcome third = train(
+      {.job = job, .workers = 3, .begin = 4, .end = 6, .resume = second.checkpoint}, next_folder());
+  EXPECT_EQ(third.digest, one_go.digest);
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `gangway init` writes is what Slurm's shell, Kubernetes and a builder of containers read.
+
+    GANGWAY_BIN=build/release/bin manifests.py      with .venv's Python: PyYAML, dockerfile-parse
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import dockerfile_parse
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+GANGWAY = str(Path(os.environ["GANGWAY_BIN"]).resolve() / "gangway")
+RING = str(ROOT / "examples/ring8.yaml")
+RING_OF_FOUR = (RING, "training.microbatches=4")
+CONFIG = 2
+
+# Fields that there are, by kind of object. Of the MPIJob: manifests/base/kubeflow.org_mpijobs.yaml of
+# github.com/kubeflow/mpi-operator at caa3c47 (v2beta1); of the others: the core API, v1, as that file spells it out too.
+FIELDS = {
+    "MPIJob": {"apiVersion": str, "kind": str, "metadata": "Metadata", "spec": "MPIJobSpec"},
+    "MPIJobSpec": {"slotsPerWorker": int, "runLauncherAsWorker": bool, "runPolicy": "RunPolicy", "mpiReplicaSpecs": "Replicas",
+                   "sshAuthMountPath": str, "launcherCreationPolicy": {"AtStartup", "WaitForWorkersReady"},
+                   "mpiImplementation": {"OpenMPI", "Intel", "MPICH"}},
+    "RunPolicy": {"activeDeadlineSeconds": int, "backoffLimit": int, "cleanPodPolicy": {"None", "Running", "All"},
+                  "managedBy": str, "schedulingPolicy": dict, "suspend": bool, "ttlSecondsAfterFinished": int},
+    "Replicas": {"Launcher": "Replica", "Worker": "Replica"},
+    "Replica": {"replicas": int, "restartPolicy": {"Always", "OnFailure", "Never", "ExitCode"}, "template": "Template"},
+    "Template": {"metadata": "Metadata", "spec": "PodSpec"},
+    "Metadata": {"name": str, "annotations": dict, "labels": dict},
+    "PodSpec": {"terminationGracePeriodSeconds": int, "securityContext": "PodSecurity", "containers": ["Container"],
+                "volumes": ["Volume"], "nodeSelector": dict, "priorityClassName": str},
+    "PodSecurity": {"runAsNonRoot": bool, "runAsUser": int, "runAsGroup": int, "fsGroup": int},
+    "Container": {"name": str, "image": str, "command": [str], "args": [str], "env": [dict], "resources": "Resources",
+                  "volumeMounts": ["Mount"], "livenessProbe": "Probe", "readinessProbe": "Probe", "startupProbe": "Probe",
+                  "lifecycle": "Lifecycle"},
+    "Resources": {"requests": "Quantities", "limits": "Quantities"},
+    "Quantities": {"cpu": str, "memory": str, "storage": str, "nvidia.com/gpu": str},
+    "Mount": {"name": str, "mountPath": str},
+    "Volume": {"name": str, "configMap": dict, "persistentVolumeClaim": dict, "emptyDir": "EmptyDir"},
+    "EmptyDir": {"medium": {"Memory"}, "sizeLimit": str},
+    "Probe": {"exec": "Exec", "tcpSocket": dict, "httpGet": dict, "initialDelaySeconds": int, "periodSeconds": int,
+              "timeoutSeconds": int, "failureThreshold": int},
+    "Exec": {"command": [str]},
+    "Lifecycle": {"preStop": "Handler", "postStart": "Handler"},
+    "Handler": {"exec": "Exec"},
+    "PersistentVolumeClaim": {"apiVersion": str, "kind": str, "metadata": "Metadata", "spec": "ClaimSpec"},
+    "ClaimSpec": {"accessModes": [str], "resources": "Resources", "storageClassName": str},
+    "ConfigMap": {"apiVersion": str, "kind": str, "metadata": "Metadata", "data": dict},
+}
+LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+QUANTITY = re.compile(r"\d+(m|Mi|Gi)?")
+
+
+def faults(value, kind, place):
+    """Where `value` is not what FIELDS says of `kind`."""
+    if isinstance(kind, list):
+        return [f for i, one in enumerate(value) for f in faults(one, kind[0], f"{place}[{i}]")] if isinstance(
+            value, list) else [f"{place}: no list"]
+    if isinstance(kind, set):
+        return [] if value in kind else [f"{place}: {value}"]
+    if isinstance(kind, type):
+        return [] if type(value) is kind else [f"{place}: {value!r} is no {kind.__name__}"]
+    found = []
+    for name, inner in value.items():
+        if name not in FIELDS[kind]:
+            found.append(f"{place}.{name}: unknown")
+        elif kind == "Quantities":
+            found += [] if QUANTITY.fullmatch(str(inner)) else [f"{place}.{name}: {inner}"]
+        else:
+            found += faults(inner, FIELDS[kind][name], f"{place}.{name}")
+    return found
+
+
+def init(*words, code=0, folder=None):
+    result = subprocess.run([GANGWAY, "init", *map(str, words)], capture_output=True, text=True, cwd=folder)
+    assert result.returncode == code, result.stdout + result.stderr
+    return result.stdout if code == 0 else result.stderr
+
+
+class Kubernetes(unittest.TestCase):
+    def documents(self, *words):
+        return list(yaml.safe_load_all(init("k8s", *words, "-o", "-")))
+
+    def test_names_only_fields_that_there_are(self):
+        for words in ((*RING_OF_FOUR, "-n", "4", "--nodes", "2"),
+                      (RING, "training.microbatches=16", "numerics.device=cuda", "--nodes", "2", "--gpus-per-node", "8", "--time", "2-0"),
+                      (ROOT / "examples/fashion-mnist.yaml", "--run", "Mine_1")):
+            for document in self.documents(*words):
+                self.assertEqual(faults(document, document["kind"], document["kind"]), [])
+                self.assertTrue(LABEL.fullmatch(document["metadata"]["name"]))
+
+    def test_a_misspelt_field_is_found(self):
+        *_, job = self.documents(RING)
+        job["spec"]["runPolicy"]["cleanPods"] = "All"
+        job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = "2"
+        self.assertEqual(len(faults(job, "MPIJob", "")), 2)
+
+    def test_hangs_together(self):
+        config, claim, job = self.documents(*RING_OF_FOUR, "-n", "4", "--nodes", "2", "--grace", "77")
+        self.assertEqual(config["data"]["job.yaml"].rstrip(), Path(RING).read_text().rstrip())
+        self.assertEqual(claim["spec"]["accessModes"], ["ReadWriteMany"])
+        replicas = job["spec"]["mpiReplicaSpecs"]
+        self.assertEqual((job["spec"]["slotsPerWorker"], replicas["Worker"]["replicas"]), (2, 2))
+        for replica in replicas.values():
+            pod = replica["template"]["spec"]
+            self.assertEqual(pod["terminationGracePeriodSeconds"], 77)
+            self.assertTrue(pod["securityContext"]["runAsNonRoot"])
+            volumes = {volume["name"]: volume for volume in pod["volumes"]}
+            self.assertEqual(volumes["runs"]["persistentVolumeClaim"]["claimName"], claim["metadata"]["name"])
+            self.assertEqual(volumes["job"]["configMap"]["name"], config["metadata"]["name"])
+            for container in pod["containers"]:
+                self.assertEqual({mount["name"] for mount in container["volumeMounts"]}, set(volumes))
+
+    def test_the_launchers_words_are_a_script(self):
+        *_, job = self.documents(RING, "-n", "2")
+        container, = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
+        subprocess.run(["bash", "-n", "-c", *container["args"]], check=True)
+        self.assertIn("--hostfile /tmp/hostfile", container["args"][0])
+
+
+class Slurm(unittest.TestCase):
+    def test_is_a_script_with_options_that_sbatch_knows(self):
+        text = init("slurm", RING, "-n", "2", "--time", "90", "-o", "-")
+        subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+        options = re.findall(r"^#SBATCH --([a-z-]+)", text, re.MULTILINE)
+        self.assertIn("requeue", options)
+        self.assertLessEqual(set(options), {"job-name", "nodes", "ntasks-per-node", "cpus-per-task", "mem", "gpus-per-node",
+                                            "time", "output", "open-mode", "requeue", "signal"})
+
+
+class Containers(unittest.TestCase):
+    def parsed(self, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            init("docker", *words, folder=folder)
+            parser = dockerfile_parse.DockerfileParser(folder)
+            return [(step["instruction"], step["value"]) for step in parser.structure if step["instruction"] != "COMMENT"]
+
+    def test_has_two_stages_and_ends_as_a_user_of_its_own(self):
+        steps = self.parsed(RING)
+        self.assertEqual([value for name, value in steps if name == "FROM"], ["debian:12 AS build", "debian:12-slim"])
+        self.assertIn(("USER", "1000"), steps)
+        self.assertIn(("COPY", "--from=build /image/ /"), steps)
+        known = {"FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "ENTRYPOINT", "CMD"}
+        self.assertLessEqual({name for name, _ in steps}, known)
+        self.assertFalse([value for name, value in steps if name == "ENV" and re.search("token|secret|password", value, re.I)])
+
+    def test_its_steps_are_scripts_and_its_targets_exist(self):
+        targets = (ROOT / "launch/CMakeLists.txt").read_text() + "".join(
+            path.read_text() for path in ROOT.glob("*/CMakeLists.txt")) + (ROOT / "worker/cuda/CMakeLists.txt").read_text() + (
+                ROOT / "launch/model/CMakeLists.txt").read_text()
+        for words in ((RING,), (RING, "numerics.device=cuda")):
+            for name, value in self.parsed(*words):
+                if name == "RUN":
+                    subprocess.run(["sh", "-n"], input=value, text=True, check=True)
+                for script in re.findall(r"(?:\.|/opt/gangway)/(launch/[a-z-]+)", value) if name == "RUN" else ():
+                    self.assertTrue(os.access(ROOT / script, os.X_OK), script)
+                for target in re.findall(r" (gangway(?:-[a-z]+)*)", value) if "launch/build" in value else ():
+                    self.assertIn(f"gangway_program({target} ", targets)
+
+    def test_its_packages_hold_every_library_that_the_programs_load(self):
+        wanted = set(re.search(r"^runtime_packages=\(\n(.*?)^\)", (ROOT / "launch/setup").read_text(),
+                               re.MULTILINE | re.DOTALL).group(1).split())
+        reached = subprocess.run(
+            ["apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
+             "--no-replaces", "--no-enhances", "--installed", *sorted(wanted)], capture_output=True, text=True, check=True)
+        packages = {line for line in reached.stdout.splitlines() if line and line[0] not in " <"}
+        for program in sorted(Path(os.environ["GANGWAY_BIN"]).glob("gangway*")):
+            if program.name not in ("gangway", "gangway-coordinator", "gangway-worker", "gangway-model"):
+                continue
+            for library in re.findall(r"=> (/\S+)", subprocess.check_output(["ldd", program], text=True)):
+                if "/.venv/" in library:
+                    continue
+                # A package may call /usr/lib by its other name, /lib.
+                owners = subprocess.run(["dpkg", "-S", "*/" + os.path.basename(os.path.realpath(library))],
+                                        capture_output=True, text=True).stdout
+                self.assertTrue({line.partition(":")[0] for line in owners.splitlines()} & packages,
+                                f"{program.name} loads {library}, of {owners}")
+
+
+class Files(unittest.TestCase):
+    def test_are_not_written_over_unless_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("a.sbatch: look it over, then: sbatch a.sbatch", init("slurm", RING, "--run", "a", folder=folder))
+            mine = Path(folder, "a.sbatch")
+            mine.write_text("mine")
+            self.assertIn("a.sbatch is there already: --force", init("slurm", RING, "--run", "a", folder=folder, code=CONFIG))
+            self.assertEqual(mine.read_text(), "mine")
+            init("slurm", RING, "--run", "a", "--force", folder=folder)
+            self.assertIn("#SBATCH", mine.read_text())
+
+    def test_complaints_are_one_line(self):
+        for words in (("slurm", RING, "--nodes", "3", "-n", "2"), ("k8s", RING, "-n", "2", "--gpus-per-node", "1"),
+                      ("slurm", RING, "--time", "soon"), ("slurm", RING, "-n", "1000"), ("helm", RING), ("slurm", "none.yaml")):
+            with self.subTest(words):
+                self.assertRegex(init(*words, code=CONFIG), r"\Agangway: [^\n]+\n\Z")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -268,8 +268,8 @@ void limit(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
-/// gRPC counts no connections, and who says nothing has kHandshake before it is dropped: so many may
-/// come meanwhile without taking the descriptors that checkpoints and lifelines need.
+/// gRPC counts no connections, and who says nothing has kHandshake before it is dropped: so many
+/// may come meanwhile without taking the descriptors that checkpoints and lifelines need.
 void make_room_for_strangers() {
   constexpr rlim_t kDescriptors = 65'536;
   rlimit limits = {};

@@ -199,12 +199,12 @@ std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& lo
                         .certificate = spec.control_certificate,
                         .key = spec.control_key,
                         .runtime_directory = environment("XDG_RUNTIME_DIR")},
-        ControlHandlers{.status = [&loop] { return loop.status(); },
-                        .obey = [&loop](const Command& command) { return loop.obey(command); },
-                        .post = [&io](std::function<void()> call) {
-                          boost::asio::post(io, std::move(call));
-                        }});
-    recorder.set_listener([&service = *control](const std::string& line) { service.publish(line); });
+        ControlHandlers{
+            .status = [&loop] { return loop.status(); },
+            .obey = [&loop](const Command& command) { return loop.obey(command); },
+            .post = [&io](std::function<void()> call) { boost::asio::post(io, std::move(call)); }});
+    recorder.set_listener(
+        [&service = *control](const std::string& line) { service.publish(line); });
     return control;
   } catch (const EnvironmentError& error) {
     if (spec.control != "auto") {
@@ -273,6 +273,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                  std::move(settings));
   control = open_control(run, loop, recorder, parts.io);
   const Outcome outcome = loop.run();
+  recorder.set_listener([](const std::string&) {});
   control.reset();
   if (outcome.orderly) {
     lifelines.close_all();

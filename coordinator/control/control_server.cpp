@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/control/control_server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <set>
@@ -12,6 +13,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,16 +101,14 @@ class Service : public wire::Control::CallbackService {
   grpc::ServerWriteReactor<wire::WatchReply>* Watch(
       grpc::CallbackServerContext* context, const wire::WatchRequest* /*request*/) override {
     const grpc::Status admitted = admit(*context, Right::kRead);
-    const Watchers::Added added = watchers_.add();
-    if (!admitted.ok()) {
-      added.stream->end(admitted);
-      return added.stream;
+    const Watchers::Added added = watchers_.add(admitted);
+    if (admitted.ok()) {
+      handlers_.post([this, number = added.number] {
+        wire::WatchReply first;
+        fill(*first.mutable_status(), handlers_.status());
+        watchers_.begin(number, first);
+      });
     }
-    handlers_.post([this, number = added.number] {
-      wire::WatchReply first;
-      fill(*first.mutable_status(), handlers_.status());
-      watchers_.push(number, first);
-    });
     return added.stream;
   }
 
@@ -231,8 +231,10 @@ class Service : public wire::Control::CallbackService {
 std::string pem(const std::string& path) {
   auto text = read_small_file(path, kPemLimitBytes);
   if (!text) {
-    throw ConfigError(fmt::format("{}: is not there: output.control_certificate and "
-                                  "output.control_key name PEM files", path));
+    throw ConfigError(
+        fmt::format("{}: is not there: output.control_certificate and "
+                    "output.control_key name PEM files",
+                    path));
   }
   return *text;
 }
@@ -264,6 +266,17 @@ void limit(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+}
+
+/// gRPC counts no connections, and who says nothing has kHandshake before it is dropped: so many may
+/// come meanwhile without taking the descriptors that checkpoints and lifelines need.
+void make_room_for_strangers() {
+  constexpr rlim_t kDescriptors = 65'536;
+  rlimit limits = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limits) == 0 && limits.rlim_cur < kDescriptors) {
+    limits.rlim_cur = std::min(limits.rlim_max, kDescriptors);
+    (void)::setrlimit(RLIMIT_NOFILE, &limits);  // without it there is room for fewer
+  }
 }
 
 /// gRPC writes of every stranger's mistake to standard error.
@@ -311,14 +324,15 @@ ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers ha
   builder.RegisterService(&state_->service);
   state_->server = builder.BuildAndStart();
   if (state_->server == nullptr || port == 0) {
-    throw EnvironmentError(
-        fmt::format("output.control: cannot listen at {}: is the port taken, or the address another "
-                    "host's?",
-                    place.address));
+    throw EnvironmentError(fmt::format(
+        "output.control: cannot listen at {}: is the port taken, or the address another "
+        "host's?",
+        place.address));
   }
   if (is_socket) {
     (void)::chmod(place.socket().c_str(), 0600);
   } else {
+    make_room_for_strangers();
     place.address = fmt::format("{}:{}", place.address.substr(0, place.address.rfind(':')), port);
   }
   write_control(state_->run, place, state_->tokens);

@@ -31,6 +31,7 @@
 #include "coordinator/edges/checkpoint_scorer.hpp"
 #include "coordinator/edges/event_loop.hpp"
 #include "coordinator/edges/waiting_workers.hpp"
+#include "coordinator/http/live_page.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
@@ -235,12 +236,23 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
        .reach = options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
        .networks = networks_of_the_hosts()},
       parts.session.size() - 1);
-  RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
-                       {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns});
+  const auto page = open_live_page(run.spec.output.http,
+                                   {.run_directory = run.directory,
+                                    .host = self.host,
+                                    .version = GANGWAY_VERSION,
+                                    .incarnation = run.start.incarnation},
+                                   [](const std::string& line) { std::cout << line << std::endl; });
+  const Viewers viewers = page ? page->viewers() : Viewers();
+  RunRecorder recorder(
+      run, {options.start.command, options.start.resume_command}, self,
+      {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns, .viewers = viewers});
   recorder.show_header();
   if (!options.start.is_one_host) {
     recorder.say(fmt::format("net    workers reach the coordinator at {}, port {}",
                              with_interfaces(lifelines.hosts()), lifelines.port()));
+  }
+  if (page) {
+    recorder.say(page->line());
   }
   ResumeChoice choice(
       run, options.start, [&recorder](const std::string& line) { recorder.say(line); },
@@ -268,6 +280,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                   .choice = choice,
                   .scorer = scorer,
                   .tether = parts.tether,
+                  .show_status = viewers.status,
                   .keeps_snapshots = options.start.memory_may_go,
                   .watch =
                       [&control](const Effect& effect) {
@@ -278,6 +291,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                  std::move(settings));
   control = open_control(run, loop, recorder, parts.io);
   const Outcome outcome = loop.run();
+  recorder.set_listener([](const std::string&) {});
   control.reset();
   if (outcome.orderly) {
     lifelines.close_all();

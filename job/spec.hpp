@@ -265,6 +265,8 @@ struct OutputSpec {
   int grid = 8;  ///< pictures a side of a grid
   double histograms_kimg =
       0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
+  /// Where the live page listens: auto, off, or as job/http_address.hpp has it.
+  std::string http = "auto";
   std::string control = "auto";     ///< where the job is steered: auto, off or ADDRESS:PORT
   std::string control_certificate;  ///< PEM file; empty: no TLS
   std::string control_key;          ///< PEM file

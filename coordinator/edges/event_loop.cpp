@@ -25,6 +25,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kBusyPoll{200};
 constexpr std::chrono::microseconds kQuietPoll{2000};
 constexpr std::chrono::milliseconds kBusyFor{5};
+constexpr std::chrono::milliseconds kStatusPeriod{1000};
 // Messages may come faster than they are taken in: lifelines, signals and heartbeats have their
 // turn.
 constexpr std::chrono::milliseconds kMessages{20};
@@ -62,6 +63,8 @@ Outcome EventLoop::run() {
   parts_.tether.begin_beats();
   poll();
   parts_.io.run();
+  next_status_ = {};
+  show_status();              // how it has ended
   parts_.tether.end_beats();  // what follows may take its time
   return outcome_;
 }
@@ -102,8 +105,17 @@ void EventLoop::beat() {
   }
 }
 
+void EventLoop::show_status() {
+  const auto now = steady_clock::now();
+  if (parts_.show_status && now >= next_status_) {
+    next_status_ = now + kStatusPeriod;
+    parts_.show_status(conductor_.status(now, unix_seconds()));
+  }
+}
+
 void EventLoop::poll() {
   beat();
+  show_status();
   if (pump(kMessages)) {
     last_message_ = steady_clock::now();
   }

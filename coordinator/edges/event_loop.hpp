@@ -41,6 +41,7 @@ struct LoopParts {
   ResumeChoice& choice;
   CheckpointScorer& scorer;
   Tether& tether;
+  std::function<void(JobStatus)> show_status = {};  ///< about once a second, where anybody is told
   /// The hosts' memory may go with the job: when it fails, snapshots are copied to the disk.
   bool keeps_snapshots = false;
   /// Sees each effect before it is carried out.
@@ -69,6 +70,7 @@ class EventLoop {
 
   void wait_for_signal();
   void schedule_poll();
+  void show_status();
   void poll();
   /// Shows workers and supervisor that this loop turns.
   void beat();
@@ -120,6 +122,7 @@ class EventLoop {
   std::deque<HeldGrant> grants_;
   std::chrono::steady_clock::time_point last_message_{};
   std::chrono::steady_clock::time_point next_beat_{};
+  std::chrono::steady_clock::time_point next_status_{};
   std::chrono::steady_clock::time_point ended_at_{};
   std::chrono::steady_clock::time_point closing_since_{};  ///< or since a keeper got on
   std::vector<std::filesystem::path> unremoved_;           ///< folders of failed checkpoints

@@ -50,7 +50,7 @@ struct RunOutput::State {
   State(fs::path directory, Identity identity, Terminal where)
       : run_directory(std::move(directory)),
         self(std::move(identity)),
-        terminal(where),
+        terminal(std::move(where)),
         log(report::open_log_file(run_directory, 0)) {
     log->set_error_handler([this](const std::string& error) { warn("the log file", error); });
     if (terminal.bar_columns > 0) {
@@ -107,7 +107,9 @@ struct RunOutput::State {
 };
 
 RunOutput::RunOutput(fs::path run_directory, Identity self, Terminal terminal)
-    : state_(std::make_shared<State>(std::move(run_directory), std::move(self), terminal)) {}
+    : viewers_(terminal.viewers),
+      state_(std::make_shared<State>(std::move(run_directory), std::move(self),
+                                     std::move(terminal))) {}
 
 RunOutput::~RunOutput() { thread_.finish(kLastWords); }
 
@@ -129,6 +131,9 @@ std::optional<report::StatsPosition> RunOutput::begin_at(std::int64_t step) {
 }
 
 void RunOutput::print(std::string lines) {
+  if (viewers_.line) {
+    viewers_.line(lines);
+  }
   submit([lines = std::move(lines)](State& state) { state.print(lines); });
 }
 
@@ -141,6 +146,9 @@ void RunOutput::log(std::string line) {
 }
 
 void RunOutput::show_tick(report::Tick tick, double fraction_done, std::string beside_bar) {
+  if (viewers_.tick) {
+    viewers_.tick(tick);
+  }
   submit([tick = std::move(tick), fraction_done, beside_bar = std::move(beside_bar)](State& state) {
     state.print(report::tick_line(tick));
     state.try_writing("stats.jsonl", [&] { state.stats->append(tick); });
@@ -160,8 +168,12 @@ void RunOutput::end_bar() {
   });
 }
 
-void RunOutput::add_scalar(std::string tag, double value, std::int64_t step) {
-  submit([tag = std::move(tag), value, step](State& state) {
+void RunOutput::add_score(const std::string& metric, double value, std::int64_t step) {
+  if (viewers_.score) {
+    viewers_.score(metric, value);
+  }
+  const std::string tag = "Metrics/" + metric;
+  submit([tag, value, step](State& state) {
     state.try_writing("the TensorBoard file",
                       [&] { state.tensorboard->add_scalar(tag, value, step); });
   });

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "coordinator/edges/disk_thread.hpp"
+#include "coordinator/edges/viewers.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
 
@@ -25,6 +26,7 @@ struct Terminal {
   std::ostream& out;  ///< both must outlive the process's last thread, as std::cout does
   std::ostream& err;
   int bar_columns = 0;
+  Viewers viewers = {};  ///< told beside the terminal
 };
 
 /// This process.
@@ -57,7 +59,7 @@ class RunOutput {
   /// The bar is not drawn again.
   void end_bar();
   /// For TensorBoard. After begin_at.
-  void add_scalar(std::string tag, double value, std::int64_t step);
+  void add_score(const std::string& metric, double value, std::int64_t step);
   void add_text(std::string tag, std::string text, std::int64_t step);
   void add_picture(std::string file, std::int64_t step);
   /// One trace of all workers' once each has left its part, or at the end of those that are there.
@@ -74,6 +76,7 @@ class RunOutput {
   struct State;
   void submit(std::function<void(State&)> work);
 
+  Viewers viewers_;
   std::shared_ptr<State> state_;  // shared with the thread, which may outlive this
   DiskThread thread_;
 };

@@ -83,7 +83,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
       kept_(standing_orders(run.spec, read_steering(run.directory)).job.checkpoint),
       decisions_(run.decisions),
       self_(std::move(self)),
-      output_(run.directory, self_, terminal) {}
+      output_(run.directory, self_, std::move(terminal)) {}
 
 std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
@@ -275,7 +275,7 @@ void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
     const checkpoint::CheckpointScore& score = *result.score;
     say(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
                     result.is_best ? "  best" : ""));
-    output_.add_scalar("Metrics/" + score.metric, score.value, step);
+    output_.add_score(score.metric, score.value, step);
   }
   show_removals(result.warnings, result.removed);
 }

@@ -25,20 +25,20 @@ std::string_view name_of(JobPhase phase) {
 }
 
 void mark_stragglers(std::vector<WorkerStatus>& workers) {
+  if (workers.size() < 2) {
+    return;
+  }
+  std::vector<double> all;
+  for (const WorkerStatus& worker : workers) {
+    all.push_back(worker.work_seconds_per_step);
+  }
+  std::ranges::sort(all);
+  const std::size_t middle = (all.size() - 1) / 2;  // of one fewer
   for (WorkerStatus& worker : workers) {
-    std::vector<double> others;
-    for (const WorkerStatus& other : workers) {
-      if (other.rank != worker.rank) {
-        others.push_back(other.work_seconds_per_step);
-      }
-    }
-    if (others.empty()) {
-      return;
-    }
-    const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-    std::nth_element(others.begin(), middle, others.end());
-    worker.is_straggler =
-        *middle > 0.0 && worker.work_seconds_per_step > kStragglerFactor * *middle;
+    const auto place = static_cast<std::size_t>(
+        std::ranges::lower_bound(all, worker.work_seconds_per_step) - all.begin());
+    const double others = all[place <= middle ? middle + 1 : middle];
+    worker.is_straggler = others > 0.0 && worker.work_seconds_per_step > kStragglerFactor * others;
   }
 }
 

@@ -2,6 +2,11 @@
 // The schema of the job file. To add a key: a field in job/spec.hpp, an entry here or in the part
 // where its section is, a rule in job/rules/ if it depends on another key; then
 // `gangway-job-reference --write docs/job-file.md`.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/http_address.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/model_keys.hpp"
 #include "job/keys/network_keys.hpp"
@@ -121,6 +126,21 @@ void add_checkpoint(Keys& keys) {
                 [](auto& job) -> auto& { return job.checkpoint.early_stop; }, {0, 1'000'000}));
 }
 
+template <typename Field>
+Key http_key(KeyText text, Field field) {
+  const std::string allowed = "auto, off, or an address: 8080, 10.0.0.7, 10.0.0.7:8080, [::]:8080";
+  Key key = text_key(std::move(text), field, allowed);
+  key.set = [field, allowed, set_text = key.set](const YamlNode& node, JobSpec& job) {
+    std::string complaint = set_text(node, job);
+    const std::string& given = field(job);
+    const bool is_word = given == "auto" || given == "off";
+    return !complaint.empty() || is_word || parse_http_address(given)
+               ? complaint
+               : fmt::format("expected {}, not '{}'", allowed, given);
+  };
+  return key;
+}
+
 void add_output(Keys& keys) {
   keys.push_back(real_key(
       {"output.tick_kimg", kKimg, "From one line of progress to the next"},
@@ -135,6 +155,11 @@ void add_output(Keys& keys) {
        "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: "
        "none"},
       [](auto& job) -> auto& { return job.output.histograms_kimg; }, kZeroOrMore)));
+  keys.push_back(later(http_key(
+      {"output.http", "",
+       "Where the run's live page and metrics are served; auto: to this user on the coordinator's "
+       "host, at any free port (docs/metrics.md)"},
+      [](auto& job) -> auto& { return job.output.http; })));
   keys.push_back(later(text_key(
       {"output.control", "",
        "Where the running job is watched and steered: auto: a socket of this user's alone; off; or "

@@ -160,8 +160,8 @@ export function createChart(options) {
     const xScale = makeScale(first, last > first ? last : first + 1, kMargin.left, state.width - kMargin.right, false);
     const yScale = makeScale(low, high, height - kMargin.bottom, kMargin.top, state.isLog);
     state.scales = { xScale, yScale };
-    const xs = niceTicks(first, last > first ? last : first + 1, Math.max(2, Math.floor(state.width / 110)));
-    const ys = state.isLog ? logTicks(low, high) : niceTicks(low, high, 4);
+    const xs = niceTicks(first, last > first ? last : first + 1, Math.max(3, Math.floor(state.width / 90)));
+    const ys = state.isLog ? logTicks(low, high) : niceTicks(low, high, Math.max(3, Math.round(height / 52)));
     drawing.replaceChildren(drawAxes(xScale, yScale, xs, ys), drawSeries(lists, xScale, yScale), drawMarks(xScale));
     showCursor();
   }
@@ -259,7 +259,7 @@ export function createChart(options) {
       });
       button.classList.add("legend-entry");
       button.dataset.series = series.name;
-      button.append(h("span", { class: `swatch color-${(series.color % kNumColors) + 1}`, "aria-hidden": "true" }),
+      button.append(h("span", { class: `swatch color-${(series.color % kNumColors) + 1}${series.dash ? " dashed" : ""}`, "aria-hidden": "true" }),
         h("span", {}, series.name), h("span", { class: "value" }, ""));
       return button;
     }));

@@ -107,5 +107,5 @@ export function createCurves(more = []) {
     rest.element.hidden = !charts.some(({ chart, drawn }) => !chart.main && !drawn.element.hidden);
     main.element.hidden = false;
   }
-  return { elements: [main.element, rest.element], update };
+  return { elements: [main.element], more: rest.element, update };
 }

@@ -13,14 +13,14 @@ import { createWorkers } from "./workers.js";
 import { follow } from "./live.js";
 import { formatTime } from "./format.js";
 
-const kSections = [["overview", "Overview"], ["pictures", "Pictures"], ["curves", "Curves"], ["more-curves", "Networks"],
-  ["timeline", "Timeline"], ["workers", "Workers"], ["checkpoints", "Checkpoints"], ["events", "Events"], ["log", "Log"]];
+const kSections = [["overview", "Overview"], ["pictures", "Pictures"], ["curves", "Curves"], ["checkpoints", "Checkpoints"],
+  ["more-curves", "Networks"], ["timeline", "Timeline"], ["workers", "Workers"], ["events", "Events"], ["log", "Log"]];
 
 function createRunPage() {
   const header = createHeader(kSections);
   const overview = createOverview();
-  const parts = [createPictures(), createCurves([createStepParts()]), createTimeline(), createWorkers(), createCheckpoints(),
-    createEvents(), createLog()];
+  const curves = createCurves([createStepParts()]);
+  const parts = [createPictures(), curves, createCheckpoints(), createTimeline(), createWorkers(), createEvents(), createLog()];
   const top = document.getElementById("top");
   const main = document.getElementById("main");
   let isShown = false;
@@ -29,6 +29,7 @@ function createRunPage() {
     if (!isShown) {
       top.append(...header.elements);
       main.replaceChildren(overview.element, ...parts.flatMap(({ elements }) => elements));
+      document.getElementById("checkpoints").after(curves.more);
       isShown = true;
     }
     document.title = `${view.run.name} · Gangway`;

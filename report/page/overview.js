@@ -105,7 +105,7 @@ export function createOverview() {
     tiles.speed.set(`${formatNumber(speed)} img/s`, `${formatNumber(meanOfLast(ticks.seconds_per_kimg, 10), 3)} s a thousand`);
     tiles.waits.set(formatPercent(meanOfLast(ticks.exposed_percent, 10)), `for communication; ${formatPercent(meanOfLast(ticks.data_percent, 10))} for data`);
     const losses = lossesText(view);
-    tiles.losses.set(losses.slice(0, 2).map(([, loss]) => formatNumber(loss, 4)).join(" · ") || "–",
+    tiles.losses.set(losses.slice(0, 2).map(([, loss]) => formatNumber(loss, 3)).join(" · ") || "–",
       losses.slice(0, 2).map(([network]) => network).join(" · "));
     const best = view.scores.map(({ metric, points }) => ({ metric, last: points.at(-1) })).filter(({ last }) => last)[0];
     tiles.score.element.hidden = !best;

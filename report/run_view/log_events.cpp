@@ -18,8 +18,7 @@ constexpr std::array kKinds = {
     KindOfWord{"note", "note"},       KindOfWord{"warn", "warning"},
     KindOfWord{"score", "score"},     KindOfWord{"ckpt", "checkpoint"},
     KindOfWord{"picture", "picture"}, KindOfWord{"trace", "trace"},
-    KindOfWord{"kept", "note"},       KindOfWord{"control", "control"},
-    KindOfWord{"ends", "end"},
+    KindOfWord{"kept", "note"},       KindOfWord{"ends", "end"},
 };
 
 std::string_view without_spaces(std::string_view text) {

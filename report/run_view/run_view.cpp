@@ -16,6 +16,7 @@
 #include "report/log_file.hpp"
 #include "report/run_view/run_records.hpp"
 #include "report/run_view/step_timeline.hpp"
+#include "run/control/steering_file.hpp"
 #include "run/decision_file.hpp"
 #include "run/run_files.hpp"
 #include "run/run_start.hpp"
@@ -72,6 +73,14 @@ ordered_json incarnation_of(const fs::path& run) {
 Decisions decisions_of(const fs::path& run) {
   try {
     return read_decisions(run).value_or(Decisions{});
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+SteeringEvents steering_of(const fs::path& run) {
+  try {
+    return read_steering(run);
   } catch (const Error&) {
     return {};
   }
@@ -196,6 +205,13 @@ ordered_json RunView::events_json() const {
                                  .kind = std::string(name_of(decision.kind)),
                                  .text = decision.why}));
     }
+  }
+  for (const SteeringEvent& asked : steering_of(run_)) {
+    list.push_back(event_json(
+        {.unix_seconds = asked.unix_seconds,
+         .step = asked.step,
+         .kind = "control",
+         .text = fmt::format("{} asked by {}: {}", asked.command, asked.who, asked.answer)}));
   }
   return list;
 }

@@ -32,14 +32,26 @@ TEST(Fingerprint, OfTheDefaultJobIsThatOfEarlierReleases) {
 
 TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
   const std::string fingerprint = job_fingerprint(spec_of(""));
-  for (const char* same :
-       {"layout.data=2", "layout.transport=mpi", "layout.timeout_seconds=5",
-        "checkpoint.every_kimg=1", "checkpoint.keep=9", "checkpoint.every_steps=5",
-        "checkpoint.every_seconds=5", "checkpoint.keep_every=5", "checkpoint.keep_best=5",
-        "checkpoint.snapshot_steps=5", "output.tick_kimg=3", "training.divergence.policy=rollback",
-        "training.divergence.gradient_norm=5", "training.divergence.diversity=0.1",
-        "training.plateau.patience=0", "output.grid=2", "output.histograms_kimg=5",
-        "training.kimg=99", "data.prefetch=9"}) {
+  for (const char* same : {"layout.data=2",
+                           "layout.transport=mpi",
+                           "layout.timeout_seconds=5",
+                           "checkpoint.every_kimg=1",
+                           "checkpoint.keep=9",
+                           "checkpoint.every_steps=5",
+                           "checkpoint.every_seconds=5",
+                           "checkpoint.keep_every=5",
+                           "checkpoint.keep_best=5",
+                           "checkpoint.snapshot_steps=5",
+                           "output.tick_kimg=3",
+                           "training.divergence.policy=rollback",
+                           "training.divergence.gradient_norm=5",
+                           "training.divergence.diversity=0.1",
+                           "training.plateau.patience=0",
+                           "output.grid=2",
+                           "output.histograms_kimg=5",
+                           "output.http=off",
+                           "training.kimg=99",
+                           "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
   EXPECT_EQ(job_fingerprint(spec_of(

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Who else is told what a run shows, beside the terminal and the files: the live page. Each may be
+// empty; none waits. Called on the event loop's thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "coordinator/steering/job_status.hpp"
+#include "report/tick.hpp"
+
+namespace gangway::coordinator {
+
+struct Viewers {
+  std::function<void(JobStatus)> status;  ///< about once a second
+  std::function<void(const report::Tick&)> tick;
+  std::function<void(const std::string&)> line;  ///< as on the terminal; several lines perhaps
+  std::function<void(const std::string& metric, double value)> score;  ///< of a checkpoint
+};
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/http/http_place.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/secret.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kTokenDigits = 64;
+constexpr std::size_t kMaxHttpFile = 65'536;
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+
+/// For its owner's eyes from the first byte on.
+void write_private(const fs::path& path, const std::string& text) {
+  const fs::path beside = path.string() + ".tmp";
+  (void)::unlink(beside.c_str());
+  const FileDescriptor file(
+      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::rename(beside.c_str(), path.c_str()) != 0) {
+    throw EnvironmentError(fmt::format("{} cannot be written: {}; look at the disk", path.string(),
+                                       std::strerror(errno)));
+  }
+}
+
+/// Empty where the file is not there, or others may have read or written it.
+std::string private_token(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_uid != ::geteuid() || (status.st_mode & kOthers) != 0) {
+    return {};
+  }
+  std::array<char, kTokenDigits> digits{};
+  const bool is_whole =
+      ::read(file.get(), digits.data(), digits.size()) == static_cast<ssize_t>(digits.size());
+  const std::string token(digits.data(), digits.size());
+  const bool is_token = token.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_whole && is_token ? token : std::string();
+}
+
+}  // namespace
+
+std::string run_token(const fs::path& run_directory) {
+  const fs::path path = run_directory / kHttpTokenFile;
+  std::string token = private_token(path);
+  if (token.empty()) {
+    token = new_secret();
+    write_private(path, token + "\n");
+  }
+  return token;
+}
+
+void write_http_place(const fs::path& run_directory, const HttpPlace& place) {
+  const nlohmann::ordered_json file = {
+      {"url", place.url},
+      {"url_with_token", fmt::format("{}?token={}", place.url, place.token)},
+      {"host", place.host},
+      {"port", place.port},
+      {"pid", place.pid}};
+  write_private(run_directory / kHttpFile, file.dump(2) + "\n");
+}
+
+void remove_http_place(const fs::path& run_directory) {
+  (void)::unlink((run_directory / kHttpFile).c_str());
+}
+
+std::uint16_t port_before(const fs::path& run_directory) {
+  try {
+    const auto text = read_small_file(run_directory / kHttpFile, kMaxHttpFile);
+    const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+    return json.is_object() ? json.value("port", std::uint16_t{0}) : std::uint16_t{0};
+  } catch (const Error&) {
+    return 0;
+  } catch (const nlohmann::json::exception&) {
+    return 0;
+  }
+}
+
+}  // namespace gangway::coordinator

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/http/live_page.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/errors.hpp"
+#include "base/time.hpp"
+#include "coordinator/http/http_place.hpp"
+#include "coordinator/http/page_site.hpp"
+#include "coordinator/http/web_server.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+namespace fs = std::filesystem;
+using boost::system::error_code;
+using std::chrono::steady_clock;
+
+constexpr int kPageNiceness = 10;  // behind whoever trains
+constexpr std::chrono::milliseconds kHousekeeping{500};
+constexpr std::chrono::milliseconds kFarewell{300};
+
+std::string url_of(const HttpAddress& address, const std::string& host, std::uint16_t port) {
+  if (address.host == "0.0.0.0" || address.host == "::") {
+    return fmt::format("http://{}:{}/", host, port);
+  }
+  const bool is_v6 = address.host.find(':') != std::string::npos;
+  return is_v6 ? fmt::format("http://[{}]:{}/", address.host, port)
+               : fmt::format("http://{}:{}/", address.host, port);
+}
+
+}  // namespace
+
+/// Lives until its thread has ended.
+struct LivePage::Parts {
+  explicit Parts(const PageSettings& given)
+      : settings(given),
+        token(run_token(settings.run_directory)),
+        io(std::make_shared<boost::asio::io_context>(1)),
+        housekeeping(*io),
+        server(*io, settings.address, port_before(settings.run_directory),
+               [this](const WebRequest& request, const Reply& reply) {
+                 site->handle(request, reply);
+               }),
+        port(server.port()),
+        site(std::make_shared<PageSite>(
+            io,
+            SiteSettings{.run_directory = settings.run_directory,
+                         .start_name = fmt::format("{}-{}", settings.incarnation, ::getpid()),
+                         .build = {.version = settings.version,
+                                   .run = settings.run_directory.filename().string(),
+                                   .started_unix = unix_seconds()}},
+            Gate(token, fmt::format("gangway-{}", port)))),
+        url(url_of(settings.address, settings.host, port)) {}
+
+  void run() {
+    (void)::setpriority(PRIO_PROCESS, 0, kPageNiceness);  // on Linux, of this thread
+    server.start();
+    keep_house();
+    while (!io->stopped()) {
+      try {
+        io->run();
+      } catch (const std::exception& error) {
+        // For want of memory, say. One viewer's answer is lost, and training goes on.
+        site->show_line(fmt::format("warn  the live page has failed to answer: {}", error.what()));
+      }
+    }
+  }
+
+  void keep_house() {
+    site->poll();
+    site->show_load({.connections = server.num_connections(),
+                     .streams = server.num_streams(),
+                     .requests = server.num_requests(),
+                     .refused = server.num_refused()});
+    housekeeping.expires_after(kHousekeeping);
+    housekeeping.async_wait([this](const error_code& aborted) {
+      if (!aborted) {
+        keep_house();
+      }
+    });
+  }
+
+  /// On the page's thread.
+  template <typename Tell>
+  void tell(Tell tell) {
+    boost::asio::post(*io, [this, tell = std::move(tell)]() mutable {
+      tell(*site);
+      server.pump();
+    });
+  }
+
+  void end() {
+    boost::asio::post(*io, [this] {
+      server.close();
+      site->show_end();
+      server.pump();
+      housekeeping.expires_after(server.num_streams() > 0 ? kFarewell
+                                                          : std::chrono::milliseconds(0));
+      housekeeping.async_wait([this](const error_code& /*aborted*/) { io->stop(); });
+    });
+  }
+
+  PageSettings settings;
+  std::string token;
+  std::shared_ptr<boost::asio::io_context> io;
+  boost::asio::steady_timer housekeeping;
+  WebServer server;
+  std::uint16_t port;
+  std::shared_ptr<PageSite> site;
+  std::string url;
+  std::jthread thread;
+};
+
+LivePage::LivePage(const PageSettings& settings) : parts_(std::make_shared<Parts>(settings)) {
+  write_http_place(settings.run_directory, {.url = parts_->url,
+                                            .token = parts_->token,
+                                            .host = settings.host,
+                                            .port = parts_->port,
+                                            .pid = ::getpid()});
+  parts_->thread = std::jthread([parts = parts_.get()] { parts->run(); });
+}
+
+LivePage::~LivePage() {
+  parts_->end();
+  parts_->thread.join();
+  remove_http_place(parts_->settings.run_directory);
+}
+
+std::string LivePage::line() const {
+  return parts_->settings.address.is_open_to_others()
+             ? fmt::format("page   {} with the token in {}, not encrypted", parts_->url,
+                           (parts_->settings.run_directory / kHttpFile).string())
+             : fmt::format("page   {} on {}, for this user", parts_->url, parts_->settings.host);
+}
+
+Viewers LivePage::viewers() {
+  const std::shared_ptr<Parts>& parts = parts_;
+  return {.status =
+              [parts](JobStatus status) {
+                parts->tell([status = std::move(status)](PageSite& site) mutable {
+                  site.show_status(std::move(status), steady_clock::now());
+                });
+              },
+          .tick =
+              [parts](report::Tick tick) {
+                tick.histograms.clear();
+                parts->tell([tick = std::move(tick)](PageSite& site) { site.show_tick(tick); });
+              },
+          .line =
+              [parts](const std::string& line) {
+                parts->tell([line](PageSite& site) { site.show_line(line); });
+              },
+          .score =
+              [parts](const std::string& metric, double value) {
+                parts->tell([metric, value](PageSite& site) { site.show_score(metric, value); });
+              }};
+}
+
+std::unique_ptr<LivePage> open_live_page(const std::string& http, PageSettings settings,
+                                         const std::function<void(const std::string&)>& warn) {
+  if (http == "off") {
+    return nullptr;
+  }
+  if (http != "auto") {
+    settings.address = parse_http_address(http).value_or(HttpAddress());
+    return std::make_unique<LivePage>(settings);
+  }
+  try {
+    return std::make_unique<LivePage>(settings);
+  } catch (const EnvironmentError& error) {
+    warn(fmt::format("warn  there is no live page: {}", error.what()));
+    return nullptr;
+  }
+}
+
+}  // namespace gangway::coordinator

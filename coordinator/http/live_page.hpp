@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// A run that goes on, served over HTTP (output.http): the live page, its data, metrics, health.
+// Owned by the coordinator's main thread; what it is told goes to a thread of its own, which alone
+// talks to whoever looks. Neither a viewer nor a disk keeps the event loop waiting.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "coordinator/edges/viewers.hpp"
+#include "job/http_address.hpp"
+
+namespace gangway::coordinator {
+
+struct PageSettings {
+  HttpAddress address;
+  std::filesystem::path run_directory;
+  std::string host;  ///< this host's name, for people
+  std::string version;
+  std::int64_t incarnation = 0;
+};
+
+class LivePage {
+ public:
+  /// Listens, and says where in the run directory. @throws EnvironmentError when it cannot.
+  explicit LivePage(const PageSettings& settings);
+  /// Tells who looks that nothing follows, and waits a moment for that to be taken.
+  ~LivePage();
+  LivePage(const LivePage&) = delete;
+  LivePage& operator=(const LivePage&) = delete;
+
+  /// "page   http://127.0.0.1:41234/ on host-a, for this user": for the terminal.
+  [[nodiscard]] std::string line() const;
+  /// What it wants to be told, on any one thread; not after its end.
+  [[nodiscard]] Viewers viewers();
+
+ private:
+  struct Parts;
+  std::shared_ptr<Parts> parts_;
+};
+
+/// The page that the job asks for; nothing for `off`, and where auto finds no port, which `warn` is
+/// told. @throws EnvironmentError where an address was given and cannot be listened at.
+[[nodiscard]] std::unique_ptr<LivePage> open_live_page(
+    const std::string& http, PageSettings settings,
+    const std::function<void(const std::string&)>& warn);
+
+}  // namespace gangway::coordinator

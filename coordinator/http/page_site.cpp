@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/http/page_site.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+
+#include "base/time.hpp"
+#include "coordinator/http/run_reader.hpp"
+#include "coordinator/http/status_json.hpp"
+#include "report/page/page_files.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kFresh{1'000};  // what is live is made no more often
+// Reading the records may take this share of one processor's time and no more: it is the workers'.
+constexpr int kShareOfReading = 100;
+constexpr std::chrono::seconds kPictureFresh{30};
+constexpr std::size_t kMaxPictureCache = std::size_t{32} << 20U;
+constexpr int kMaxReading = 64;  // of what waits for the disk
+constexpr std::size_t kMaxWaiting = 1024;
+constexpr std::string_view kPictures = "/pictures/";
+constexpr int kNiceness = 10;  // behind whoever trains
+
+SharedText shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+std::map<std::string, WebDocument, std::less<>> page_files() {
+  std::map<std::string, WebDocument, std::less<>> files;
+  for (const report::EmbeddedFile& file : report::embedded_files()) {
+    WebDocument document{
+        .type = std::string(report::media_type(file.name)),
+        .body = shared(std::string(file.content)),
+        .etag = fmt::format("\"{:016x}\"", std::hash<std::string_view>()(file.content))};
+    files[fmt::format("/{}", file.name)] = document;
+    if (file.name == "index.html") {
+      files["/"] = document;
+    }
+  }
+  return files;
+}
+
+WebDocument too_busy() {
+  WebDocument document = plain_answer(503, "the run directory's disk is slow; try again later");
+  document.headers = {{"Retry-After", "5"}};
+  return document;
+}
+
+}  // namespace
+
+/// Used by the reading thread alone.
+struct PageSite::Reader {
+  explicit Reader(const std::filesystem::path& run_directory) : run(run_directory) {}
+  RunReader run;
+};
+
+PageSite::PageSite(std::shared_ptr<boost::asio::io_context> io, SiteSettings settings, Gate gate)
+    : io_(std::move(io)),
+      settings_(std::move(settings)),
+      gate_(std::move(gate)),
+      ring_(settings_.start_name),
+      files_(page_files()),
+      reader_(std::make_shared<Reader>(settings_.run_directory)) {
+  disk_.submit([]() -> DiskThread::Follow {
+    (void)::setpriority(PRIO_PROCESS, 0, kNiceness);  // on Linux, of this thread
+    return [] {};
+  });
+}
+
+template <typename Read, typename Then>
+void PageSite::read(Read read, Then then) {
+  ++num_reading_;
+  disk_.submit([io = io_, reader = reader_, weak = weak_from_this(), read = std::move(read),
+                then = std::move(then)]() -> DiskThread::Follow {
+    decltype(read(*reader)) result{};
+    try {
+      result = read(*reader);
+    } catch (const std::exception&) {
+      // What is shown then says that nothing could be read.
+    }
+    boost::asio::post(*io, [weak, then, result = std::move(result)] {
+      if (const auto self = weak.lock()) {
+        --self->num_reading_;
+        then(*self, result);
+      }
+    });
+    return [] {};
+  });
+}
+
+bool PageSite::is_reading_too_much(const Reply& reply) const {
+  const bool is_too_much = num_reading_ >= kMaxReading;
+  if (is_too_much) {
+    reply(too_busy());
+  }
+  return is_too_much;
+}
+
+void PageSite::handle(const WebRequest& request, const Reply& reply) {
+  if (request.path == "/healthz") {
+    return reply(health());
+  }
+  if (request.path == "/readyz") {
+    return reply(readiness());
+  }
+  if (auto refused = refusal(request)) {
+    return reply(*refused);
+  }
+  open(request, reply);
+}
+
+std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
+  constexpr int kUnauthorized = 401;
+  constexpr int kMisdirected = 421;
+  constexpr int kSeeOther = 303;
+  switch (gate_.admit(request.peer, request.credentials())) {
+    case Admission::kYes:
+      return std::nullopt;
+    case Admission::kYesByQuery: {
+      if (request.path != "/") {
+        return std::nullopt;
+      }
+      // A browser keeps the token where neither its history nor a picture of its window shows it.
+      WebDocument document = plain_answer(kSeeOther, "");
+      document.headers = {{"Location", "/"}, {"Set-Cookie", gate_.set_cookie()}};
+      return document;
+    }
+    case Admission::kForeignHost:
+      return plain_answer(kMisdirected,
+                          "without the run's token this is shown under localhost or 127.0.0.1 "
+                          "alone, and the address names another host");
+    case Admission::kNoToken:
+    case Admission::kWrongToken:
+      break;
+  }
+  WebDocument document =
+      plain_answer(kUnauthorized,
+                   "this needs the run's token (http.json in its directory has the whole address): "
+                   "open /?token=TOKEN, or send Authorization: Bearer TOKEN");
+  document.headers = {{"WWW-Authenticate", "Bearer realm=\"gangway\""}};
+  return document;
+}
+
+void PageSite::open(const WebRequest& request, const Reply& reply) {
+  constexpr int kNotFound = 404;
+  constexpr int kNoContent = 204;
+  const std::string& path = request.path;
+  if (const auto file = files_.find(path); file != files_.end()) {
+    reply(file->second);
+  } else if (path == "/api/run.json") {
+    document(reply);
+  } else if (path == "/api/events") {
+    reply(events(request));
+  } else if (path == "/metrics") {
+    metrics(reply);
+  } else if (path == "/log") {
+    log(request, reply);
+  } else if (path.starts_with(kPictures)) {
+    picture(path.substr(kPictures.size()), reply);
+  } else if (path == "/favicon.ico") {
+    reply(WebDocument{.status = kNoContent});
+  } else {
+    reply(plain_answer(kNotFound, "there is nothing of this name"));
+  }
+}
+
+WebDocument PageSite::health() const {
+  const bool trains = status_ && status_->phase != JobPhase::kStarting;
+  if (trains && steady_clock::now() - status_at_ > settings_.health) {
+    return plain_answer(503, "the coordinator's event loop stands still");
+  }
+  return plain_answer(200, "ok");
+}
+
+WebDocument PageSite::readiness() const {
+  const std::string phase(status_ ? name_of(status_->phase) : "starting");
+  const bool is_ready =
+      status_ && status_->phase != JobPhase::kStarting && status_->phase != JobPhase::kEnded;
+  return plain_answer(is_ready ? 200 : 503, phase);
+}
+
+WebAnswer PageSite::events(const WebRequest& request) const {
+  if (request.last_event_id.empty()) {
+    return WebEvents{.ring = &ring_, .after = ring_.before_newest()};
+  }
+  const auto number = ring_.number_of(request.last_event_id);
+  return WebEvents{.ring = &ring_, .after = number.value_or(0), .begins_anew = !number};
+}
+
+WebDocument PageSite::whole_document(TimePoint now) {
+  if (!document_ || now - document_at_ >= kFresh) {
+    document_ = shared(fmt::format("{},\"live\":{}}}", *records_, status_json_));
+    document_at_ = now;
+  }
+  return {.type = "application/json", .body = document_};
+}
+
+void PageSite::document(const Reply& reply) {
+  const auto now = steady_clock::now();
+  const auto interval = std::max<std::chrono::nanoseconds>(kFresh, kShareOfReading * records_took_);
+  if (records_ && now - records_at_ < interval) {
+    return reply(whole_document(now));
+  }
+  if (waiting_for_records_.size() >= kMaxWaiting) {
+    return reply(too_busy());
+  }
+  waiting_for_records_.push_back(reply);
+  if (std::exchange(is_making_records_, true)) {
+    return;
+  }
+  struct Made {
+    SharedText text;
+    std::chrono::nanoseconds took;
+  };
+  read(
+      [](Reader& reader) {
+        const auto begin = steady_clock::now();
+        SharedText text = shared(reader.run.open_document());
+        return Made{std::move(text), steady_clock::now() - begin};
+      },
+      [](PageSite& self, const Made& made) {
+        self.records_ = made.text;
+        self.records_took_ = made.took;
+        self.records_at_ = steady_clock::now();
+        self.is_making_records_ = false;
+        self.document_.reset();
+        const WebDocument whole = made.text ? self.whole_document(self.records_at_)
+                                            : plain_answer(500, "the run's records cannot be read");
+        for (const Reply& waiting : std::exchange(self.waiting_for_records_, {})) {
+          waiting(whole);
+        }
+      });
+}
+
+void PageSite::metrics(const Reply& reply) {
+  const auto answer = [](const SharedText& text) -> WebDocument {
+    return text ? WebDocument{.type = kMetricsType, .body = text}
+                : plain_answer(500, "the metrics cannot be made");
+  };
+  if (metrics_ && steady_clock::now() - metrics_at_ < kFresh) {
+    return reply(answer(metrics_));
+  }
+  if (waiting_for_metrics_.size() >= kMaxWaiting) {
+    return reply(too_busy());
+  }
+  waiting_for_metrics_.push_back(reply);
+  if (std::exchange(is_making_metrics_, true)) {
+    return;
+  }
+  read(
+      [build = settings_.build, status = status_, book = book_, load = load_,
+       directory = settings_.run_directory](Reader& /*reader*/) {
+        return shared(metrics_text({.build = build,
+                                    .status = status ? *status : JobStatus(),
+                                    .book = book,
+                                    .host = host_figures(directory),
+                                    .load = load}));
+      },
+      [answer](PageSite& self, const SharedText& text) {
+        self.metrics_ = text;
+        self.metrics_at_ = steady_clock::now();
+        self.is_making_metrics_ = false;
+        for (const Reply& waiting : std::exchange(self.waiting_for_metrics_, {})) {
+          waiting(answer(text));
+        }
+      });
+}
+
+void PageSite::picture(const std::string& name, const Reply& reply) {
+  const auto answer = [](const SharedText& bytes) -> WebAnswer {
+    if (!bytes) {
+      return plain_answer(404, "the run has no picture of this name");
+    }
+    return WebDocument{.type = "image/png",
+                       .body = bytes,
+                       .etag = fmt::format("\"{:016x}\"", std::hash<std::string>()(*bytes))};
+  };
+  const auto kept = pictures_.find(name);
+  if (kept != pictures_.end() && steady_clock::now() - kept->second.read_at < kPictureFresh) {
+    return reply(answer(kept->second.bytes));
+  }
+  if (!is_picture_name(name)) {
+    return reply(answer(nullptr));
+  }
+  if (is_reading_too_much(reply)) {
+    return;
+  }
+  read(
+      [name](Reader& reader) {
+        auto bytes = reader.run.picture(name);
+        return bytes ? shared(std::move(*bytes)) : SharedText();
+      },
+      [name, reply, answer](PageSite& self, const SharedText& bytes) {
+        self.keep_picture(name, bytes);
+        reply(answer(bytes));
+      });
+}
+
+void PageSite::keep_picture(const std::string& name, const SharedText& bytes) {
+  const auto drop = [this](std::map<std::string, Picture>::iterator one) {
+    picture_bytes_ -= one->second.bytes->size();
+    pictures_.erase(one);
+  };
+  if (const auto before = pictures_.find(name); before != pictures_.end()) {
+    drop(before);
+  }
+  if (!bytes) {
+    return;
+  }
+  while (!pictures_.empty() && picture_bytes_ + bytes->size() > kMaxPictureCache) {
+    drop(std::ranges::min_element(pictures_, {},
+                                  [](const auto& entry) { return entry.second.read_at; }));
+  }
+  pictures_[name] = {.bytes = bytes, .read_at = steady_clock::now()};
+  picture_bytes_ += bytes->size();
+}
+
+void PageSite::log(const WebRequest& request, const Reply& reply) {
+  int rank = 0;
+  const std::string_view text = query_value(request.query, "rank");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  const bool is_rank = text.empty() || (error == std::errc{} && end == text.data() + text.size());
+  if (!is_rank || rank < 0) {
+    return reply(plain_answer(400, "rank is a whole number, as in /log?rank=1"));
+  }
+  if (is_reading_too_much(reply)) {
+    return;
+  }
+  read(
+      [rank](Reader& reader) {
+        auto lines = reader.run.log_end(rank);
+        return lines ? shared(std::move(*lines)) : SharedText();
+      },
+      [reply, rank](PageSite& /*self*/, const SharedText& lines) {
+        reply(lines ? WebDocument{.body = lines}
+                    : plain_answer(404, fmt::format("rank {} has no log", rank)));
+      });
+}
+
+void PageSite::show_status(JobStatus status, TimePoint now) {
+  status_json_ = status_json(status);
+  status_ = std::make_shared<const JobStatus>(std::move(status));
+  status_at_ = now;
+  ring_.push("status", status_json_, EventWorth::kNewestOnly);
+}
+
+void PageSite::show_tick(const report::Tick& tick) {
+  book_.add(tick);
+  ring_.push("tick", report::tick_json(tick), EventWorth::kEach);
+}
+
+void PageSite::show_line(const std::string& line) {
+  const nlohmann::ordered_json object = {{"unix_seconds", unix_seconds()}, {"text", line}};
+  ring_.push("line", object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+             EventWorth::kEach);
+}
+
+void PageSite::show_score(const std::string& metric, double value) {
+  book_.set_score(metric, value);
+}
+
+void PageSite::show_end() { ring_.push("end", "{}", EventWorth::kEach); }
+
+}  // namespace gangway::coordinator

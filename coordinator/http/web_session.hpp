@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// One connection of the WebServer. Used on the page's thread.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+
+#include "base/time.hpp"
+#include "coordinator/http/web_answer.hpp"
+#include "coordinator/http/web_limits.hpp"
+
+namespace gangway::coordinator {
+
+class WebSession : public std::enable_shared_from_this<WebSession> {
+ public:
+  /// What it needs of the server, which outlives it.
+  struct Host {
+    const WebLimits& limits;
+    const WebHandler& handler;
+    std::uint64_t& num_requests;
+    std::function<void()> gone;
+  };
+
+  WebSession(boost::asio::ip::tcp::socket socket, Host host);
+
+  void start();
+  /// Gives its descriptor back at once; what was under way ends.
+  void drop();
+  /// Its ring has something new.
+  void pump();
+
+  [[nodiscard]] bool is_overdue(TimePoint now) const { return deadline_ && now >= *deadline_; }
+  [[nodiscard]] bool is_stream() const { return events_.has_value(); }
+  /// Nothing was asked yet, or nothing again.
+  [[nodiscard]] bool is_idle() const { return is_idle_; }
+  /// It has been idle from then on.
+  [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
+
+  void read(std::chrono::milliseconds limit);
+  void take_request();
+  void refuse(int status, const std::string& line);
+  void answer(WebAnswer answer);
+  void send(const WebDocument& document);
+  void send_body(const SharedText& body);
+  void stream(const WebEvents& events);
+  /// Somebody who only reads: one word, or the end, and it is over.
+  void watch_for_end();
+  void send_event(const SharedText& text);
+  /// Lets the last answer arrive: closing with unread words in the socket would take it back.
+  void linger();
+  void discard();
+  void expect_within(std::chrono::milliseconds limit);
+
+  boost::asio::ip::tcp::socket socket_;
+  Host host_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::optional<TimePoint> deadline_;
+  TimePoint idle_since_{};
+  bool is_idle_ = true;
+  bool is_head_ = false;
+  bool keeps_alive_ = false;
+  std::string if_none_match_;
+  Peer peer_ = Peer::kStranger;
+  std::string head_;                 ///< of the answer under way
+  SharedText sent_;                  ///< under way
+  std::optional<WebEvents> events_;  ///< its own place in them
+  std::array<char, 512> ignored_{};
+};
+
+}  // namespace gangway::coordinator

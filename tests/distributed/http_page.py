@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The live page of a running job: what it answers, to whom, and that nobody who looks costs the training anything."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from page_client import ENDLESS, RING, Events, Page, wait_until
+from train_command import GANGWAY, Trainings
+
+DASHBOARDS = Path(__file__).resolve().parents[2] / "launch" / "dashboards"
+STRANGER = 65534  # nobody
+PROTECTION = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff",
+              "Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer"}
+
+
+class Looked(Trainings):
+    deadline = 120
+
+    def train_and_look(self, *arguments, run="seen", job=ENDLESS):
+        running = self.start("run", RING, "-n", "2", "--run", run, job, "output.tick_kimg=5", "output.pictures_kimg=50",
+                             *arguments, name=f"said-{run}")
+        running.wait_for("^page ")
+        page = Page(running, next((self.folder / "runs").glob(f"*-{run}")))
+        self.addCleanup(running.kill_all)
+        return page
+
+    def end(self, page):
+        page.running.send(signal.SIGTERM)
+        self.assertEqual(page.running.end(), 75, page.running.said())
+
+
+class Routes(Looked):
+    def test_answers_everything_that_there_is_and_nothing_else(self):
+        page = self.train_and_look()
+        page.running.wait_for("^tick 1 ")
+        wait_until(lambda: (page.directory / "reals.png").exists(), "a picture")
+        for path, kind in {"/": "text/html", "/style.css": "text/css", "/main.js": "text/javascript",
+                           "/api/run.json": "application/json", "/metrics": "text/plain", "/healthz": "text/plain",
+                           "/readyz": "text/plain", "/log": "text/plain", "/log?rank=1": "text/plain",
+                           "/pictures/reals.png": "image/png"}.items():
+            with self.subTest(path=path):
+                status, headers, body = page.get(path)
+                self.assertEqual(status, 200, body[:200])
+                self.assertTrue(headers["Content-Type"].startswith(kind), headers["Content-Type"])
+                for name, begin in PROTECTION.items():
+                    self.assertTrue(headers[name].startswith(begin), f"{name}: {headers[name]}")
+                self.assertIn(headers["Cache-Control"], ("no-store", "no-cache"))
+                self.assertTrue(body)
+                # HEAD says the same and sends nothing. What is live may have grown meanwhile.
+                status, again, empty = page.get(path, method="HEAD")
+                self.assertEqual((status, empty), (200, b""))
+                self.assertEqual(again["Content-Type"], headers["Content-Type"])
+                if "ETag" in headers:
+                    self.assertEqual(page.get(path, headers={"If-None-Match": headers["ETag"]})[::2], (304, b""))
+        self.assertEqual(page.get("/pictures/reals.png")[2], (page.directory / "reals.png").read_bytes())
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"):
+            status, headers, _ = page.get("/", method=method)
+            self.assertEqual((status, headers["Allow"]), (405, "GET, HEAD"), method)
+        for path in ("/nothing", "/pictures/", "/pictures/../job.yaml", "/pictures/..%2fjob.yaml", "/../../etc/passwd",
+                     "/pictures/http.json", "/pictures/%2e%2e/job.yaml", "/pictures/a.png%00", "/log/../http.json",
+                     "/pictures/.hidden.png", "/api", "//etc/passwd", "/pictures/" + 300 * "a" + ".png", "/log?rank=77"):
+            self.assertEqual(page.get(path)[0], 404, path)
+        for path in ("/log?rank=-1", "/log?rank=1;ls", "/log?rank=../0"):
+            self.assertEqual(page.get(path)[0], 400, path)
+        self.end(page)
+
+    def test_a_link_or_a_pipe_in_the_place_of_a_picture_is_not_followed(self):
+        page = self.train_and_look()
+        (page.directory / "link.png").symlink_to(page.directory / "http.json")
+        os.mkfifo(page.directory / "pipe.png")
+        (page.directory / "own.png").write_bytes(b"a picture")
+        for name, status in {"link.png": 404, "pipe.png": 404, "own.png": 200}.items():
+            self.assertEqual(page.get(f"/pictures/{name}")[0], status, name)
+        self.end(page)
+
+    def test_the_document_tells_the_run_and_how_it_stands(self):
+        page = self.train_and_look()
+        page.running.wait_for("^tick 2 ")
+        told = wait_until(lambda: (told := page.json())["live"]["step"] > 0 and told["ticks"] and told, "a document with ticks")
+        self.assertEqual(told["live"]["phase"], "training")
+        self.assertEqual([worker["rank"] for worker in told["live"]["workers"]], [1, 2])
+        self.assertEqual({loss["network"] for loss in told["live"]["losses"]}, {"generator", "discriminator"})
+        self.assertEqual(told["run"]["name"], page.directory.name)
+        self.end(page)
+        self.assertFalse((page.directory / "http.json").exists())
+
+
+class Who(Looked):
+    def as_stranger(self, page, path, headers=None):
+        """The status that a process of another user gets."""
+        script = (f"import http.client as c,os;os.setgid({STRANGER});os.setuid({STRANGER});"
+                  f"h=c.HTTPConnection('127.0.0.1',{page.port},timeout=20);h.request('GET',{path!r},headers={headers or {}!r});"
+                  "a=h.getresponse();print(a.status,a.headers['Set-Cookie'] or '')")
+        said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=self.deadline, cwd="/")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        status, _, cookie = said.stdout.strip().partition(" ")
+        return int(status), cookie
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    def test_other_users_need_the_token(self):
+        page = self.train_and_look()
+        for name in ("http.json", "http.token"):
+            self.assertEqual((page.directory / name).stat().st_mode & 0o777, 0o600, name)
+        for path in ("/", "/api/run.json", "/api/events", "/metrics", "/log", "/pictures/reals.png", "/main.js"):
+            self.assertEqual(self.as_stranger(page, path)[0], 401, path)
+        for path in ("/healthz", "/readyz"):  # which tell nothing of what is trained
+            self.assertIn(self.as_stranger(page, path)[0], (200, 503), path)
+        self.assertEqual(self.as_stranger(page, "/metrics", {"Authorization": f"Bearer {page.token}"})[0], 200)
+        self.assertEqual(self.as_stranger(page, f"/metrics?token={page.token}")[0], 200)
+        status, cookie = self.as_stranger(page, f"/?token={page.token}")  # which a browser then has no more in its address
+        self.assertEqual(status, 303)
+        self.assertIn("HttpOnly", cookie)
+        self.assertIn("SameSite=Strict", cookie)
+        self.assertEqual(self.as_stranger(page, "/", {"Cookie": f"other=1; {cookie.split(';')[0]}"})[0], 200)
+        wrong = page.token[:-1] + ("0" if page.token[-1] != "0" else "1")
+        for headers in ({"Authorization": f"Bearer {wrong}"}, {"Authorization": "Bearer "}, {"Authorization": page.token},
+                        {"Cookie": f"{cookie.split('=')[0]}={wrong}"}, {"Cookie": f"gangway-1={page.token}"}):
+            self.assertEqual(self.as_stranger(page, "/metrics", headers)[0], 401, headers)
+        for path in ("/metrics?token=", f"/metrics?token={wrong}", f"/metrics?nottoken={page.token}"):
+            self.assertEqual(self.as_stranger(page, path)[0], 401, path)
+        self.assertNotIn(page.token, page.running.said())  # nor in a log that others may read
+        self.assertNotIn(page.token, (page.directory / "logs/rank-0000.log").read_text())
+        self.end(page)
+
+    def test_a_page_of_another_site_whose_name_leads_here_sees_nothing(self):
+        page = self.train_and_look()
+        for host, status in {"localhost": 200, f"127.0.0.1:{page.port}": 200, "LOCALHOST:1": 200, "[::1]:8080": 200,
+                             "evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
+                             "": 421, "10.0.0.1": 421}.items():
+            self.assertEqual(page.get("/api/run.json", headers={"Host": host})[0], status, host)
+        with_token = {"Host": "evil.example", "Authorization": f"Bearer {page.token}"}
+        self.assertEqual(page.get("/api/run.json", headers=with_token)[0], 200)
+        self.end(page)
+
+
+class Address(Looked):
+    def free_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            return server.getsockname()[1]
+
+    def test_listens_where_it_is_told_or_nowhere_and_says_what_is_wrong(self):
+        port = self.free_port()
+        page = self.train_and_look(f"output.http={port}", run="told")
+        self.assertEqual(page.port, port)
+        code, _, err = self.call(GANGWAY, "run", RING, "-n", "1", "--run", "taken", f"output.http=127.0.0.1:{port}")
+        self.assertEqual(code, 6, err)
+        self.assertIn(f"output.http: port {port} of 127.0.0.1 cannot be listened at", err)
+        self.end(page)
+        for wrong in ("example.org:80", "127.0.0.1:0", "127.0.0.1:99999", "yes", "[::1", "1.2.3"):
+            code, _, err = self.call(GANGWAY, "run", RING, "-n", "1", "--run", "wrong", f"output.http={wrong}")
+            self.assertEqual(code, 2, err)
+            self.assertIn("output.http", err)
+        running = self.start("run", RING, "-n", "1", "--run", "silent", "output.http=off", "training.kimg=20")
+        self.assertEqual(running.end(), 0, running.said())
+        self.assertNotIn("page ", running.said())
+
+    def test_a_killed_coordinator_leaves_no_port_and_the_next_one_takes_it_again(self):
+        page = self.train_and_look()
+        page.running.wait_for("^ckpt ")
+        events = Events(page)
+        events.wait_for("status")
+        os.kill(page.pid, signal.SIGKILL)
+        wait_until(lambda: events.has_ended, "the end of the stream")
+        after = page.running.wait_for("^page ", after=page.running.wait_for("^page "))
+        self.assertTrue(after)
+        again = Page(page.running, page.directory)
+        self.assertEqual(again.port, page.port)
+        self.assertNotEqual(again.pid, page.pid)
+        self.assertEqual(again.token, page.token)
+        # Whoever looked on is told to fetch everything anew.
+        last = events.messages[-1][1]
+        more = Events(again, last_id=last)
+        more.wait_for("reload")
+        more.wait_for("tick")
+        more.close()
+        self.end(again)
+
+
+class Load(Looked):
+    def test_events_come_once_and_in_order_and_go_on_where_they_broke_off(self):
+        page = self.train_and_look()
+        events = Events(page)
+        events.wait_for("tick", 5)
+        times = [moment for moment, *_ in events.wait_for("status", 4)]
+        for before, after in zip(times, times[1:]):
+            self.assertGreater(after - before, 0.5)  # once a second at most
+        events.close()
+        ticks = [(number, data["step"]) for _, number, kind, data in events.messages if kind == "tick"]
+        again = Events(page, last_id=ticks[2][0])
+        again.wait_for("tick", 5)
+        again.close()
+        repeated = [(number, data["step"]) for _, number, kind, data in again.messages if kind == "tick"]
+        self.assertEqual(repeated[:2], ticks[3:5])
+        steps = [step for _, step in repeated]
+        self.assertEqual(steps, sorted(set(steps)))
+        self.assertNotIn("reload", [kind for _, _, kind, _ in again.messages])
+        last = Events(page)
+        last.wait_for("status")
+        self.end(page)
+        last.wait_for("end")
+        wait_until(lambda: last.has_ended, "the end of the stream")
+        self.assertEqual([data["phase"] for _, _, kind, data in last.messages if kind == "status"][-1], "ended")
+
+    def test_hostile_clients_cost_neither_steps_nor_descriptors_nor_memory(self):
+        page = self.train_and_look()
+        page.running.wait_for("^tick 2 ")
+        for path in ("/", "/api/run.json", "/metrics"):
+            page.get(path)
+        descriptors, memory = page.descriptors(), page.resident_mib()
+        long_words = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + 100_000 * b"a"
+        self.assertIn(b" 431 ", page.answer_to(long_words)[:30])
+        self.assertIn(b" 431 ", page.answer_to(b"GET /" + 100_000 * b"a")[:30])
+        self.assertIn(b" 400 ", page.answer_to(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n123456789")[:30])
+        self.assertIn(b" 400 ", page.answer_to(b"GET http://a/ HTTP/1.1\r\nHost: localhost\r\n\r\n")[:30])
+        self.assertIn(b" 400 ", page.answer_to(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello, is there TLS?\r\n\r\n")[:30])
+        dice = random.Random(17)
+        for _ in range(200):
+            with page.raw(dice.randbytes(dice.randrange(1, 2000))) as client:
+                if dice.random() < 0.5:
+                    client.shutdown(socket.SHUT_WR)
+        # More at once than there is room for: who waits longest without a word goes.
+        crowd = [page.raw(b"GET / HT" if number % 2 else b"") for number in range(300)]
+        self.assertLess(page.descriptors(), descriptors + 270)
+        self.assertEqual(page.get("/healthz")[0], 200)
+        # Readers that read nothing, of large answers and of events.
+        lazy = [page.raw(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(20)]
+        lazy += [page.raw(10 * b"GET /api/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(20)]
+        stopped = subprocess.Popen([sys.executable, "-c", "import socket,time;s=socket.create_connection(('127.0.0.1',"
+                                    f"{page.port}));s.sendall(b'GET /api/events HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n');"
+                                    "print(1,flush=True);time.sleep(999)"], stdout=subprocess.PIPE)
+        self.addCleanup(stopped.kill)
+        stopped.stdout.readline()
+        stopped.send_signal(signal.SIGSTOP)
+        page.wait_for_steps(200)
+        events = Events(page)  # somebody who reads is served meanwhile
+        events.wait_for("tick", 2)
+        events.close()
+        for client in crowd + lazy:
+            client.close()
+        stopped.kill()
+        stopped.wait()
+        stopped.stdout.close()
+        wait_until(lambda: page.descriptors() <= descriptors + 2, f"{descriptors} descriptors again")
+        self.assertLess(page.resident_mib(), memory + 40)
+        self.end(page)
+
+    def test_who_looks_changes_no_bit(self):
+        job = "training.kimg=300"
+        self.train(RING, "output.http=off", job, run="alone", workers=2)
+        page = self.train_and_look(run="seen", job=job)
+        viewers = [Events(page) for _ in range(20)]
+        while page.running.process.poll() is None:
+            try:
+                page.get("/api/run.json")
+                page.get("/metrics")
+            except OSError:
+                break  # it has ended
+        self.assertEqual(page.running.end(), 0, page.running.said())
+        for viewer in viewers:
+            self.assertTrue(any(kind == "tick" for _, _, kind, _ in viewer.messages))
+            viewer.close()
+        self.assertEqual(self.digest("runs/00000-alone"), self.digest("runs/00001-seen"))
+
+
+class Metrics(Looked):
+    def queries(self):
+        dashboard = json.loads((DASHBOARDS / "grafana.json").read_text())
+        return [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+
+    def names_in(self, queries):
+        return {name for query in queries for name in re.findall(r"\b((?:gangway|process)_\w+)", query)}
+
+    def test_what_the_dashboard_and_the_alerts_ask_for_exists_and_follows_the_conventions(self):
+        page = self.train_and_look("checkpoint.every_kimg=50", "layout.check_steps=50")
+        page.running.wait_for("^tick ", after=page.running.wait_for("^ckpt "))
+        page.running.wait_for("^tick ", after=page.running.wait_for("^tick 3 "))
+        text, values = page.metrics()
+        told = {name.partition("{")[0] for name in values}
+        queries = self.queries()
+        self.assertGreater(len(queries), 20)
+        rules = (DASHBOARDS / "alerts.yaml").read_text()
+        asked = self.names_in(queries) | self.names_in(re.findall(r"expr: (.*?)(?:for|labels): ", rules, re.DOTALL))
+        # A score needs gangway-model, and skipped updates a network in fp16.
+        self.assertEqual(asked - told, set() if "gangway_score" in told else {"gangway_score"} & asked)
+        documented = self.names_in([(Path(__file__).resolve().parents[2] / "docs/metrics.md").read_text()])
+        self.assertEqual(told - documented, set())
+        self.assertEqual(values['gangway_run_phase{phase="training"}'], 1)
+        self.assertGreater(values["gangway_training_images_total"], 0)
+        self.assertGreater(values["gangway_checkpoint_bytes"], 0)
+        self.assertEqual(sum(value for name, value in values.items() if name.startswith("gangway_worker_up{")), 2)
+        again = page.metrics()[1]
+        for name, value in values.items():
+            if name.partition("{")[0].endswith("_total"):
+                self.assertGreaterEqual(again[name], value, name)
+        self.end(page)
+        if not shutil.which("promtool"):
+            self.skipTest("promtool is not installed (apt-get install prometheus)")
+        self.promtool("check", "metrics", words=text)
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (apt-get install prometheus)")
+    def test_alerts_fire_when_they_should_and_what_the_dashboard_asks_can_be_asked(self):
+        self.promtool("check", "rules", DASHBOARDS / "alerts.yaml")
+        self.promtool("test", "rules", DASHBOARDS / "alerts_test.yaml")
+        queries = [query.replace("$__rate_interval", "5m").replace("$run", ".*") for query in self.queries()]
+        rules = {"groups": [{"name": "dashboard", "rules": [{"record": f"panel:{number}", "expr": query}
+                                                            for number, query in enumerate(queries)]}]}
+        (self.folder / "rules.yaml").write_text(json.dumps(rules))  # which is YAML too
+        self.promtool("check", "rules", self.folder / "rules.yaml")
+
+    def promtool(self, *words, **given):
+        said = subprocess.run(["promtool", *map(str, words)], input=given.get("words"), capture_output=True, text=True, timeout=60)
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        if words[1] == "metrics":
+            self.assertEqual(said.stdout + said.stderr, "")  # not even advice
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`gangway report` and `gangway compare`: their pages in a real browser, by mouse and by keyboard, on a wide window and on a
+phone's, light and dark; nothing asks for anything outside the file, and axe-core finds nothing serious.
+
+    GANGWAY_BIN=build/release/bin report_page.py [unittest arguments]    (Python of .venv, for axe-core; Debian's chromium)
+"""
+import importlib.util
+import json
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from browser import CHROMIUM, Browser
+from train_command import EXAMPLES, GANGWAY, Trainings, snapshot_files
+
+JOB = [EXAMPLES / "ring8.yaml", "training.kimg=40", "model.width=32", "output.tick_kimg=2", "output.pictures_kimg=10",
+       "checkpoint.every_kimg=20", "checkpoint.keep=2", "checkpoint.keep_best=1", "checkpoint.score_samples=500"]
+WINDOWS = [(1440, "light"), (390, "light"), (1440, "dark"), (390, "dark")]
+SKIPPED = 77
+
+
+def axe_source():
+    package = importlib.util.find_spec("axe_core_python")
+    return Path(package.origin).with_name("axe.min.js").read_text() if package else None
+
+
+class ReportPage(Trainings):
+    """Two runs, trained once, and their pages; the first was traced, and went on once."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.runs = cls()
+        cls.runs.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
+        cls.runs.train(*JOB, "--trace", "10:14", "training.kimg=20", run="first", workers=2)
+        cls.runs.train(*JOB, run="first", workers=1)
+        cls.runs.train(*JOB, "training.seed=7", run="second", workers=2)
+        cls.report, cls.both = cls.runs.folder / "report.html", cls.runs.folder / "both.html"
+        for words in (["report", "first", "--output", cls.report], ["compare", "first", "second", "--output", cls.both]):
+            code, cls.said, err = cls.runs.call(GANGWAY, *words)
+            assert code == 0, err
+        cls.browser = Browser().__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        for file in snapshot_files(cls.runs.folder):
+            file.unlink(missing_ok=True)
+        shutil.rmtree(cls.runs.folder, ignore_errors=True)
+        cls.runs.doCleanups()
+
+    def opened(self, file, width=1440, colours="light"):
+        page = self.browser.page()
+        page.show(file.as_uri(), width, colours=colours)
+        page.wait("document.querySelector('.chart svg path.line')")
+        self.addCleanup(lambda: self.assertEqual(page.problems, []))
+        self.addCleanup(lambda: self.assertEqual([url for url in page.requests if not url.startswith("data:")], [file.as_uri()]))
+        return page
+
+    def text(self, page, selector):
+        return page.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def test_shows_the_run_in_every_window(self):
+        for width, colours in WINDOWS:
+            page = self.opened(self.report, width, colours)
+            self.assertEqual(self.text(page, ".state"), "finished")
+            self.assertRegex(self.text(page, ".progress-text"), r"100\.0 % 40\.\d* k of 40 k images")
+            self.assertEqual(page.run("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+            for part in ("overview", "pictures", "curves", "more-curves", "timeline", "workers", "checkpoints", "events", "log"):
+                self.assertTrue(page.run(f"document.getElementById('{part}').offsetHeight > 40"), part)
+            background = page.run("getComputedStyle(document.body).backgroundColor")
+            self.assertEqual(sum(map(int, re.findall(r"\d+", background))) < 200, colours == "dark", background)
+            page.run("document.querySelectorAll('.picture').forEach((image) => image.decode())")
+            self.assertTrue(page.run("document.querySelector('.picture').naturalWidth > 32"))
+
+    def test_the_mouse_moves_what_can_be_moved(self):
+        page = self.opened(self.report)
+        last = self.text(page, ".legend-entry .value")
+        page.point(".plot", along=0.2)
+        self.assertRegex(self.text(page, ".chart-at"), r"^\d.* kimg$")
+        self.assertNotEqual(self.text(page, ".legend-entry .value"), last)
+        lines = page.run("document.querySelector('.chart').querySelectorAll('path.line').length")
+        page.click(".legend-entry")
+        self.assertEqual(page.run("document.querySelector('.chart').querySelectorAll('path.line').length"), lines - 1)
+        page.click(".legend-entry")
+        path = page.run("document.querySelector('path.line').getAttribute('d')")
+        page.click(".chart figcaption .toggle")
+        self.assertNotEqual(page.run("document.querySelector('path.line').getAttribute('d')"), path)
+        page.click("#curves input[value='0.95']")
+        self.assertTrue(page.run("document.querySelectorAll('path.line.raw').length > 0"))
+        page.click("#curves input[value='hours']")
+        page.point(".plot", along=0.2)
+        self.assertRegex(self.text(page, ".chart-at"), r" of training$")
+        page.click("#pictures .tools button")
+        self.assertEqual(page.run("document.querySelector('#pictures img').alt"), "Real examples")
+        page.click("#events input[value='scores']")
+        self.assertRegex(self.text(page, "#events tbody"), "mode-score")
+        self.assertNotRegex(self.text(page, "#events tbody"), "gangway 0")
+        page.point("#timeline rect", along=0.5)
+        self.assertRegex(self.text(page, ".timeline-told"), r"[mµ]s, from ")
+
+    def test_the_keyboard_is_enough(self):
+        page = self.opened(self.report, 390)
+        page.press("Tab")
+        self.assertEqual(page.run("document.activeElement.className"), "skip")
+        page.run("document.querySelector('.plot').focus()")
+        page.press("Home")
+        self.assertEqual(page.run("document.activeElement.getAttribute('aria-valuenow')"), "0")
+        first = page.run("document.activeElement.getAttribute('aria-valuetext')")
+        self.assertRegex(first, r"kimg: discriminator [\d.]+, generator [\d.]+")
+        page.press("ArrowRight")
+        self.assertNotEqual(page.run("document.activeElement.getAttribute('aria-valuetext')"), first)
+        page.run("document.querySelector('#pictures input').focus()")
+        alt = "document.querySelector('#pictures img').alt"
+        page.press("Home")
+        self.assertRegex(page.run(alt), "after 0 k images")
+        page.press("ArrowRight")
+        self.assertNotRegex(page.run(alt), "after 0 k images")
+        page.run("document.querySelector('.theme').focus()")
+        for theme in ("light", "dark", "auto"):
+            page.press("Enter")
+            self.assertEqual(page.run("document.documentElement.dataset.theme"), theme)
+
+    def test_the_resume_is_told_and_marked(self):
+        page = self.opened(self.report)
+        self.assertIn("start 2 of this run", self.text(page, ".job-line"))
+        self.assertRegex(self.text(page, "#events tbody"), "resume")
+        self.assertTrue(page.run("document.querySelectorAll('.marks line').length > 0"))
+
+    def test_runs_are_set_side_by_side(self):
+        self.assertRegex(self.said, r"(?m)^training\.seed +0 +7$")
+        self.assertRegex(self.said, r"(?m)^mode-score, last +-?[\d.]+ +-?[\d.]+$")
+        for width, colours in WINDOWS:
+            page = self.opened(self.both, width, colours)
+            self.assertEqual(page.run("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+            self.assertRegex(self.text(page, "#differences tbody"), "training.seed07")
+            self.assertEqual(page.run("document.querySelectorAll('#pictures img:not([hidden])').length"), 2)
+            page.run("document.querySelector('#pictures input').focus()")
+            page.press("Home")
+            self.assertEqual(self.text(page, "#pictures .picture-label"), "0 k images")
+
+    def test_axe_finds_nothing_serious(self):
+        axe = axe_source()
+        if axe is None:
+            self.skipTest("axe-core-python is not installed: ./launch/setup")
+        for file in (self.report, self.both):
+            for width, colours in WINDOWS:
+                page = self.browser.page()
+                page.show(file.as_uri(), width, colours=colours)
+                page.wait("document.querySelector('.chart svg path.line')")
+                page.run(f"{axe}; 0")
+                found = page.run("axe.run().then(({violations}) => violations.map(({id, impact, nodes}) => "
+                                 "`${impact} ${id}: ${nodes.slice(0, 3).map(({html}) => html.slice(0, 160)).join(' | ')}`))")
+                self.assertEqual([one for one in found if one.startswith(("serious", "critical"))], [], (file.name, width, colours))
+
+    def test_a_run_without_anything_has_a_page_too(self):
+        empty = self.runs.folder / "empty"
+        empty.mkdir(exist_ok=True)
+        code, out, err = self.runs.call(GANGWAY, "report", empty)
+        self.assertEqual(code, 0, err)
+        page = self.browser.page()
+        page.show((empty / "report.html").as_uri(), 390)
+        page.wait("document.querySelector('.state')")
+        self.assertEqual((self.text(page, ".state"), page.problems), ("not known", []))
+        self.assertEqual(self.runs.call(GANGWAY, "report", "nobody")[0], 2)
+        self.assertEqual(self.runs.call(GANGWAY, "compare", "first")[0], 2)
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        print("skipped: there is no chromium (./launch/setup installs it)")
+        sys.exit(SKIPPED)
+    unittest.main()

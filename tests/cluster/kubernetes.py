@@ -30,6 +30,7 @@ class Launcher(Trainings):
                                     str(GRACE), "-o", "-")
         self.assertEqual(code, 0, err)
         (self.folder / "hostfile").write_text("host2 slots=1\nhost3 slots=1\n")  # as the operator writes it
+        self.probes = dict(re.findall(r"(\w+)Probe:\n(?:.*\n){2} +exec:\n +command:\n.*\n.*\n +- \|\n((?: {18}.*\n)+)", text))
         script, = re.findall(r"Launcher:.*?args:\n +- \|\n((?: {14}.*\n)+)", text, re.DOTALL)
         for place, played in (("/etc/mpi/hostfile", self.folder / "hostfile"), ("/tmp/hostfile", self.folder / "all"),
                               ("/job/job.yaml", RING), ("--outdir /runs", f"--outdir {self.folder}/runs")):
@@ -41,7 +42,11 @@ class Launcher(Trainings):
         words = self.launcher_words()
         self.train(RING, *SMALL, run="undisturbed", workers=1)
         # As a container's first process does, the first shell passes SIGTERM on.
-        first = f"({words}) & pod=$!; read -r; kill -TERM $pod; wait $pod"
+        self.assertEqual(set(self.probes), {"startup", "liveness", "readiness"})
+        (self.folder / "probe").write_text("set -e\n" + textwrap.dedent(self.probes["liveness"]))
+        first = f"""
+            ({words}) & pod=$!; bash probe && echo healthy too early; read -r
+            bash probe && echo healthy; kill -TERM $pod; wait $pod"""
         process = subprocess.Popen([RUN, "3", "none", "--", *inside(first)], cwd=self.folder, env=environment(), text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(process.kill)
@@ -50,6 +55,7 @@ class Launcher(Trainings):
         told = time.monotonic()
         out, _ = process.communicate("\n", timeout=self.deadline)
         self.assertEqual(process.returncode, PREEMPTED, out)
+        self.assertRegex(out, "(?m)^healthy$")
         self.assertRegex(out, r"saved at step \d+")
         self.assertLess(time.monotonic() - told, GRACE)
         code, out, err = self.call(RUN, "3", "none", "--", *inside(words))

@@ -37,7 +37,8 @@ TEST(SteeringFile, GivesBackWhatWasAppended) {
   EXPECT_TRUE(read_steering(folder.path()).empty());
   append_steering(folder.path(), steering("set"));
   append_steering(folder.path(), steering("pause"));
-  EXPECT_EQ(read_steering(folder.path()), (SteeringEvents{steering("set"), steering("pause")}));
+  EXPECT_EQ(read_steering(folder.path()),
+            (SteeringEvents{steering("set"), steering("pause")}));
 }
 
 TEST(SteeringFile, GoesOnBehindALineThatACrashHasCut) {

@@ -59,7 +59,8 @@ TEST(Caller, IsNamedInOnePrintableLine) {
             "ann@node-a by unix");
   EXPECT_EQ(name_of(Caller{.authorization = {}, .user = {}, .peer = "ipv4:127.0.0.1:7"}),
             "somebody by ipv4:127.0.0.1:7");
-  EXPECT_EQ(name_of(Caller{.authorization = {}, .user = "a\nb", .peer = "unix:"}), "a?b by unix");
+  EXPECT_EQ(name_of(Caller{.authorization = {}, .user = "a\nb", .peer = "unix:"}),
+            "a?b by unix");
 }
 
 TEST(Replies, HoldWhatIsNotUtf8AsAQuestionMark) {

@@ -2,6 +2,7 @@
 // gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the
 // environment and the command line, ties the parts together and turns every failure into one line,
 // a status file and an exit code.
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -12,10 +13,11 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/post.hpp>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
@@ -177,6 +179,18 @@ std::string networks_of_the_hosts() {
   return for_data.empty() ? environment("OMPI_MCA_oob_tcp_if_include") : for_data;
 }
 
+/// "10.0.0.1 (eth0), 10.1.0.1 (ib0)" of addresses of this host.
+std::string with_interfaces(const std::string& addresses) {
+  std::vector<std::string> named;
+  const std::vector<OwnAddress> own = own_addresses();
+  for (const std::string& address : split_at_commas(addresses)) {
+    const auto found = std::ranges::find(own, address, &OwnAddress::address);
+    named.push_back(found == own.end() ? address
+                                       : fmt::format("{} ({})", address, found->interface));
+  }
+  return fmt::format("{}", fmt::join(named, ", "));
+}
+
 bool all_ranks_are_here() {
   const std::string ranks = environment("OMPI_COMM_WORLD_SIZE");  // mpirun's; srun sets none
   return ranks.empty() ? environment("SLURM_STEP_NUM_NODES") == "1"
@@ -233,6 +247,10 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
       run, {options.start.command, options.start.resume_command}, self,
       {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns, .viewers = viewers});
   recorder.show_header();
+  if (!options.start.is_one_host) {
+    recorder.say(fmt::format("net    workers reach the coordinator at {}, port {}",
+                             with_interfaces(lifelines.hosts()), lifelines.port()));
+  }
   if (page) {
     recorder.say(page->line());
   }

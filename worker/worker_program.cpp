@@ -184,14 +184,18 @@ std::chrono::milliseconds silence_limit(const JobSpec& job) {
   return std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAfterSupervisor;
 }
 
+messages::Hello hello_of(int rank, const Computing& computing) {
+  return {.rank = rank,
+          .host = host_name(),
+          .process = own_process(),
+          .shared_memory = shared_memory_identity(),
+          .device = computing.device,
+          .build = std::string(build_id())};
+}
+
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
                MpiControlChannel& channel, Tether& tether, const Computing& computing) {
-  const messages::Hello hello{.rank = session.rank(),
-                              .host = host_name(),
-                              .process = own_process(),
-                              .shared_memory = shared_memory_identity(),
-                              .device = computing.device,
-                              .build = std::string(build_id())};
+  const messages::Hello hello = hello_of(session.rank(), computing);
   const messages::Welcome welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());

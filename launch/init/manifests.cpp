@@ -2,8 +2,10 @@
 #include "launch/init/manifests.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include "base/errors.hpp"
 #include "base/units.hpp"
 #include "job/estimate/dry_run.hpp"
+#include "job/http_address.hpp"
 #include "launch/init/templates.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 
@@ -60,6 +63,68 @@ std::string if_any(int count) { return count > 0 ? std::to_string(count) : std::
 
 std::string counted(int count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Where the launcher pod asks its coordinator how it does; nothing: the job shows no page.
+std::optional<HttpAddress> page_address(const Manifest& manifest) {
+  constexpr std::uint16_t kUsualPort = 8080;
+  const std::string& said = manifest.spec.output.http;
+  if (said == "off") {
+    return std::nullopt;
+  }
+  HttpAddress address = parse_http_address(said).value_or(HttpAddress{});
+  address.port = address.port == 0 ? kUsualPort : address.port;
+  return address;
+}
+
+struct Probe {
+  const char* kind;
+  const char* path;
+  int period_seconds;
+  int failures;
+};
+
+/// By bash: a page that listens inside the pod alone is out of kubelet's own reach.
+std::string probe_text(const Probe& probe, const HttpAddress& address) {
+  const bool is_everywhere = address.host == "0.0.0.0" || address.host == "::";
+  return fmt::format(
+      R"({}:
+  periodSeconds: {}
+  failureThreshold: {}
+  exec:
+    command:
+    - /bin/bash
+    - -c
+    - |
+      exec 3<>/dev/tcp/{}/{} || exit 1
+      printf 'GET {} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n' >&3
+      read -r line <&3 && [[ $line == *' 200 '* ]]
+)",
+      probe.kind, probe.period_seconds, probe.failures, is_everywhere ? "127.0.0.1" : address.host,
+      address.port, probe.path, address.port);
+}
+
+/// Ranks meet and load first; a coordinator that starts anew after a loss takes its time.
+std::string probes(const Manifest& manifest) {
+  constexpr std::array kProbes{Probe{"startupProbe", "/healthz", 5, 120},
+                               Probe{"livenessProbe", "/healthz", 10, 12},
+                               Probe{"readinessProbe", "/readyz", 10, 3}};
+  std::string text;
+  if (const auto address = page_address(manifest)) {
+    for (const Probe& probe : kProbes) {
+      text += probe_text(probe, *address);
+    }
+  }
+  return text;
+}
+
+/// The port that is probed, where the job leaves it open.
+std::vector<std::string> page_words(const Manifest& manifest) {
+  const auto address = page_address(manifest);
+  const bool is_open = address && parse_http_address(manifest.spec.output.http) != address;
+  return is_open ? std::vector<std::string>{fmt::format("output.http={}:{}", address->host,
+                                                        address->port)}
+                 : std::vector<std::string>{};
 }
 
 /// `gangway run` with what is the same everywhere, for a shell.
@@ -114,6 +179,8 @@ std::string slurm_script(const Manifest& manifest) {
 }
 
 std::string kubernetes_job(const Manifest& manifest) {
+  std::vector<std::string> first{"gangway", "run", "/job/job.yaml"};
+  std::ranges::copy(page_words(manifest), std::back_inserter(first));
   const int cpus = manifest.workers_per_node() * std::max(1, manifest.spec.numerics.threads);
   return fill_template(
       kubernetes_template(),
@@ -126,19 +193,20 @@ std::string kubernetes_job(const Manifest& manifest) {
        {"TIME_SECONDS", manifest.time ? std::to_string(manifest.time->count()) : ""},
        {"GRACE", std::to_string(manifest.grace.count())},
        {"IMAGE", manifest.image},
-       {"PROBES", ""},
+       {"PROBES", probes(manifest)},
        {"NODES", std::to_string(manifest.nodes)},
        {"CPUS", std::to_string(cpus)},
        {"MEMORY_MIB", std::to_string(round_mib(node_memory_mib(manifest)))},
        {"GPUS_PER_NODE", if_any(manifest.gpus_per_node)},
        {"SHARED_MEMORY_MIB", std::to_string(round_mib(shared_memory_mib(manifest)))},
-       {"RUN_COMMAND", run_words(manifest, {"gangway", "run", "/job/job.yaml"},
-                                 {"--hostfile", "/tmp/hostfile", "--outdir", "/runs"})}});
+       {"RUN_COMMAND",
+        run_words(manifest, first, {"--hostfile", "/tmp/hostfile", "--outdir", "/runs"})}});
 }
 
 std::string container_file(const Manifest& manifest) {
   const bool has_gpus = computes_on_gpus(manifest);
-  const std::string programs = "release gangway gangway-coordinator gangway-worker gangway-model";
+  const std::string programs =
+      "release gangway gangway-coordinator gangway-worker gangway-model gangway-control";
   return fill_template(container_template(),
                        {{"NAME", manifest.name},
                         {"FILE", manifest.file.string()},

@@ -64,6 +64,13 @@ class Places(OnHosts):
         code, out, err = self.call_inside("2x2", run_line("a", 4))
         self.assertEqual(code, 0, out + err)
         self.assertEqual(self.placement("a"), ([("host1", 0), ("host1", 1), ("host2", 2), ("host2", 3)], "host1"))
+        self.assertRegex(out, r"(?m)^net    workers reach the coordinator at 10\.77\.0\.1 \(eth0\), port \d+$")
+
+    def test_a_host_without_slots_holds_the_coordinator_alone(self):
+        (self.folder / "hosts").write_text("host1 slots=0\nhost2 slots=2\n")
+        code, out, err = self.call_inside("2", run_line("a", 2, hostfile="hosts"))
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.placement("a"), ([("host2", 0), ("host2", 2)], "host1"))
 
     def test_the_coordinator_takes_no_workers_slot_whatever_the_order_of_the_hosts(self):
         (self.folder / "hosts").write_text("host2  # slots=7\nhost1\n")
@@ -122,6 +129,18 @@ class Losses(OnHosts):
         words = log.read_text()
         self.assertIn(f"code {WORKER_LOST}\n", out, words + err)
         self.assertRegex(words, r"root cause\s+rank 2 \(host host2, pid \d+\) sent no heartbeat for 10 s")
+
+    def test_a_host_that_is_drained_ends_the_job_which_saves(self):
+        """What a pod's preStop does: Open MPI's daemon gets SIGTERM."""
+        log = self.folder / "log"
+        script = f'''
+            {run_line("a", 2, "training.kimg=100000", "output.tick_kimg=5")} >{log} 2>&1 & job=$!
+            until grep -q "^tick" {log}; do kill -0 $job || exit 1; sleep 0.05; done
+            on host2 pkill -TERM -x orted
+            wait $job; echo "code $?"; echo "left $(pgrep -c gangway)"'''
+        code, out, err = self.call_inside("2", script)
+        self.assertIn("code 75\nleft 0\n", out, log.read_text() + err)
+        self.assertRegex(log.read_text(), r"saved at step \d+")
 
     def test_an_interrupt_saves_on_all_hosts(self):
         process = subprocess.Popen([RUN, "2", "1gbit", "--", *inside(

@@ -152,9 +152,8 @@ class Containers(unittest.TestCase):
         self.assertFalse([value for name, value in steps if name == "ENV" and re.search("token|secret|password", value, re.I)])
 
     def test_its_steps_are_scripts_and_its_targets_exist(self):
-        targets = (ROOT / "launch/CMakeLists.txt").read_text() + "".join(
-            path.read_text() for path in ROOT.glob("*/CMakeLists.txt")) + (ROOT / "worker/cuda/CMakeLists.txt").read_text() + (
-                ROOT / "launch/model/CMakeLists.txt").read_text()
+        targets = "".join(path.read_text() for pattern in ("*/CMakeLists.txt", "*/*/CMakeLists.txt")
+                          for path in ROOT.glob(pattern) if "build" not in path.parts)
         for words in ((RING,), (RING, "numerics.device=cuda")):
             for name, value in self.parsed(*words):
                 if name == "RUN":
@@ -162,7 +161,7 @@ class Containers(unittest.TestCase):
                 for script in re.findall(r"(?:\.|/opt/gangway)/(launch/[a-z-]+)", value) if name == "RUN" else ():
                     self.assertTrue(os.access(ROOT / script, os.X_OK), script)
                 for target in re.findall(r" (gangway(?:-[a-z]+)*)", value) if "launch/build" in value else ():
-                    self.assertIn(f"gangway_program({target} ", targets)
+                    self.assertRegex(targets, rf"gangway_program\({target}\s")
 
     def test_its_packages_hold_every_library_that_the_programs_load(self):
         wanted = set(re.search(r"^runtime_packages=\(\n(.*?)^\)", (ROOT / "launch/setup").read_text(),
@@ -172,7 +171,7 @@ class Containers(unittest.TestCase):
              "--no-replaces", "--no-enhances", "--installed", *sorted(wanted)], capture_output=True, text=True, check=True)
         packages = {line for line in reached.stdout.splitlines() if line and line[0] not in " <"}
         for program in sorted(Path(os.environ["GANGWAY_BIN"]).glob("gangway*")):
-            if program.name not in ("gangway", "gangway-coordinator", "gangway-worker", "gangway-model"):
+            if program.name not in ("gangway", "gangway-coordinator", "gangway-worker", "gangway-model", "gangway-control"):
                 continue
             for library in re.findall(r"=> (/\S+)", subprocess.check_output(["ldd", program], text=True)):
                 if "/.venv/" in library:

@@ -81,6 +81,20 @@ TEST(KubernetesJob, AsksForMoreMemoryThanItPutsInSharedMemory) {
                     HasSubstr("sizeLimit: 128Mi")));
 }
 
+TEST(KubernetesJob, ProbesThePageWhereThereIsOne) {
+  Manifest manifest = example();
+  EXPECT_THAT(kubernetes_job(manifest),
+              AllOf(HasSubstr("run /job/job.yaml output.http=127.0.0.1:8080 "),
+                    HasSubstr("            livenessProbe:\n"), HasSubstr("/dev/tcp/127.0.0.1/8080"),
+                    HasSubstr("GET /readyz")));
+  manifest.spec.output.http = "0.0.0.0:9000";
+  EXPECT_THAT(kubernetes_job(manifest),
+              AllOf(HasSubstr("/dev/tcp/127.0.0.1/9000"), Not(HasSubstr("output.http"))));
+  manifest.spec.output.http = "off";
+  EXPECT_THAT(kubernetes_job(manifest),
+              AllOf(Not(HasSubstr("livenessProbe")), Not(HasSubstr("output.http"))));
+}
+
 TEST(ContainerFile, BuildsWhatTheDeviceNeeds) {
   EXPECT_THAT(container_file(example()),
               AllOf(HasSubstr("./launch/setup training\n"), HasSubstr("--without cuda release"),

@@ -35,7 +35,7 @@ TEST(OutputRules, TakeLoopbackAndRefuseWhatOthersCanReachWithoutTls) {
 }
 
 TEST(OutputRules, RefuseWhatIsNoAddress) {
-  for (const char* address : {"on", "localhost", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536",
+  for (const char* address : {"on", "localhost", "'127.0.0.1:'", "127.0.0.1:x", "127.0.0.1:65536",
                               "':5'", "127.0.0.1:-1"}) {
     EXPECT_THAT(with_control(address), ElementsAre(HasSubstr("no place to listen"))) << address;
   }
@@ -43,7 +43,7 @@ TEST(OutputRules, RefuseWhatIsNoAddress) {
 
 TEST(OutputRules, WantACertificateWithItsKey) {
   EXPECT_THAT(problems_of("", {"output.control_key=b.pem"}),
-              ElementsAre(HasSubstr("come together")));
+              ElementsAre(HasSubstr("is of no use without its key")));
 }
 
 TEST(OutputRules, LeaveTheFingerprintAsItWas) {

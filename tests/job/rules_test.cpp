@@ -329,11 +329,10 @@ TEST(Rules, EveryWorkerHasAMicrobatch) {
   EXPECT_THAT(problems_of("layout: {data: 2}"), ElementsAre());
 }
 
-TEST(Rules, OneStageAndOneShardForNow) {
+TEST(Rules, OneTensorShardForNow) {
   EXPECT_THAT(
       problems_of("layout: {stages: 2, tensor: 4}"),
       ElementsAre(
-          "job.yaml:1:10: layout.stages: stages above 1 are not available yet; use 1",
           "job.yaml:1:21: layout.tensor: tensor shards above 1 are not available yet; use 1"));
 }
 

@@ -145,7 +145,7 @@ CommandAnswer Conductor::obey(const ResumeJob& /*order*/, const Asked& asked) {
 }
 
 CommandAnswer Conductor::obey(const SaveCheckpoint& order, const Asked& asked) {
-  if (!begun_) {
+  if (!begun_ || leases_.granted_end() == 0) {  // nothing is saved of step 0
     return {Refusal::kNotNow, "it has not begun to train: try again", ticks_.steps_done()};
   }
   leases_.request_checkpoint();

@@ -116,6 +116,26 @@ TEST_F(Steering, PinsAtOnceWhatIsSavedAlready) {
   EXPECT_EQ(seen<PinCheckpoint>().size(), 1U);
 }
 
+TEST(SteeringFromStart, SavesNothingBeforeTheFirstStep) {
+  ConductorSettings settings;
+  settings.leases = {.total_steps = 20};
+  settings.ticks = {.networks = {"generator"}, .total_steps = 20};
+  settings.pause = {.unix_seconds = 5.0, .by = "ann"};
+  Conductor conductor(settings, TimePoint{});
+  const auto send = [&](messages::Message message) {
+    return conductor.on_message(1, {.epoch = 1, .message = std::move(message)}, TimePoint{}, 1.0);
+  };
+  (void)send(messages::Hello{.host = "node-a"});
+  (void)conductor.on_lifeline_opened(1, TimePoint{});
+  (void)send(messages::Inventory{});
+  (void)conductor.begin_with({});
+  (void)send(messages::Ready{});
+  const Commanded saved =
+      conductor.on_command({.order = SaveCheckpoint{.pin = true}}, TimePoint{}, 1.0);
+  EXPECT_EQ(saved.answer.refusal, Refusal::kNotNow);
+  EXPECT_TRUE(saved.effects.empty());
+}
+
 TEST_F(Steering, LeavesARecordOfWhoAskedForWhatAndWhen) {
   begin();
   ask(PauseJob{});

@@ -4,6 +4,7 @@
 const kRefetchAfter = 15000; // milliseconds between documents, at least
 const kSilence = 20000;      // without a word for so long, the connection counts as lost
 const kRetry = 3000;
+const kLogLines = 200;
 
 /** A tick as stats.jsonl has it, behind the columns that are there. */
 export function appendTick(ticks, tick) {
@@ -108,6 +109,15 @@ export function follow(show, say) {
       Object.assign(view.progress, { step: tick.step, kimg: tick.kimg, seconds: tick.seconds_total, unix: tick.unix_seconds,
         images_per_second: tick.images_per_second });
       refetchSoon();
+    });
+    listen("line", (line) => {
+      view.log = [...view.log, line.text].slice(-kLogLines);
+    });
+    source.addEventListener("reload", () => refetch().catch(lose));
+    source.addEventListener("end", () => {
+      hasEnded = true;
+      source.close();
+      lose();
     });
   }
 

@@ -31,9 +31,8 @@ export function createEvents() {
 
   /** What has no time, a decision, stands where its step is. */
   function inOrder(events) {
-    let time = 0;
-    return events.map((event) => ({ event, at: event.unix ?? null }))
-      .map((one, i, all) => ({ ...one, at: one.at ?? all.find(({ event, at }) => at !== null && (event.step ?? -1) >= one.event.step)?.at ?? Infinity, i }))
+    const timeOfStep = (step) => events.find((event) => event.unix !== null && (event.step ?? -1) >= step)?.unix ?? Infinity;
+    return events.map((event, i) => ({ event, i, at: event.unix ?? timeOfStep(event.step) }))
       .sort((one, other) => other.at - one.at || other.i - one.i).map(({ event }) => event);
   }
 

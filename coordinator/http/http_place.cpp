@@ -31,18 +31,16 @@ void write_private(const fs::path& path, const std::string& text) {
   (void)::unlink(beside.c_str());
   const FileDescriptor file(
       ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file ||
-      ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
       ::rename(beside.c_str(), path.c_str()) != 0) {
-    throw EnvironmentError(fmt::format("{} cannot be written: {}; look at the disk",
-                                       path.string(), std::strerror(errno)));
+    throw EnvironmentError(fmt::format("{} cannot be written: {}; look at the disk", path.string(),
+                                       std::strerror(errno)));
   }
 }
 
 /// Empty where the file is not there, or others may have read or written it.
 std::string private_token(const fs::path& path) {
-  const FileDescriptor file(
-      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_uid != ::geteuid() || (status.st_mode & kOthers) != 0) {

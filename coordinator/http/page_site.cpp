@@ -140,10 +140,10 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
     case Admission::kWrongToken:
       break;
   }
-  WebDocument document = plain_answer(
-      kUnauthorized,
-      "this needs the run's token (http.json in its directory has the whole address): "
-      "open /?token=TOKEN, or send Authorization: Bearer TOKEN");
+  WebDocument document =
+      plain_answer(kUnauthorized,
+                   "this needs the run's token (http.json in its directory has the whole address): "
+                   "open /?token=TOKEN, or send Authorization: Bearer TOKEN");
   document.headers = {{"WWW-Authenticate", "Bearer realm=\"gangway\""}};
   return document;
 }

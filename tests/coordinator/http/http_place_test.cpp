@@ -48,7 +48,8 @@ TEST(RunToken, IsAnotherOneWhereTheFileHoldsNone) {
 TEST(HttpPlace, TellsTheNextStartThePort) {
   const gangway::testing::ScratchFolder run;
   EXPECT_EQ(port_before(run.path()), 0);
-  write_http_place(run.path(), {.url = "http://a/", .token = "t", .host = "a", .port = 81, .pid = 7});
+  write_http_place(run.path(),
+                   {.url = "http://a/", .token = "t", .host = "a", .port = 81, .pid = 7});
   EXPECT_EQ(port_before(run.path()), 81);
   EXPECT_EQ(rights_of(run.path() / kHttpFile), kOwnersOnly);
   EXPECT_THAT(run.read(kHttpFile), HasSubstr("http://a/?token=t"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A page that is served beside a job: its document, then what comes by Server-Sent Events. A lost
 // connection is said, and comes back by itself.
+import { formatTime } from "./format.js";
+
 const kRefetchAfter = 15000; // milliseconds between documents, at least
 const kSilence = 20000;      // without a word for so long, the connection counts as lost
 const kRetry = 3000;
@@ -42,6 +44,7 @@ export function follow(show, say) {
   let pending = null;
   let source = null;
   let lastWord = Date.now();
+  let lostAt = null;
   let hasEnded = false;
 
   async function refetch() {
@@ -67,7 +70,8 @@ export function follow(show, say) {
     if (hasEnded) {
       say("The job has ended; this page stays as it is.", "ended");
     } else {
-      say(`Connection lost ${new Date().toLocaleTimeString()}. Trying again…`, "lost");
+      lostAt ??= Date.now() / 1000; // later tries are of the same loss
+      say(`Connection lost ${formatTime(lostAt)}. Trying again…`, "lost");
     }
   }
 
@@ -86,6 +90,7 @@ export function follow(show, say) {
     source = new EventSource("api/events");
     source.onopen = () => {
       lastWord = Date.now();
+      lostAt = null;
       say("Live", "live");
       refetch().catch(lose);
     };

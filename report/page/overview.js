@@ -34,7 +34,9 @@ export function createHeader(sections) {
       }
     },
     showLink(text, kind) {
-      link.textContent = text;
+      if (link.textContent !== text) { // said once to who listens
+        link.textContent = text;
+      }
       link.dataset.kind = kind;
     },
   };

@@ -273,6 +273,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                  std::move(settings));
   control = open_control(run, loop, recorder, parts.io);
   const Outcome outcome = loop.run();
+  recorder.set_listener([](const std::string&) {});
   control.reset();
   if (outcome.orderly) {
     lifelines.close_all();

@@ -2,20 +2,17 @@
 #include "launch/doctor.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <regex>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -23,15 +20,19 @@
 #include "base/errors.hpp"
 #include "base/message_segments.hpp"
 #include "base/shared_segment.hpp"
+#include "base/this_host.hpp"
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_runs.hpp"
 #include "launch/built_with.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/foreign_segments.hpp"
+#include "launch/hosts/ask_hosts.hpp"
+#include "launch/hosts/compare_hosts.hpp"
+#include "launch/hosts/host_facts.hpp"
+#include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_output.hpp"
-#include "report/table.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -43,16 +44,10 @@ constexpr double kLeastSharedMemoryGib = 0.0625;  // Open MPI's segments: 4 MiB 
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Read from the wheel's version file: loading LibTorch takes seconds.
 Finding find_libtorch() {
   const fs::path root = built_with().libtorch_root;
-  std::ifstream file(root / "version.py");
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string content = text.str();
-  std::smatch match;
-  if (std::regex_search(content, match, std::regex("__version__ *= *'([^']+)'"))) {
-    return {"LibTorch", Health::kGood, match[1].str()};
+  if (const auto version = libtorch_version(root)) {
+    return {"LibTorch", Health::kGood, *version};
   }
   return {"LibTorch", Health::kBad,
           fmt::format("no version file in '{}': run ./launch/setup", root.string())};
@@ -164,16 +159,40 @@ Finding find_user(const Environment& environment) {
                     "and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
 }
 
-std::string health_name(Health health) {
-  switch (health) {
-    case Health::kGood:
-      return "good";
-    case Health::kNote:
-      return "note";
-    case Health::kBad:
-      return "bad";
+/// What is asked of several hosts.
+struct HostQuestion {
+  std::vector<std::string> names;
+  fs::path hostfile;
+  bool json = false;
+  bool verbose = false;
+};
+
+int examine_hosts(const HostQuestion& question, const Environment& environment) {
+  constexpr std::chrono::seconds kLimit{30};  // a host behind a firewall never answers
+  std::vector<std::string> names = question.names;
+  if (!question.hostfile.empty()) {
+    for (const Host& host : read_hostfile(question.hostfile)) {
+      names.push_back(host.name);
+    }
   }
-  return "bad";
+  const std::vector<std::string> forwarded = exported_variables(environment);
+  if (question.verbose) {
+    std::cout << fmt::format(
+        "forwarded to other hosts: {}\n",
+        forwarded.empty() ? "nothing" : fmt::format("{}", fmt::join(forwarded, ", ")));
+  }
+  let_root_use_mpirun();
+  const std::vector<AskedHost> hosts =
+      ask_hosts(names, program_folder() / "gangway", forwarded, kLimit);
+  const std::vector<Finding> findings = compare_hosts(hosts);
+  if (question.json) {
+    std::cout << hosts_json(hosts) << std::flush;
+  } else {
+    std::cout << hosts_table(hosts) << '\n'
+              << (findings.empty() ? "the hosts fit one another\n" : findings_text(findings))
+              << std::flush;
+  }
+  return is_healthy(findings) ? 0 : static_cast<int>(ExitCode::kEnvironment);
 }
 
 }  // namespace
@@ -255,38 +274,40 @@ std::vector<Finding> find_others_memory(const fs::path& folder) {
   return findings;
 }
 
-std::string findings_text(const std::vector<Finding>& findings) {
-  report::Table table({{.title = "item"}, {.title = "health"}, {.title = "detail"}});
-  for (const Finding& finding : findings) {
-    table.add_row({finding.item, health_name(finding.health), finding.detail});
-  }
-  return table.text();
-}
-
-std::string findings_json(const std::vector<Finding>& findings) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) {
-    list.push_back({{"item", finding.item},
-                    {"health", health_name(finding.health)},
-                    {"detail", finding.detail}});
-  }
-  return nlohmann::ordered_json{{"healthy", is_healthy(findings)}, {"findings", list}}.dump(2) +
-         "\n";
-}
-
-bool is_healthy(const std::vector<Finding>& findings) {
-  return std::none_of(findings.begin(), findings.end(),
-                      [](const Finding& finding) { return finding.health == Health::kBad; });
+void add_host_facts_command(CLI::App& app, CommandLine& line) {
+  const auto asking = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("host-facts")->group("");
+  command->add_option("asking", *asking)->required();
+  command->callback([asking, &line] {
+    line.action = [asking] {
+      return tell_host_facts(read_host_facts(built_with().libtorch_root, split_at_commas(*asking)));
+    };
+  });
 }
 
 void add_doctor_command(CLI::App& app, CommandLine& line) {
-  const auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("doctor", "What this machine has and lacks");
-  command->add_flag("--json", *json, "Print JSON");
-  command->callback([json, &line] {
-    line.action = [json, &line] {
+  const auto question = std::make_shared<HostQuestion>();
+  CLI::App* command = app.add_subcommand(
+      "doctor", "What this machine has and lacks, or in what several hosts differ");
+  command->add_flag("--json", question->json, "Print JSON");
+  CLI::Option* hosts =
+      command
+          ->add_option("--hosts", question->names,
+                       "Hosts to set beside one another, reached as a job would reach them")
+          ->delimiter(',')
+          ->type_name("A,B,...");
+  command->add_option("--hostfile", question->hostfile, "The same, from a file for Open MPI")
+      ->excludes(hosts);
+  command->add_flag("-v,--verbose", question->verbose,
+                    "Name the environment variables that ranks on other hosts get too");
+  command->callback([question, &line] {
+    line.action = [question, &line] {
+      if (!question->names.empty() || !question->hostfile.empty()) {
+        return examine_hosts(*question, line.environment);
+      }
       const std::vector<Finding> findings = examine(line.environment);
-      std::cout << (*json ? findings_json(findings) : findings_text(findings)) << std::flush;
+      std::cout << (question->json ? findings_json(findings) : findings_text(findings))
+                << std::flush;
       return is_healthy(findings) ? 0 : static_cast<int>(ExitCode::kEnvironment);
     };
   });

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: MIT
-// `gangway doctor`: what this machine has and lacks, as a table or as JSON.
+// `gangway doctor`: what this machine has and lacks, or in what several differ, as a table or as
+// JSON.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "launch/hosts/findings.hpp"
 #include "launch/process/command_line.hpp"
 #include "launch/process/environment.hpp"
 
 namespace gangway::launch {
-
-enum class Health { kGood, kNote, kBad };
-
-struct Finding {
-  std::string item;
-  Health health = Health::kGood;
-  std::string detail;  ///< what is there; for kNote and kBad also the remedy
-};
 
 /// Looks; starts two ranks under mpirun for a moment, and removes the shared memory that killed
 /// workers left, and snapshots that nobody goes on from. Changes nothing else.
@@ -34,12 +28,9 @@ struct Finding {
 /// What other libraries have in `folder`, by library; changes nothing.
 [[nodiscard]] std::vector<Finding> find_others_memory(const std::filesystem::path& folder);
 
-[[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
-/// One JSON object a line of the table: {"findings": [{"item": …, "health": "good", "detail": …}],
-/// "healthy": true}.
-[[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
-[[nodiscard]] bool is_healthy(const std::vector<Finding>& findings);
-
 void add_doctor_command(CLI::App& app, CommandLine& line);
+
+/// `gangway host-facts`, hidden: what `gangway doctor --hosts` starts on each host.
+void add_host_facts_command(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

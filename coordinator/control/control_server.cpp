@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/control/control_server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <set>
@@ -12,6 +13,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,16 +101,14 @@ class Service : public wire::Control::CallbackService {
   grpc::ServerWriteReactor<wire::WatchReply>* Watch(
       grpc::CallbackServerContext* context, const wire::WatchRequest* /*request*/) override {
     const grpc::Status admitted = admit(*context, Right::kRead);
-    const Watchers::Added added = watchers_.add();
-    if (!admitted.ok()) {
-      added.stream->end(admitted);
-      return added.stream;
+    const Watchers::Added added = watchers_.add(admitted);
+    if (admitted.ok()) {
+      handlers_.post([this, number = added.number] {
+        wire::WatchReply first;
+        fill(*first.mutable_status(), handlers_.status());
+        watchers_.begin(number, first);
+      });
     }
-    handlers_.post([this, number = added.number] {
-      wire::WatchReply first;
-      fill(*first.mutable_status(), handlers_.status());
-      watchers_.push(number, first);
-    });
     return added.stream;
   }
 
@@ -268,6 +268,17 @@ void limit(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
+/// gRPC counts no connections, and who says nothing has kHandshake before it is dropped: so many
+/// may come meanwhile without taking the descriptors that checkpoints and lifelines need.
+void make_room_for_strangers() {
+  constexpr rlim_t kDescriptors = 65'536;
+  rlimit limits = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limits) == 0 && limits.rlim_cur < kDescriptors) {
+    limits.rlim_cur = std::min(limits.rlim_max, kDescriptors);
+    (void)::setrlimit(RLIMIT_NOFILE, &limits);  // without it there is room for fewer
+  }
+}
+
 /// gRPC writes of every stranger's mistake to standard error.
 void be_quiet() {
   gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
@@ -321,6 +332,7 @@ ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers ha
   if (is_socket) {
     (void)::chmod(place.socket().c_str(), 0600);
   } else {
+    make_room_for_strangers();
     place.address = fmt::format("{}:{}", place.address.substr(0, place.address.rfind(':')), port);
   }
   write_control(state_->run, place, state_->tokens);

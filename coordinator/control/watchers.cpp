@@ -70,31 +70,36 @@ void Watcher::OnDone() {
   delete this;
 }
 
-Watchers::Added Watchers::add() {
+Watchers::Added Watchers::add(const grpc::Status& admitted) {
   const MutexLock lock(mutex_);
   const std::uint64_t number = next_++;
   auto* stream = new Watcher(*this, number);  // its OnDone deletes it
-  if (is_closed_) {
+  if (!admitted.ok()) {
+    stream->end(admitted);
+  } else if (is_closed_) {
     stream->end({grpc::StatusCode::UNAVAILABLE, "the job has ended"});
   } else if (streams_.size() >= kMost) {
     stream->end({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many watch this job: end one"});
   } else {
-    streams_.emplace(number, stream);
+    streams_.emplace(number, Stream{.watcher = stream});
   }
   return {number, stream};
 }
 
-void Watchers::push(std::uint64_t number, const control::v1::WatchReply& reply) {
+void Watchers::begin(std::uint64_t number, const control::v1::WatchReply& reply) {
   const MutexLock lock(mutex_);
   if (const auto found = streams_.find(number); found != streams_.end()) {
-    found->second->push(reply);
+    found->second.has_begun = true;
+    found->second.watcher->push(reply);
   }
 }
 
 void Watchers::push(const control::v1::WatchReply& reply) {
   const MutexLock lock(mutex_);
   for (const auto& [number, stream] : streams_) {
-    stream->push(reply);
+    if (stream.has_begun) {
+      stream.watcher->push(reply);
+    }
   }
 }
 
@@ -102,7 +107,7 @@ void Watchers::end_all(const grpc::Status& status) {
   const MutexLock lock(mutex_);
   is_closed_ = true;
   for (const auto& [number, stream] : streams_) {
-    stream->end(status);
+    stream.watcher->end(status);
   }
 }
 

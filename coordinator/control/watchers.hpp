@@ -55,17 +55,23 @@ class Watchers {
     std::uint64_t number = 0;
     Watcher* stream = nullptr;  ///< never null; it has ended already where there are too many
   };
-  [[nodiscard]] Added add();
-  /// To one, if it is still there.
-  void push(std::uint64_t number, const control::v1::WatchReply& reply);
+  /// @param admitted  where it is not OK, the stream ends with it, and takes nobody's place
+  [[nodiscard]] Added add(const grpc::Status& admitted);
+  /// The first reply of one, if it is still there: from here on it has those of all.
+  void begin(std::uint64_t number, const control::v1::WatchReply& reply);
   void push(const control::v1::WatchReply& reply);
   void end_all(const grpc::Status& status);
   void remove(std::uint64_t number);
   [[nodiscard]] bool empty() const;
 
  private:
+  struct Stream {
+    Watcher* watcher = nullptr;
+    bool has_begun = false;
+  };
+
   mutable Mutex mutex_;
-  std::map<std::uint64_t, Watcher*> streams_ GANGWAY_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Stream> streams_ GANGWAY_GUARDED_BY(mutex_);
   std::uint64_t next_ GANGWAY_GUARDED_BY(mutex_) = 1;
   bool is_closed_ GANGWAY_GUARDED_BY(mutex_) = false;
 };

@@ -16,7 +16,7 @@
 #include "base/time.hpp"
 #include "coordinator/http/http_place.hpp"
 #include "coordinator/http/page_site.hpp"
-#include "coordinator/http/web_server.hpp"
+#include "coordinator/http/web/web_server.hpp"
 
 namespace gangway::coordinator {
 namespace {

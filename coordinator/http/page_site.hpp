@@ -18,11 +18,11 @@
 
 #include "base/time.hpp"
 #include "coordinator/edges/disk_thread.hpp"
-#include "coordinator/http/event_ring.hpp"
-#include "coordinator/http/gate.hpp"
 #include "coordinator/http/host_figures.hpp"
 #include "coordinator/http/metrics.hpp"
-#include "coordinator/http/web_answer.hpp"
+#include "coordinator/http/web/event_ring.hpp"
+#include "coordinator/http/web/gate.hpp"
+#include "coordinator/http/web/web_answer.hpp"
 #include "coordinator/steering/job_status.hpp"
 
 namespace gangway::coordinator {

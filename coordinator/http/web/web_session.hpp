@@ -16,8 +16,8 @@
 #include <boost/beast/http/parser.hpp>
 
 #include "base/time.hpp"
-#include "coordinator/http/web_answer.hpp"
-#include "coordinator/http/web_limits.hpp"
+#include "coordinator/http/web/web_answer.hpp"
+#include "coordinator/http/web/web_limits.hpp"
 
 namespace gangway::coordinator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/http/peer_owner.hpp"
+#include "coordinator/http/web/peer_owner.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "coordinator/http/event_ring.hpp"
-#include "coordinator/http/gate.hpp"
+#include "coordinator/http/web/event_ring.hpp"
+#include "coordinator/http/web/gate.hpp"
 
 namespace gangway::coordinator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/http/gate.hpp"
+#include "coordinator/http/web/gate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/http/event_ring.hpp"
+#include "coordinator/http/web/event_ring.hpp"
 
 #include <algorithm>
 #include <charconv>

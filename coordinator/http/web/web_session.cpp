@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/http/web_session.hpp"
+#include "coordinator/http/web/web_session.hpp"
 
 #include <sstream>
 #include <utility>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "coordinator/http/peer_owner.hpp"
+#include "coordinator/http/web/peer_owner.hpp"
 
 namespace gangway::coordinator {
 namespace {

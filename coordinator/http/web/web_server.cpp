@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/http/web_server.hpp"
+#include "coordinator/http/web/web_server.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -16,9 +16,9 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "coordinator/http/web_answer.hpp"
-#include "coordinator/http/web_limits.hpp"
-#include "coordinator/http/web_session.hpp"
+#include "coordinator/http/web/web_answer.hpp"
+#include "coordinator/http/web/web_limits.hpp"
+#include "coordinator/http/web/web_session.hpp"
 #include "job/http_address.hpp"
 
 namespace gangway::coordinator {

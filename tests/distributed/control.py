@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A live job of 3 workers, watched and steered from other processes by every verb of docs/control.md: it is answered
+quickly, takes effect at a lease's boundary, and changes no bit.
+
+    GANGWAY_BIN=build/release/bin control.py [unittest arguments]      with .venv/bin/python: grpcio is in there
+"""
+import json
+import os
+import random
+import re
+import stat
+import time
+import unittest
+from pathlib import Path
+
+import grpc
+
+from control_calls import SERVICE, Control, place_of
+from train_command import GANGWAY, Trainings
+
+JOB = """
+model: {family: mlp, width: 32, latent: 2}
+data: {source: "toy:ring8"}
+training: {kimg: 640, batch: 64, microbatches: 4}
+checkpoint: {every_kimg: 0}
+output: {tick_kimg: 6.4, pictures_kimg: 0}
+"""  # 10,000 steps: longer than any test
+SHORT = ["training.kimg=96"]  # 1,500 steps
+COMMANDS = 200
+
+
+class Steered(Trainings):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "job.yaml").write_text(JOB)
+
+    def begin(self, *arguments, workers=3, run="job"):
+        """A started job that trains, or is paused; what it says, and its run directory."""
+        running = self.start("run", "job.yaml", "-n", workers, "--run", run, *arguments, name=f"said-{time.monotonic_ns()}")
+        running.wait_for(r"^model ")
+        return running, self.run_of(run)
+
+    def run_of(self, run):
+        folder, = (self.folder / "runs").glob(f"*-{run}")
+        return folder
+
+    def gangway(self, *words, code=0):
+        """A command in a process of its own; what it said."""
+        ended, out, err = self.call(GANGWAY, *words)
+        self.assertEqual(ended, code, out + err)
+        return out + err
+
+    def undisturbed(self):
+        self.train("job.yaml", *SHORT, run="undisturbed", workers=3)
+        return self.digest("undisturbed")
+
+    def finish(self, running):
+        self.assertEqual(running.end(), 0, running.said()[-3000:])
+
+
+class Verbs(Steered):
+    def test_are_answered_from_another_process_and_recorded(self):
+        running, run = self.begin()
+        status = json.loads(self.gangway("status", "job", "--json"))
+        self.assertEqual((status["phase"], len(status["workers"])), ("training", 3))
+        self.assertEqual([w["device"] for w in status["workers"]], ["cpu"] * 3)
+        self.assertIn("phase   training", self.gangway("status", run))
+        paused = int(re.fullmatch(r"pauses after step (\d+)\n", self.gangway("pause", "job"))[1])
+        with Control(run) as control:
+            control.wait_until(lambda now: now.phase == "paused" and now.step == paused, "the pause")
+            self.assertIn("is paused already", self.gangway("pause", "job"))
+            self.assertIn(f"saves step {paused}, which is pinned", self.gangway("checkpoint", "job", "--pin", "--wait", 60))
+            self.assertTrue((run / f"checkpoints/step-{paused:09}.pin").exists())
+            self.assertEqual(control.status().step, paused)
+            self.assertIn("goes on", self.gangway("resume", "job"))
+            control.wait_until(lambda now: now.step > paused, "a step after the pause")
+            self.assertIn("checkpoint.every_steps is 100, was 0", self.gangway("set", "job", "checkpoint.every_steps=100"))
+            control.wait_until(lambda now: now.checkpoint.step > paused and now.checkpoint.step % 100 == 0, "a checkpoint")
+            self.assertIn("cannot be set", self.gangway("set", "job", "training.batch=8", code=2))
+            self.assertIn("cannot be drained", self.gangway("drain", "job", "node-b", code=2))
+        self.assertIn("saves step", self.gangway("stop", "job"))
+        self.assertEqual(running.end(), 75, running.said())
+        self.assertIn("ended with exit code 75", self.gangway("status", "job"))
+        self.assertIn("ended with exit code 75", self.gangway("pause", "job", code=6))
+        events = self.gangway("events", "job")
+        for command in ("pause", "checkpoint", "resume", "set", "stop"):
+            self.assertRegex(events, rf"(?m)^ *\d+ +\S+ \S+ +{command} +\S+@\S+ by unix ")
+        self.assertEqual([name for name in os.listdir(run) if name.startswith("control")], [])
+
+    def test_show_ticks_and_events_to_who_watches(self):
+        _, run = self.begin()
+        with Control(run, "read") as control:
+            stream = control.watch()
+            self.assertEqual(next(stream).status.phase, "training")
+            seen = {}
+            for reply in stream:
+                seen.setdefault(reply.WhichOneof("what"), reply)
+                if len(seen) == 1:
+                    self.gangway("checkpoint", "job")
+                if {"tick", "event"} <= set(seen):
+                    break
+            stream.cancel()
+            self.assertRegex(seen["tick"].tick.line, r"^tick \d+ ")
+            self.assertEqual([loss.network for loss in seen["tick"].tick.losses], ["generator", "discriminator"])
+
+    def test_trace_steps_to_come(self):
+        _, run = self.begin("output.tick_kimg=0.64")
+        begin, end = map(int, re.fullmatch(r"traces steps (\d+):(\d+)\n", self.gangway("trace", "job", "--next", 8)).groups())
+        self.assertEqual(end - begin, 8)
+        trace = run / "trace/trace.json"
+        self.wait_for_file(trace)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertEqual({event["pid"] for event in events}, {1, 2, 3})
+        self.assertEqual({e["args"]["step"] for e in events if e["name"].startswith("step ")}, set(range(begin, end)))
+        self.gangway("trace", "job", "--next", 2)  # another
+        self.gangway("trace", "job", "1:3", code=2)
+
+    def wait_for_file(self, path, deadline=60):
+        end = time.monotonic() + deadline
+        while not path.exists():
+            self.assertLess(time.monotonic(), end, f"{path} never came")
+            time.sleep(0.02)
+
+    def test_may_be_seen_and_called_by_clients_of_any_kind(self):
+        _, run = self.begin()
+        with Control(run) as control:
+            service = control.pool.FindServiceByName(SERVICE)
+            self.assertEqual({method.name for method in service.methods},
+                             {"Status", "Watch", "Pause", "Resume", "Checkpoint", "Set", "Trace", "Drain", "Stop"})
+            health = control.channel.unary_unary("/grpc.health.v1.Health/Check")
+            self.assertEqual(health(b"", timeout=20), b"\x08\x01", "serving")
+            self.assertEqual(control.refused("Drain", host="x")[0], grpc.StatusCode.UNIMPLEMENTED)
+            self.assertEqual(control.refused("Set", key="a.b", value="1")[0], grpc.StatusCode.INVALID_ARGUMENT)
+
+
+class Secrets(Steered):
+    def test_are_the_users_alone_and_let_read_or_steer(self):
+        _, run = self.begin()
+        for name in ("control.json", "control.read", "control.steer"):
+            self.assertEqual(stat.S_IMODE((run / name).stat().st_mode), 0o600)
+        socket = Path(place_of(run)["address"].removeprefix("unix:"))
+        self.assertEqual(stat.S_IMODE(socket.parent.stat().st_mode), 0o700)
+        with Control(run, "read") as reader:
+            self.assertEqual(reader.status().phase, "training")
+            for verb in ("Pause", "Resume", "Checkpoint", "Set", "Trace", "Drain", "Stop"):
+                self.assertEqual(reader.refused(verb)[0], grpc.StatusCode.PERMISSION_DENIED, verb)
+            for token in ("", "0" * 64, reader.token[:-1], reader.token + "0"):
+                self.assertEqual(reader.refused("Status", token=token)[0], grpc.StatusCode.UNAUTHENTICATED)
+            with self.assertRaises(grpc.RpcError) as refused:
+                next(reader.watch(token="0" * 64))
+            self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+        (self.folder / "guess").write_text("0" * 64)
+        self.assertIn("refused: the token is not", self.gangway("pause", "job", "--token-file", "guess", code=6))
+        self.assertIn("may read, and not steer",
+                      self.gangway("pause", "job", "--token-file", run / "control.read", code=6))
+        with Control(run) as control:
+            self.assertEqual(control.status().phase, "training")
+
+    def test_go_by_tcp_only_where_asked_and_by_tls_from_elsewhere(self):
+        _, run = self.begin("output.control=127.0.0.1:0")
+        self.assertRegex(place_of(run)["address"], r"^127\.0\.0\.1:[1-9]\d*$")
+        self.assertIn("training", self.gangway("status", "job"))
+        code, _, err = self.call(GANGWAY, "run", "job.yaml", "-n", 1, "--run", "open", "output.control=0.0.0.0:0")
+        self.assertEqual(code, 2, err)
+        self.assertIn("it needs TLS", err)
+
+    def test_of_a_job_that_has_none(self):
+        running, run = self.begin("output.control=off")
+        self.assertFalse((run / "control.json").exists())
+        self.assertIn("output.control=off", self.gangway("status", "job", code=6))
+        running.kill_all()
+
+
+class Bits(Steered):
+    def test_are_those_of_an_undisturbed_run_after_200_random_commands(self):
+        expected = self.undisturbed()
+        seed = int(os.environ.get("SEED", "7"))
+        draw = random.Random(seed)
+        running, run = self.begin(*SHORT)
+        with Control(run) as control:
+            delays = self.command_at_random(control, draw)
+            control.call("Resume")
+        self.finish(running)
+        self.assertEqual(self.digest("job"), expected, f"seed {seed}")
+        self.assertEqual(len((run / "steering.jsonl").read_text().splitlines()), COMMANDS + 1)
+        delays.sort()
+        print(f"seed {seed}: {COMMANDS} commands, p50 {delays[COMMANDS // 2] * 1e3:.1f} ms, "
+              f"p99 {delays[COMMANDS * 99 // 100] * 1e3:.1f} ms")
+
+    def command_at_random(self, control, draw):
+        """Seconds that each answer took. The job is paused most of the time: it must not end before the commands do."""
+        settings = [("checkpoint.keep", "1 2 5"), ("checkpoint.every_steps", "0 7 40"), ("output.tick_kimg", "0.64 3 6.4"),
+                    ("checkpoint.every_seconds", "0 0.1"), ("checkpoint.snapshot_steps", "auto 0 9")]
+        delays = []
+        for _ in range(COMMANDS):
+            verb = draw.choice(["Pause", "Pause", "Resume", "Checkpoint", "Set"])
+            fields = {}
+            if verb == "Checkpoint":
+                fields = {"pin": draw.random() < 0.1}
+            elif verb == "Set":
+                key, values = draw.choice(settings)
+                fields = {"key": key, "value": draw.choice(values.split())}
+            begin = time.monotonic()
+            control.call(verb, **fields)
+            delays.append(time.monotonic() - begin)
+            time.sleep(draw.random() * 0.02)
+        return delays
+
+    def test_outlive_a_pause_a_kill_and_a_resume_from_elsewhere(self):
+        expected = self.undisturbed()
+        running, run = self.begin(*SHORT)
+        with Control(run) as control:
+            control.wait_until(lambda now: now.step > 0, "the first step")
+            step = control.call("Pause").step
+            control.wait_until(lambda now: now.phase == "paused", "the pause")
+            control.call("Set", key="checkpoint.keep", value="9")
+            control.call("Checkpoint")
+            control.wait_until(lambda now: now.checkpoint.step == step, "the checkpoint")
+        running.kill_all()
+        self.assertRegex(self.gangway("status", "job", code=6), "pid .* is gone")
+        again, run = self.begin(*SHORT, workers=2)
+        again.wait_for(r"^note  paused, as tester by unix asked: gangway resume ")
+        with Control(run) as control:
+            now = control.wait_until(lambda now: now.phase == "paused", "the pause of before")
+            self.assertEqual((now.step, now.pause.by, now.start), (step, "tester by unix", 2))
+            self.assertEqual(control.call("Set", key="checkpoint.keep", value="9").text, "checkpoint.keep is 9, was 9")
+        self.assertIn("goes on", self.gangway("resume", run))
+        self.finish(again)
+        self.assertEqual(self.digest("job"), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

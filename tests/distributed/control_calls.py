@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Calls a running job's control service as any client would: by what its reflection service says of it."""
+import json
+import os
+import time
+from pathlib import Path
+
+import grpc
+from google.protobuf import descriptor_pool, message_factory
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+SERVICE = "gangway.control.v1.Control"
+DEADLINE = 20  # seconds; the coordinator's own is 5
+
+
+def place_of(run):
+    return json.loads((Path(run) / "control.json").read_text())
+
+
+class Control:
+    """One connection to the coordinator of the job in `run`."""
+
+    def __init__(self, run, token="steer"):
+        self.token = (Path(run) / f"control.{token}").read_text().strip()
+        # Channels to one address would share a connection.
+        self.channel = grpc.insecure_channel(place_of(run)["address"], options=[("grpc.use_local_subchannel_pool", 1)])
+        self.pool = descriptor_pool.DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
+
+    def close(self):
+        self.channel.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def metadata(self, token):
+        token = self.token if token is None else token
+        return [("gangway-user", "tester")] + ([("authorization", f"Bearer {token}")] if token else [])
+
+    def prepare(self, name, service, fields):
+        """The call's path, request, and what reads a reply."""
+        method = self.pool.FindServiceByName(service).methods_by_name[name]
+        request = message_factory.GetMessageClass(method.input_type)(**fields)
+        return f"/{service}/{name}", request, message_factory.GetMessageClass(method.output_type).FromString
+
+    def call(self, name, token=None, service=SERVICE, **fields):
+        """A unary call. `token`: "" for none."""
+        path, request, read = self.prepare(name, service, fields)
+        call = self.channel.unary_unary(path, lambda message: message.SerializeToString(), read)
+        return call(request, timeout=DEADLINE, metadata=self.metadata(token))
+
+    def watch(self, token=None):
+        path, request, read = self.prepare("Watch", SERVICE, {})
+        call = self.channel.unary_stream(path, lambda message: message.SerializeToString(), read)
+        return call(request, metadata=self.metadata(token))
+
+    def status(self):
+        return self.call("Status")
+
+    def refused(self, name, **arguments):
+        """The code of a call that is refused, and what it says."""
+        try:
+            reply = self.call(name, **arguments)
+        except grpc.RpcError as error:
+            return error.code(), error.details()
+        raise AssertionError(f"{name} was answered: {reply}")
+
+    def wait_until(self, condition, what, deadline=60):
+        """The first status for which `condition` is true."""
+        end = time.monotonic() + deadline
+        while not condition(status := self.status()):
+            if time.monotonic() > end:
+                raise AssertionError(f"{what} never came: {status}")
+            time.sleep(0.02)
+        return status
+
+
+def descriptors_of(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def resident_mib(pid):
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What comes to a job's control service from programs that are no clients of it, or bad ones: training is unharmed, those
+who may are still answered, and the coordinator keeps no more descriptors than before.
+
+    GANGWAY_BIN=build/release/bin control_strangers.py [unittest arguments]     with .venv/bin/python: grpcio is in there
+"""
+import os
+import random
+import socket
+import threading
+import time
+import unittest
+
+import grpc
+
+from control import Steered
+from control_calls import Control, descriptors_of, place_of, resident_mib
+
+GARBAGE_SECONDS = float(os.environ.get("GARBAGE_SECONDS", "3"))
+SETTLED = 30  # seconds until what strangers have left open is closed
+
+
+class Strangers(Steered):
+    def setUp(self):
+        super().setUp()
+        self.running, self.run_folder = self.begin("output.control=127.0.0.1:0")
+        place = place_of(self.run_folder)
+        self.pid = place["pid"]
+        host, port = place["address"].rsplit(":", 1)
+        self.address = (host, int(port))
+        with Control(self.run_folder) as control:
+            control.wait_until(lambda now: now.step > 0, "the first step")
+        self.before = self.settled(descriptors_of(self.pid))
+
+    def settled(self, most):
+        """The coordinator's descriptors, once there are at most so many."""
+        end = time.monotonic() + SETTLED
+        while (now := descriptors_of(self.pid)) > most and time.monotonic() < end:
+            time.sleep(0.05)
+        return now
+
+    def connect(self):
+        return socket.create_connection(self.address, timeout=10)
+
+    def require_unharmed(self):
+        with Control(self.run_folder) as control:
+            step = control.status().step
+            control.wait_until(lambda now: now.step > step + 10, "another step")
+        self.assertLessEqual(self.settled(self.before), self.before)
+
+    def test_garbage(self):
+        draw = random.Random(11)
+        end = time.monotonic() + GARBAGE_SECONDS
+        begins = [b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01"]
+        while time.monotonic() < end:
+            with self.connect() as stranger:
+                try:
+                    stranger.sendall(draw.choice(begins) + draw.randbytes(draw.randrange(4000)))
+                    stranger.settimeout(0.05)
+                    while stranger.recv(4096):
+                        pass
+                except OSError:
+                    pass  # closed, or nothing came
+        self.require_unharmed()
+
+    def test_half_open_connections(self):
+        strangers = [self.connect() for _ in range(100)]
+        try:
+            with Control(self.run_folder) as control:
+                self.assertEqual(control.status().phase, "training")
+            self.assertLessEqual(self.settled(self.before + 2), self.before + 2, "who says nothing is dropped")
+        finally:
+            for stranger in strangers:
+                stranger.close()
+        self.require_unharmed()
+
+    def test_messages_that_are_too_long(self):
+        with Control(self.run_folder) as control:
+            code, _ = control.refused("Set", key="checkpoint.keep", value="9" * 100_000)
+            self.assertEqual(code, grpc.StatusCode.RESOURCE_EXHAUSTED)
+            code, _ = control.refused("Status", token="9" * 60_000)
+            self.assertIn(code, (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL))
+        self.require_unharmed()
+
+    def test_a_thousand_streams_of_which_few_are_served(self):
+        with Control(self.run_folder) as control:
+            streams = [control.watch() for _ in range(1000)]
+            served = threading.Event()
+            threading.Thread(target=lambda: next(streams[0]) and served.set(), daemon=True).start()
+            self.assertTrue(served.wait(20))
+            with Control(self.run_folder) as other:
+                self.assertEqual(other.status().phase, "training")
+            for stream in streams:
+                stream.cancel()
+        self.require_unharmed()
+
+    def test_more_calls_than_are_allowed(self):
+        with Control(self.run_folder) as control:
+            codes = set()
+            for _ in range(3000):
+                try:
+                    control.status()
+                except grpc.RpcError as error:
+                    codes.add(error.code())
+            time.sleep(0.1)
+            self.assertEqual(control.status().phase, "training")
+            self.assertLessEqual(codes, {grpc.StatusCode.RESOURCE_EXHAUSTED})
+        self.require_unharmed()
+
+    def test_readers_that_do_not_read(self):
+        with Control(self.run_folder) as control:
+            self.gangway("set", "job", "output.tick_kimg=0.064")  # a tick a step
+            memory = resident_mib(self.pid)
+            streams = [control.watch() for _ in range(30)]  # nobody takes from them
+            now = control.status()
+            control.wait_until(lambda later: later.step > now.step + 1500, "1,500 ticks")
+            self.assertLess(resident_mib(self.pid) - memory, 64)
+            for stream in streams:
+                stream.cancel()
+        self.require_unharmed()
+
+
+if __name__ == "__main__":
+    unittest.main()

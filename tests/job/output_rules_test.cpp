@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "job/rules/output_rules.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/file/fingerprint.hpp"
+#include "tests/job/job_problems.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::problems_of;
+
+std::vector<std::string> with_control(const std::string& address) {
+  return problems_of("", {"output.control=" + address});
+}
+
+TEST(OutputRules, TakeLoopbackAndRefuseWhatOthersCanReachWithoutTls) {
+  for (const char* address : {"auto", "off", "127.0.0.1:0", "localhost:50051", "'[::1]:7'"}) {
+    EXPECT_THAT(with_control(address), IsEmpty()) << address;
+  }
+  for (const char* address : {"0.0.0.0:0", "node-a:50051", "'[::]:7'", "10.0.0.1:1"}) {
+    EXPECT_THAT(with_control(address), ElementsAre(HasSubstr("needs TLS"))) << address;
+  }
+  EXPECT_THAT(problems_of("", {"output.control=0.0.0.0:0", "output.control_certificate=a.pem",
+                               "output.control_key=b.pem"}),
+              IsEmpty());
+}
+
+TEST(OutputRules, RefuseWhatIsNoAddress) {
+  for (const char* address : {"on", "localhost", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536",
+                              "':5'", "127.0.0.1:-1"}) {
+    EXPECT_THAT(with_control(address), ElementsAre(HasSubstr("no place to listen"))) << address;
+  }
+}
+
+TEST(OutputRules, WantACertificateWithItsKey) {
+  EXPECT_THAT(problems_of("", {"output.control_key=b.pem"}),
+              ElementsAre(HasSubstr("come together")));
+}
+
+TEST(OutputRules, LeaveTheFingerprintAsItWas) {
+  EXPECT_EQ(job_fingerprint(testing::spec_of("")),
+            job_fingerprint(testing::spec_of("", {"output.control=off"})));
+}
+
+}  // namespace
+}  // namespace gangway

@@ -259,7 +259,8 @@ export function createChart(options) {
       });
       button.classList.add("legend-entry");
       button.dataset.series = series.name;
-      button.append(h("span", { class: `swatch color-${(series.color % kNumColors) + 1}${series.dash ? " dashed" : ""}`, "aria-hidden": "true" }),
+      const swatch = `swatch color-${(series.color % kNumColors) + 1}${series.dash ? " dashed" : ""}`;
+      button.append(h("span", { class: swatch, "aria-hidden": "true" }),
         h("span", {}, series.name), h("span", { class: "value" }, ""));
       return button;
     }));

@@ -27,8 +27,8 @@ export function createCheckpoints() {
       const until = view.live ? Date.now() / 1000 : view.progress.unix;
       const rows = view.checkpoints.map((one) => {
         const age = one.created && until ? until - Date.parse(one.created) / 1000 : null;
-        return [formatCount(one.step), formatKimg(one.kimg), age === null ? "–" : formatDuration(Math.max(0, age)), formatBytes(one.bytes),
-          formatCount(one.files), one.score === undefined ? "–" : `${formatNumber(one.score)} ${one.metric}`, marksOfCheckpoint(one)];
+        return [formatCount(one.step), formatKimg(one.kimg), age === null ? "–" : formatDuration(Math.max(0, age)),
+          formatBytes(one.bytes), formatCount(one.files), one.score === undefined ? "–" : `${formatNumber(one.score)} ${one.metric}`, marksOfCheckpoint(one)];
       });
       body.replaceChildren(table("Checkpoints", [{ title: "Step", right: true }, { title: "Images", right: true },
         { title: view.live ? "Age" : "Before the end", right: true }, { title: "Size", right: true }, { title: "Files", right: true },

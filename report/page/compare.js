@@ -30,7 +30,8 @@ function summaryTable(runs) {
     ["Waits for data", ...runs.map(({ ticks }) => formatPercent(meanOf(ticks.data_percent)))],
   ];
   for (const metric of new Set(runs.flatMap(({ scores }) => scores.map((one) => one.metric)))) {
-    rows.push([`${metric}, last`, ...runs.map(({ scores }) => formatNumber(scores.find((one) => one.metric === metric)?.points.at(-1)?.value))]);
+    const last = ({ scores }) => scores.find((one) => one.metric === metric)?.points.at(-1)?.value;
+    rows.push([`${metric}, last`, ...runs.map((run) => formatNumber(last(run)))]);
   }
   return table("Summary", [{ title: "" }, ...runs.map(({ run }) => ({ title: run.name, right: true }))], rows);
 }
@@ -46,8 +47,9 @@ function differenceTable(runs, differences) {
 /** One chart of several runs: a colour a run, one dash pattern a column. */
 function comparedSeries(runs, chart, axis) {
   const dashes = [null, "5 3", "2 3", "8 3 2 3"];
-  return runs.flatMap((run, r) => columnsOf(chart, run.ticks).map((column, c) => ({ ...column, x: run.ticks[axis.key] ?? [],
-    name: columnsOf(chart, run.ticks).length > 1 ? `${run.run.name} ${column.name}` : run.run.name, color: r, dash: dashes[c % dashes.length] })));
+  return runs.flatMap((run, r) => columnsOf(chart, run.ticks).map((column, c, { length }) => ({ ...column,
+    x: run.ticks[axis.key] ?? [], name: length > 1 ? `${run.run.name} ${column.name}` : run.run.name, color: r,
+    dash: dashes[c % dashes.length] })));
 }
 
 function createComparedCurves(runs) {

@@ -27,7 +27,8 @@ export const kCharts = [
   { title: "Loss scale", ends: ["_loss_scale"], log: true },
   { title: "Memory of all workers", unit: "GiB", names: ["resident_gib"], fromZero: true },
   { title: "Sent to other workers", unit: "MiB/step", names: ["sent_mib_per_step"], fromZero: true, unlessZero: true },
-  { title: "Snapshots", unit: "% of time", names: ["snapshot_percent"], format: (value) => formatPercent(value, 2), fromZero: true, unlessZero: true },
+  { title: "Snapshots", unit: "% of time", names: ["snapshot_percent"], format: (value) => formatPercent(value, 2),
+    fromZero: true, unlessZero: true },
 ];
 
 /** [{name, values}] of the columns that a chart shows; without their common end. */

@@ -43,7 +43,7 @@ export function panel(id, title, { tools = [], wide = false, note = "" } = {}) {
  */
 export function table(caption, columns, rows) {
   const align = (column) => (column.right ? "right" : null);
-  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": caption },
+  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `${caption}, a table` },
     h("table", {}, h("caption", { class: "visually-hidden" }, caption),
       h("thead", {}, h("tr", {}, ...columns.map((column) => h("th", { scope: "col", class: align(column) }, column.title)))),
       h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell, i) =>

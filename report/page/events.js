@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What came about in the run, newest first.
+// What came about in the run, newest first, and the end of its log.
 import { choice, h, panel, table } from "./dom.js";
 import { formatCount, formatTime } from "./format.js";
 
@@ -31,9 +31,8 @@ export function createEvents() {
 
   /** What has no time, a decision, stands where its step is. */
   function inOrder(events) {
-    let time = 0;
-    return events.map((event) => ({ event, at: event.unix ?? null }))
-      .map((one, i, all) => ({ ...one, at: one.at ?? all.find(({ event, at }) => at !== null && (event.step ?? -1) >= one.event.step)?.at ?? Infinity, i }))
+    const timeOfStep = (step) => events.find((event) => event.unix !== null && (event.step ?? -1) >= step)?.unix ?? Infinity;
+    return events.map((event, i) => ({ event, i, at: event.unix ?? timeOfStep(event.step) }))
       .sort((one, other) => other.at - one.at || other.i - one.i).map(({ event }) => event);
   }
 
@@ -49,4 +48,25 @@ export function createEvents() {
     more.textContent = `Show all ${formatCount(chosen.length)}`;
   }
   return { elements: [element], update };
+}
+
+/** The end of the coordinator's log. */
+export function createLog() {
+  const text = h("pre", { class: "log", tabindex: 0, role: "region", "aria-label": "Last lines of the coordinator's log" });
+  const { element, body } = panel("log", "Log", { wide: true, note: "logs/rank-0000.log, its last lines" });
+  body.append(text);
+  return {
+    elements: [element],
+    update(view) {
+      element.hidden = view.log.length === 0;
+      const isAtEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 8 || text.textContent === "";
+      const now = view.log.join("\n");
+      if (now !== text.textContent) {
+        text.textContent = now;
+        if (isAtEnd) {
+          text.scrollTop = text.scrollHeight;
+        }
+      }
+    },
+  };
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A page that is served beside a job: its document, then what comes by Server-Sent Events. A lost
 // connection is said, and comes back by itself.
+import { formatTime } from "./format.js";
+
 const kRefetchAfter = 15000; // milliseconds between documents, at least
 const kSilence = 20000;      // without a word for so long, the connection counts as lost
 const kRetry = 3000;
+const kLogLines = 200;
 
 /** A tick as stats.jsonl has it, behind the columns that are there. */
 export function appendTick(ticks, tick) {
@@ -41,6 +44,7 @@ export function follow(show, say) {
   let pending = null;
   let source = null;
   let lastWord = Date.now();
+  let lostAt = null;
   let hasEnded = false;
 
   async function refetch() {
@@ -66,7 +70,8 @@ export function follow(show, say) {
     if (hasEnded) {
       say("The job has ended; this page stays as it is.", "ended");
     } else {
-      say(`Connection lost ${new Date().toLocaleTimeString()}. Trying again…`, "lost");
+      lostAt ??= Date.now() / 1000; // later tries are of the same loss
+      say(`Connection lost ${formatTime(lostAt)}. Trying again…`, "lost");
     }
   }
 
@@ -85,6 +90,7 @@ export function follow(show, say) {
     source = new EventSource("api/events");
     source.onopen = () => {
       lastWord = Date.now();
+      lostAt = null;
       say("Live", "live");
       refetch().catch(lose);
     };
@@ -108,6 +114,15 @@ export function follow(show, say) {
       Object.assign(view.progress, { step: tick.step, kimg: tick.kimg, seconds: tick.seconds_total, unix: tick.unix_seconds,
         images_per_second: tick.images_per_second });
       refetchSoon();
+    });
+    listen("line", (line) => {
+      view.log = [...view.log, line.text].slice(-kLogLines);
+    });
+    source.addEventListener("reload", () => refetch().catch(lose));
+    source.addEventListener("end", () => {
+      hasEnded = true;
+      source.close();
+      lose();
     });
   }
 

@@ -3,9 +3,8 @@
 import { createCheckpoints } from "./checkpoints.js";
 import { createComparison } from "./compare.js";
 import { createCurves } from "./curves.js";
-import { createEvents } from "./events.js";
+import { createEvents, createLog } from "./events.js";
 import { createHeader, createOverview } from "./overview.js";
-import { createLog } from "./log.js";
 import { createPictures } from "./pictures.js";
 import { createStepParts } from "./step_parts.js";
 import { createTimeline } from "./timeline.js";

@@ -34,7 +34,9 @@ export function createHeader(sections) {
       }
     },
     showLink(text, kind) {
-      link.textContent = text;
+      if (link.textContent !== text) { // said once to who listens
+        link.textContent = text;
+      }
       link.dataset.kind = kind;
     },
   };
@@ -87,7 +89,8 @@ export function createOverview() {
     bar.setAttribute("aria-valuetext", `${formatKimg(kimg)} of ${formatKimg(total)} images`);
     const step = view.live?.step ?? view.progress.step;
     progress.replaceChildren(h("strong", {}, `${percent.toFixed(1)} %`),
-      ` ${formatKimg(kimg)} of ${formatKimg(total)} images · step ${formatCount(step)} of ${formatCount(view.live?.total_steps ?? view.job.total_steps)}`);
+      ` ${formatKimg(kimg)} of ${formatKimg(total)} images · ` +
+      `step ${formatCount(step)} of ${formatCount(view.live?.total_steps ?? view.job.total_steps)}`);
   }
 
   function updateTime(view) {
@@ -103,7 +106,8 @@ export function createOverview() {
     const ticks = view.ticks;
     const speed = view.live?.images_per_second || view.progress.images_per_second;
     tiles.speed.set(`${formatNumber(speed)} img/s`, `${formatNumber(meanOfLast(ticks.seconds_per_kimg, 10), 3)} s a thousand`);
-    tiles.waits.set(formatPercent(meanOfLast(ticks.exposed_percent, 10)), `for communication; ${formatPercent(meanOfLast(ticks.data_percent, 10))} for data`);
+    tiles.waits.set(formatPercent(meanOfLast(ticks.exposed_percent, 10)),
+      `for communication; ${formatPercent(meanOfLast(ticks.data_percent, 10))} for data`);
     const losses = lossesText(view);
     tiles.losses.set(losses.slice(0, 2).map(([, loss]) => formatNumber(loss, 3)).join(" · ") || "–",
       losses.slice(0, 2).map(([network]) => network).join(" · "));
@@ -114,7 +118,8 @@ export function createOverview() {
     }
     const saved = view.checkpoints[0];
     const age = view.live?.checkpoint?.age_kimg ?? (saved && view.progress.kimg !== null ? view.progress.kimg - saved.kimg : null);
-    tiles.saved.set(saved ? `step ${formatCount(saved.step)}` : "none", saved && age !== null ? (age > 0 ? `${formatKimg(age)} images ago` : "has the newest state") : "");
+    const ago = age > 0 ? `${formatKimg(age)} images ago` : "has the newest state";
+    tiles.saved.set(saved ? `step ${formatCount(saved.step)}` : "none", saved && age !== null ? ago : "");
     tiles.memory.set(`${formatNumber(lastOf(ticks.resident_gib), 3)} GiB`, "all workers");
     const workers = view.workers.filter(({ role }) => role === "worker");
     const hosts = new Set(workers.map(({ host }) => host)).size;
@@ -128,7 +133,8 @@ export function createOverview() {
     problem.dataset.kind = isBad ? "failed" : "stopped";
     problem.replaceChildren(h("p", {}, h("strong", {}, code === undefined ? "It was ended without a last word" : `Exit code ${code}`),
       reason ? `: ${reason}` : ""),
-      error?.log_file ? h("p", { class: "mono" }, `rank ${error.rank} on ${error.host}, after step ${error.step}; ${error.log_file}`) : null,
+      error?.log_file ? h("p", { class: "mono" }, `rank ${error.rank} on ${error.host}, after step ${error.step}; ` +
+        error.log_file) : null,
       error?.resume_command ? h("p", {}, "To go on: ", h("code", {}, error.resume_command)) : null);
   }
 

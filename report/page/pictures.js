@@ -31,7 +31,8 @@ export function createPictures() {
     show();
   });
   const { element, body } = panel("pictures", "Pictures", { tools: [real] });
-  body.append(h("div", { class: "picture-frame" }, image), label, h("div", { class: "picture-controls" }, back, slider, forth, play), left);
+  body.append(h("div", { class: "picture-frame" }, image), label,
+    h("div", { class: "picture-controls" }, back, slider, forth, play), left);
 
   function show() {
     const picture = showsReals && reals ? reals : pictures[index];

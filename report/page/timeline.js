@@ -105,7 +105,8 @@ export function createTimeline() {
       }
       drawnOf = now;
       timeline = view.timeline;
-      note.textContent = `Step ${formatCount(timeline.step)}, ${timeText(timeline.microseconds)}, as it was traced (gangway run --trace).`;
+      note.textContent = `Step ${formatCount(timeline.step)}, ${timeText(timeline.microseconds)}, as it was traced ` +
+        "(gangway run --trace).";
       told.textContent = "Point at a stretch to see what it is.";
       draw();
       parts.replaceChildren(table("What compute spent most on", [{ title: "Compute spent most on" }, { title: "Times", right: true },

@@ -25,8 +25,8 @@ const kFares = [{ title: "State" }, { title: "Steps", right: true }, { title: "W
   { title: "Data", right: true }, { title: "Memory", right: true }];
 
 function rowOf(rank, live) {
-  const placed = [formatCount(rank.rank), rank.role ?? "worker", rank.host || "–", rank.device || "–", microbatches(rank.microbatches),
-    String(rank.pid ?? "–")];
+  const placed = [formatCount(rank.rank), rank.role ?? "worker", rank.host || "–", rank.device || "–",
+    microbatches(rank.microbatches), String(rank.pid ?? "–")];
   if (!live) {
     return placed;
   }

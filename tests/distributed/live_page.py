@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The page of a running job in a real browser: ticks come by themselves, a pause is seen, a lost connection is said and comes back.
+
+    GANGWAY_BIN=build/release/bin live_page.py [unittest arguments]    (Debian's chromium)
+"""
+import json
+import sys
+import unittest
+
+from browser import CHROMIUM, Browser
+from page_client import ENDLESS, RING, Page
+from train_command import GANGWAY, Trainings
+
+SKIPPED = 77
+NUM_TICKS = "document.querySelector('.plot').getAttribute('aria-valuemax')"
+
+
+class LivePage(Trainings):
+    deadline = 120
+
+    def begin(self, name, address="auto"):
+        running = self.start("run", RING, "-n", "2", "--run", "seen", ENDLESS, "output.tick_kimg=5", "output.pictures_kimg=20",
+                             "checkpoint.every_kimg=50", f"output.http={address}", name=name)
+        running.wait_for("^page ")
+        return Page(running, next((self.folder / "runs").glob("*-seen")))
+
+    def look(self, url, width):
+        page = self.browser.page()
+        page.show(url, width)
+        page.wait("document.querySelector('.chart svg path.line')")
+        return page
+
+    def setUp(self):
+        super().setUp()
+        self.browser = Browser().__enter__()
+        self.addCleanup(self.browser.__exit__)
+
+    def text(self, page, selector):
+        return page.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def test_follows_the_job(self):
+        job = self.begin("said")
+        address = f"http://127.0.0.1:{job.port}/"
+        page = self.look(address, 1440)
+        page.wait("document.querySelector('.link').textContent === 'Live'")
+        page.wait("['training', 'running'].includes(document.querySelector('.state').textContent)")
+        before = int(page.run(NUM_TICKS))
+        page.wait(f"Number({NUM_TICKS}) > {before + 3}")
+        page.wait("/straggler|ready|joined/.test(document.querySelector('#workers tbody').textContent)")
+        self.assertTrue(page.run("document.querySelector('.picture').src").startswith(address + "pictures/fakes"))
+        self.assertEqual([url for url in page.requests if not url.startswith(address)], [])
+        self.assertEqual(page.problems, [])
+
+        code, out, err = self.call(GANGWAY, "pause", "seen")
+        self.assertEqual(code, 0, out + err)
+        page.wait("document.querySelector('.state').textContent === 'paused'")
+        self.assertIn("paused by", self.text(page, ".tile-below"))
+        self.assertEqual(self.call(GANGWAY, "resume", "seen")[0], 0)
+        page.wait("document.querySelector('.state').textContent === 'training'")
+
+        job.running.kill_all()
+        page.wait("document.querySelector('.link').dataset.kind === 'lost'")
+        self.assertRegex(self.text(page, ".link"), "Connection lost .* Trying again")
+        again = self.begin("again", f"127.0.0.1:{job.port}")
+        page.wait("document.querySelector('.link').dataset.kind === 'live'")
+        then = int(page.run(NUM_TICKS))
+        page.wait(f"Number({NUM_TICKS}) > {then + 3}")
+        again.running.kill_all()
+
+    def test_is_whole_on_a_phone(self):
+        job = self.begin("said")
+        page = self.look(f"http://127.0.0.1:{job.port}/", 390)
+        page.wait("document.querySelector('.link').textContent === 'Live'")
+        self.assertEqual(page.run("document.documentElement.scrollWidth"), 390, "it scrolls sideways")
+        self.assertEqual(page.problems, [])
+        job.running.kill_all()
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        print("skipped: there is no chromium (./launch/setup installs it)")
+        sys.exit(SKIPPED)
+    unittest.main()

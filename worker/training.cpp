@@ -76,8 +76,7 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
 }
 
 /// The recipe's phases, with the networks cut where the layout cuts them.
-std::vector<pipeline::Phase> phases_of(const JobSpec& job,
-                                       const PerNetwork<NetworkGroup>& groups) {
+std::vector<pipeline::Phase> phases_of(const JobSpec& job, const PerNetwork<NetworkGroup>& groups) {
   std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
   if (!cuts_networks(job)) {
     return phases;
@@ -92,7 +91,7 @@ std::vector<pipeline::Phase> phases_of(const JobSpec& job,
 
 std::vector<pipeline::Instruction> remote_schedule(const pipeline::PassShares& shares,
                                                    std::int64_t step, Overlap overlap) {
-  return shares.are_cut() ? pipeline::stage_schedule(shares, step, overlap)
+  return shares.are_cut() ? pipeline::stage_schedule(shares, step, {.overlap = overlap})
                           : pipeline::apart_schedule(shares, step, overlap);
 }
 

@@ -91,8 +91,7 @@ Lease LeaseBook::training_lease() const {
 Lease LeaseBook::next() {
   // A snapshot may lie behind an end that the user has since moved forward: it is saved, no more.
   const bool is_past_end = end_ > plan_.total_steps;
-  const bool is_over =
-      stop_requested_ || is_past_end || (ends_early_ && end_ >= plan_.total_steps);
+  const bool is_over = stop_requested_ || is_past_end || (ends_early_ && end_ >= plan_.total_steps);
   Lease lease = is_over ? stop_lease() : training_lease();
   if (checkpoint_requested_ && !lease.last) {
     lease = Lease{.begin = end_, .end = end_, .checkpoint = true};

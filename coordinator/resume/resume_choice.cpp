@@ -58,9 +58,10 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
         (run_.directory / kCheckpointsFolder).string()));
   }
   if (point.step > run_.end_step) {
-    tell_(fmt::format("note  the run is at step {} and the job ends at {}: the state is saved, "
-                      "nothing is trained; raise training.kimg to train on",
-                      point.step, run_.end_step));
+    tell_(
+        fmt::format("note  the run is at step {} and the job ends at {}: the state is saved, "
+                    "nothing is trained; raise training.kimg to train on",
+                    point.step, run_.end_step));
   }
   prepare_trace(point.step);
   return point;

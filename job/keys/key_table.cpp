@@ -56,11 +56,10 @@ void add_layout(Keys& keys) {
   keys.push_back(auto_or_whole_key(
       {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
       [](auto& job) -> auto& { return job.layout.data; }, {1, 65'536}));
-  keys.push_back(
-      whole_key({"layout.stages", "chunks",
-                 "Chunks that each network is cut into, on different workers "
-                 "(docs/pipeline-stages.md)"},
-                [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
+  keys.push_back(whole_key({"layout.stages", "chunks",
+                            "Chunks that each network is cut into, on different workers "
+                            "(docs/pipeline-stages.md)"},
+                           [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
   keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
                            [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
   keys.push_back(choice_key(

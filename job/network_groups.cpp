@@ -142,6 +142,11 @@ PerNetwork<NetworkGroup> network_groups(const JobSpec& job, int workers) {
     require_shares(network, static_cast<int>(members.size()), num_chunks, microbatches);
     groups.add(group_of(std::move(members), std::move(chunks[id]), microbatches));
   }
+  if (job.layout.stages > 1 && std::ranges::none_of(groups, &NetworkGroup::is_cut)) {
+    throw ConfigError(
+        "layout.stages asks for chunks of networks of which none has two blocks or more, or may be "
+        "cut (layout.cuts); use layout.stages 1");
+  }
   for (const int worker : all) {
     if (std::ranges::none_of(groups, [worker](const auto& group) { return group.has(worker); })) {
       throw ConfigError(

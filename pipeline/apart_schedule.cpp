@@ -215,6 +215,8 @@ std::vector<Instruction> apart_schedule(const PassShares& shares, std::int64_t s
 std::vector<int> microbatches_with_reals(const PassShares& shares,
                                          const std::vector<Instruction>& list) {
   std::vector<int> order;
+  const bool takes_several = std::ranges::any_of(
+      shares.phases(), [](const Phase& phase) { return phase.takes_reals && phase.repeats > 1; });
   for (const Instruction& one : list) {
     if (one.microbatch < 0 || one.operation == Operation::kOpenLeaf ||
         one.operation == Operation::kCloseLeaf) {
@@ -228,9 +230,12 @@ std::vector<int> microbatches_with_reals(const PassShares& shares,
       if (!share.mine[i] || !is_reached || !std::holds_alternative<Reals>(pass.nodes[i])) {
         continue;
       }
-      if (phase.takes_reals && std::ranges::find(order, one.microbatch) == order.end()) {
+      if (std::ranges::find(order, one.microbatch) != order.end()) {
+        continue;
+      }
+      if (phase.takes_reals || !takes_several) {
         order.push_back(one.microbatch);
-      } else if (!phase.takes_reals && std::ranges::find(order, one.microbatch) == order.end()) {
+      } else {
         throw ConfigError("phase " + phase.name +
                           " looks at real examples on a worker that sees none in an earlier "
                           "phase: place the networks on the same workers (layout)");

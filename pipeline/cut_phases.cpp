@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/errors.hpp"
 
 namespace gangway::pipeline {
@@ -76,7 +74,7 @@ void CutPass::add(const Application& application) {
         continue;
       }
       part.part->live.push_back(name);
-      part.levels.push_back(fmt::format("{}.{}.{}", whole, chunk, name));
+      part.levels.push_back(whole + "." + std::to_string(chunk) + "." + name);
       next.push_back({.name = name, .tensor = part.levels.back()});
     }
     inputs = std::move(next);
@@ -99,10 +97,9 @@ int CutPass::count_of(const std::vector<Node>& nodes, int count,
 void require_whole(const Phase& phase, const Penalty& penalty,
                    const PerNetwork<NetworkCuts>& cuts) {
   if (cuts[penalty.network].chunks.size() > 1) {
-    throw ConfigError(fmt::format(
-        "phase {}: penalty {} looks at a network as a whole, and the layout cuts it; keep that "
-        "network whole (layout.cuts), or use layout.stages 1",
-        phase.name, penalty.function));
+    throw ConfigError("phase " + phase.name + ": penalty " + penalty.function +
+                      " looks at a network as a whole, and the layout cuts it; keep that network "
+                      "whole (layout.cuts), or use layout.stages 1");
   }
 }
 

@@ -17,39 +17,73 @@ const Node& node_of(const Pass& pass, int node) {
   return pass.nodes[static_cast<std::size_t>(node)];
 }
 
+/// Of a pass over a micro-batch, how far its list has come.
+struct PassProgress {
+  std::size_t received = 0;      // of the share's receives
+  std::vector<Crossing> wanted;  // gradients that are still to come, the last taker first
+  std::vector<Crossing> owed;    // and to be sent, likewise
+  std::vector<int> backwards;    // own nodes that are still to go back, descending
+};
+
+/// A repeat of a phase in the step.
+struct PhaseProgress {
+  const Phase* phase = nullptr;
+  int repeat = 0;
+  std::map<std::pair<int, int>, PassProgress> passes = {};  // by pass and micro-batch
+  std::vector<int> ahead = {};  // by pass: nodes whose forwards came before the phase's turn
+};
+
+/// Nodes of the pass before the first that looks at what `before` trains, or at examples that come
+/// in the place of those which it looks at.
+int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
+  for (int node = 0; node < first_penalty(pass); ++node) {
+    const Node& each = node_of(pass, node);
+    const auto* application = std::get_if<Application>(&each);
+    const auto* running = std::get_if<Running>(&each);
+    const auto* augment = std::get_if<Augment>(&each);
+    if ((application != nullptr && trains(before, application->network)) ||
+        (running != nullptr && trains(before, running->network)) ||
+        (augment != nullptr && trains(before, augment->judge)) ||
+        (std::holds_alternative<Reals>(each) && phase.takes_reals)) {
+      return node;
+    }
+  }
+  return first_penalty(pass);
+}
+
 /// Writes one step of one worker.
 class StageWriter : public ListWriter {
  public:
-  StageWriter(const PassShares& shares, Overlap overlap) : ListWriter(overlap), shares_(shares) {}
+  StageWriter(const PassShares& shares, const StageOptions& options)
+      : ListWriter(options.overlap), shares_(shares), order_(options.order) {}
 
-  void write_repeat(const Phase& phase, int repeat);
+  void write_step(std::int64_t step);
 
  private:
-  /// Of a pass over a micro-batch, how far its list has come.
-  struct Progress {
-    std::size_t received = 0;      // of the share's receives
-    std::vector<Crossing> wanted;  // gradients that are still to come, the last taker first
-    std::vector<Crossing> owed;    // and to be sent, likewise
-    std::vector<int> backwards;    // own nodes that are still to go back, descending
-  };
-
   [[nodiscard]] MicrobatchRange local() const {
     return range_of_all(shares_.groups(), shares_.worker());
   }
   [[nodiscard]] const PassShare& share() const {
     return shares_.of(at_.phase, at_.pass, at_.microbatch);
   }
-  [[nodiscard]] Progress& progress() { return progress_.at({at_.pass, at_.microbatch}); }
+  [[nodiscard]] PassProgress& progress() { return now_->passes.at({at_.pass, at_.microbatch}); }
   [[nodiscard]] bool has_leaf(const Home& home) const;
-  void begin(const Phase& phase);
-  void write_forwards(const Phase& phase);
+  /// What follows is of `unit`.
+  void turn_to(PhaseProgress& unit);
+  void begin(PhaseProgress& unit);
+  /// Nodes of each pass from those that are written to the first penalty, or to what `before`
+  /// trains.
+  void write_forwards(const Phase& phase, const Phase* before);
   /// Node `node` of the pass at hand, and what has to come before it.
   void write_forward(const Pass& pass, int node);
   void write_station(const Phase& phase, const BackwardStation& station);
   void write_backward(const Pass& pass, int node);
   void receive_until(int node);
+  /// What is made on the way to `node` may look at statistics, which an update changes.
+  void await_looked_at(const Pass& pass, int node);
   /// What crosses of passes of which this worker has no backward.
   void write_rest(const Phase& phase);
+  void write_updates(const Phase& phase);
   void cross(Operation operation, const Crossing& crossing) {
     at_.node = crossing.node;
     at_.peer = crossing.peer;
@@ -58,7 +92,8 @@ class StageWriter : public ListWriter {
   }
 
   const PassShares& shares_;
-  std::map<std::pair<int, int>, Progress> progress_;  // by pass and micro-batch
+  StageOrder order_;
+  PhaseProgress* now_ = nullptr;
 };
 
 bool StageWriter::has_leaf(const Home& home) const {
@@ -67,12 +102,19 @@ bool StageWriter::has_leaf(const Home& home) const {
          group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1});
 }
 
-void StageWriter::begin(const Phase& phase) {
-  progress_.clear();
+void StageWriter::turn_to(PhaseProgress& unit) {
+  now_ = &unit;
+  at_ = {.phase = unit.phase->index, .repeat = unit.repeat};
+}
+
+void StageWriter::begin(PhaseProgress& unit) {
+  turn_to(unit);
+  const Phase& phase = *unit.phase;
+  unit.ahead.resize(phase.passes.size());
   for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
     for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
-      Progress& one = progress_[{at_.pass, at_.microbatch}];
+      PassProgress& one = unit.passes[{at_.pass, at_.microbatch}];
       std::ranges::copy_if(share().sends, std::back_inserter(one.wanted), &Crossing::has_gradient);
       std::ranges::copy_if(share().receives, std::back_inserter(one.owed), &Crossing::has_gradient);
       std::ranges::stable_sort(one.wanted, std::greater(), &Crossing::last_taker);
@@ -94,6 +136,19 @@ void StageWriter::receive_until(int node) {
   }
 }
 
+void StageWriter::await_looked_at(const Pass& pass, int node) {
+  for (int before = 0; before < node; ++before) {
+    if (!share().mine[static_cast<std::size_t>(before)]) {
+      continue;
+    }
+    if (const auto* running = std::get_if<Running>(&node_of(pass, before))) {
+      await(running->network);
+    } else if (const auto* augment = std::get_if<Augment>(&node_of(pass, before))) {
+      await(augment->judge);
+    }
+  }
+}
+
 void StageWriter::write_forward(const Pass& pass, int node) {
   const bool is_mine = share().mine[static_cast<std::size_t>(node)];
   const auto sends = [&](const Crossing& one) { return one.node == node; };
@@ -103,6 +158,7 @@ void StageWriter::write_forward(const Pass& pass, int node) {
   if (!is_mine || (application == nullptr && penalty == nullptr && !is_sent)) {
     return;
   }
+  await_looked_at(pass, node);
   receive_until(node);
   at_.node = node;
   if (application != nullptr) {
@@ -117,13 +173,15 @@ void StageWriter::write_forward(const Pass& pass, int node) {
   }
 }
 
-void StageWriter::write_forwards(const Phase& phase) {
+void StageWriter::write_forwards(const Phase& phase, const Phase* before) {
   at_.is_ahead = true;
   for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
-    for (int node = 0; node < first_penalty(pass); ++node) {
+    int& written = now_->ahead[static_cast<std::size_t>(at_.pass)];
+    const int end = before == nullptr ? first_penalty(pass) : nodes_ahead(phase, pass, *before);
+    for (; written < end; ++written) {
       for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
-        write_forward(pass, node);
+        write_forward(pass, written);
       }
     }
   }
@@ -131,7 +189,7 @@ void StageWriter::write_forwards(const Phase& phase) {
 
 void StageWriter::write_backward(const Pass& pass, int node) {
   receive_until(static_cast<int>(pass.nodes.size()));
-  Progress& now = progress();
+  PassProgress& now = progress();
   // Of tensors that are made behind it nobody asks any more.
   while (!now.wanted.empty() &&
          std::ranges::any_of(now.wanted, [&](const Crossing& one) { return one.node >= node; })) {
@@ -203,15 +261,7 @@ void StageWriter::write_rest(const Phase& phase) {
   }
 }
 
-void StageWriter::write_repeat(const Phase& phase, int repeat) {
-  at_ = {.phase = phase.index, .repeat = repeat};
-  begin(phase);
-  write_forwards(phase);
-  for (const BackwardStation& station : backward_stations(phase, shares_.groups())) {
-    write_station(phase, station);
-  }
-  write_rest(phase);
-  at_ = {.phase = phase.index, .repeat = repeat};
+void StageWriter::write_updates(const Phase& phase) {
   for (const NetworkId network : phase.networks) {
     if (shares_.groups()[network].has(shares_.worker())) {
       use(Operation::kReduce, network);
@@ -223,17 +273,39 @@ void StageWriter::write_repeat(const Phase& phase, int repeat) {
   }
 }
 
+void StageWriter::write_step(std::int64_t step) {
+  std::vector<PhaseProgress> units;
+  for (const Phase& phase : shares_.phases()) {
+    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
+      begin(units.emplace_back(PhaseProgress{.phase = &phase, .repeat = repeat}));
+    }
+  }
+  for (auto unit = units.begin(); unit != units.end(); ++unit) {
+    const Phase& phase = *unit->phase;
+    turn_to(*unit);
+    write_forwards(phase, nullptr);
+    if (const auto next = std::next(unit); order_ == StageOrder::kFill && next != units.end()) {
+      turn_to(*next);
+      write_forwards(*next->phase, &phase);
+      turn_to(*unit);
+      at_.is_ahead = true;
+    }
+    for (const BackwardStation& station : backward_stations(phase, shares_.groups())) {
+      write_station(phase, station);
+    }
+    write_rest(phase);
+    turn_to(*unit);
+    write_updates(phase);
+  }
+}
+
 }  // namespace
 
 std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
-                                        Overlap overlap) {
-  StageWriter writer(shares, overlap);
-  for (const Phase& phase : shares.phases()) {
-    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
-      writer.write_repeat(phase, repeat);
-    }
-  }
-  return with_updates_marked(shares.phases(), writer.take(), overlap);
+                                        const StageOptions& options) {
+  StageWriter writer(shares, options);
+  writer.write_step(step);
+  return with_updates_marked(shares.phases(), writer.take(), options.overlap);
 }
 
 }  // namespace gangway::pipeline

@@ -87,7 +87,7 @@ std::vector<pipeline::Phase> phases_of(const JobSpec& job, const PerNetwork<Netw
 
 std::vector<pipeline::Instruction> remote_schedule(const pipeline::PassShares& shares,
                                                    std::int64_t step, Overlap overlap) {
-  return shares.are_cut() ? pipeline::stage_schedule(shares, step, overlap)
+  return shares.are_cut() ? pipeline::stage_schedule(shares, step, {.overlap = overlap})
                           : pipeline::apart_schedule(shares, step, overlap);
 }
 

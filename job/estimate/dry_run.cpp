@@ -81,12 +81,15 @@ std::string count_text(const Architecture& network) {
              : std::to_string(num_parameters(network));
 }
 
-/// "generator, discriminator" of a worker, where not all hold all; else "worker".
+/// "generator, discriminator 1/2" of a worker, where not all hold all; else "worker".
 std::string held_networks(const JobSpec& spec, const PerNetwork<NetworkGroup>& groups, int worker) {
   std::vector<std::string> held;
   for (const NetworkId network : groups.ids()) {
-    if (groups[network].has(worker)) {
-      held.push_back(spec.networks[network].name);
+    const NetworkGroup& group = groups[network];
+    if (const auto chunk = group.chunk_of(worker)) {
+      held.push_back(group.is_cut() ? fmt::format("{} {}/{}", spec.networks[network].name,
+                                                  *chunk + 1, group.num_chunks())
+                                    : spec.networks[network].name);
     }
   }
   return are_apart(groups) ? fmt::format("{}", fmt::join(held, ", ")) : "worker";

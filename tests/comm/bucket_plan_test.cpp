@@ -55,6 +55,32 @@ TEST(BucketPlan, PutsTheEndOfTheArenaIntoBucketZero) {
   EXPECT_EQ(plan.bucket(3).begin, 0U);
 }
 
+TEST(BucketPlan, OfPartsJoinedGivesEachElementToOneOfItsPartsOwners) {
+  const ArenaLayout layout = layout_of(10);
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return BucketPlan(layout, {{begin * kBlockElements, end * kBlockElements}}, 2, 2);
+  };
+  const BucketPlan plan =
+      BucketPlan::joined({part(0, 4).among({0, 1}, 4), part(4, 10).among({2, 3}, 4)});
+  EXPECT_EQ(plan.num_workers(), 4);
+  EXPECT_EQ(plan.last_owner(), 3);
+  std::vector<int> owners(10, -1);
+  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
+    for (int worker = 0; worker < 4; ++worker) {
+      const ElementRange slice = plan.slice(bucket, worker);
+      for (std::size_t i = slice.begin; i < slice.end; i += kBlockElements) {
+        int& owner = owners[i / kBlockElements];
+        EXPECT_EQ(owner, -1);
+        owner = worker;
+      }
+    }
+  }
+  for (std::size_t block = 0; block < owners.size(); ++block) {
+    EXPECT_EQ(owners[block] / 2, block < 4 ? 0 : 1) << block;
+  }
+  EXPECT_NE(plan.hash(), BucketPlan(layout, 4, 4).hash());
+}
+
 TEST(BucketPlan, SharesABucketEvenly) {
   const BucketPlan plan(layout_of(30), 3, 2);
   for (int worker = 0; worker < 3; ++worker) {

@@ -67,5 +67,55 @@ TEST(NetworkGroups, RefuseWhatCannotBeSharedOut) {
   EXPECT_EQ(refusal(job_with({0}, {1, 2, 3, 4, 5, 6}), 7), "");
 }
 
+JobSpec staged_job(int stages) {
+  JobSpec job = job_with({}, {});
+  job.layout.stages = stages;
+  return job;
+}
+
+TEST(NetworkGroups, OfCutNetworksHaveEachChunkOnAsManyWorkers) {
+  const JobSpec job = staged_job(2);
+  const auto groups = network_groups(job, 4);
+  EXPECT_TRUE(are_apart(groups));
+  const NetworkGroup& group = groups[job.id_of("generator")];
+  EXPECT_EQ(group.num_chunks(), 2);
+  EXPECT_EQ(group.chunk_of(1), 0);
+  EXPECT_EQ(group.chunk_of(2), 1);
+  EXPECT_EQ(group.range_of(2), (MicrobatchRange{0, 3}));
+  EXPECT_EQ(group.worker_of(3, 0), 1);
+  EXPECT_EQ(group.worker_of(3, 1), 3);
+  EXPECT_THAT(group.group_of(1).workers, ElementsAre(2, 3));
+  EXPECT_EQ(group.chunks.front().end, group.chunks.back().begin);
+}
+
+TEST(NetworkGroups, KeepANetworkWholeThatIsToBe) {
+  JobSpec job = staged_job(2);
+  job.network("discriminator").cuts = std::vector<int>();
+  const auto groups = network_groups(job, 2);
+  EXPECT_TRUE(groups[job.id_of("generator")].is_cut());
+  EXPECT_FALSE(groups[job.id_of("discriminator")].is_cut());
+  EXPECT_THAT(groups[job.id_of("discriminator")].workers, ElementsAre(0, 1));
+}
+
+TEST(NetworkGroups, RefuseCutsThatCannotBe) {
+  EXPECT_THAT(refusal(staged_job(2), 3),
+              ::testing::HasSubstr("3 workers cannot hold 2 chunks of the generator"));
+  JobSpec job = staged_job(1);
+  job.network("generator").cuts = std::vector<int>{99};
+  EXPECT_THAT(refusal(job, 2), ::testing::HasSubstr("layout.cuts.generator cuts before block 99"));
+  JobSpec whole = staged_job(2);
+  for (NetworkSpec& network : whole.networks) {
+    network.cuts = std::vector<int>();
+  }
+  EXPECT_THAT(refusal(whole, 2), ::testing::HasSubstr("none has two blocks or more"));
+}
+
+TEST(BalancedEnds, MakeTheDearestRunCheapest) {
+  EXPECT_THAT(balanced_ends({1, 1, 1, 1}, 2), ElementsAre(2, 4));
+  EXPECT_THAT(balanced_ends({5, 1, 1, 1}, 2), ElementsAre(1, 4));
+  EXPECT_THAT(balanced_ends({1, 2, 3}, 1), ElementsAre(3));
+  EXPECT_THAT(balanced_ends({1, 1, 9}, 3), ElementsAre(1, 2, 3));
+}
+
 }  // namespace
 }  // namespace gangway

@@ -2,8 +2,10 @@
 // Schedules of workers that hold chunks of networks: what must hold for all of them together.
 #include "pipeline/stage_schedule.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -40,12 +42,13 @@ std::vector<Phase> cut_phases_of(const JobSpec& job, const std::vector<Phase>& w
   return cut_phases(whole, cuts);
 }
 
-std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers, Overlap overlap) {
+std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers,
+                                               const StageOptions& options) {
   const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
   std::vector<std::vector<Instruction>> lists;
   for (int worker = 0; worker < workers; ++worker) {
     const PassShares shares(phases, network_groups(job, workers), worker);
-    lists.push_back(stage_schedule(shares, 0, overlap));
+    lists.push_back(stage_schedule(shares, 0, options));
   }
   return lists;
 }
@@ -127,7 +130,7 @@ TEST(BackwardStations, AreTheChunksFromTheLossOn) {
 }
 
 TEST(StageSchedule, OfTheFirstWorkerGoesThroughItsChunks) {
-  const auto lists = lists_of(staged_job(2, 2), 2, Overlap::kNone);
+  const auto lists = lists_of(staged_job(2, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
   const std::vector<std::string> first = lines_of(lists[0]);
   EXPECT_THAT(
       std::vector<std::string>(first.begin(), first.begin() + 8),
@@ -152,13 +155,15 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   for (const JobSpec& job : jobs) {
     for (const int workers : {2, 4}) {
       for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
-        EXPECT_TRUE(come_to_an_end(lists_of(job, workers, overlap)));
+        for (const StageOrder order : {StageOrder::kByPhase, StageOrder::kFill}) {
+          EXPECT_TRUE(come_to_an_end(lists_of(job, workers, {overlap, order})));
+        }
       }
     }
   }
   JobSpec three = staged_job(5, 3);
-  EXPECT_TRUE(come_to_an_end(lists_of(three, 3, Overlap::kAcross)));
-  EXPECT_TRUE(come_to_an_end(lists_of(three, 6, Overlap::kAcross)));
+  EXPECT_TRUE(come_to_an_end(lists_of(three, 3, {})));
+  EXPECT_TRUE(come_to_an_end(lists_of(three, 6, {})));
 }
 
 TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
@@ -175,7 +180,7 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
   };
   count(alone, one_stage_schedule(cut_phases_of(job, gan::adversarial_phases(job)), {0, 6}, 0,
                                   Overlap::kNone));
-  for (const std::vector<Instruction>& list : lists_of(job, 4, Overlap::kNone)) {
+  for (const std::vector<Instruction>& list : lists_of(job, 4, {Overlap::kNone})) {
     count(staged, list);
   }
   EXPECT_EQ(staged, alone);
@@ -183,7 +188,7 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
 
 TEST(StageSchedule, WhileOneWorkerHasAMicrobatchTheNextHasTheOneBefore) {
   // The second worker's first backward waits for no other worker, and all its forwards come first.
-  const auto lists = lists_of(staged_job(4, 2), 2, Overlap::kNone);
+  const auto lists = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
   bool has_turned = false;
   for (const Instruction& one : lists[1]) {
     if (one.phase != 0) {
@@ -194,6 +199,27 @@ TEST(StageSchedule, WhileOneWorkerHasAMicrobatchTheNextHasTheOneBefore) {
                                 one.operation == Operation::kReceiveGradient));
   }
   EXPECT_TRUE(has_turned);
+}
+
+TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
+  const auto first_of = [](const std::vector<Instruction>& list, int phase, Operation operation) {
+    return std::ranges::find_if(list,
+                                [&](const Instruction& one) {
+                                  return one.phase == phase && one.operation == operation;
+                                }) -
+           list.begin();
+  };
+  const auto filled = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kFill});
+  const auto plain = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
+  EXPECT_LT(first_of(filled[0], 1, Operation::kForward),
+            first_of(filled[0], 0, Operation::kBackward));
+  EXPECT_GT(first_of(plain[0], 1, Operation::kForward), first_of(plain[0], 0, Operation::kReduce));
+  // The next phase's judge is the one that this phase trains.
+  const auto reduced = first_of(filled[0], 0, Operation::kReduce);
+  for (const Instruction& one : std::span(filled[0]).first(static_cast<std::size_t>(reduced))) {
+    EXPECT_FALSE(one.phase == 1 && one.operation == Operation::kForward &&
+                 one.network == NetworkId{1});
+  }
 }
 
 TEST(CutPhases, RefuseAPenaltyOnANetworkThatIsCut) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Tensors of a pass that cross to other workers, and the gradients that come back.
+#include <algorithm>
+#include <utility>
+
 #include "worker/pass/pass_run.hpp"
 #include "worker/pass/remote_tensors.hpp"
 
@@ -17,11 +20,43 @@ void PassRun::send(const pipeline::Instruction& at) {
 void PassRun::receive(const pipeline::Instruction& at) {
   enter(at);
   come_to(at.node);
+  Kept received;
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
-    put({name}, Kept{{setup_.remote->receive(at, output)}, {}});
+    received.made.push_back(setup_.remote->receive(at, output));
+  }
+  const bool was_kept = is_recalled() && has_kept();
+  if (was_kept) {  // what took it then has its graph from there
+    received = take_kept();
+  }
+  const bool is_kept = is_taken_and_kept();
+  std::size_t place = 0;
+  for (const auto& [output, name] : setup_.remote->outputs(at)) {
+    at::Tensor& tensor = received.made[place++];
+    if (was_kept || is_kept) {
+      tensor.requires_grad_(tensor.is_floating_point());
+      work_->values.push_back({name, tensor});
+    } else {
+      put({name}, Kept{{tensor}, {}});
+    }
+  }
+  if (is_kept) {
+    kept_[place_of(at)][at.node] = std::move(received);
   }
   ++work_->node;
   works_.leave(*work_);
+}
+
+bool PassRun::is_taken_and_kept() const {
+  const std::vector<std::string> made = pipeline::outputs_of(node());
+  for (int taker = work_->node + 1; taker < work_->num_kept; ++taker) {
+    const auto at = static_cast<std::size_t>(taker);
+    const std::vector<std::string> taken = pipeline::inputs_of(pass().nodes[at]);
+    if (work_->share->mine[at] && std::holds_alternative<pipeline::Application>(pass().nodes[at]) &&
+        std::ranges::find_first_of(taken, made) != taken.end()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void PassRun::send_gradient(const pipeline::Instruction& at, StepLosses& losses) {

@@ -222,8 +222,15 @@ void PassRun::make(const Draw& draw) {
 void PassRun::make(const Reals& reals) {
   const RealBatch& batch = phase().takes_reals
                                ? setup_.reals.take(step_, work_->at.repeat, work_->at.microbatch)
-                               : setup_.reals.latest(work_->at.microbatch);
+                               : last_reals();
   put({reals.images, reals.labels}, Kept{{gan::as_grown(batch.images, growth_), batch.labels}, {}});
+}
+
+const RealBatch& PassRun::last_reals() {
+  // Of a share the phase that takes them may have been another worker's.
+  return work_->share != nullptr && setup_.job.real_batches_per_step() == 1
+             ? setup_.reals.take(step_, 0, work_->at.microbatch)
+             : setup_.reals.latest(work_->at.microbatch);
 }
 
 void PassRun::make(const Running& running) {

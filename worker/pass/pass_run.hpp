@@ -107,6 +107,8 @@ class PassRun {
     return work_->share == nullptr || std::holds_alternative<pipeline::Draw>(node()) ||
            (kept != kept_.end() && kept->second.contains(work_->node));
   }
+  /// Whether what the node at hand made elsewhere is taken here by what a later phase recalls.
+  [[nodiscard]] bool is_taken_and_kept() const;
   /// What that made. @pre it is
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
@@ -118,6 +120,8 @@ class PassRun {
   void end_if_over();
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
+  /// Those of the micro-batch that the step has taken last.
+  [[nodiscard]] const RealBatch& last_reals();
   void make(const pipeline::Running& running);
   void make(const pipeline::StylePicture& picture);
   void make(const pipeline::Join& join);

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Networks cut into chunks on several workers: one worker's digest, however they are cut, and after a kill on any other layout.
+
+    GANGWAY_BIN=build/release/bin stages.py [unittest arguments]
+"""
+import unittest
+
+from networks_apart import APART
+from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Killing, Resume
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+TWO = ["layout.stages=2"]
+THREE = ["layout.stages=3"]
+
+
+class Digests(Trainings):
+    def assert_one_digest(self, job, *arguments, layouts):
+        self.train(job, *arguments, run="one", workers=1)
+        for index, (workers, *layout) in enumerate(layouts):
+            with self.subTest(layout):
+                self.train(job, *arguments, *layout, run=f"staged{index}", workers=workers)
+                self.assertEqual(self.digest(f"staged{index}"), self.digest("one"))
+
+    def test_points(self):
+        self.assert_one_digest(EXAMPLES / "ring8.yaml", "training.kimg=2", "training.microbatches=4",
+                               "output.pictures_kimg=0", layouts=[(2, *TWO)])
+
+    def test_images_by_every_transport_and_overlap(self):
+        self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.256", layouts=[
+            (2, *TWO, "layout.transport=mpi", "layout.overlap=none"),
+            (2, *TWO, "layout.transport=shm", "layout.overlap=within", "layout.cuts.generator=[1]"),
+            (3, *THREE),
+            (4, *TWO, "layout.transport=hierarchical", "layout.audit=true", "layout.check_steps=1")])
+
+    def test_the_net_of_13_million_weights(self):
+        self.assert_one_digest(EXAMPLES / "infogan.yaml", "training.kimg=0.064", "training.batch=32",
+                               "output.pictures_kimg=0", layouts=[(2, *TWO)])
+
+    def test_one_network_cut_beside_one_with_a_penalty(self):
+        self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.128", "training.r1.gamma=1", layouts=[
+            (2, *TWO, "layout.cuts.discriminator=[]")])
+
+
+class KilledAndResumed(Killing):
+    newest_step = Resume.newest_step
+
+    def test_on_another_layout_ends_as_one_go_does(self):
+        job = [CLOTHES, *SMALL, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
+        self.kill_somewhere_behind_a_checkpoint("run", *job, *TWO, "training.kimg=40", "-n", 2, "--run", "killed")
+        steps = self.newest_step("killed") + 24  # snapshots may be some steps ahead of it
+        length = f"training.kimg={steps * IMAGES_A_STEP / 1000}"
+        middle = f"training.kimg={(steps - 8) * IMAGES_A_STEP / 1000}"
+        whole = ["layout.stages=1"]
+        self.train(*job, middle, *whole, *APART, run="killed", workers=2)
+        self.train(*job, length, *THREE, "layout.generator=auto", "layout.discriminator=auto", run="killed", workers=3)
+        self.train(*job, length, run="one-go", workers=1)
+        self.assertEqual(self.digest("killed"), self.digest("one-go"))
+
+
+class Pictures(Trainings):
+    def test_are_drawn_of_the_whole_generator(self):
+        for average in ("generator.ema_kimg=0.5", "generator.ema_kimg=0"):
+            pictures = {}
+            for layout, workers in (([], 1), (TWO, 2)):
+                run = f"of{workers}{average[-1]}"
+                self.train(CLOTHES, *SMALL, "training.kimg=0.128", average, *layout, run=run, workers=workers)
+                folder = next((self.folder / "runs").glob(f"*-{run}"))
+                pictures[workers] = {path.name: path.read_bytes() for path in folder.glob("*.png")}
+            self.assertEqual(len([name for name in pictures[1] if name.startswith("fakes")]), 2, "first and last")
+            self.assertEqual(pictures[2], pictures[1])
+
+
+class Refusals(Trainings):
+    def assert_refused(self, message, *arguments, workers=2):
+        code, out, err = self.call(GANGWAY, "run", CLOTHES, *SMALL, *arguments, "-n", workers, "--dry-run")
+        self.assertEqual(code, 2, out + err)
+        self.assertIn(message, err)
+
+    def test_name_the_place_and_the_remedy(self):
+        self.assert_refused("3 workers cannot hold 2 chunks of the generator in equal numbers", *TWO, workers=3)
+        self.assert_refused("cuts before block 9, and the last of", "layout.cuts.generator=[9]")
+        self.assert_refused("expected blocks in ascending order", "layout.cuts.generator=[2, 1]")
+        self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.r1.gamma=1")
+        self.assert_refused("keep it whole with layout.cuts.generator []", *TWO, "generator.clip_norm=1")
+        self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
+                            "layout.cuts.discriminator=[]")
+        self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")
+
+
+if __name__ == "__main__":
+    unittest.main()

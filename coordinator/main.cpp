@@ -198,12 +198,12 @@ std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& lo
                         .certificate = spec.control_certificate,
                         .key = spec.control_key,
                         .runtime_directory = environment("XDG_RUNTIME_DIR")},
-        ControlHandlers{.status = [&loop] { return loop.status(); },
-                        .obey = [&loop](const Command& command) { return loop.obey(command); },
-                        .post = [&io](std::function<void()> call) {
-                          boost::asio::post(io, std::move(call));
-                        }});
-    recorder.set_listener([&service = *control](const std::string& line) { service.publish(line); });
+        ControlHandlers{
+            .status = [&loop] { return loop.status(); },
+            .obey = [&loop](const Command& command) { return loop.obey(command); },
+            .post = [&io](std::function<void()> call) { boost::asio::post(io, std::move(call)); }});
+    recorder.set_listener(
+        [&service = *control](const std::string& line) { service.publish(line); });
     return control;
   } catch (const EnvironmentError& error) {
     if (spec.control != "auto") {

@@ -26,10 +26,10 @@ NetworkGroup group_of(std::vector<int> workers, std::vector<BlockRange> chunks, 
 /// than there are micro-batches
 void require_shares(const NetworkSpec& network, int workers, int chunks, int microbatches) {
   if (workers % chunks != 0) {
-    throw ConfigError(fmt::format(
-        "{} workers cannot hold {} chunks of the {} in equal numbers (layout.stages, "
-        "layout.cuts.{}); use -n {} or another number of chunks",
-        workers, chunks, network.name, network.name, (workers / chunks + 1) * chunks));
+    throw ConfigError(
+        fmt::format("{} workers cannot hold {} chunks of the {} in equal numbers (layout.stages, "
+                    "layout.cuts.{}); use -n {} or another number of chunks",
+                    workers, chunks, network.name, network.name, (workers / chunks + 1) * chunks));
   }
   if (workers / chunks > microbatches) {
     throw ConfigError(fmt::format(
@@ -107,9 +107,9 @@ NetworkGroup NetworkGroup::group_of(int chunk) const {
 }
 
 bool places_networks(const JobSpec& job) {
-  return cuts_networks(job) ||
-         std::ranges::any_of(job.networks,
-                             [](const NetworkSpec& network) { return !network.workers.empty(); });
+  return cuts_networks(job) || std::ranges::any_of(job.networks, [](const NetworkSpec& network) {
+           return !network.workers.empty();
+         });
 }
 
 bool are_apart(const PerNetwork<NetworkGroup>& groups) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which workers hold which network, or which chunk of it, and the micro-batches for which they apply
-// it: networks may be apart (docs/networks-apart.md) and cut (docs/pipeline-stages.md). Pure.
+// Which workers hold which network, or which chunk of it, and the micro-batches for which they
+// apply it: networks may be apart (docs/networks-apart.md) and cut (docs/pipeline-stages.md). Pure.
 #pragma once
 
 #include <optional>

@@ -196,7 +196,8 @@ struct NetworkSpec {
   ModuleFile module;                       ///< model.NETWORK
   InitializationSpec initialization;       ///< of a network that is not the user's
   std::vector<int> workers;                ///< layout.NETWORK: who holds it, ascending; empty: all
-  /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages says
+  /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages
+  /// says
   std::optional<std::vector<int>> cuts;
   bool operator==(const NetworkSpec&) const = default;
 };
@@ -229,7 +230,7 @@ struct NumericsSpec {
 };
 
 struct LayoutSpec {
-  int data = 0;  ///< workers on the data axis; 0: auto, as many as mpirun started
+  int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
   int stages = 1;  ///< chunks of each network that has as many blocks
   int tensor = 1;
   TransportKind transport = TransportKind::kAuto;

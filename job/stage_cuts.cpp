@@ -78,8 +78,8 @@ std::vector<double> guessed_costs(const Architecture& network) {
     double weights = 0.0;
     for (const ParameterSpec& parameter :
          std::visit([](const auto& spec) { return parameters_of(spec); }, block)) {
-      weights += static_cast<double>(std::accumulate(
-          parameter.shape.begin(), parameter.shape.end(), std::int64_t{1}, std::multiplies<>()));
+      weights += static_cast<double>(std::accumulate(parameter.shape.begin(), parameter.shape.end(),
+                                                     std::int64_t{1}, std::multiplies<>()));
     }
     costs.push_back(weights);
   }

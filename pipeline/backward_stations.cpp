@@ -51,8 +51,8 @@ class StationGraph {
 };
 
 Key key_of(const Phase& phase, const Item& item) {
-  const pipeline::Node& node = phase.passes[static_cast<std::size_t>(item.pass)]
-                                   .nodes[static_cast<std::size_t>(item.node)];
+  const pipeline::Node& node =
+      phase.passes[static_cast<std::size_t>(item.pass)].nodes[static_cast<std::size_t>(item.node)];
   Home home;
   if (const auto* application = std::get_if<Application>(&node)) {
     home = {application->network, application->part ? application->part->chunk : 0};
@@ -120,8 +120,8 @@ void StationGraph::add_workers(const Phase& phase, int index,
     const auto owners = owners_of(pass, groups, microbatch);
     for (int later = 0; later < static_cast<int>(pass.nodes.size()); ++later) {
       for (int earlier = 0; earlier < later && goes_back(pass, later); ++earlier) {
-        if (goes_back(pass, earlier) && owners[static_cast<std::size_t>(later)] ==
-                                            owners[static_cast<std::size_t>(earlier)]) {
+        if (goes_back(pass, earlier) &&
+            owners[static_cast<std::size_t>(later)] == owners[static_cast<std::size_t>(earlier)]) {
           add_edge(station_of({index, later}), station_of({index, earlier}));
         }
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In which order the backwards of a phase come where networks are cut (pipeline/stage_schedule.hpp).
-// No third party.
+// In which order the backwards of a phase come where networks are cut
+// (pipeline/stage_schedule.hpp). No third party.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ struct BackwardStation {
 };
 
 /// In an order in which each finds what the others give it.
-[[nodiscard]] std::vector<BackwardStation> backward_stations(const Phase& phase,
-                                                             const PerNetwork<NetworkGroup>& groups);
+[[nodiscard]] std::vector<BackwardStation> backward_stations(
+    const Phase& phase, const PerNetwork<NetworkGroup>& groups);
 
 }  // namespace gangway::pipeline

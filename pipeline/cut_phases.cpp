@@ -89,9 +89,8 @@ int CutPass::count_of(const std::vector<Node>& nodes, int count,
   int result = 0;
   for (const Node& node : nodes | std::views::take(count)) {
     const auto* application = std::get_if<Application>(&node);
-    result += application == nullptr
-                  ? 1
-                  : static_cast<int>(cuts[application->network].chunks.size());
+    result +=
+        application == nullptr ? 1 : static_cast<int>(cuts[application->network].chunks.size());
   }
   return result;
 }

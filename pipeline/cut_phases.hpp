@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Phases where networks are cut: each application of such a network becomes a row of applications of
-// its chunks, which take what the chunk before makes. Which numbers come of it does not change. No
-// third party.
+// Phases where networks are cut: each application of such a network becomes a row of applications
+// of its chunks, which take what the chunk before makes. Which numbers come of it does not change.
+// No third party.
 #pragma once
 
 #include <string>

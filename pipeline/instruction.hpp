@@ -34,7 +34,7 @@ struct Instruction {
   int microbatch = -1;  ///< -1 where none is meant
   /// kArm, kReduce: of the network's last update in the step.
   bool is_last_update = false;
-  int peer = -1;          ///< of a send or receive
+  int peer = -1;  ///< of a send or receive
   /// What its pass has seen waits for the micro-batch's leaf, until that is closed at the latest.
   bool is_ahead = false;
   friend bool operator==(const Instruction&, const Instruction&) = default;

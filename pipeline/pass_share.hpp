@@ -73,9 +73,7 @@ class PassShares {
   /// Whether some worker does without some network, or a part of one.
   [[nodiscard]] bool are_apart() const { return gangway::are_apart(groups_); }
   /// Whether some network is cut.
-  [[nodiscard]] bool are_cut() const {
-    return std::ranges::any_of(groups_, &NetworkGroup::is_cut);
-  }
+  [[nodiscard]] bool are_cut() const { return std::ranges::any_of(groups_, &NetworkGroup::is_cut); }
 
  private:
   const std::vector<Phase>& phases_;

@@ -27,10 +27,10 @@ class StageWriter : public ListWriter {
  private:
   /// Of a pass over a micro-batch, how far its list has come.
   struct Progress {
-    std::size_t received = 0;  // of the share's receives
-    std::vector<Crossing> wanted;    // gradients that are still to come, the last taker first
-    std::vector<Crossing> owed;      // and to be sent, likewise
-    std::vector<int> backwards;      // own nodes that are still to go back, descending
+    std::size_t received = 0;      // of the share's receives
+    std::vector<Crossing> wanted;  // gradients that are still to come, the last taker first
+    std::vector<Crossing> owed;    // and to be sent, likewise
+    std::vector<int> backwards;    // own nodes that are still to go back, descending
   };
 
   [[nodiscard]] MicrobatchRange local() const {

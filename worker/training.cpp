@@ -72,8 +72,7 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
 }
 
 /// The recipe's phases, with the networks cut where the layout cuts them.
-std::vector<pipeline::Phase> phases_of(const JobSpec& job,
-                                       const PerNetwork<NetworkGroup>& groups) {
+std::vector<pipeline::Phase> phases_of(const JobSpec& job, const PerNetwork<NetworkGroup>& groups) {
   std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
   if (!cuts_networks(job)) {
     return phases;
@@ -159,8 +158,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .changes = &changes_,
                    .shares = remote_ ? &shares_ : nullptr,
                    .remote = remote_.get()}),
-      marked_operations_(operations_, setup.job.network_names(),
-                         &trace_.compute()),
+      marked_operations_(operations_, setup.job.network_names(), &trace_.compute()),
       pictures_({.job = job_,
                  .dataset = *dataset_,
                  .network = job_.shown_network(),

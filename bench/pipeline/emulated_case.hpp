@@ -35,6 +35,7 @@ struct EmulatedCase {
   pipeline::Costs costs;
   PerNetwork<std::string> names;
   int steps = 0;
+  bool has_penalty = false;  ///< whose leaves have a bound of their own (WorkOptions)
 };
 
 /// @throws ConfigError naming what does not fit: devices, copies, blocks, the profile

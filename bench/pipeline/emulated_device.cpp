@@ -43,8 +43,7 @@ StageInstruction as_sent(StageInstruction what) {
 }
 
 /// Bytes of the largest message.
-std::size_t largest_message(const pipeline::StageSchedule& schedule,
-                            const pipeline::Costs& costs) {
+std::size_t largest_message(const pipeline::StageSchedule& schedule, const pipeline::Costs& costs) {
   std::int64_t largest = 0;
   for (const pipeline::StageList& list : schedule.workers) {
     for (const StageInstruction& what : list) {
@@ -66,9 +65,10 @@ void wait_patiently(comm::Transport& transport, comm::RequestId request,
   const comm::Deadline deadline(timeout);
   while (!transport.done(request)) {
     if (deadline.expired()) {
-      throw CommError(fmt::format("{} has not come in {:.1f} s; is its sender alive? The limit is "
-                                  "--timeout",
-                                  what, deadline.allowed_seconds()));
+      throw CommError(
+          fmt::format("{} has not come in {:.1f} s; is its sender alive? The limit is "
+                      "--timeout",
+                      what, deadline.allowed_seconds()));
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
@@ -223,9 +223,9 @@ Clock::time_point EmulatedDevice::take_message(int peer, comm::MessageTag tag,
   };
   wait(std::as_writable_bytes(std::span(&head, 1)));
   if (head.what != as_sent(what)) {
-    throw comm::PeerError(
-        peer, fmt::format("{}: there came '{}'; please report this", place(what, peer),
-                          pipeline::text_of(head.what, setup_.names)));
+    throw comm::PeerError(peer,
+                          fmt::format("{}: there came '{}'; please report this", place(what, peer),
+                                      pipeline::text_of(head.what, setup_.names)));
   }
   if (bytes > 0) {
     wait(std::span(arrived_).first(static_cast<std::size_t>(bytes)));
@@ -250,8 +250,8 @@ void EmulatedDevice::poll_sends() {
 std::vector<int> EmulatedDevice::others_with(const StageInstruction& what) const {
   std::vector<int> others;
   for (std::size_t other = 0; other < setup_.schedule.workers.size(); ++other) {
-    const bool has_it = std::ranges::any_of(
-        setup_.schedule.workers[other], [&](const StageInstruction& one) {
+    const bool has_it =
+        std::ranges::any_of(setup_.schedule.workers[other], [&](const StageInstruction& one) {
           return one.operation == StageOperation::kReduce && one.network == what.network &&
                  one.chunk == what.chunk;
         });

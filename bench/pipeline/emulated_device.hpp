@@ -92,7 +92,7 @@ class EmulatedDevice final : public pipeline::StageOperations {
   int worker_;
   std::size_t line_ = 0;
   Clock::time_point beginning_;
-  Clock::time_point now_;   ///< the device's: the end of its work, or what it waited for
+  Clock::time_point now_;  ///< the device's: the end of its work, or what it waited for
   std::deque<Outgoing> leaving_;
   std::vector<std::byte> payload_;  ///< of all that it sends: its bytes mean nothing
   std::vector<std::byte> arrived_;

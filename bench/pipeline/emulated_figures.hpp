@@ -13,7 +13,10 @@ namespace gangway::bench {
 struct RunFigures {
   double step_seconds = 0.0;  ///< Simulation's, by the clock
   double bubble = 0.0;        ///< share of it that devices do not work, on average
-  double start_error = 0.0;   ///< largest difference of an instruction's start, of a step
+  /// Largest difference of an instruction's start from the simulated one, as a share of a step:
+  /// counted from the first start of its step on any device, and from the beginning of the run.
+  double start_error = 0.0;
+  double run_error = 0.0;
   int peak_stored = 0;
   int peak_leaves = 0;
   std::int64_t messages = 0;  ///< sent, and received

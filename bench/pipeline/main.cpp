@@ -166,16 +166,15 @@ int run(int argc, char** argv) {
   for (const std::string& name : options.schedules) {
     schedules.push_back(
         proved_schedule(emulated, schedule_options(name, options.emulated.microbatches)));
-    simulations.push_back(pipeline::simulate(schedules.back(), emulated.costs,
-                                             pipeline::SimulatedStarts::kKept));
+    simulations.push_back(
+        pipeline::simulate(schedules.back(), emulated.costs, pipeline::SimulatedStarts::kKept));
   }
   std::vector<std::vector<RunFigures>> runs(schedules.size());
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       if (session.rank() == 0) {
-        runs[i].push_back(
-            run_figures(schedules[i], simulations[i],
-                        watch_devices(schedules[i], line, simulations[i].seconds)));
+        runs[i].push_back(run_figures(schedules[i], simulations[i],
+                                      watch_devices(schedules[i], line, simulations[i].seconds)));
       } else {
         EmulatedDevice device({.transport = transport,
                                .schedule = schedules[i],

@@ -39,8 +39,8 @@ BucketPlan::BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t t
   set_hash(layout);
 }
 
-BucketPlan::BucketPlan(const ArenaLayout& layout, std::vector<ElementRange> ranges,
-                       int num_workers, std::size_t target_buckets)
+BucketPlan::BucketPlan(const ArenaLayout& layout, std::vector<ElementRange> ranges, int num_workers,
+                       std::size_t target_buckets)
     : num_workers_(num_workers) {
   std::size_t blocks = 0;
   for (const ElementRange& range : ranges) {
@@ -109,8 +109,8 @@ int BucketPlan::last_owner() const {
 }
 
 const std::vector<int>* BucketPlan::owners_of(std::size_t bucket) const {
-  const auto part = std::ranges::find_if(
-      parts_, [bucket](const Part& one) { return bucket < one.end_bucket; });
+  const auto part =
+      std::ranges::find_if(parts_, [bucket](const Part& one) { return bucket < one.end_bucket; });
   return part == parts_.end() ? nullptr : &part->owners;
 }
 

@@ -21,8 +21,8 @@ class BucketPlan {
   /// or than there are blocks) and each of them into `num_workers` slices. Bucket 0 lies at the end
   /// of the arena: its gradients are ready first in backward.
   BucketPlan(const ArenaLayout& layout, int num_workers, std::size_t target_buckets);
-  /// The same of a part of the arena alone, `ranges` of whole blocks, ascending, none of them empty;
-  /// each has buckets of its own, about `target_buckets` of them together.
+  /// The same of a part of the arena alone, `ranges` of whole blocks, ascending, none of them
+  /// empty; each has buckets of its own, about `target_buckets` of them together.
   BucketPlan(const ArenaLayout& layout, std::vector<ElementRange> ranges, int num_workers,
              std::size_t target_buckets);
   /// One bucket, for what nobody reduces: its slices begin where each worker's part of `layout`

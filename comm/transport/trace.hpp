@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a thread did when, for `--trace` (docs/tracing.md). Each thread that is traced writes to a
-// ring of its own, which is allocated when it is first turned on, before that: an event is two looks
-// at the clock and a copy, and while the ring is off, one branch. Who reads waits first until the thread has
-// nothing in hand.
+// ring of its own, which is allocated when it is first turned on, before that: an event is two
+// looks at the clock and a copy, and while the ring is off, one branch. Who reads waits first until
+// the thread has nothing in hand.
 #pragma once
 
 #include <atomic>
@@ -45,9 +45,7 @@ class TraceRing {
     }
   }
   /// Events that newer ones have overwritten.
-  [[nodiscard]] std::uint64_t lost() const {
-    return added_ > capacity_ ? added_ - capacity_ : 0;
-  }
+  [[nodiscard]] std::uint64_t lost() const { return added_ > capacity_ ? added_ - capacity_ : 0; }
 
  private:
   std::size_t capacity_;

@@ -231,8 +231,10 @@ class Service : public wire::Control::CallbackService {
 std::string pem(const std::string& path) {
   auto text = read_small_file(path, kPemLimitBytes);
   if (!text) {
-    throw ConfigError(fmt::format("{}: is not there: output.control_certificate and "
-                                  "output.control_key name PEM files", path));
+    throw ConfigError(
+        fmt::format("{}: is not there: output.control_certificate and "
+                    "output.control_key name PEM files",
+                    path));
   }
   return *text;
 }
@@ -311,10 +313,10 @@ ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers ha
   builder.RegisterService(&state_->service);
   state_->server = builder.BuildAndStart();
   if (state_->server == nullptr || port == 0) {
-    throw EnvironmentError(
-        fmt::format("output.control: cannot listen at {}: is the port taken, or the address another "
-                    "host's?",
-                    place.address));
+    throw EnvironmentError(fmt::format(
+        "output.control: cannot listen at {}: is the port taken, or the address another "
+        "host's?",
+        place.address));
   }
   if (is_socket) {
     (void)::chmod(place.socket().c_str(), 0600);

@@ -17,9 +17,10 @@ constexpr std::string_view kBearer = "Bearer ";
 
 grpc::Status Gatekeeper::admit(const Caller& caller, Right right, TimePoint now) {
   if (!caller.authorization.starts_with(kBearer)) {
-    return {grpc::StatusCode::UNAUTHENTICATED,
-            "a token is missing: send that of control.steer or control.read in the run directory as "
-            "the metadata 'authorization: Bearer TOKEN'"};
+    return {
+        grpc::StatusCode::UNAUTHENTICATED,
+        "a token is missing: send that of control.steer or control.read in the run directory as "
+        "the metadata 'authorization: Bearer TOKEN'"};
   }
   const std::string_view token = caller.authorization.substr(kBearer.size());
   const bool steers = is_same_secret(token, tokens_.steer);

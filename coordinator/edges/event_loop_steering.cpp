@@ -17,7 +17,8 @@ JobStatus EventLoop::status() const {
 }
 
 CommandAnswer EventLoop::obey(const Command& command) {
-  const Commanded commanded = conductor_.on_command(command, std::chrono::steady_clock::now(), unix_seconds());
+  const Commanded commanded =
+      conductor_.on_command(command, std::chrono::steady_clock::now(), unix_seconds());
   carry_out(commanded.effects);
   return commanded.answer;
 }
@@ -33,17 +34,17 @@ void EventLoop::carry_out(const KeepCheckpoints& keep) {
 void EventLoop::carry_out(const BeginTrace& trace) { parts_.recorder.begin_trace(trace.steps); }
 
 void EventLoop::carry_out(const PinCheckpoint& pin) {
-  disk_.submit([this, step = pin.step,
-                checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
-    try {
-      checkpoint::pin_checkpoint(checkpoints, step);
-      return [] {};
-    } catch (const std::exception& error) {
-      return [this, step, reason = std::string(error.what())] {
-        parts_.recorder.say(fmt::format("warn  step {} is not pinned: {}", step, reason));
-      };
-    }
-  });
+  disk_.submit(
+      [this, step = pin.step, checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
+        try {
+          checkpoint::pin_checkpoint(checkpoints, step);
+          return [] {};
+        } catch (const std::exception& error) {
+          return [this, step, reason = std::string(error.what())] {
+            parts_.recorder.say(fmt::format("warn  step {} is not pinned: {}", step, reason));
+          };
+        }
+      });
 }
 
 }  // namespace gangway::coordinator

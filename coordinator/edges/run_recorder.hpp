@@ -131,8 +131,8 @@ class RunRecorder {
       saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< since the last tick
   std::function<void(const std::string&)> listener_ = [](const std::string&) {};
-  RunStatus status_;                            ///< from finish() on: as it is on the disk
-  std::string last_checkpoint_;                 ///< path of the newest; empty: none
+  RunStatus status_;             ///< from finish() on: as it is on the disk
+  std::string last_checkpoint_;  ///< path of the newest; empty: none
 };
 
 }  // namespace gangway::coordinator

@@ -187,9 +187,8 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     effects.emplace_back(ScoreCheckpoint{*step});
   }
   if (settings_.pause) {
-    effects.emplace_back(
-        Say{fmt::format("note  paused, as {} asked: gangway resume {} goes on",
-                        settings_.pause->by, settings_.welcome.run_directory)});
+    effects.emplace_back(Say{fmt::format("note  paused, as {} asked: gangway resume {} goes on",
+                                         settings_.pause->by, settings_.welcome.run_directory)});
   }
   append(effects, grant(now));
   return effects;

@@ -120,10 +120,10 @@ struct Say {
 struct EndJob {
   Outcome outcome;
 };
-using Effect = std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint,
-                            DiscardCheckpoint, ShowPlacement, ShowTick, ShowPicture,
-                            ScoreCheckpoint, RecordDecisions, KeepWatch, RecordSteering,
-                            KeepCheckpoints, PinCheckpoint, BeginTrace, Say, EndJob>;
+using Effect =
+    std::variant<SendMessage, ChooseResumePoint, GrantLease, CommitCheckpoint, DiscardCheckpoint,
+                 ShowPlacement, ShowTick, ShowPicture, ScoreCheckpoint, RecordDecisions, KeepWatch,
+                 RecordSteering, KeepCheckpoints, PinCheckpoint, BeginTrace, Say, EndJob>;
 using Effects = std::vector<Effect>;
 
 enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
@@ -146,10 +146,10 @@ struct ConductorSettings {
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
   ScorePlan scores;
-  Decisions decisions;       ///< of earlier starts; what they change is in `welcome`
-  WatchMemory watch_memory;  ///< theirs
-  JobSpec job;               ///< as its file has it
-  JobSpec steered_job;       ///< with what people have set since
+  Decisions decisions;               ///< of earlier starts; what they change is in `welcome`
+  WatchMemory watch_memory;          ///< theirs
+  JobSpec job;                       ///< as its file has it
+  JobSpec steered_job;               ///< with what people have set since
   std::optional<PauseStatus> pause;  ///< asked for in an earlier start, and not taken back
 };
 
@@ -308,9 +308,9 @@ class Conductor {
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest
   std::optional<report::Tick> last_tick_;
-  std::vector<std::string> pictures_;      ///< files, of this start
-  std::optional<TimePoint> committed_at_;  ///< the newest checkpoint of this start
-  std::string begin_line_;             ///< what all have loaded, for the user
+  std::vector<std::string> pictures_;           ///< files, of this start
+  std::optional<TimePoint> committed_at_;       ///< the newest checkpoint of this start
+  std::string begin_line_;                      ///< what all have loaded, for the user
   std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
   bool begun_ = false;                          ///< the first lease is out
   bool ended_ = false;

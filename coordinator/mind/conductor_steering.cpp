@@ -49,8 +49,9 @@ SteeringEvent event_of(const SetKey& order) {
   return {.command = "set", .arguments = {{"key", order.key}, {"value", order.value}}};
 }
 SteeringEvent event_of(const TraceJob& order) {
-  return {.command = "trace",
-          .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
+  return {
+      .command = "trace",
+      .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
 }
 SteeringEvent event_of(const DrainHost& order) {
   return {.command = "drain", .arguments = {{"host", order.host}}};
@@ -327,11 +328,10 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
   }
   const std::int64_t saved = ledger_.last_committed().value_or(plan.checkpoint_step);
   if (saved > 0) {
-    status.checkpoint = {.step = saved,
-                         .age_kimg = kimg_of(status.step - saved),
-                         .age_seconds = committed_at_
-                                            ? std::optional(seconds(now - *committed_at_))
-                                            : std::nullopt};
+    status.checkpoint = {
+        .step = saved,
+        .age_kimg = kimg_of(status.step - saved),
+        .age_seconds = committed_at_ ? std::optional(seconds(now - *committed_at_)) : std::nullopt};
   }
   return status;
 }

@@ -102,7 +102,7 @@ class TickAccounting {
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;
-  std::map<int, Sum> sums_;          ///< of this tick, by rank
+  std::map<int, Sum> sums_;  ///< of this tick, by rank
   std::map<int, WorkerMeans> last_means_;
   std::deque<double> step_seconds_;  ///< of the last steps
   TimePoint started_{}, tick_started_{}, step_started_{};

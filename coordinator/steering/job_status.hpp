@@ -18,7 +18,7 @@ namespace gangway::coordinator {
 enum class JobPhase {
   kStarting,  ///< workers greet, choose a state and load it
   kTraining,
-  kPausing,   ///< a pause was asked for; steps that were granted before are still trained
+  kPausing,  ///< a pause was asked for; steps that were granted before are still trained
   kPaused,
   kStopping,  ///< saves, and leaves
   kEnded,
@@ -29,8 +29,8 @@ enum class JobPhase {
 
 /// One worker. What is said by the step is of the last tick, and 0 before the first.
 struct WorkerStatus {
-  int rank = 0;       ///< MPI rank, 1..W
-  std::string host;   ///< empty until it has greeted
+  int rank = 0;        ///< MPI rank, 1..W
+  std::string host;    ///< empty until it has greeted
   std::string device;  ///< "cpu" or the GPU's name
   std::int64_t pid = 0;
   std::string state;             ///< expected, joined, ready, left, lost
@@ -61,8 +61,8 @@ struct JobStatus {
   std::string run_id;
   std::int64_t incarnation = 0;  ///< number of this start of the run
   JobPhase phase = JobPhase::kStarting;
-  double unix_seconds = 0;      ///< wall clock of this status
-  std::int64_t step = 0;        ///< done by all
+  double unix_seconds = 0;  ///< wall clock of this status
+  std::int64_t step = 0;    ///< done by all
   std::int64_t total_steps = 0;
   double kimg = 0;
   double total_kimg = 0;

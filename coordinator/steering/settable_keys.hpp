@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which keys of a job may be set while it is trained: those that say how often something is shown or
-// saved, and what of it is kept. None changes a bit of what is trained. Pure.
+// Which keys of a job may be set while it is trained: those that say how often something is shown
+// or saved, and what of it is kept. None changes a bit of what is trained. Pure.
 #pragma once
 
 #include <array>

@@ -56,11 +56,10 @@ void add_layout(Keys& keys) {
   keys.push_back(auto_or_whole_key(
       {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
       [](auto& job) -> auto& { return job.layout.data; }, {1, 65'536}));
-  keys.push_back(
-      whole_key({"layout.stages", "chunks",
-                 "Chunks that each network is cut into, on different workers "
-                 "(docs/pipeline-stages.md)"},
-                [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
+  keys.push_back(whole_key({"layout.stages", "chunks",
+                            "Chunks that each network is cut into, on different workers "
+                            "(docs/pipeline-stages.md)"},
+                           [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
   keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
                            [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
   keys.push_back(choice_key(
@@ -145,10 +144,9 @@ void add_output(Keys& keys) {
       {"output.control_certificate", "",
        "Of output.control, which talks TLS where there is one: PEM; others than loopback need it"},
       [](auto& job) -> auto& { return job.output.control_certificate; }, "a file, or none"));
-  keys.push_back(
-      file_or_none_key({"output.control_key", "", "Of output.control_certificate: PEM"},
-                       [](auto& job) -> auto& { return job.output.control_key; },
-                       "a file, or none"));
+  keys.push_back(file_or_none_key(
+      {"output.control_key", "", "Of output.control_certificate: PEM"},
+      [](auto& job) -> auto& { return job.output.control_key; }, "a file, or none"));
 }
 
 void mark_speed_only(Keys& keys) {

@@ -23,8 +23,8 @@ bool is_auto(const YamlNode& node) {
 /// Numbers in ascending order. @param what  "workers"
 Read<std::vector<int>> read_ascending(const YamlNode& node, WholeBounds bounds, const char* what) {
   if (node.kind != YamlNode::Kind::kSequence) {
-    return {.complaint =
-                fmt::format("expected auto, or a list of {} such as [1, 2], {}", what, unlike(node))};
+    return {.complaint = fmt::format("expected auto, or a list of {} such as [1, 2], {}", what,
+                                     unlike(node))};
   }
   Read<std::vector<int>> read;
   for (const YamlNode& item : node.items) {

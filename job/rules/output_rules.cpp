@@ -23,10 +23,9 @@ AddressParts parts_of(std::string_view address) {
   }
   int port = 0;
   const std::string_view digits = address.substr(colon + 1);
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  const bool is_port = error == std::errc{} && end == digits.data() + digits.size() && port >= 0 &&
-                       port <= 65'535;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const bool is_port =
+      error == std::errc{} && end == digits.data() + digits.size() && port >= 0 && port <= 65'535;
   return {.host = address.substr(0, colon), .port = is_port ? std::optional(port) : std::nullopt};
 }
 

@@ -122,16 +122,19 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
       about("training.microbatches",
             "A network's workers in `layout` are at most `training.microbatches` a chunk.",
             check_group_sizes),
-      about("numerics.device", "Workers of networks in `layout`, and `layout.stages`, go with `numerics.device` cpu.",
+      about("numerics.device",
+            "Workers of networks in `layout`, and `layout.stages`, go with `numerics.device` cpu.",
             check_apart_device),
       about("numerics.precision",
-            "Workers of networks in `layout`, and `layout.stages`, do not go with `numerics.precision` "
+            "Workers of networks in `layout`, and `layout.stages`, do not go with "
+            "`numerics.precision` "
             "fp16.",
             check_apart_loss_scale)};
   if (recipe.has_pools) {
-    rules.push_back(about("training.pool",
-                          "Workers of networks in `layout`, and `layout.stages`, go with `training.pool` 0.",
-                          check_apart_pools));
+    rules.push_back(
+        about("training.pool",
+              "Workers of networks in `layout`, and `layout.stages`, go with `training.pool` 0.",
+              check_apart_pools));
   }
   std::ranges::move(cut_rules(), std::back_inserter(rules));
   return rules;

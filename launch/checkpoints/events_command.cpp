@@ -97,7 +97,9 @@ void add_events_command(CLI::App& app, CommandLine& line) {
       ->required()
       ->type_name("RUN");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
-  command->footer("Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl and RUN/steering.jsonl.");
+  command->footer(
+      "Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl and "
+      "RUN/steering.jsonl.");
   command->callback(
       [options, &line] { line.action = [options] { return list_events(*options); }; });
 }

@@ -34,10 +34,10 @@ ControlPlace require_place(const std::filesystem::path& run) {
   }
   const bool is_here = place->host == host_name();
   if (!place->socket().empty() && !is_here) {
-    throw EnvironmentError(fmt::format(
-        "{} is steered on host {}: run this there, or start the job with "
-        "output.control=ADDRESS:PORT (docs/control.md)",
-        run.string(), place->host));
+    throw EnvironmentError(
+        fmt::format("{} is steered on host {}: run this there, or start the job with "
+                    "output.control=ADDRESS:PORT (docs/control.md)",
+                    run.string(), place->host));
   }
   if (is_here && place->pid > 0 && ::kill(static_cast<pid_t>(place->pid), 0) != 0 &&
       errno == ESRCH) {
@@ -60,8 +60,8 @@ std::string require_token(const ControlAccess& access) {
       return *token;
     }
   }
-  throw EnvironmentError(
-      fmt::format("{}: has no {}: the job ends, or say --token-file", run.string(), kSteerTokenFile));
+  throw EnvironmentError(fmt::format("{}: has no {}: the job ends, or say --token-file",
+                                     run.string(), kSteerTokenFile));
 }
 
 std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ControlPlace& place) {
@@ -121,19 +121,19 @@ void ControlClient::require(const grpc::Status& status) const {
       throw EnvironmentError(
           fmt::format("{}: refused: {}", access_.run.string(), status.error_message()));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      throw EnvironmentError(fmt::format("{}: its coordinator (host {}, pid {}) did not answer in "
-                                         "{:.1f} s: is it stopped, or its disk?",
-                                         access_.run.string(), place_.host, place_.pid,
-                                         std::chrono::duration<double>(access_.limit).count()));
+      throw EnvironmentError(
+          fmt::format("{}: its coordinator (host {}, pid {}) did not answer in "
+                      "{:.1f} s: is it stopped, or its disk?",
+                      access_.run.string(), place_.host, place_.pid,
+                      std::chrono::duration<double>(access_.limit).count()));
     case grpc::StatusCode::UNAVAILABLE:
-      throw EnvironmentError(
-          fmt::format("{}: nobody answers at {}: {}", access_.run.string(), place_.address,
-                      read_control(access_.run) ? "was the coordinator killed?"
-                                                : end_of(access_.run)));
+      throw EnvironmentError(fmt::format(
+          "{}: nobody answers at {}: {}", access_.run.string(), place_.address,
+          read_control(access_.run) ? "was the coordinator killed?" : end_of(access_.run)));
     default:
-      throw EnvironmentError(
-          fmt::format("{}: {} (gRPC {})", access_.run.string(), status.error_message(),
-                      static_cast<int>(status.error_code())));
+      throw EnvironmentError(fmt::format("{}: {} (gRPC {})", access_.run.string(),
+                                         status.error_message(),
+                                         static_cast<int>(status.error_code())));
   }
 }
 

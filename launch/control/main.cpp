@@ -50,8 +50,8 @@ milliseconds milliseconds_of(double seconds) {
 ControlAccess access_of(const Options& options) {
   const RunReference reference = parse_run_reference(options.run);
   if (reference.step) {
-    throw ConfigError(fmt::format("a job is asked, not a checkpoint: leave @{} out",
-                                  *reference.step));
+    throw ConfigError(
+        fmt::format("a job is asked, not a checkpoint: leave @{} out", *reference.step));
   }
   return {.run = find_run_directory(reference, options.outdir),
           .token_file = options.token_file,
@@ -131,8 +131,7 @@ void save(const Options& options) {
 void set(const Options& options) {
   const std::size_t equals = options.setting.find('=');
   if (equals == std::string::npos) {
-    throw ConfigError(
-        fmt::format("'{}': say KEY=VALUE, as checkpoint.keep=5", options.setting));
+    throw ConfigError(fmt::format("'{}': say KEY=VALUE, as checkpoint.keep=5", options.setting));
   }
   wire::SetRequest request;
   request.set_key(options.setting.substr(0, equals));

@@ -21,15 +21,14 @@ std::string phase_text(const wire::StatusReply& status) {
     return status.phase();
   }
   const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
-  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}", status.phase(),
-                     status.pause().by(), fmt::localtime(since));
+  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}", status.phase(), status.pause().by(),
+                     fmt::localtime(since));
 }
 
 std::string progress_text(const wire::StatusReply& status) {
-  std::string text =
-      fmt::format("step {} of {}, {:.1f} of {:.1f} kimg, {:.0f} images/s", status.step(),
-                  status.total_steps(), status.kimg(), status.total_kimg(),
-                  status.images_per_second());
+  std::string text = fmt::format("step {} of {}, {:.1f} of {:.1f} kimg, {:.0f} images/s",
+                                 status.step(), status.total_steps(), status.kimg(),
+                                 status.total_kimg(), status.images_per_second());
   if (status.has_seconds_left()) {
     text += fmt::format(", {} left", report::format_duration(status.seconds_left()));
   }
@@ -64,8 +63,7 @@ std::string workers_text(const wire::StatusReply& status) {
                    std::to_string(worker.steps_done()),
                    fmt::format("{:.3f}", worker.work_seconds_per_step()),
                    fmt::format("{:.3f}", worker.wait_seconds_per_step()),
-                   fmt::format("{:.0f}",
-                               static_cast<double>(worker.resident_bytes()) / kMebibyte),
+                   fmt::format("{:.0f}", static_cast<double>(worker.resident_bytes()) / kMebibyte),
                    worker.straggler() ? "straggler" : ""});
   }
   return table.text();
@@ -76,8 +74,7 @@ std::string workers_text(const wire::StatusReply& status) {
 std::string status_text(const wire::StatusReply& status) {
   std::string losses;
   for (const wire::Loss& loss : status.losses()) {
-    losses +=
-        fmt::format("{}{} {:.4f}", losses.empty() ? "" : ", ", loss.network(), loss.loss());
+    losses += fmt::format("{}{} {:.4f}", losses.empty() ? "" : ", ", loss.network(), loss.loss());
   }
   return fmt::format("run     {}, start {}\nphase   {}\ndone    {}\nlosses  {}\nsaved   {}\n{}",
                      status.run_directory(), status.start(), phase_text(status),

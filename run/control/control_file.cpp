@@ -57,8 +57,7 @@ std::string ControlPlace::socket() const {
 fs::path control_folder(const std::string& runtime_directory) {
   if (!runtime_directory.empty()) {
     const fs::path folder = fs::path(runtime_directory) / "gangway";
-    if (folder.is_absolute() &&
-        folder.string().size() + kSocketNameBytes <= kLongestSocketPath &&
+    if (folder.is_absolute() && folder.string().size() + kSocketNameBytes <= kLongestSocketPath &&
         make_own_folder(folder)) {
       return folder;
     }
@@ -108,14 +107,13 @@ std::optional<ControlPlace> read_control(const fs::path& run) {
       text ? ControlJson::parse(*text, nullptr, /*allow_exceptions=*/false) : ControlJson();
   const auto field = [&json](const char* name) {
     return json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
-                                                          : std::string();
+                                                         : std::string();
   };
   if (!json.is_object() || field("address").empty()) {
     return std::nullopt;
   }
-  ControlPlace place{.host = field("host"),
-                     .address = field("address"),
-                     .certificate = field("certificate")};
+  ControlPlace place{
+      .host = field("host"), .address = field("address"), .certificate = field("certificate")};
   if (json.contains("pid") && json["pid"].is_number_integer()) {
     place.pid = json["pid"].get<std::int64_t>();
   }

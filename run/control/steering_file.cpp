@@ -26,7 +26,7 @@ constexpr std::size_t kSteeringLimitBytes = std::size_t{64} << 20U;
 
 std::string text_of(const SteeringJson& json, const char* name) {
   return json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
-                                                        : std::string();
+                                                       : std::string();
 }
 
 std::int64_t whole_of(const SteeringJson& json, const char* name) {

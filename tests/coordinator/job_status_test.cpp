@@ -57,9 +57,8 @@ TEST_F(ConductorTest, MarksAWorkerForWhichTheOthersWait) {
   begin();
   for (std::int64_t step = 1; step <= 10; ++step) {
     now_ += seconds(1);
-    send(1, messages::Progress{.step = step,
-                               .losses = {{0, {1.0, 1.0}}},
-                               .figures = {.exposed_seconds = 0.4}});
+    send(1, messages::Progress{
+                .step = step, .losses = {{0, {1.0, 1.0}}}, .figures = {.exposed_seconds = 0.4}});
     send(2, messages::Progress{.step = step, .losses = {{1, {1.0, 1.0}}}});
   }
   const JobStatus status = conductor_.status(now_, 5.0);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What people may ask of a running job.
-#include "coordinator/steering/settable_keys.hpp"
-
 #include <gmock/gmock.h>
 
+#include "coordinator/steering/settable_keys.hpp"
 #include "tests/coordinator/conductor_fixture.hpp"
 
 namespace gangway::coordinator {

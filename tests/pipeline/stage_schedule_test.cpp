@@ -81,8 +81,8 @@ std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers, 
   }
   for (std::size_t worker = 0; worker < lists.size(); ++worker) {
     if (at[worker] != lists[worker].size()) {
-      return ::testing::AssertionFailure()
-             << "worker " << worker << " waits at " << describe(lists[worker][at[worker]], kNetworkNames);
+      return ::testing::AssertionFailure() << "worker " << worker << " waits at "
+                                           << describe(lists[worker][at[worker]], kNetworkNames);
     }
   }
   return under_way.empty() ? ::testing::AssertionSuccess()
@@ -129,15 +129,13 @@ TEST(BackwardStations, AreTheChunksFromTheLossOn) {
 TEST(StageSchedule, OfTheFirstWorkerGoesThroughItsChunks) {
   const auto lists = lists_of(staged_job(2, 2), 2, Overlap::kNone);
   const std::vector<std::string> first = lines_of(lists[0]);
-  EXPECT_THAT(std::vector<std::string>(first.begin(), first.begin() + 8),
-              ElementsAre("0: forward discriminator pass 0 micro-batch 0",
-                          "0: send worker 1 pass 0 micro-batch 0",
-                          "0: forward discriminator pass 0 micro-batch 1",
-                          "0: send worker 1 pass 0 micro-batch 1",
-                          "0: forward generator pass 1 micro-batch 0",
-                          "0: send worker 1 pass 1 micro-batch 0",
-                          "0: forward generator pass 1 micro-batch 1",
-                          "0: send worker 1 pass 1 micro-batch 1"));
+  EXPECT_THAT(
+      std::vector<std::string>(first.begin(), first.begin() + 8),
+      ElementsAre(
+          "0: forward discriminator pass 0 micro-batch 0", "0: send worker 1 pass 0 micro-batch 0",
+          "0: forward discriminator pass 0 micro-batch 1", "0: send worker 1 pass 0 micro-batch 1",
+          "0: forward generator pass 1 micro-batch 0", "0: send worker 1 pass 1 micro-batch 0",
+          "0: forward generator pass 1 micro-batch 1", "0: send worker 1 pass 1 micro-batch 1"));
 }
 
 TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {

@@ -6,9 +6,8 @@
 namespace gangway::worker {
 
 void CpuDevice::place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) {
-  partials_.emplace(
-      &network, comm::PartialStack(host, network.layout().size(), own,
-                                   job_.training.microbatches, network.parts()));
+  partials_.emplace(&network, comm::PartialStack(host, network.layout().size(), own,
+                                                 job_.training.microbatches, network.parts()));
 }
 
 NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,

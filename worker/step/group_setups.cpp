@@ -41,7 +41,8 @@ GroupSetups::GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& gr
       groups_.push_back(std::make_unique<Group>(world_, group.group_of(*chunk)));
       setup = &groups_.back()->setup;
     }
-    world_.by_network.push_back(!group.is_cut() && group.workers.size() == num_workers ? &world_ : setup);
+    world_.by_network.push_back(!group.is_cut() && group.workers.size() == num_workers ? &world_
+                                                                                       : setup);
   }
 }
 

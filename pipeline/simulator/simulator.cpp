@@ -44,12 +44,17 @@ struct ReplayedWorker {
 
 class Replay {
  public:
-  Replay(const StageSchedule& schedule, const Costs& costs)
+  Replay(const StageSchedule& schedule, const Costs& costs, SimulatedStarts starts)
       : schedule_(schedule),
         costs_(costs),
         exchanges_(schedule, costs),
         workers_(schedule.workers.size()) {
     result_.workers.resize(schedule.workers.size());
+    if (starts == SimulatedStarts::kKept) {
+      for (const StageList& list : schedule.workers) {
+        result_.starts.emplace_back(list.size());
+      }
+    }
     open_channels();
   }
 
@@ -147,8 +152,13 @@ Simulation Replay::run() {
 void Replay::go_on(int number) {
   const StageList& list = schedule_.workers[static_cast<std::size_t>(number)];
   ReplayedWorker& worker = workers_[static_cast<std::size_t>(number)];
-  while (worker.at < list.size() && perform(number, list[worker.at]) == Outcome::kDone) {
-    ++worker.at;
+  for (; worker.at < list.size(); ++worker.at) {
+    if (!result_.starts.empty()) {
+      result_.starts[static_cast<std::size_t>(number)][worker.at] = worker.now;
+    }
+    if (perform(number, list[worker.at]) == Outcome::kWaits) {
+      return;
+    }
   }
 }
 
@@ -344,8 +354,8 @@ double Simulation::bubble() const {
   return whole > 0.0 ? std::max(0.0, 1.0 - busy / whole) : 0.0;
 }
 
-Simulation simulate(const StageSchedule& schedule, const Costs& costs) {
-  return Replay(schedule, costs).run();
+Simulation simulate(const StageSchedule& schedule, const Costs& costs, SimulatedStarts starts) {
+  return Replay(schedule, costs, starts).run();
 }
 
 }  // namespace gangway::pipeline

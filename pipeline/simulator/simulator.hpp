@@ -28,6 +28,8 @@ struct Simulation {
   std::vector<double> step_ends;  ///< when the last update of each step has begun to be everywhere
   std::vector<SimulatedWorker> workers;
   double seconds = 0.0;  ///< until all is done
+  /// By worker and line, when it came to the instruction; empty unless asked for.
+  std::vector<std::vector<double>> starts;
 
   /// Of a step once the pipeline is full: the mean over the steps but the first two and the last,
   /// or over all where there are fewer than five.
@@ -37,7 +39,10 @@ struct Simulation {
   [[nodiscard]] double bubble() const;
 };
 
+enum class SimulatedStarts { kForgotten, kKept };
+
 /// @throws InvariantError naming a worker and its line, where it waits for what never comes
-[[nodiscard]] Simulation simulate(const StageSchedule& schedule, const Costs& costs);
+[[nodiscard]] Simulation simulate(const StageSchedule& schedule, const Costs& costs,
+                                  SimulatedStarts starts = SimulatedStarts::kForgotten);
 
 }  // namespace gangway::pipeline

@@ -2,10 +2,8 @@
 // gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the
 // environment and the command line, ties the parts together and turns every failure into one line,
 // a status file and an exit code.
-#include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -17,7 +15,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/post.hpp>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
@@ -30,6 +28,7 @@
 #include "coordinator/control/control_server.hpp"
 #include "coordinator/edges/checkpoint_scorer.hpp"
 #include "coordinator/edges/event_loop.hpp"
+#include "coordinator/edges/own_place.hpp"
 #include "coordinator/edges/waiting_workers.hpp"
 #include "coordinator/http/live_page.hpp"
 #include "coordinator/mind/score_watch.hpp"
@@ -62,11 +61,6 @@ constexpr std::chrono::seconds kAfterStartWatch{10};
 
 // Where training waits for scores: workers wait no longer than kLeaseDeadline for steps.
 constexpr std::chrono::seconds kAwaitedScore = kLeaseDeadline - std::chrono::seconds(60);
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 sigset_t signals_of_interest() {
   sigset_t set;
@@ -172,30 +166,6 @@ struct ProcessParts {
   MpiControl& mpi;
   Tether& tether;
 };
-
-/// Those over which Open MPI was told to talk: mpirun passes its --mca on as variables.
-std::string networks_of_the_hosts() {
-  const std::string for_data = environment("OMPI_MCA_btl_tcp_if_include");
-  return for_data.empty() ? environment("OMPI_MCA_oob_tcp_if_include") : for_data;
-}
-
-/// "10.0.0.1 (eth0), 10.1.0.1 (ib0)" of addresses of this host.
-std::string with_interfaces(const std::string& addresses) {
-  std::vector<std::string> named;
-  const std::vector<OwnAddress> own = own_addresses();
-  for (const std::string& address : split_at_commas(addresses)) {
-    const auto found = std::ranges::find(own, address, &OwnAddress::address);
-    named.push_back(found == own.end() ? address
-                                       : fmt::format("{} ({})", address, found->interface));
-  }
-  return fmt::format("{}", fmt::join(named, ", "));
-}
-
-bool all_ranks_are_here() {
-  const std::string ranks = environment("OMPI_COMM_WORLD_SIZE");  // mpirun's; srun sets none
-  return ranks.empty() ? environment("SLURM_STEP_NUM_NODES") == "1"
-                       : ranks == environment("OMPI_COMM_WORLD_LOCAL_SIZE");
-}
 
 /// Where people watch and steer the job; null where they do not. A socket that cannot be made is no
 /// reason not to train, unless the job asks for it.

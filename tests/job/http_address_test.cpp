@@ -36,9 +36,10 @@ TEST(HttpAddress, SaysWhetherOthersReachIt) {
 
 TEST(HttpAddress, IsCheckedInTheJobFile) {
   EXPECT_EQ(testing::spec_of("").output.http, "auto");
-  for (const char* right : {"auto", "off", "8080", "[::]:80"}) {
+  for (const char* right : {"auto", "off", "8080", "10.0.0.7:80"}) {
     EXPECT_EQ(testing::spec_of("", {std::string("output.http=") + right}).output.http, right);
   }
+  EXPECT_EQ(testing::spec_of("", {"output.http='[::]:80'"}).output.http, "[::]:80");
 }
 
 }  // namespace

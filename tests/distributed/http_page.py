@@ -99,7 +99,7 @@ class Routes(Looked):
 class Who(Looked):
     def as_stranger(self, page, path, headers=None):
         """The status that a process of another user gets."""
-        script = (f"import http.client as c,os;os.setgid({STRANGER});os.setuid({STRANGER});"
+        script = (f"import encodings.idna,http.client as c,os;os.setgid({STRANGER});os.setuid({STRANGER});"
                   f"h=c.HTTPConnection('127.0.0.1',{page.port},timeout=20);h.request('GET',{path!r},headers={headers or {}!r});"
                   "a=h.getresponse();print(a.status,a.headers['Set-Cookie'] or '')")
         said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=self.deadline, cwd="/")
@@ -172,9 +172,9 @@ class Address(Looked):
         events.wait_for("status")
         os.kill(page.pid, signal.SIGKILL)
         wait_until(lambda: events.has_ended, "the end of the stream")
-        after = page.running.wait_for("^page ", after=page.running.wait_for("^page "))
-        self.assertTrue(after)
-        again = Page(page.running, page.directory)
+        self.assertEqual(page.running.end(), 3, page.running.said())
+        again = self.train_and_look()
+        self.assertEqual(again.directory, page.directory)
         self.assertEqual(again.port, page.port)
         self.assertNotEqual(again.pid, page.pid)
         self.assertEqual(again.token, page.token)
@@ -284,7 +284,8 @@ class Metrics(Looked):
     def test_what_the_dashboard_and_the_alerts_ask_for_exists_and_follows_the_conventions(self):
         page = self.train_and_look("checkpoint.every_kimg=50", "layout.check_steps=50")
         page.running.wait_for("^ckpt ")
-        text, values = wait_until(lambda: "gangway_checkpoint_bytes" in (told := page.metrics())[1] and told, "a checkpoint's size")
+        awaited = {"gangway_checkpoint_bytes", "gangway_gradient_norm", "gangway_training_remaining_seconds"}  # of records and of status
+        text, values = wait_until(lambda: awaited <= {name.partition("{")[0] for name in (told := page.metrics())[1]} and told, "figures")
         told = {name.partition("{")[0] for name in values}
         queries = self.queries()
         self.assertGreater(len(queries), 20)

@@ -278,6 +278,10 @@ class Metrics(Looked):
         dashboard = json.loads((DASHBOARDS / "grafana.json").read_text())
         return [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
 
+    @staticmethod
+    def without_labels(values):
+        return {name.partition("{")[0] for name in values}
+
     def names_in(self, queries):
         return {name for query in queries for name in re.findall(r"\b((?:gangway|process)_\w+)", query)}
 
@@ -285,8 +289,8 @@ class Metrics(Looked):
         page = self.train_and_look("checkpoint.every_kimg=50", "layout.check_steps=50")
         page.running.wait_for("^ckpt ")
         awaited = {"gangway_checkpoint_bytes", "gangway_gradient_norm", "gangway_training_remaining_seconds"}  # of records and of status
-        text, values = wait_until(lambda: awaited <= {name.partition("{")[0] for name in (told := page.metrics())[1]} and told, "figures")
-        told = {name.partition("{")[0] for name in values}
+        text, values = wait_until(lambda: awaited <= self.without_labels((told := page.metrics())[1]) and told, "the figures")
+        told = self.without_labels(values)
         queries = self.queries()
         self.assertGreater(len(queries), 20)
         rules = (DASHBOARDS / "alerts.yaml").read_text()

@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/this_host.hpp"
 #include "checkpoint/format/safetensors.hpp"
@@ -204,9 +205,12 @@ int work(const Behaviour& behaviour, const InheritedTether& inherited) {
   const auto link = make_coordinator_link(channel);
   std::unique_ptr<Lifeline> lifeline;
   try {
-    const messages::Welcome welcome = link->join(
-        {.rank = mpi.rank(), .host = host_name(), .process = own_process(), .device = "cpu"},
-        kLimit);
+    const messages::Welcome welcome = link->join({.rank = mpi.rank(),
+                                                  .host = host_name(),
+                                                  .process = own_process(),
+                                                  .device = "cpu",
+                                                  .build = std::string(build_id())},
+                                                 kLimit);
     lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
                                           [](const std::string&) { ::_exit(3); });
     tether.settle();

@@ -63,13 +63,15 @@ TemporaryFolder::TemporaryFolder() {
     throw EnvironmentError(fmt::format("{} cannot be made: {}: free space, or set TMPDIR", name,
                                        std::strerror(errno)));
   }
-  path_ = name;
-  held_ = hold(path_);
+  held_ = hold(name);
+  // Its owner's programs lock folders, too.
+  path_ = std::filesystem::path(name) / "files";
+  std::filesystem::create_directory(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;  // the next one sweeps
-  std::filesystem::remove_all(path_, ignored);
+  std::filesystem::remove_all(path_.parent_path(), ignored);
 }
 
 BenchFolder::BenchFolder(const std::string& named) {

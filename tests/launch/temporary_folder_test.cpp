@@ -47,9 +47,9 @@ TEST(TemporaryFolder, OfAKilledOwnerIsRemovedWhenTheNextIsMade) {
   ASSERT_TRUE(fs::exists(left / "file"));
   { const TemporaryFolder young; }
   EXPECT_TRUE(fs::exists(left)) << "its owner may be about to hold it";
-  make_older(left, 3600);
+  make_older(left.parent_path(), 3600);
   { const TemporaryFolder next; }
-  EXPECT_FALSE(fs::exists(left));
+  EXPECT_FALSE(fs::exists(left.parent_path()));
 }
 
 TEST(TemporaryFolder, OfALivingOwnerStaysUntilTheOwnerEnds) {
@@ -57,11 +57,11 @@ TEST(TemporaryFolder, OfALivingOwnerStaysUntilTheOwnerEnds) {
   {
     const TemporaryFolder folder;
     path = folder.path();
-    make_older(path, 3600);
+    make_older(path.parent_path(), 3600);
     { const TemporaryFolder next; }
     EXPECT_TRUE(fs::exists(path));
   }
-  EXPECT_FALSE(fs::exists(path));
+  EXPECT_FALSE(fs::exists(path.parent_path()));
 }
 
 }  // namespace

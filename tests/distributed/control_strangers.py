@@ -45,7 +45,7 @@ class Strangers(Steered):
 
     def require_unharmed(self):
         with Control(self.run_folder) as control:
-            step = self.status_when_served(control).step
+            step = control.served_status().step
             control.wait_until(lambda now: now.step > step + 10, "another step")
         self.assertLessEqual(self.settled(self.before), self.before)
 
@@ -83,17 +83,6 @@ class Strangers(Steered):
             self.assertIn(code, (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL))
         self.require_unharmed()
 
-    def status_when_served(self, control):
-        """Calls of other clients count for the rate, too."""
-        end = time.monotonic() + 20
-        while True:
-            try:
-                return control.status()
-            except grpc.RpcError as error:
-                if error.code() != grpc.StatusCode.RESOURCE_EXHAUSTED or time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
-
     def test_a_thousand_streams_of_which_few_are_served(self):
         with Control(self.run_folder) as control:
             streams = [control.watch() for _ in range(1000)]
@@ -101,7 +90,7 @@ class Strangers(Steered):
             threading.Thread(target=lambda: next(streams[0]) and served.set(), daemon=True).start()
             self.assertTrue(served.wait(20))
             with Control(self.run_folder) as other:
-                self.assertEqual(self.status_when_served(other).phase, "training")
+                self.assertEqual(other.served_status().phase, "training")
             for stream in streams:
                 stream.cancel()
         self.require_unharmed()

@@ -26,6 +26,9 @@ std::string with_interfaces(const std::string& addresses) {
   std::vector<std::string> named;
   const std::vector<OwnAddress> own = own_addresses();
   for (const std::string& address : split_at_commas(addresses)) {
+    if (address.starts_with("127.") && addresses != address) {
+      continue;  // for the workers of this host; all others are of more interest
+    }
     const auto found = std::ranges::find(own, address, &OwnAddress::address);
     named.push_back(found == own.end() ? address
                                        : fmt::format("{} ({})", address, found->interface));

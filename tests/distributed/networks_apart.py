@@ -6,22 +6,15 @@
 """
 import unittest
 
-from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Killing, Resume
-from train_command import EXAMPLES, GANGWAY, Trainings
+from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Divided, Killing
+from train_command import EXAMPLES, Trainings
 
 APART = ["layout.generator=[0]", "layout.discriminator=[1]"]
 UNEQUAL = ["layout.generator=[0]", "layout.discriminator=[1, 2, 3]"]
 OVERLAPPING = ["layout.discriminator=[1, 2]"]
 
 
-class Digests(Trainings):
-    def assert_one_digest(self, job, *arguments, layouts):
-        self.train(job, *arguments, run="one", workers=1)
-        for index, (workers, *layout) in enumerate(layouts):
-            with self.subTest(layout):
-                self.train(job, *arguments, *layout, run=f"apart{index}", workers=workers)
-                self.assertEqual(self.digest(f"apart{index}"), self.digest("one"))
-
+class Digests(Divided):
     def test_points(self):
         self.assert_one_digest(EXAMPLES / "ring8.yaml", "training.kimg=2", "training.microbatches=4",
                                "output.pictures_kimg=0", layouts=[(2, *APART), (4, *UNEQUAL), (3, *OVERLAPPING)])
@@ -39,8 +32,6 @@ class Digests(Trainings):
 
 
 class KilledAndResumed(Killing):
-    newest_step = Resume.newest_step
-
     def test_on_another_layout_ends_as_one_go_does(self):
         job = [CLOTHES, *SMALL, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
         self.kill_somewhere_behind_a_checkpoint("run", *job, *APART, "training.kimg=40", "-n", 2, "--run", "killed")
@@ -66,12 +57,7 @@ class Pictures(Trainings):
         self.assertEqual(pictures["apart"], pictures["one"])
 
 
-class Refusals(Trainings):
-    def assert_refused(self, message, *arguments, workers=2):
-        code, out, err = self.call(GANGWAY, "run", CLOTHES, *SMALL, *arguments, "-n", workers, "--dry-run")
-        self.assertEqual(code, 2, out + err)
-        self.assertIn(message, err)
-
+class Refusals(Divided):
     def test_name_the_place_and_the_remedy(self):
         self.assert_refused("layout.discriminator names worker 2, and the last of 2 is worker 1; use -n 3",
                             "layout.generator=[0]", "layout.discriminator=[1, 2]")

@@ -7,21 +7,14 @@
 import unittest
 
 from networks_apart import APART
-from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Killing, Resume
-from train_command import EXAMPLES, GANGWAY, Trainings
+from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Divided, Killing
+from train_command import EXAMPLES, Trainings
 
 TWO = ["layout.stages=2"]
 THREE = ["layout.stages=3"]
 
 
-class Digests(Trainings):
-    def assert_one_digest(self, job, *arguments, layouts):
-        self.train(job, *arguments, run="one", workers=1)
-        for index, (workers, *layout) in enumerate(layouts):
-            with self.subTest(layout):
-                self.train(job, *arguments, *layout, run=f"staged{index}", workers=workers)
-                self.assertEqual(self.digest(f"staged{index}"), self.digest("one"))
-
+class Digests(Divided):
     def test_points(self):
         self.assert_one_digest(EXAMPLES / "ring8.yaml", "training.kimg=2", "training.microbatches=4",
                                "output.pictures_kimg=0", layouts=[(2, *TWO)])
@@ -43,8 +36,6 @@ class Digests(Trainings):
 
 
 class KilledAndResumed(Killing):
-    newest_step = Resume.newest_step
-
     def test_on_another_layout_ends_as_one_go_does(self):
         job = [CLOTHES, *SMALL, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
         self.kill_somewhere_behind_a_checkpoint("run", *job, *TWO, "training.kimg=40", "-n", 2, "--run", "killed")
@@ -71,12 +62,7 @@ class Pictures(Trainings):
             self.assertEqual(pictures[2], pictures[1])
 
 
-class Refusals(Trainings):
-    def assert_refused(self, message, *arguments, workers=2):
-        code, out, err = self.call(GANGWAY, "run", CLOTHES, *SMALL, *arguments, "-n", workers, "--dry-run")
-        self.assertEqual(code, 2, out + err)
-        self.assertIn(message, err)
-
+class Refusals(Divided):
     def test_name_the_place_and_the_remedy(self):
         self.assert_refused("3 workers cannot hold 2 chunks of the generator in equal numbers", *TWO, workers=3)
         self.assert_refused("cuts before block 9, and the last of", "layout.cuts.generator=[9]")

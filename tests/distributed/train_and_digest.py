@@ -45,6 +45,23 @@ class Layouts(Trainings):
         self.assertEqual(self.digest("bare"), self.digest("supervised"))
 
 
+class Divided(Trainings):
+    """Jobs whose networks are divided among workers."""
+
+    def assert_one_digest(self, job, *arguments, layouts):
+        """@param layouts  the number of workers and the keys that divide the job among them"""
+        self.train(job, *arguments, run="one", workers=1)
+        for index, (workers, *layout) in enumerate(layouts):
+            with self.subTest(layout):
+                self.train(job, *arguments, *layout, run=f"divided{index}", workers=workers)
+                self.assertEqual(self.digest(f"divided{index}"), self.digest("one"))
+
+    def assert_refused(self, message, *arguments, workers=2):
+        code, out, err = self.call(GANGWAY, "run", CLOTHES, *SMALL, *arguments, "-n", workers, "--dry-run")
+        self.assertEqual(code, 2, out + err)
+        self.assertIn(message, err)
+
+
 class Killing(Trainings):
     def kill_somewhere_behind_a_checkpoint(self, *words):
         """Starts a gangway command and kills all of it, launcher and ranks, a random moment after its first checkpoint."""
@@ -59,8 +76,6 @@ class Killing(Trainings):
         time.sleep(random.uniform(0.0, 0.4))  # the moment is what varies
         kill_all(process)
 
-
-class Resume(Killing):
     def newest_step(self, run):
         code, out, err = self.call(GANGWAY, "checkpoints", "ls", run)
         self.assertEqual(code, 0, err)
@@ -68,6 +83,8 @@ class Resume(Killing):
         self.assertTrue(steps, out)
         return max(steps)
 
+
+class Resume(Killing):
     def test_three_workers_killed_and_resumed_on_two_end_as_one_go_does(self):
         job = [CLOTHES, *SMALL, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
         self.kill_somewhere_behind_a_checkpoint("run", *job, "training.kimg=40", "-n", 3, "--run", "killed")

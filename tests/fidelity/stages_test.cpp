@@ -5,33 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "job/stage_cuts.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 
 namespace gangway::fidelity {
 namespace {
 
-class Stages : public ::testing::Test {
+class Stages : public BesideOneWorker {
  protected:
-  Stages() { write_tiny_images(images()); }
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
-  std::filesystem::path next_folder() {
-    return scratch_.path() / ("run" + std::to_string(runs_++));
+  void expect_equal_bits(const JobSpec& job, std::int64_t steps, int workers, int stages) {
+    BesideOneWorker::expect_equal_bits(
+        job, steps, workers, [stages](JobSpec& divided) { divided.layout.stages = stages; });
   }
-  /// Trains `job` on one worker, then with its networks cut.
-  void expect_equal_bits(JobSpec job, std::int64_t steps, int workers, int stages) {
-    const Outcome alone = train({.job = job, .end = steps}, next_folder());
-    ASSERT_TRUE(is_finite(alone));
-    job.layout.stages = stages;
-    const Outcome staged = train({.job = job, .workers = workers, .end = steps}, next_folder());
-    EXPECT_EQ(staged.digest, alone.digest);
-    EXPECT_TRUE(same_losses(staged, alone));
-  }
-
- private:
-  testing::ScratchFolder scratch_;
-  int runs_ = 0;
 };
 
 TEST_F(Stages, TwoOfPoints) { expect_equal_bits(small_mlp(), 3, 2, 2); }
@@ -41,12 +25,6 @@ TEST_F(Stages, TwoOfImages) { expect_equal_bits(small_dcgan(images()), 3, 2, 2);
 TEST_F(Stages, Three) { expect_equal_bits(small_dcgan(images()), 3, 3, 3); }
 
 TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3, 4, 2); }
-
-/// Names without a folder: parameters are made before any folder exists.
-const std::vector<NamedJob>& named_jobs() {
-  static const std::vector<NamedJob> jobs = job_breadth("");
-  return jobs;
-}
 
 /// Keeps whole what the layout may not cut.
 void keep_whole(JobSpec& job) {

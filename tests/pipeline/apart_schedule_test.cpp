@@ -4,7 +4,6 @@
 #include "pipeline/apart_schedule.hpp"
 
 #include <map>
-#include <set>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -13,6 +12,7 @@
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/pipeline/side_by_side.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -117,44 +117,6 @@ TEST(ApartSchedule, OfAllTogetherIsThatOfOneStage) {
   EXPECT_FALSE(shares.are_apart());
 }
 
-/// Runs the lists of all workers side by side; false if they wait for each other for ever, or
-/// something is sent that nobody receives.
-bool comes_to_an_end(const std::vector<std::vector<Instruction>>& lists) {
-  using Message = std::tuple<int, int, bool, int, int, int, int, int>;
-  std::multiset<Message> under_way;
-  std::vector<std::size_t> at(lists.size());
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t worker = 0; worker < lists.size(); ++worker) {
-      for (; at[worker] < lists[worker].size(); ++at[worker], moved = true) {
-        const Instruction& one = lists[worker][at[worker]];
-        const bool is_gradient = one.operation == Operation::kSendGradient ||
-                                 one.operation == Operation::kReceiveGradient;
-        const auto message = [&](int from, int to) {
-          return Message{from,       to,       is_gradient,    one.phase,
-                         one.repeat, one.pass, one.microbatch, one.node};
-        };
-        const int me = static_cast<int>(worker);
-        if (one.operation == Operation::kSend || one.operation == Operation::kSendGradient) {
-          under_way.insert(message(me, one.peer));
-        } else if (one.peer >= 0) {
-          const auto found = under_way.find(message(one.peer, me));
-          if (found == under_way.end()) {
-            break;
-          }
-          under_way.erase(found);
-        }
-      }
-    }
-  }
-  for (std::size_t worker = 0; worker < lists.size(); ++worker) {
-    if (at[worker] != lists[worker].size()) {
-      return false;
-    }
-  }
-  return under_way.empty();
-}
-
 struct Division {
   int workers;
   std::vector<int> generator;
@@ -182,7 +144,7 @@ TEST(ApartSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
               worker);
           lists.push_back(apart_schedule(shares, 0, overlap));
         }
-        EXPECT_TRUE(comes_to_an_end(lists));
+        EXPECT_TRUE(come_to_an_end(lists));
       }
     }
   }

@@ -17,6 +17,7 @@
 #include "bench/allreduce/contestants.hpp"
 #include "bench/allreduce/figures.hpp"
 #include "bench/allreduce/measure.hpp"
+#include "bench/run_bench.hpp"
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/reduce/reduction_routes.hpp"
@@ -239,23 +240,10 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-/// Without MPI_Finalize, which would wait for the others: mpirun ends them.
-[[noreturn]] void leave(const char* reason, ExitCode code) {
-  // One write, for all workers may find the same error.
-  fmt::print(stderr, "gangway-bench-allreduce: {}\n", reason);
-  (void)std::fflush(nullptr);
-  ::_exit(static_cast<int>(code));
-}
-
 }  // namespace
 }  // namespace gangway::bench
 
 int main(int argc, char** argv) {
-  try {
-    return gangway::bench::run(argc, argv);
-  } catch (const gangway::Error& error) {
-    gangway::bench::leave(error.what(), error.code());
-  } catch (const std::exception& error) {
-    gangway::bench::leave(error.what(), gangway::ExitCode::kInternal);
-  }
+  return gangway::bench::run_bench("gangway-bench-allreduce",
+                                   [&] { return gangway::bench::run(argc, argv); });
 }

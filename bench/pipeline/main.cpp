@@ -2,7 +2,6 @@
 // gangway-bench-pipeline: one rank of an emulated pipeline, under mpirun with one rank more than
 // devices. Rank 0 says when to begin, and prints; bench/pipeline/run.py starts it.
 #include <array>
-#include <exception>
 #include <span>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include "base/errors.hpp"
 #include "bench/pipeline/emulated_case.hpp"
 #include "bench/pipeline/emulated_figures.hpp"
+#include "bench/run_bench.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
 
@@ -193,22 +193,10 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-/// Without MPI_Finalize, which would wait for the others: mpirun ends them.
-[[noreturn]] void leave(const char* reason, ExitCode code) {
-  fmt::print(stderr, "gangway-bench-pipeline: {}\n", reason);
-  (void)std::fflush(nullptr);
-  ::_exit(static_cast<int>(code));
-}
-
 }  // namespace
 }  // namespace gangway::bench
 
 int main(int argc, char** argv) {
-  try {
-    return gangway::bench::run(argc, argv);
-  } catch (const gangway::Error& error) {
-    gangway::bench::leave(error.what(), error.code());
-  } catch (const std::exception& error) {
-    gangway::bench::leave(error.what(), gangway::ExitCode::kInternal);
-  }
+  return gangway::bench::run_bench("gangway-bench-pipeline",
+                                   [&] { return gangway::bench::run(argc, argv); });
 }

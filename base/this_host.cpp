@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <iterator>
 #include <memory>
 
@@ -74,6 +75,16 @@ std::vector<OwnAddress> on_networks(const std::vector<OwnAddress>& addresses,
     return std::ranges::any_of(words, [&](const std::string& word) { return means(word, own); });
   });
   return chosen.empty() ? addresses : chosen;
+}
+
+bool is_loopback(std::string_view host) {
+  const auto is_same = [](unsigned char left, unsigned char right) {
+    return std::tolower(left) == right;
+  };
+  return std::ranges::equal(host, std::string_view("localhost"), is_same) || host == "::1" ||
+         host == "[::1]" ||
+         (host.starts_with("127.") &&
+          host.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
 std::vector<std::string> split_at_commas(std::string_view list) {

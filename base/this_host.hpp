@@ -27,6 +27,10 @@ struct OwnAddress {
 [[nodiscard]] std::vector<OwnAddress> on_networks(const std::vector<OwnAddress>& addresses,
                                                   std::string_view networks);
 
+/// Whether a name or numeric address means this host alone: "localhost", "127.0.0.1" and its like,
+/// "::1", "[::1]". Names that merely begin like one do not.
+[[nodiscard]] bool is_loopback(std::string_view host);
+
 /// The parts of a list of addresses or networks.
 [[nodiscard]] std::vector<std::string> split_at_commas(std::string_view list);
 

@@ -6,6 +6,8 @@
 
 #include <arpa/inet.h>
 
+#include "base/this_host.hpp"
+
 namespace gangway {
 namespace {
 
@@ -23,7 +25,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 }  // namespace
 
-bool HttpAddress::is_open_to_others() const { return !host.starts_with("127.") && host != "::1"; }
+bool HttpAddress::is_open_to_others() const { return !is_loopback(host); }
 
 std::optional<HttpAddress> parse_http_address(std::string_view text) {
   HttpAddress address;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/this_host.hpp"
+
 namespace gangway {
 namespace {
 
@@ -27,10 +29,6 @@ AddressParts parts_of(std::string_view address) {
   const bool is_port =
       error == std::errc{} && end == digits.data() + digits.size() && port >= 0 && port <= 65'535;
   return {.host = address.substr(0, colon), .port = is_port ? std::optional(port) : std::nullopt};
-}
-
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
 std::string check_control(const JobSpec& job) {

@@ -26,7 +26,8 @@ TEST(OutputRules, TakeLoopbackAndRefuseWhatOthersCanReachWithoutTls) {
   for (const char* address : {"auto", "off", "127.0.0.1:0", "localhost:50051", "'[::1]:7'"}) {
     EXPECT_THAT(with_control(address), IsEmpty()) << address;
   }
-  for (const char* address : {"0.0.0.0:0", "node-a:50051", "'[::]:7'", "10.0.0.1:1"}) {
+  for (const char* address :
+       {"0.0.0.0:0", "node-a:50051", "127.example.org:1", "'[::]:7'", "10.0.0.1:1"}) {
     EXPECT_THAT(with_control(address), ElementsAre(HasSubstr("needs TLS"))) << address;
   }
   EXPECT_THAT(problems_of("", {"output.control=0.0.0.0:0", "output.control_certificate=a.pem",

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/secret.hpp"
+#include "base/this_host.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -17,11 +18,6 @@ bool is_same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char left, unsigned char right) {
     return std::tolower(left) == std::tolower(right);
   });
-}
-
-bool is_loopback_ipv4(std::string_view host) {
-  return host.starts_with("127.") &&
-         host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 /// The value of `name` in "a=1<separator>b=2".
@@ -44,7 +40,7 @@ bool is_local_host(std::string_view host) {
   const bool has_brackets = host.starts_with('[');
   const std::size_t end = has_brackets ? host.find(']') + 1 : host.find(':');
   const std::string_view name = host.substr(0, end);
-  return is_same_word(name, "localhost") || name == "[::1]" || is_loopback_ipv4(name);
+  return is_loopback(name);
 }
 
 std::string_view query_value(std::string_view query, std::string_view name) {

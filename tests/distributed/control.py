@@ -217,8 +217,13 @@ class Bits(Steered):
             control.call("Set", key="checkpoint.keep", value="9")
             control.call("Checkpoint")
             control.wait_until(lambda now: now.checkpoint.step == step, "the checkpoint")
+        killed = place_of(run)["pid"]
         running.kill_all()
-        self.assertRegex(self.gangway("status", "job", code=6), "pid .* is gone|nobody answers .* was the coordinator killed")
+        end = time.monotonic() + self.deadline
+        while Path(f"/proc/{killed}").exists():  # until its parent has seen that it is dead
+            self.assertLess(time.monotonic(), end, "the killed coordinator stays")
+            time.sleep(0.01)
+        self.assertRegex(self.gangway("status", "job", code=6), "pid .* is gone")
         again, run = self.begin(*SHORT, workers=2)
         again.wait_for(r"^note  paused, as tester by unix asked: gangway resume ")
         with Control(run) as control:

@@ -109,10 +109,8 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   jobs[2].network("discriminator").steps = 3;
   jobs.push_back(jobs[2]);
   jobs.back().training.penalty = {.gradient_penalty = 10.0};
-  jobs.back().network("discriminator").cuts = std::vector<int>();
   jobs.push_back(jobs[0]);
   jobs.back().training.penalty = {.r1_gamma = 1.0, .r1_interval = 2};
-  jobs.back().network("discriminator").cuts = std::vector<int>();
   for (const JobSpec& job : jobs) {
     for (const int workers : {2, 4}) {
       for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
@@ -180,17 +178,6 @@ TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
   for (const Instruction& one : std::span(filled[0]).first(static_cast<std::size_t>(reduced))) {
     EXPECT_FALSE(one.phase == 1 && one.operation == Operation::kForward &&
                  one.network == NetworkId{1});
-  }
-}
-
-TEST(CutPhases, RefuseAPenaltyOnANetworkThatIsCut) {
-  JobSpec job = staged_job(2, 2);
-  job.training.penalty = {.r1_gamma = 1.0};
-  try {
-    (void)cut_phases_of(job, gan::adversarial_phases(job));
-    FAIL() << "nothing was refused";
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("keep that network whole"));
   }
 }
 

@@ -64,7 +64,7 @@ void PassRun::send_gradient(const pipeline::Instruction& at, StepLosses& losses)
   come_back_to(setup_.remote->crossing(at).last_taker - 1, losses);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& taken = work_->value(name);
-    setup_.remote->send(at, output, taken.grad());
+    setup_.remote->send(at, output, taken.defined() ? taken.grad() : taken);
     taken.reset();
   }
   works_.leave(*work_);

@@ -36,7 +36,7 @@ void add_leaves(const std::vector<std::string>& names, const std::set<std::strin
                 NamedTensors& current, std::vector<std::string>& leaf_names,
                 std::vector<at::Tensor>& leaves) {
   for (const std::string& name : names) {
-    if (chosen.contains(name)) {
+    if (chosen.contains(name) && current.has(name)) {
       leaf_names.push_back(name);
       leaves.push_back(current.at(name).detach().requires_grad_(true));
       current = current.with(name, leaves.back());

@@ -33,7 +33,9 @@ void PassRun::receive(const pipeline::Instruction& at) {
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& tensor = received.made[place++];
     if (was_kept || is_kept) {
-      tensor.requires_grad_(tensor.is_floating_point());
+      if (tensor.defined()) {
+        tensor.requires_grad_(tensor.is_floating_point());
+      }
       work_->values.push_back({name, tensor});
     } else {
       put({name}, Kept{{tensor}, {}});

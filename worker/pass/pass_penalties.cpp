@@ -53,7 +53,11 @@ std::vector<at::Tensor> PassRun::carried_out(const Penalty& penalty, gan::Statis
   }
   std::vector<at::Tensor> tensors;
   for (const Input& one : part.makes) {
-    tensors.push_back(part.goes_back ? cotangents[one.name] : made.at(one.name));
+    if (part.goes_back) {
+      tensors.push_back(cotangents[one.name]);
+    } else {
+      tensors.push_back(made.has(one.name) ? made.at(one.name) : at::Tensor());
+    }
   }
   if (part.is_measured) {
     const at::Tensor value = work_->penalty->measure(cotangents, sink);

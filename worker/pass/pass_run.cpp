@@ -283,18 +283,22 @@ void PassRun::pull(bool trains) {
   std::vector<at::Tensor> gradients;
   for (std::size_t i = 0; i < made.size(); ++i) {
     at::Tensor& taken = work_->value(names[i]);
-    if (taken.grad().defined()) {
+    if (taken.defined() && taken.grad().defined()) {
       looked_at.push_back(made[i]);
       gradients.push_back(taken.grad());
     }
     taken.reset();
   }
+  if (looked_at.empty()) {
+    return;
+  }
   // Towards the inputs only, where its weights are not trained: their gradients are neither
   // computed nor touched.
   std::vector<at::Tensor> wanted;
   for (const std::string& input : pipeline::inputs_of(node())) {
-    if (!trains && work_->value(input).requires_grad()) {
-      wanted.push_back(work_->value(input));
+    if (const at::Tensor& taken = work_->value(input);
+        !trains && taken.defined() && taken.requires_grad()) {
+      wanted.push_back(taken);
     }
   }
   const gan::Tf32Products products(precision());

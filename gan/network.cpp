@@ -127,7 +127,7 @@ std::vector<at::Tensor> Network::forward_chunk(BlockRange blocks,
   }
   std::vector<at::Tensor> made;
   for (const std::string& name : live) {
-    made.push_back(in.at(name));
+    made.push_back(in.has(name) ? in.at(name) : at::Tensor());
   }
   const bool is_last = blocks.end == static_cast<int>(blocks_.size());
   for (const std::string& level : is_last ? levels_ : std::vector<std::string>()) {

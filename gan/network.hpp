@@ -37,7 +37,8 @@ class Network {
   [[nodiscard]] std::vector<at::Tensor> forward_levels(NamedTensors in,
                                                        const ForwardContext& context);
   /// Runs the blocks of a chunk (pipeline/cut_phases.hpp). Returns the tensors inside of it that
-  /// `live` names, in their order; of the last chunk the network's results.
+  /// `live` names, in their order; of the last chunk the network's results. Undefined is what a
+  /// network that grows does not make yet, or any more.
   [[nodiscard]] std::vector<at::Tensor> forward_chunk(BlockRange blocks,
                                                       const std::vector<std::string>& live,
                                                       NamedTensors in,

@@ -57,7 +57,8 @@ Key key_of(const Phase& phase, const Item& item) {
   if (const auto* application = std::get_if<Application>(&node)) {
     home = {application->network, application->part ? application->part->chunk : 0};
   } else {
-    home = {std::get<Penalty>(node).network, 0};
+    const auto& penalty = std::get<Penalty>(node);
+    home = {penalty.network, penalty.part ? penalty.part->chunk : 0};
   }
   return trains(phase, home.network) ? Key{.is_trained = true, .home = home, .item = {}}
                                      : Key{.is_trained = false, .home = home, .item = item};

@@ -2,11 +2,10 @@
 #include "pipeline/cut_phases.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <set>
 #include <utility>
-
-#include "base/errors.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -23,6 +22,8 @@ class CutPass {
 
  private:
   void add(const Application& application);
+  /// @param name  of what its parts make in the pass begins with it
+  void add(const Penalty& penalty, const std::string& name);
 
   const Pass& pass_;
   const PerNetwork<NetworkCuts>& cuts_;
@@ -36,6 +37,9 @@ std::vector<Node> CutPass::nodes() {
     if (const auto* application = std::get_if<Application>(&node);
         application != nullptr && cuts_[application->network].chunks.size() > 1) {
       add(*application);
+    } else if (const auto* penalty = std::get_if<Penalty>(&node);
+               penalty != nullptr && cuts_[penalty->network].chunks.size() > 1) {
+      add(*penalty, "penalty" + std::to_string(i));
     } else {
       nodes_.push_back(node);
     }
@@ -82,6 +86,74 @@ void CutPass::add(const Application& application) {
   }
 }
 
+void CutPass::add(const Penalty& penalty, const std::string& name) {
+  const NetworkCuts& cuts = cuts_[penalty.network];
+  const auto last = static_cast<int>(cuts.chunks.size()) - 1;
+  const int first = cuts.chunk_that_makes(penalty.looks_inside);
+  const auto part_of = [&](int chunk) {
+    Penalty part = penalty;
+    part.shown_with.reset();
+    part.harvests = penalty.harvests && chunk == first;
+    part.part =
+        PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
+    return part;
+  };
+  std::vector<std::vector<Input>> flowing;  // into each chunk, from the one before
+  std::vector<Input> inputs = penalty.inputs;
+  for (int chunk = 0; chunk <= last; ++chunk) {
+    Penalty part = part_of(chunk);
+    part.inputs = inputs;
+    part.part->goes_forward = true;
+    flowing.emplace_back();
+    if (chunk > 0) {
+      std::ranges::copy_if(inputs, std::back_inserter(flowing.back()), [&](const Input& input) {
+        return input.tensor.starts_with(name + ".");
+      });
+    }
+    if (chunk == last) {
+      nodes_.emplace_back(std::move(part));
+      break;
+    }
+    inputs.clear();
+    for (const std::string& live :
+         cuts.live[static_cast<std::size_t>(cuts.chunks[static_cast<std::size_t>(chunk)].end) -
+                   1]) {
+      const auto input = std::ranges::find(penalty.inputs, live, &Input::name);
+      // What is looked at goes through the chunks, as its gradients do; of the rest nobody asks.
+      if (input != penalty.inputs.end() &&
+          (input != penalty.inputs.begin() || !penalty.looks_inside.empty())) {
+        inputs.push_back(*input);
+        continue;
+      }
+      inputs.push_back({.name = live, .tensor = name + "." + std::to_string(chunk) + "." + live});
+      part.part->makes.push_back(inputs.back());
+    }
+    nodes_.emplace_back(std::move(part));
+  }
+  for (int chunk = last; chunk >= first; --chunk) {
+    if (chunk < last) {
+      Penalty part = part_of(chunk);
+      part.inputs = std::get<Penalty>(nodes_.back()).part->makes;
+      nodes_.emplace_back(std::move(part));
+    }
+    PenaltyPart& back = *std::get<Penalty>(nodes_.back()).part;
+    back.goes_back = true;
+    back.is_measured = chunk == first;
+    for (const Input& one : flowing[static_cast<std::size_t>(chunk)]) {
+      if (!back.is_measured) {
+        back.makes.push_back({.name = one.name, .tensor = one.tensor + ".gradient"});
+      }
+    }
+  }
+  if (penalty.shown_with) {
+    std::get<Penalty>(nodes_.back()).part->value = name;
+    nodes_.emplace_back(Shown{.network = penalty.network,
+                              .chunk = last,
+                              .input = name,
+                              .shown_with = *penalty.shown_with});
+  }
+}
+
 int CutPass::count_of(const std::vector<Node>& nodes, int count,
                       const PerNetwork<NetworkCuts>& cuts) {
   int result = 0;
@@ -93,28 +165,25 @@ int CutPass::count_of(const std::vector<Node>& nodes, int count,
   return result;
 }
 
-/// @throws ConfigError
-void require_whole(const Phase& phase, const Penalty& penalty,
-                   const PerNetwork<NetworkCuts>& cuts) {
-  if (cuts[penalty.network].chunks.size() > 1) {
-    throw ConfigError("phase " + phase.name + ": penalty " + penalty.function +
-                      " looks at a network as a whole, and the layout cuts it; keep that network "
-                      "whole (layout.cuts), or use layout.stages 1");
-  }
-}
-
 }  // namespace
+
+int NetworkCuts::chunk_that_makes(const std::string& tensor) const {
+  for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    for (int block = chunks[chunk].begin; block < chunks[chunk].end; ++block) {
+      const std::vector<std::string>& made = live[static_cast<std::size_t>(block)];
+      if (std::ranges::find(made, tensor) != made.end()) {
+        return static_cast<int>(chunk);
+      }
+    }
+  }
+  return 0;
+}
 
 std::vector<Phase> cut_phases(const std::vector<Phase>& phases,
                               const PerNetwork<NetworkCuts>& cuts) {
   std::vector<Phase> result = phases;
   for (Phase& phase : result) {
     for (Pass& pass : phase.passes) {
-      for (const Node& node : pass.nodes) {
-        if (const auto* penalty = std::get_if<Penalty>(&node)) {
-          require_whole(phase, *penalty, cuts);
-        }
-      }
       if (pass.recall) {
         pass.recall->nodes = CutPass::count_of(pass.nodes, pass.recall->nodes, cuts);
       }

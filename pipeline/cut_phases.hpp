@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Phases where networks are cut: each application of such a network becomes a row of applications
-// of its chunks, which take what the chunk before makes. Which numbers come of it does not change.
+// of its chunks, which take what the chunk before makes, and each penalty on it a row of parts, up
+// the chunks and down again. Which numbers come of it does not change.
 // No third party.
 #pragma once
 
@@ -17,6 +18,9 @@ struct NetworkCuts {
   std::vector<BlockRange> chunks = {BlockRange{}};  ///< in their order; one: it is whole
   /// By block, what flows out of it (job/stage_cuts.hpp). Of a whole network nobody asks.
   std::vector<std::vector<std::string>> live = {};
+
+  /// The first chunk out of which `tensor` flows, or in which it ends; 0 where that is none.
+  [[nodiscard]] int chunk_that_makes(const std::string& tensor) const;
 };
 
 /// `phases`, which are completed, with `cuts`, completed again.
@@ -24,7 +28,6 @@ struct NetworkCuts {
 /// What a chunk takes of the network's own inputs comes from where they are made, if no gradient
 /// goes back to them; else from the chunk before, so that the gradients of what several chunks take
 /// add up from the last to the first, as in a whole network.
-/// @throws ConfigError where a penalty looks at a network that is cut
 [[nodiscard]] std::vector<Phase> cut_phases(const std::vector<Phase>& phases,
                                             const PerNetwork<NetworkCuts>& cuts);
 

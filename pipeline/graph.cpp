@@ -41,10 +41,28 @@ std::map<std::string, std::size_t> makers_of(const Pass& pass) {
   return makers;
 }
 
+/// Whether `node` is a part of a penalty: those take each other's gradients.
+bool is_penalty_part(const Node& node) {
+  const auto* penalty = std::get_if<Penalty>(&node);
+  return penalty != nullptr && penalty->part;
+}
+
 bool is_trained(const Node& node, const std::vector<NetworkId>& trained) {
   const auto* application = std::get_if<Application>(&node);
-  return application != nullptr &&
-         std::ranges::find(trained, application->network) != trained.end();
+  return is_penalty_part(node) ||
+         (application != nullptr &&
+          std::ranges::find(trained, application->network) != trained.end());
+}
+
+std::vector<std::string> made_by(const Penalty& penalty) {
+  if (!penalty.part) {
+    return {};
+  }
+  std::vector<std::string> names = tensors_of(penalty.part->makes);
+  if (!penalty.part->value.empty()) {
+    names.push_back(penalty.part->value);
+  }
+  return names;
 }
 
 bool is_detached(const Node& node) {
@@ -64,6 +82,7 @@ std::vector<std::string> inputs_of(const Node& node) {
                  [](const Pool& pool) { return Names{pool.input}; },
                  [](const Augment& augment) { return Names{augment.input}; },
                  [](const Loss& loss) { return loss.inputs; },
+                 [](const Shown& shown) { return Names{shown.input}; },
                  [](const auto& with_network) { return tensors_of(with_network.inputs); }},
       node);
 }
@@ -74,7 +93,8 @@ std::vector<std::string> outputs_of(const Node& node) {
       Overloaded{[](const Reals& reals) {
                    return Names{reals.images, reals.labels};
                  },
-                 [](const Loss&) { return Names{}; }, [](const Penalty&) { return Names{}; },
+                 [](const Loss&) { return Names{}; }, [](const Shown&) { return Names{}; },
+                 [](const Penalty& penalty) { return made_by(penalty); },
                  [](const Application& application) {
                    return application.levels.empty() ? Names{application.output}
                                                      : application.levels;
@@ -96,7 +116,8 @@ std::vector<bool> gradient_flow(const Pass& pass, const std::vector<NetworkId>& 
   }
   std::vector<bool> matters(pass.nodes.size());  // to a loss
   for (std::size_t i = pass.nodes.size(); i-- > 0;) {
-    if (matters[i] || std::holds_alternative<Loss>(pass.nodes[i])) {
+    if (matters[i] || std::holds_alternative<Loss>(pass.nodes[i]) ||
+        is_penalty_part(pass.nodes[i])) {
       matters[i] = true;
       for (const std::string& input : inputs_of(pass.nodes[i])) {
         matters[makers.at(input)] = matters[makers.at(input)] || !is_detached(pass.nodes[i]);

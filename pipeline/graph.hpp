@@ -130,6 +130,21 @@ struct Loss {
   bool operator==(const Loss&) const = default;
 };
 
+/// Of a penalty on a network that is cut, what is done with one chunk. Four sweeps go over the
+/// chunks (gan/losses/block_sweeps.hpp): two are nodes, the other two their backwards.
+struct PenaltyPart {
+  int chunk = 0;
+  BlockRange blocks = {};
+  bool goes_forward = false;  ///< sweep 1, and backward sweep 4
+  bool goes_back = false;     ///< sweep 2, and backward sweep 3
+  bool is_measured = false;   ///< here is what the penalty looks at
+  /// Tensors of the pass that it makes, by their names in the network: what goes on forward, or
+  /// gradients that go back.
+  std::vector<Input> makes = {};
+  std::string value = {};  ///< the penalty, [], for where it is shown; empty: nowhere, or not here
+  bool operator==(const PenaltyPart&) const = default;
+};
+
 /// A loss on the gradient of a trained network's output with respect to one of its inputs, or to a
 /// tensor inside that the function knows.
 struct Penalty {
@@ -137,14 +152,26 @@ struct Penalty {
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
   std::vector<Input> inputs;            ///< the first is the one looked at, unless one inside is
+  std::string looks_inside = {};        ///< at a tensor of this name, if not at an input
   ScheduleSpec schedule = {};           ///< of a factor on the weight
   std::optional<NetworkId> shown_with;  ///< as a loss's
   bool harvests = false;                ///< a statistic of the network's
+  std::optional<PenaltyPart> part = {};  ///< of a network that is cut; nothing: all of it
   bool operator==(const Penalty&) const = default;
 };
 
+/// A scalar that is part of the loss that people read, beside a chunk that has the rest of it: the
+/// sum is that of one worker. No gradient goes back through it.
+struct Shown {
+  NetworkId network{};
+  int chunk = 0;
+  std::string input;
+  NetworkId shown_with{};
+  bool operator==(const Shown&) const = default;
+};
+
 using Node = std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Augment, Application,
-                          Loss, Penalty>;
+                          Loss, Penalty, Shown>;
 
 /// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
 /// they made in that phase's last repeat is taken, not made again.

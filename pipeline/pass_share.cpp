@@ -18,7 +18,10 @@ std::optional<Home> home_by_itself(const Node& node) {
     return Home{application->network, application->part ? application->part->chunk : 0};
   }
   if (const auto* penalty = std::get_if<Penalty>(&node)) {
-    return Home{penalty->network};
+    return Home{penalty->network, penalty->part ? penalty->part->chunk : 0};
+  }
+  if (const auto* shown = std::get_if<Shown>(&node)) {
+    return Home{shown->network, shown->chunk};
   }
   if (const auto* augment = std::get_if<Augment>(&node)) {
     return Home{augment->judge};
@@ -234,8 +237,10 @@ bool goes_back(const Pass& pass, int node) {
 }
 
 int first_penalty(const Pass& pass) {
-  const auto found = std::ranges::find_if(
-      pass.nodes, [](const Node& node) { return std::holds_alternative<Penalty>(node); });
+  const auto found = std::ranges::find_if(pass.nodes, [](const Node& node) {
+    const auto* penalty = std::get_if<Penalty>(&node);
+    return penalty != nullptr && !penalty->part;
+  });
   return static_cast<int>(found - pass.nodes.begin());
 }
 

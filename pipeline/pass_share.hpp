@@ -52,7 +52,8 @@ struct Home {
                                                         int microbatch);
 /// Whether backward has an instruction for it.
 [[nodiscard]] bool goes_back(const Pass& pass, int node);
-/// The first node that is a penalty; as many as there are nodes, if none is.
+/// The first node that is a penalty on a network that is whole; as many as there are nodes, if none
+/// is.
 [[nodiscard]] int first_penalty(const Pass& pass);
 /// Takers that give `maker` a gradient, in the order in which backward comes to them.
 [[nodiscard]] std::vector<int> gradient_takers(const Pass& pass, int maker);

@@ -39,9 +39,11 @@ int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
   for (int node = 0; node < first_penalty(pass); ++node) {
     const Node& each = node_of(pass, node);
     const auto* application = std::get_if<Application>(&each);
+    const auto* penalty = std::get_if<Penalty>(&each);
     const auto* running = std::get_if<Running>(&each);
     const auto* augment = std::get_if<Augment>(&each);
-    if ((application != nullptr && trains(before, application->network)) ||
+    if ((penalty != nullptr && trains(before, penalty->network)) ||
+        (application != nullptr && trains(before, application->network)) ||
         (running != nullptr && trains(before, running->network)) ||
         (augment != nullptr && trains(before, augment->judge)) ||
         (std::holds_alternative<Reals>(each) && phase.takes_reals)) {

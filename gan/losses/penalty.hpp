@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Gradient penalties, computed block by block in four sweeps, so that the sums come in one order
-// wherever the network is cut into stages (one double backward through the whole network has other
-// bits than one through its pieces: docs/numerics.md).
+// Gradient penalties, computed block by block in four sweeps (gan/losses/block_sweeps.hpp), so that
+// the sums come in one order wherever the network is cut into stages (one double backward through
+// the whole network has other bits than one through its pieces: docs/numerics.md).
 //
-//   1. forward, first to last block:        y_i = f_i(x_i)
-//   2. backward, last to first, with graph: g_i = (df_i/dx_i)^T g_{i+1}; g_last is all ones over
-//   the logits, or keyed noise over the picture
-//   3. forward again, through the g_i:      from dpenalty/dg_0 to dpenalty/dg_i, dpenalty/dx_i and
-//   weight gradients
-//   4. backward again, through the y_i:     the dpenalty/dx_i of all blocks flow back, the rest of
-//   the weight gradients
-//
-// Where several blocks take a tensor (skips, styles made of the image), its g and its dpenalty/dx
-// are sums over them, last block first. The gradient that is penalised is that to the first input,
-// or to a tensor that a block makes of weights and still inputs: sweeps 2 and 3 then go no further
-// forward than to what that block made, and sweep 4 goes through it.
+// The second sweep begins with all ones over the logits, or keyed noise over the picture. The
+// gradient that is penalised is that to the first input, or to a tensor that a block makes of
+// weights and still inputs: sweeps 2 and 3 then go no further forward than to what that block made,
+// and sweep 4 goes through it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "gan/losses/block_sweeps.hpp"
 #include "gan/network.hpp"
 
 namespace gangway::gan {
@@ -43,8 +36,11 @@ enum class PenaltyKind {
 
 class BlockwisePenalty {
  public:
-  BlockwisePenalty(Network& network, PenaltyKind kind, double weight)
-      : network_(network), kind_(kind), weight_(weight) {}
+  using ByName = BlockSweeps::ByName;
+
+  /// Borrows the network. @param chunk  the blocks that are carried out here; nothing: all
+  BlockwisePenalty(Network& network, PenaltyKind kind, double weight,
+                   std::optional<BlockRange> chunk = {});
 
   /// Sweeps 1 and 2, in float32 whatever the context says, as 3 and 4. @param in  first the image
   /// [N, …] that the gradient is taken to, then what else the network takes; detached inside. For
@@ -61,40 +57,27 @@ class BlockwisePenalty {
   [[nodiscard]] at::Tensor backward(const std::function<void(std::size_t)>& on_block = {},
                                     double loss_scale = 1.0);
 
- private:
-  using ByName = std::map<std::string, at::Tensor>;
-  /// One block cut out of the network. What of its tensors depends on the image or on weights is
-  /// named, is a leaf where it comes in, and has a graph from there where it goes out.
-  struct Cut {
-    std::vector<std::string> input_names;
-    std::vector<std::string> output_names;
-    std::vector<at::Tensor> inputs;  // first those that depend on the image, and so have a g
-    std::size_t num_moving = 0;      // of these; where there are none, no output depends on it
-    std::vector<at::Tensor> outputs;
-    std::vector<at::Tensor> output_cotangents;  // leaves: g of `outputs`
-    std::vector<at::Tensor> input_cotangents;   // with graph: this block's part of g of the moving
-    std::vector<at::Tensor> adjoints;           // this block's part of dpenalty/d `inputs`
-  };
+  /// Of a network that is cut, the same in pieces: the sweeps through this chunk, as far as it has
+  /// them. Between them tensors go from chunk to chunk by their names in the network.
+  [[nodiscard]] BlockSweeps& sweeps() { return sweeps_; }
+  /// What sweep 2 begins with, in the last chunk. @param made  by sweep 1
+  [[nodiscard]] ByName last_cotangents(const NamedTensors& made, const RandomKey& key) const;
+  /// The penalty, in the chunk that has what is looked at. @param cotangents  sweep 2 has come to
+  /// @param sink  is given the mean path length; null: it is not wanted
+  [[nodiscard]] at::Tensor measure(const ByName& cotangents, StatisticSink* sink);
+  /// What sweep 3 begins with. @pre measure
+  [[nodiscard]] ByName pulled(double loss_scale);
 
-  /// @param last  g of the network's output
-  void sweep_cotangents(const at::Tensor& last);
-  [[nodiscard]] at::Tensor last_cotangent(const RandomKey& key) const;
-  /// Of path lengths: remembers their moving mean, and gives what is new of it to `sink`.
-  void measure(StatisticSink* sink);
-  [[nodiscard]] at::Tensor path_length_penalty(const at::Tensor& gradient) const;
-  /// @param incoming  dpenalty/dg of what is looked at
-  void sweep_second_order(const at::Tensor& incoming);
-  void sweep_adjoints(const std::function<void(std::size_t)>& on_block);
-  [[nodiscard]] std::vector<at::Tensor> trained(std::size_t block) const;
+ private:
+  /// Of path lengths: looks up their moving mean, and gives what is new of it to `sink`.
+  [[nodiscard]] at::Tensor path_length_penalty(const at::Tensor& gradient, StatisticSink* sink);
 
   Network& network_;
   PenaltyKind kind_;
   double weight_;
-  std::string looked_at_;
-  at::Tensor gradient_;          // g of what is looked at, between forward and backward
-  at::Tensor mean_path_length_;  // that the step began with: [1], as long; else undefined
-  double path_length_momentum_ = 0.0;
-  std::vector<Cut> cuts_;
+  BlockSweeps sweeps_;
+  at::Tensor gradient_;  // g of what is looked at: a leaf, between measure and pulled
+  at::Tensor penalty_;   // with its graph from there
 };
 
 }  // namespace gangway::gan

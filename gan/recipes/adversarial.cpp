@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gan/recipes/augmented_passes.hpp"
+#include "job/blocks/style_specs.hpp"
 #include "job/choices.hpp"
 
 namespace gangway::gan {
@@ -109,6 +110,7 @@ class Passes {
                 .function = "path_length",
                 .weight = job_.training.path_length.weight * interval,
                 .inputs = with_labels({{"noise", "noise"}}, "fake_labels"),
+                .looks_inside = kStyles,
                 .shown_with = interval == 1 ? std::optional(generator_) : std::nullopt,
                 .harvests = true});
     return pass;

@@ -64,15 +64,6 @@ std::string whole_network_wanted(std::string_view what, std::string_view network
       what, network, network);
 }
 
-std::string check_cut_penalties(const JobSpec& job) {
-  if (job.training.penalty.is_any() && cuts(job, "discriminator")) {
-    return whole_network_wanted("a penalty on gradients", "discriminator");
-  }
-  return job.training.path_length.weight > 0.0 && cuts(job, "generator")
-             ? whole_network_wanted("training.path_length", "generator")
-             : "";
-}
-
 std::string check_cut_norms(const JobSpec& job) {
   for (const NetworkId network : job.networks.ids()) {
     if (wants_cut(job, network) && job.agrees_on_updates(network)) {
@@ -93,10 +84,7 @@ std::string check_cut_judge(const JobSpec& job) {
 }
 
 std::vector<Rule> cut_rules() {
-  return {{{"layout.stages", "training.recipe"},
-           "A network with a penalty on gradients, or on path lengths, is not cut.",
-           check_cut_penalties},
-          {{"layout.stages", "training.divergence.gradient_norm"},
+  return {{{"layout.stages", "training.divergence.gradient_norm"},
            "A network whose updates wait for the norm of its gradient is not cut.",
            check_cut_norms},
           {{"layout.stages", "training.recipe"},

@@ -54,6 +54,7 @@ class PassForward {
     tensors_[augment.output] = tensors_.at(augment.input);
   }
   void make(const pipeline::Loss&) {}
+  void make(const pipeline::Shown&) {}
   void make(const pipeline::Penalty& penalty) { look(penalty.network, taken(penalty.inputs)); }
   void make(const pipeline::Application& application) {
     const gan::NamedTensors in = taken(application.inputs);

@@ -30,9 +30,9 @@ class Digests(Divided):
         self.assert_one_digest(EXAMPLES / "infogan.yaml", "training.kimg=0.064", "training.batch=32",
                                "output.pictures_kimg=0", layouts=[(2, *TWO)])
 
-    def test_one_network_cut_beside_one_with_a_penalty(self):
-        self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.128", "training.r1.gamma=1", layouts=[
-            (2, *TWO, "layout.cuts.discriminator=[]")])
+    def test_a_penalty_on_a_network_that_is_cut_and_on_one_that_is_whole(self):
+        self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.192", "training.r1={gamma: 1, interval: 2}", layouts=[
+            (2, *TWO), (3, *THREE), (2, *TWO, "layout.cuts.discriminator=[]")])
 
 
 class KilledAndResumed(Killing):
@@ -45,6 +45,16 @@ class KilledAndResumed(Killing):
         whole = ["layout.stages=1"]
         self.train(*job, middle, *whole, *APART, run="killed", workers=2)
         self.train(*job, length, *THREE, "layout.generator=auto", "layout.discriminator=auto", run="killed", workers=3)
+        self.train(*job, length, run="one-go", workers=1)
+        self.assertEqual(self.digest("killed"), self.digest("one-go"))
+
+
+    def test_of_two_penalties_in_every_step(self):
+        job = [EXAMPLES / "r3gan.yaml", "model.width=16", "model.latent=16", "training.microbatches=4", "training.batch=16",
+               "output.pictures_kimg=0", "checkpoint.every_kimg=0.032", "output.tick_kimg=0.032"]
+        self.kill_somewhere_behind_a_checkpoint("run", *job, *TWO, "training.kimg=40", "-n", 4, "--run", "killed")
+        length = f"training.kimg={(self.newest_step('killed') + 8) * 16 / 1000}"
+        self.train(*job, length, "layout.stages=1", run="killed", workers=1)
         self.train(*job, length, run="one-go", workers=1)
         self.assertEqual(self.digest("killed"), self.digest("one-go"))
 
@@ -67,7 +77,6 @@ class Refusals(Divided):
         self.assert_refused("3 workers cannot hold 2 chunks of the generator in equal numbers", *TWO, workers=3)
         self.assert_refused("cuts before block 9, and the last of", "layout.cuts.generator=[9]")
         self.assert_refused("expected blocks in ascending order", "layout.cuts.generator=[2, 1]")
-        self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.r1.gamma=1")
         self.assert_refused("keep it whole with layout.cuts.generator []", *TWO, "generator.clip_norm=1")
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")

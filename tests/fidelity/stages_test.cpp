@@ -29,10 +29,8 @@ TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3
 /// Keeps whole what the layout may not cut.
 void keep_whole(JobSpec& job) {
   for (NetworkSpec& network : job.networks) {
-    const bool has_penalty = (network.name == "discriminator" && job.training.penalty.is_any()) ||
-                             (network.name == "generator" && job.training.path_length.is_any());
     const bool adapts = network.name == "discriminator" && job.training.augment.is_adaptive();
-    if (has_penalty || adapts || network.clip_norm > 0.0 ||
+    if (adapts || network.clip_norm > 0.0 ||
         job.training.divergence.gradient_norm > 0.0) {
       network.cuts = std::vector<int>();
     }

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -252,6 +255,62 @@ TEST(Penalty, OfANetworkWithSkipsEqualsTheWholeNetworks) {
       const Result result = blockwise(network, kind, in);
       EXPECT_NEAR(result.penalty, expected.penalty, tolerance * expected.penalty);
       EXPECT_LT(relative_difference(result.gradients, expected.gradients), tolerance);
+    }
+  }
+}
+
+/// As blockwise(), by one object a chunk between which tensors go by name. @param ends  of chunks
+Result in_chunks(Network& network, PenaltyKind kind, const NamedTensors& in,
+                 const std::vector<int>& ends) {
+  clear_gradients(network);
+  std::deque<BlockwisePenalty> chunks;
+  int begin = 0;
+  for (const int end : ends) {
+    chunks.emplace_back(network, kind, kWeight, BlockRange{begin, end});
+    begin = end;
+  }
+  NamedTensors made = in;
+  for (BlockwisePenalty& chunk : chunks) {
+    made = chunk.sweeps().forward(made, kContext);
+  }
+  BlockSweeps::ByName flowing = chunks.back().last_cotangents(made, kContext.key);
+  for (BlockwisePenalty& chunk : std::views::reverse(chunks)) {
+    flowing = chunk.sweeps().cotangents(std::move(flowing));
+  }
+  Result result{chunks.front().measure(flowing, nullptr).item<double>(), {}};
+  flowing = chunks.front().pulled(1.0);
+  for (BlockwisePenalty& chunk : chunks) {
+    flowing = chunk.sweeps().second_order(std::move(flowing));
+  }
+  flowing.clear();
+  for (BlockwisePenalty& chunk : std::views::reverse(chunks)) {
+    flowing = chunk.sweeps().adjoints(std::move(flowing), {});
+  }
+  for (const Network::NamedParameter& named : network.parameters()) {
+    result.gradients.push_back(gradient_or_zeros(named));
+  }
+  return result;
+}
+
+TEST(Penalty, OfChunksHasTheBitsOfTheWhole) {
+  Network network = branching_network(at::kFloat);
+  const NamedTensors in{{"image", keyed_normal({.seed = 1}, {kExamples, 5}, at::kCPU)},
+                        {"label", keyed_normal({.seed = 2}, {kExamples, 3}, at::kCPU)}};
+  const auto num_blocks = static_cast<int>(network.num_blocks());
+  for (const PenaltyKind kind : {PenaltyKind::kR1, PenaltyKind::kGradientPenalty}) {
+    const Result expected = blockwise(network, kind, in);
+    for (int first = 1; first < num_blocks; ++first) {
+      for (int second = first + 1; second <= num_blocks; ++second) {
+        const std::vector<int> ends = second < num_blocks
+                                          ? std::vector{first, second, num_blocks}
+                                          : std::vector{first, num_blocks};
+        const Result result = in_chunks(network, kind, in, ends);
+        EXPECT_EQ(result.penalty, expected.penalty);
+        for (std::size_t i = 0; i < result.gradients.size(); ++i) {
+          EXPECT_TRUE(result.gradients[i].equal(expected.gradients[i]))
+              << "tensor " << i << ", cut before " << first << " and " << second;
+        }
+      }
     }
   }
 }

@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/apart_schedule.hpp"
@@ -23,7 +22,6 @@ namespace gangway::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 JobSpec staged_job(int microbatches, int stages) {
   JobSpec job;
@@ -109,10 +107,8 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   jobs[2].network("discriminator").steps = 3;
   jobs.push_back(jobs[2]);
   jobs.back().training.penalty = {.gradient_penalty = 10.0};
-  jobs.back().network("discriminator").cuts = std::vector<int>();
   jobs.push_back(jobs[0]);
   jobs.back().training.penalty = {.r1_gamma = 1.0, .r1_interval = 2};
-  jobs.back().network("discriminator").cuts = std::vector<int>();
   for (const JobSpec& job : jobs) {
     for (const int workers : {2, 4}) {
       for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
@@ -183,15 +179,41 @@ TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
   }
 }
 
-TEST(CutPhases, RefuseAPenaltyOnANetworkThatIsCut) {
-  JobSpec job = staged_job(2, 2);
-  job.training.penalty = {.r1_gamma = 1.0};
-  try {
-    (void)cut_phases_of(job, gan::adversarial_phases(job));
-    FAIL() << "nothing was refused";
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("keep that network whole"));
+/// "0 forward" and the like, of the parts of the first penalty.
+std::vector<std::string> parts_of(const Pass& pass) {
+  std::vector<std::string> parts;
+  for (const Node& node : pass.nodes) {
+    if (const auto* penalty = std::get_if<Penalty>(&node); penalty != nullptr && penalty->part) {
+      const PenaltyPart& part = *penalty->part;
+      parts.push_back(std::to_string(part.chunk) + (part.goes_forward ? " forward" : "") +
+                      (part.goes_back ? " back" : "") + (part.is_measured ? " measured" : ""));
+    }
   }
+  return parts;
+}
+
+TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
+  JobSpec job = staged_job(2, 3);
+  job.training.penalty = {.r1_gamma = 1.0};
+  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+  const Pass& r1 = phases[0].passes.back();
+  EXPECT_THAT(parts_of(r1),
+              ElementsAre("0 forward", "1 forward", "2 forward back", "1 back", "0 back measured"));
+  EXPECT_TRUE(std::holds_alternative<Shown>(r1.nodes.back()));
+  EXPECT_EQ(first_penalty(r1), static_cast<int>(r1.nodes.size()));  // all of them go ahead
+  const auto homes = homes_of(r1);
+  EXPECT_EQ(homes.back()->chunk, 2);  // beside the losses of other passes
+}
+
+TEST(BackwardStations, OfAPenaltyAreOneForAllChunks) {
+  JobSpec job = staged_job(2, 2);
+  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
+  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+  EXPECT_EQ(backward_stations(phases[0], network_groups(job, 2)).size(), 2U);
+  const auto stations = backward_stations(phases[2], network_groups(job, 2));
+  ASSERT_EQ(stations.size(), 1U);
+  EXPECT_EQ(stations[0].trained.size(), 2U);
+  EXPECT_EQ(stations[0].items.size(), 3U);
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ void PassRun::receive(const pipeline::Instruction& at) {
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& tensor = received.made[place++];
     if (was_kept || is_kept) {
-      tensor.requires_grad_(tensor.is_floating_point());
+      if (tensor.defined()) {
+        tensor.requires_grad_(tensor.is_floating_point());
+      }
       work_->values.push_back({name, tensor});
     } else {
       put({name}, Kept{{tensor}, {}});
@@ -64,7 +66,7 @@ void PassRun::send_gradient(const pipeline::Instruction& at, StepLosses& losses)
   come_back_to(setup_.remote->crossing(at).last_taker - 1, losses);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& taken = work_->value(name);
-    setup_.remote->send(at, output, taken.grad());
+    setup_.remote->send(at, output, taken.defined() ? taken.grad() : taken);
     taken.reset();
   }
   works_.leave(*work_);

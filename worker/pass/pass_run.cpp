@@ -28,6 +28,7 @@ using pipeline::Phase;
 using pipeline::Pool;
 using pipeline::Reals;
 using pipeline::Running;
+using pipeline::Shown;
 using pipeline::StylePicture;
 
 void require_known(const Node& node) {
@@ -79,18 +80,21 @@ void PassRun::forward(const Instruction& at) {
   const bool trains = pipeline::trains(phase(), application.network);
   Kept result = is_recalled() ? take_kept() : apply(application, trains);
   if (trains) {
-    gan::StatisticSink* sink = setup_.sinks[application.network];
-    if (at.is_ahead) {
-      sink = &work_->seen.emplace_back(application.network, SeenStatistics()).second;
-    }
-    result.seen.give_to(*sink);
+    gan::StatisticSink& sink = sink_of(application.network, at.is_ahead);
+    result.seen.give_to(sink);
     if (application.harvests_signs) {
-      augmentation_.harvest(*setup_.networks[application.network], result.made.front(), *sink);
+      augmentation_.harvest(*setup_.networks[application.network], result.made.front(), sink);
     }
   }
   put(pipeline::outputs_of(node()), std::move(result));
   ++work_->node;
   works_.leave(*work_);
+}
+
+gan::StatisticSink& PassRun::sink_of(NetworkId network, bool is_ahead) {
+  return is_ahead ? static_cast<gan::StatisticSink&>(
+                        work_->seen.emplace_back(network, SeenStatistics()).second)
+                  : *setup_.sinks[network];
 }
 
 PassRun::Kept PassRun::apply(const Application& application, bool trains) {
@@ -118,32 +122,6 @@ void PassRun::backward(const Instruction& at, StepLosses& losses) {
   come_back_to(at.node, losses);
   work_->node = at.node;
   pull(pipeline::trains(phase(), std::get<Application>(node()).network));
-  end_if_over();
-}
-
-void PassRun::penalty_forward(const Instruction& at) {
-  enter(at);
-  come_to(at.node);
-  const auto& penalty = std::get<Penalty>(node());
-  work_->penalty = std::make_unique<gan::BlockwisePenalty>(
-      *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
-      penalty.weight * factor(penalty.schedule));
-  gan::StatisticSink* sink = penalty.harvests ? setup_.sinks[penalty.network] : nullptr;
-  work_->penalty->forward(work_->taken(penalty.inputs), context(penalty.network, sink, 0));
-  ++work_->node;
-  works_.leave(*work_);
-}
-
-void PassRun::penalty_backward(const Instruction& at, StepLosses& losses,
-                               const std::function<void(std::size_t)>& on_block) {
-  enter(at);
-  come_back_to(at.node, losses);
-  work_->node = at.node;
-  const at::Tensor value = work_->penalty->backward(on_block, loss_scale());
-  if (const auto& shown_with = std::get<Penalty>(node()).shown_with) {
-    losses.add(*shown_with, at.microbatch, value, phase().repeats);
-  }
-  work_->penalty.reset();
   end_if_over();
 }
 
@@ -210,6 +188,9 @@ void PassRun::come_back_to(int end, StepLosses& losses) {
       pull(*loss, losses);
     } else if (std::holds_alternative<Join>(node()) || std::holds_alternative<Augment>(node())) {
       pull(/*trains=*/false);
+    } else if (const auto* shown = std::get_if<Shown>(&node())) {
+      losses.add(shown->shown_with, work_->at.microbatch, work_->value(shown->input),
+                 phase().repeats);
     }
   }
 }
@@ -302,18 +283,22 @@ void PassRun::pull(bool trains) {
   std::vector<at::Tensor> gradients;
   for (std::size_t i = 0; i < made.size(); ++i) {
     at::Tensor& taken = work_->value(names[i]);
-    if (taken.grad().defined()) {
+    if (taken.defined() && taken.grad().defined()) {
       looked_at.push_back(made[i]);
       gradients.push_back(taken.grad());
     }
     taken.reset();
   }
+  if (looked_at.empty()) {
+    return;
+  }
   // Towards the inputs only, where its weights are not trained: their gradients are neither
   // computed nor touched.
   std::vector<at::Tensor> wanted;
   for (const std::string& input : pipeline::inputs_of(node())) {
-    if (!trains && work_->value(input).requires_grad()) {
-      wanted.push_back(work_->value(input));
+    if (const at::Tensor& taken = work_->value(input);
+        !trains && taken.defined() && taken.requires_grad()) {
+      wanted.push_back(taken);
     }
   }
   const gan::Tf32Products products(precision());
@@ -323,7 +308,7 @@ void PassRun::pull(bool trains) {
 void PassRun::put(const std::vector<std::string>& names, Kept result) {
   for (std::size_t i = 0; i < result.made.size(); ++i) {
     at::Tensor value = result.made[i];
-    if (has_gradient() || value.requires_grad()) {
+    if (value.defined() && (has_gradient() || value.requires_grad())) {
       value = value.detach().requires_grad_(has_gradient());
     }
     work_->values.push_back({names[i], value});

@@ -129,7 +129,15 @@ class PassRun {
   void make(const pipeline::Augment& augment);
   void make(const pipeline::Application&) {}  // by instruction, as penalties are
   void make(const pipeline::Penalty&) {}
+  void make(const pipeline::Shown&) {}
   void make(const pipeline::Loss& loss);
+  /// What its forward makes, in the order of their names.
+  [[nodiscard]] std::vector<at::Tensor> carried_out(const pipeline::Penalty& penalty,
+                                                    gan::StatisticSink* sink);
+  /// Its backward: gradients of what it made go to what it took.
+  void pull(const pipeline::Penalty& penalty, const std::function<void(std::size_t)>& on_block);
+  /// Who takes what the node at hand sees of `network`'s statistics.
+  [[nodiscard]] gan::StatisticSink& sink_of(NetworkId network, bool is_ahead);
   /// The gradient of what the node at hand made goes to what it took; to its weights where it
   /// trains some.
   void pull(const pipeline::Loss& loss, StepLosses& losses);

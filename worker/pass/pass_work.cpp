@@ -30,7 +30,9 @@ std::vector<at::Tensor> PassWork::values_of(const std::vector<std::string>& name
 gan::NamedTensors PassWork::taken(const std::vector<pipeline::Input>& inputs) {
   gan::NamedTensors tensors;
   for (const pipeline::Input& input : inputs) {
-    tensors = tensors.with(input.name, value(input.tensor));
+    if (const at::Tensor& tensor = value(input.tensor); tensor.defined()) {
+      tensors = tensors.with(input.name, tensor);
+    }
   }
   return tensors;
 }

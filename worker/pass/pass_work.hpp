@@ -48,6 +48,7 @@ struct PassWork {
   /// @throws InvariantError for a name that nothing has made
   [[nodiscard]] at::Tensor& value(const std::string& name);
   [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
+  /// Without those that a network that grows did not make.
   [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
   /// One more summand of the gradient of what is called `name`, as autograd would add it.
   void add_gradient(const std::string& name, const at::Tensor& gradient);

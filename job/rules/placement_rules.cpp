@@ -73,35 +73,10 @@ std::string check_cut_penalties(const JobSpec& job) {
              : "";
 }
 
-std::string check_cut_norms(const JobSpec& job) {
-  for (const NetworkId network : job.networks.ids()) {
-    if (wants_cut(job, network) && job.agrees_on_updates(network)) {
-      const std::string& name = job.networks[network].name;
-      return whole_network_wanted(
-          fmt::format("the norm of a gradient ({}.clip_norm, training.divergence.gradient_norm)",
-                      name),
-          name);
-    }
-  }
-  return {};
-}
-
-std::string check_cut_judge(const JobSpec& job) {
-  return job.training.augment.is_adaptive() && cuts(job, "discriminator")
-             ? whole_network_wanted("training.augment.strength adaptive", "discriminator")
-             : "";
-}
-
 std::vector<Rule> cut_rules() {
   return {{{"layout.stages", "training.recipe"},
            "A network with a penalty on gradients, or on path lengths, is not cut.",
-           check_cut_penalties},
-          {{"layout.stages", "training.divergence.gradient_norm"},
-           "A network whose updates wait for the norm of its gradient is not cut.",
-           check_cut_norms},
-          {{"layout.stages", "training.recipe"},
-           "A discriminator by whose judgement augmentation adapts is not cut.",
-           check_cut_judge}};
+           check_cut_penalties}};
 }
 
 }  // namespace

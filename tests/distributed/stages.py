@@ -68,7 +68,6 @@ class Refusals(Divided):
         self.assert_refused("cuts before block 9, and the last of", "layout.cuts.generator=[9]")
         self.assert_refused("expected blocks in ascending order", "layout.cuts.generator=[2, 1]")
         self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.r1.gamma=1")
-        self.assert_refused("keep it whole with layout.cuts.generator []", *TWO, "generator.clip_norm=1")
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")
         self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")

@@ -31,9 +31,7 @@ void keep_whole(JobSpec& job) {
   for (NetworkSpec& network : job.networks) {
     const bool has_penalty = (network.name == "discriminator" && job.training.penalty.is_any()) ||
                              (network.name == "generator" && job.training.path_length.is_any());
-    const bool adapts = network.name == "discriminator" && job.training.augment.is_adaptive();
-    if (has_penalty || adapts || network.clip_norm > 0.0 ||
-        job.training.divergence.gradient_norm > 0.0) {
+    if (has_penalty) {
       network.cuts = std::vector<int>();
     }
   }

@@ -253,9 +253,10 @@ void PassRun::make(const Pool& pool) {
 
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
-  // The judge was awaited: what comes next is its forward, and its strength that of its weights.
-  augment_strength_ = augmentation_.strength_of(*setup_.networks[augment.judge]);
-  put(augment.output, augmentation_.augmented(work_->value(augment.input), augment_strength_,
+  const double strength = augment.strength.empty()
+                              ? augmentation_.fixed_strength()
+                              : gan::Augmentation::strength_of(work_->value(augment.strength));
+  put(augment.output, augmentation_.augmented(work_->value(augment.input), strength,
                                               key(RandomDraw::kAugmentFlip, augment.stream)));
 }
 
@@ -277,9 +278,9 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
     for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
       judged.microbatch = work_->at.microbatch;
       judged.logits = work_->value(judged.tensor).detach();
-      if (setup_.job.training.augment.is_adaptive()) {
+      if (work_->has(kAugmentStrength)) {
         losses.set_figure(work_->at.microbatch, judged.network + "_augment_strength",
-                          augment_strength_);
+                          gan::Augmentation::strength_of(work_->value(kAugmentStrength)));
       }
       if (const std::string examples = judged_examples(pass(), judged, setup_.job);
           !examples.empty() && work_->has(examples)) {

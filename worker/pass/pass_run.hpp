@@ -156,7 +156,6 @@ class PassRun {
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
   gan::Augmentation augmentation_;
-  double augment_strength_ = 0.0;  // of what was augmented last: its judge may be on its way since
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step

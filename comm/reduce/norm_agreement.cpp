@@ -18,7 +18,8 @@ NormAgreement::NormAgreement(Members members, const ArenaLayout& layout, int net
 void NormAgreement::begin() { offered_ = known_ = false; }
 
 std::span<double> NormAgreement::squares_of(std::size_t bucket, int worker) {
-  const ElementRange blocks = intersect(members_.plan->slice(bucket, worker), layout_.parameter_range());
+  const ElementRange blocks =
+      intersect(members_.plan->slice(bucket, worker), layout_.parameter_range());
   // A slice of statistics alone begins past the end of the squares.
   return blocks.empty() ? std::span<double>()
                         : std::span(squares_).subspan(blocks.begin / kBlockElements,

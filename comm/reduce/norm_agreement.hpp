@@ -38,9 +38,7 @@ class NormAgreement {
   /// What is still on its way.
   [[nodiscard]] std::span<const PendingRequest> pending() const { return pending_; }
   /// By which people know the first member that is waited for. @pre something is on its way
-  [[nodiscard]] int awaited() const {
-    return members_.transport->number_of(pending_.front().peer);
-  }
+  [[nodiscard]] int awaited() const { return members_.transport->number_of(pending_.front().peer); }
 
  private:
   [[nodiscard]] std::span<double> squares_of(std::size_t bucket, int worker);

@@ -4,13 +4,16 @@
 
     GANGWAY_BIN=build/release/bin stages.py [unittest arguments]
 """
+import json
+import re
 import unittest
 
 from networks_apart import APART
 from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Divided, Killing
-from train_command import EXAMPLES, Trainings
+from train_command import EXAMPLES, GANGWAY, Trainings
 
 TWO = ["layout.stages=2"]
+CLIPPED = ["generator.clip_norm=0.05", "discriminator.clip_norm=0.05"]  # every update, or nearly
 THREE = ["layout.stages=3"]
 
 
@@ -34,10 +37,37 @@ class Digests(Divided):
         self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.192", "training.r1={gamma: 1, interval: 2}", layouts=[
             (2, *TWO), (3, *THREE), (2, *TWO, "layout.cuts.discriminator=[]")])
 
+    def test_networks_whose_updates_wait_for_the_norm_of_their_gradient(self):
+        self.assert_one_digest(CLOTHES, *SMALL, *CLIPPED, "training.divergence.gradient_norm=1e6", "training.kimg=0.256",
+                               layouts=[
+            (2, *TWO, "layout.transport=mpi"),
+            (3, *THREE, "layout.transport=shm", "layout.recompute=true"),
+            (4, *TWO, "layout.transport=hierarchical", "layout.audit=true", "layout.check_steps=1")])
+
+    def test_augmentation_that_adapts(self):
+        self.assert_one_digest(CLOTHES, *SMALL, "training.augment={policy: ada, target: -1, kimg: 2}",
+                               "training.kimg=0.512", layouts=[(2, *TWO), (4, *TWO, "layout.recompute=true")])
+        strengths = set()
+        for run in ("one", "divided0", "divided1"):
+            folder = next((self.folder / "runs").glob(f"*-{run}"))
+            ticks = [json.loads(line) for line in (folder / "stats.jsonl").read_text().splitlines()]
+            strengths.add(max(tick.get("discriminator_augment_strength", 0.0) for tick in ticks))
+        self.assertEqual(len(strengths), 1, "as people are shown it")
+        self.assertGreater(strengths.pop(), 0.0)
+
+    def test_a_norm_above_its_bound_ends_it_at_the_step_at_which_it_ends_one_worker(self):
+        told = set()
+        for layout, workers in (([], 1), (TWO, 2), (TWO, 4)):
+            code, out, err = self.call(GANGWAY, "run", CLOTHES, *SMALL, "training.kimg=0.512", *layout, "-n", workers,
+                                       "training.divergence.gradient_norm=0.7", "--run", f"bound{workers}")
+            self.assertEqual(code, 4, out + err)
+            told.update(re.findall(r"step \d+: the norm of the \w+'s gradient is \S+, above", out + err))
+        self.assertEqual(len(told), 1, told)
+
 
 class KilledAndResumed(Killing):
     def test_on_another_layout_ends_as_one_go_does(self):
-        job = [CLOTHES, *SMALL, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
+        job = [CLOTHES, *SMALL, *CLIPPED, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
         self.kill_somewhere_behind_a_checkpoint("run", *job, *TWO, "training.kimg=40", "-n", 2, "--run", "killed")
         steps = self.newest_step("killed") + 24  # snapshots may be some steps ahead of it
         length = f"training.kimg={steps * IMAGES_A_STEP / 1000}"

@@ -117,30 +117,6 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   return result;
 }
 
-bool PassRun::is_made_again() const {
-  return setup_.job.layout.recompute && std::holds_alternative<Application>(node()) &&
-         has_gradient() && !is_recalled() && work_->node >= work_->num_kept;
-}
-
-void PassRun::make_again() {
-  std::vector<at::Tensor>& made = work_->made[static_cast<std::size_t>(work_->node)];
-  if (made.empty() && is_made_again()) {
-    const auto& application = std::get<Application>(node());
-    // What it sees of statistics was harvested the first time.
-    made = apply(application, pipeline::trains(phase(), application.network)).made;
-  }
-}
-
-void PassRun::prepare(const Instruction& at) {
-  if (!setup_.job.layout.recompute) {
-    return;
-  }
-  enter(at);
-  const int node = std::exchange(work_->node, at.node);
-  make_again();
-  work_->node = node;
-}
-
 void PassRun::backward(const Instruction& at, StepLosses& losses) {
   enter(at);
   come_back_to(at.node, losses);

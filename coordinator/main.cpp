@@ -185,7 +185,8 @@ std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& lo
                         .runtime_directory = environment("XDG_RUNTIME_DIR")},
         ControlHandlers{
             .status = [&loop] { return loop.status(); },
-            .obey = [&loop](const Command& command) { return loop.obey(command); },
+            .obey = [&loop](const Command& command,
+                            const auto& answered) { loop.obey(command, answered); },
             .post = [&io](std::function<void()> call) { boost::asio::post(io, std::move(call)); }});
     recorder.set_listener(
         [&service = *control](const std::string& line) { service.publish(line); });
@@ -235,6 +236,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
   settings.welcome.coordinator_memory = shared_memory_identity();
   settings.go_on = go_on_advice(options.start, run.directory);
+  settings.is_supervised = options.tether.socket >= 0;
   settings.limits.start = options.start_deadline();
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",

@@ -62,6 +62,9 @@ void write_status(const std::filesystem::path& run, const RunStatus& status) {
   if (status.rolled_back) {
     json["rolled_back"] = true;
   }
+  if (!status.drained.empty()) {
+    json["drained"] = status.drained;
+  }
   write_json(run / kStatusFile, json);
 }
 
@@ -77,6 +80,11 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run) {
   }
   status.keeping = json.contains("keeping") && json["keeping"] == true;
   status.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
+  for (const Json& rank : json.value("drained", Json::array())) {
+    if (rank.is_number_integer()) {
+      status.drained.push_back(rank.get<int>());
+    }
+  }
   return status;
 }
 

@@ -20,6 +20,7 @@ struct RunStatus {
   std::string reason;        ///< one line
   bool keeping = false;      ///< processes are still there, and copy snapshots to the disk
   bool rolled_back = false;  ///< the next start goes on from an earlier state: a decision says so
+  std::vector<int> drained = {};  ///< ranks of workers that the next start goes on without
   bool operator==(const RunStatus&) const = default;
 };
 

@@ -55,6 +55,13 @@ constexpr std::size_t kPemLimitBytes = std::size_t{1} << 20U;
 struct PendingCall {
   explicit PendingCall(grpc::ServerUnaryReactor* its) : reactor(its) {}
   [[nodiscard]] bool claim() { return !is_claimed.exchange(true); }
+  /// @param answer  fills the reply; not called where somebody else has answered
+  void finish(const std::function<grpc::Status()>& answer) {
+    if (claim()) {
+      reactor->Finish(answer());
+      alarm.Cancel();
+    }
+  }
 
   grpc::ServerUnaryReactor* reactor;  // gRPC's, until it is finished
   std::atomic<bool> is_claimed = false;
@@ -68,6 +75,8 @@ std::string_view metadata(const grpc::CallbackServerContext& context, const char
              : std::string_view(found->second.data(), found->second.size());
 }
 
+using Waiting = std::shared_ptr<PendingCall>;
+
 class Service : public wire::Control::CallbackService {
  public:
   Service(ControlHandlers handlers, ControlTokens tokens)
@@ -77,14 +86,14 @@ class Service : public wire::Control::CallbackService {
 
   /// Nothing reaches the event loop any more.
   void close() {
-    std::set<std::shared_ptr<PendingCall>> calls;
+    std::set<Waiting> calls;
     {
       const MutexLock lock(mutex_);
       is_closed_ = true;
       calls.swap(calls_);
     }
     for (const auto& call : calls) {
-      finish(call, {grpc::StatusCode::UNAVAILABLE, "the job ends"});
+      call->finish([] { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the job ends"); });
     }
     watchers_.end_all(grpc::Status::OK);
   }
@@ -92,9 +101,11 @@ class Service : public wire::Control::CallbackService {
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
                                    const wire::StatusRequest* /*request*/,
                                    wire::StatusReply* reply) override {
-    return ask(*context, Right::kRead, [this, reply](const std::string& /*who*/) {
-      fill(*reply, handlers_.status());
-      return grpc::Status::OK;
+    return ask(*context, Right::kRead, [this, reply](const Waiting& call, const std::string&) {
+      call->finish([this, reply] {
+        fill(*reply, handlers_.status());
+        return grpc::Status::OK;
+      });
     });
   }
 
@@ -163,14 +174,18 @@ class Service : public wire::Control::CallbackService {
   template <typename Request>
   grpc::ServerUnaryReactor* obey(grpc::CallbackServerContext& context, const Request& request,
                                  wire::CommandReply* reply) {
-    return ask(context, Right::kSteer,
-               [this, order = order_of(request), reply](const std::string& who) {
-                 return fill(*reply, handlers_.obey({.order = order, .who = who}));
-               });
+    return ask(
+        context, Right::kSteer,
+        [this, order = order_of(request), reply](const Waiting& call, const std::string& who) {
+          handlers_.obey({.order = order, .who = who}, [call, reply](const CommandAnswer& answer) {
+            call->finish([&] { return fill(*reply, answer); });
+          });
+        });
   }
 
-  /// Has the call answered on the event loop's thread.
-  /// @param answer  given who asks, fills the reply; not called once the deadline has passed
+  /// Has the call taken to the event loop's thread.
+  /// @param answer  given the call and who asks, sees to it that the call is finished, some time;
+  /// not called once the deadline has passed
   template <typename Answer>
   grpc::ServerUnaryReactor* ask(grpc::CallbackServerContext& context, Right right, Answer answer) {
     grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
@@ -185,46 +200,32 @@ class Service : public wire::Control::CallbackService {
         reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the job ends"});
         return reactor;
       }
+      std::erase_if(calls_, [](const Waiting& one) { return one->is_claimed.load(); });
       calls_.insert(call);
     }
-    call->alarm.Set(system_clock::now() + kAnswerDeadline, [this, call](bool is_over) mutable {
+    call->alarm.Set(system_clock::now() + kAnswerDeadline, [call](bool is_over) mutable {
       const auto own = std::move(call);  // the alarm keeps this function, and is the call's
       if (is_over && own->claim()) {
-        forget(own);
         own->reactor->Finish({grpc::StatusCode::DEADLINE_EXCEEDED,
                               fmt::format("the coordinator did not answer for {} s",
                                           kAnswerDeadline.count() / 1000)});
       }
     });
     const std::string peer = context.peer();
-    handlers_.post([this, call, answer, who = name_of(caller_of(context, peer))] {
-      if (call->claim()) {
-        const grpc::Status status = answer(who);
-        forget(call);
-        call->reactor->Finish(status);
-        call->alarm.Cancel();
+    handlers_.post([call, answer, who = name_of(caller_of(context, peer))] {
+      if (!call->is_claimed) {
+        answer(call, who);
       }
     });
     return reactor;
-  }
-
-  static void finish(const std::shared_ptr<PendingCall>& call, const grpc::Status& status) {
-    if (call->claim()) {
-      call->reactor->Finish(status);
-      call->alarm.Cancel();
-    }
-  }
-
-  void forget(const std::shared_ptr<PendingCall>& call) {
-    const MutexLock lock(mutex_);
-    calls_.erase(call);
   }
 
   ControlHandlers handlers_;
   Gatekeeper gatekeeper_;
   Watchers watchers_;
   Mutex mutex_;
-  std::set<std::shared_ptr<PendingCall>> calls_ GANGWAY_GUARDED_BY(mutex_);
+  /// Not finished yet, and some that are.
+  std::set<Waiting> calls_ GANGWAY_GUARDED_BY(mutex_);
   bool is_closed_ GANGWAY_GUARDED_BY(mutex_) = false;
 };
 

@@ -26,7 +26,9 @@ struct ControlSettings {
 /// What the job answers, on the event loop's thread.
 struct ControlHandlers {
   std::function<JobStatus()> status;
-  std::function<CommandAnswer(const Command&)> obey;
+  /// Answers once: at once where it refuses, else when the run's record has the command, on any
+  /// thread.
+  std::function<void(const Command&, std::function<void(const CommandAnswer&)>)> obey;
   /// Has it called on the event loop's thread, some time. Any thread.
   std::function<void(std::function<void()>)> post;
 };

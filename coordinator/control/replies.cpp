@@ -42,8 +42,6 @@ grpc::StatusCode code_of(Refusal refusal) {
       return grpc::StatusCode::INVALID_ARGUMENT;
     case Refusal::kNotNow:
       return grpc::StatusCode::FAILED_PRECONDITION;
-    case Refusal::kImpossible:
-      return grpc::StatusCode::UNIMPLEMENTED;
   }
   return grpc::StatusCode::INTERNAL;
 }
@@ -125,7 +123,7 @@ Order order_of(const wire::SetRequest& request) {
 Order order_of(const wire::TraceRequest& request) {
   return TraceJob{.begin = request.begin(), .end = request.end()};
 }
-Order order_of(const wire::DrainRequest& request) { return DrainHost{.host = request.host()}; }
+Order order_of(const wire::DrainRequest& request) { return DrainWorkers{.name = request.host()}; }
 Order order_of(const wire::StopRequest& /*request*/) { return StopJob{}; }
 
 }  // namespace gangway::coordinator

@@ -55,7 +55,9 @@ class EventLoop {
   /// How the job stands. On the loop's thread, as what follows.
   [[nodiscard]] JobStatus status() const;
   /// What a person asks of it.
-  [[nodiscard]] CommandAnswer obey(const Command& command);
+  /// @param answered  called once: at once where it is refused, else when the disk has the record
+  /// of it, on the thread that writes
+  void obey(const Command& command, const std::function<void(const CommandAnswer&)>& answered);
 
   /// Runs the job to its end. @return how it ended; not orderly: leave without MPI_Finalize.
   Outcome run();
@@ -115,6 +117,8 @@ class EventLoop {
   void kill_stragglers();
 
   LoopParts parts_;
+  /// Answers the command whose effects are being carried out.
+  std::function<void(const std::string& error)> when_recorded_;
   Conductor conductor_;
   boost::asio::steady_timer timer_;
   DiskThread disk_;

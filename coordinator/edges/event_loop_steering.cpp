@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,15 +17,24 @@ JobStatus EventLoop::status() const {
   return conductor_.status(std::chrono::steady_clock::now(), unix_seconds());
 }
 
-CommandAnswer EventLoop::obey(const Command& command) {
+void EventLoop::obey(const Command& command,
+                     const std::function<void(const CommandAnswer&)>& answered) {
   const Commanded commanded =
       conductor_.on_command(command, std::chrono::steady_clock::now(), unix_seconds());
+  const CommandAnswer& answer = commanded.answer;
+  when_recorded_ = [answered, answer](const std::string& error) {
+    CommandAnswer told = answer;
+    told.text += error.empty() ? "" : fmt::format(" (not in steering.jsonl: {})", error);
+    answered(told);
+  };
   carry_out(commanded.effects);
-  return commanded.answer;
+  if (const auto left = std::exchange(when_recorded_, {})) {  // refused: there is no record
+    left({});
+  }
 }
 
 void EventLoop::carry_out(const RecordSteering& record) {
-  parts_.recorder.record_steering(record.event);
+  parts_.recorder.record_steering(record.event, std::exchange(when_recorded_, {}));
 }
 
 void EventLoop::carry_out(const KeepCheckpoints& keep) {

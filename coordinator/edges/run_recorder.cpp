@@ -311,9 +311,12 @@ void RunRecorder::keep_watch(const std::string& text) {
   });
 }
 
-void RunRecorder::record_steering(const SteeringEvent& event) {
+void RunRecorder::record_steering(const SteeringEvent& event,
+                                  std::function<void(const std::string&)> written) {
   output_.write(std::string(kSteeringFile),
-                [directory = run_.directory, event] { append_steering(directory, event); });
+                [directory = run_.directory, event, written = std::move(written)] {
+                  append_steering(directory, event, written);
+                });
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
@@ -356,7 +359,8 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   status_ = {.exit_code = outcome.exit_code,
              .reason = outcome.reason,
              .keeping = keeps,
-             .rolled_back = outcome.rolled_back};
+             .rolled_back = outcome.rolled_back,
+             .drained = {outcome.drained.begin(), outcome.drained.end()}};
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
   if (!trace_.empty()) {

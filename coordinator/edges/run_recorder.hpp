@@ -82,8 +82,9 @@ class RunRecorder {
   /// watch.txt, behind everything else.
   void keep_watch(const std::string& text);
 
-  /// steering.jsonl, behind everything else.
-  void record_steering(const SteeringEvent& event);
+  /// steering.jsonl, behind everything else. `written` as append_steering's, on the thread that
+  /// writes.
+  void record_steering(const SteeringEvent& event, std::function<void(const std::string&)> written);
   /// Checkpoints are kept as `spec` says from here on.
   void keep_checkpoints(const CheckpointSpec& spec) { kept_ = spec; }
 

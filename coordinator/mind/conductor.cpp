@@ -306,6 +306,8 @@ Effects Conductor::finish_if_done() {
     // The parts come before the Goodbye on the same way: what is missing now never comes.
     outcome.exit_code = static_cast<int>(ExitCode::kInternal);
     outcome.reason = "the workers left before they had reported their last checkpoint";
+  } else if (!drained_.empty() && outcome.step < settings_.leases.total_steps) {
+    outcome = drained_outcome();
   } else if (!last_save_error_.empty()) {
     outcome.exit_code = leave_signal_ ? 128 + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM)
                                       : static_cast<int>(ExitCode::kEnvironment);

@@ -47,6 +47,8 @@ struct Outcome {
   std::optional<std::int64_t> unsaved_snapshot = {};
   /// A rollback was decided: the next start goes on from an earlier state.
   bool rolled_back = false;
+  /// Workers that were drained: the next start goes on without them.
+  std::set<int> drained = {};
 };
 
 // Effects, to be carried out in the order in which they come.
@@ -96,7 +98,7 @@ struct RecordDecisions {
 struct KeepWatch {
   std::string text;
 };
-/// A person has asked for something, and got it: beside the run, whenever the disk has time.
+/// A person has asked for something, and got it: beside the run, before that person is answered.
 struct RecordSteering {
   SteeringEvent event;
 };
@@ -135,6 +137,8 @@ struct ConductorSettings {
   LeasePlan leases;
   TickPlan ticks;
   MembershipLimits limits;
+  /// `gangway run` stands over the ranks, and starts them again.
+  bool is_supervised = false;
   std::int64_t snapshot_steps = SnapshotBook::kAuto;  ///< 0: none
   std::string go_on = "the same command goes on";     ///< advice after a save on request
   /// Least silence between two steps that is a fault; ten times as long before the first.
@@ -265,8 +269,10 @@ class Conductor {
   [[nodiscard]] CommandAnswer obey(const SaveCheckpoint& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const SetKey& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const TraceJob& order, const Asked& asked);
-  [[nodiscard]] CommandAnswer obey(const DrainHost& order, const Asked& asked);
+  [[nodiscard]] CommandAnswer obey(const DrainWorkers& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const StopJob& order, const Asked& asked);
+  /// Ends the job, which goes on without drained_.
+  [[nodiscard]] Outcome drained_outcome() const;
   void set_plan();
   /// The checkpoints that are to be pinned, now that the one of `step` exists.
   [[nodiscard]] Effects pin_at(std::int64_t step);
@@ -303,6 +309,7 @@ class Conductor {
   TraceSteps trace_;                 ///< the newest
   TraceSteps untold_trace_;          ///< in no lease yet
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
+  std::set<int> drained_;            ///< ranks that the leave is for; empty: it is for good
   std::string last_save_error_;      ///< not empty: the newest save failed
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/units.hpp"
 #include "coordinator/mind/conductor.hpp"
+#include "coordinator/steering/drain.hpp"
 #include "coordinator/steering/settable_keys.hpp"
 
 namespace gangway::coordinator {
@@ -53,8 +55,8 @@ SteeringEvent event_of(const TraceJob& order) {
       .command = "trace",
       .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
 }
-SteeringEvent event_of(const DrainHost& order) {
-  return {.command = "drain", .arguments = {{"host", order.host}}};
+SteeringEvent event_of(const DrainWorkers& order) {
+  return {.command = "drain", .arguments = {{"host", order.name}}};
 }
 SteeringEvent event_of(const StopJob& /*order*/) { return {.command = "stop"}; }
 
@@ -75,6 +77,7 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
     leases_.request_checkpoint();
     return grant(now);
   }
+  drained_.clear();  // whoever wants it to leave wants it to stay away
   if (leave_signal_) {
     return {};
   }
@@ -234,17 +237,56 @@ CommandAnswer Conductor::obey(const TraceJob& order, const Asked& asked) {
   return {Refusal::kNone, fmt::format("traces steps {}:{}", steps.begin, steps.end), steps.begin};
 }
 
-CommandAnswer Conductor::obey(const DrainHost& order, const Asked& /*asked*/) {
-  return {Refusal::kImpossible,
-          fmt::format("host '{}' cannot be drained while the job runs: no other host takes its "
-                      "micro-batches over; gangway stop, then start again without it",
-                      order.host),
-          0};
+CommandAnswer Conductor::obey(const DrainWorkers& order, const Asked& asked) {
+  const std::int64_t step = leases_.granted_end();
+  if (!begun_ || (leave_signal_ && drained_.empty())) {
+    return {Refusal::kNotNow, begun_ ? "it is stopping" : "it has not begun to train: try again",
+            step};
+  }
+  if (!settings_.is_supervised) {
+    return {Refusal::kNotNow,
+            "nobody would start it again: without gangway run, gangway stop, then start it "
+            "without that host",
+            step};
+  }
+  std::vector<DrainableWorker> workers;
+  for (const Member& member : membership_.members()) {
+    workers.push_back({.rank = member.rank, .host = member.host});
+  }
+  try {
+    std::set<int> drained = ranks_named(order.name, workers);
+    drained.insert(drained_.begin(), drained_.end());
+    const int left = settings_.num_workers - static_cast<int>(drained.size());
+    require_layout_without(order.name, settings_.job, left);
+    if (!leave_signal_) {
+      merge(asked.effects, on_request(Request::kSaveAndLeave, SIGTERM, asked.now));
+    }
+    drained_ = std::move(drained);
+    return {Refusal::kNone,
+            fmt::format("saves step {}, and goes on with {} worker{}, without rank {}", step, left,
+                        left == 1 ? "" : "s", fmt::join(drained_, ", ")),
+            step};
+  } catch (const ConfigError& error) {
+    return {Refusal::kInvalid, error.what(), step};
+  }
+}
+
+Outcome Conductor::drained_outcome() const {
+  const std::int64_t step = ticks_.steps_done();
+  return {.exit_code = static_cast<int>(ExitCode::kPreempted),
+          .reason = fmt::format(
+              "drained rank {} {}: goes on without", fmt::join(drained_, ", "),
+              last_save_error_.empty()
+                  ? fmt::format("at step {}", step)
+                  : fmt::format("and could not save step {} ({})", step, last_save_error_)),
+          .step = step,
+          .orderly = true,
+          .drained = drained_};
 }
 
 CommandAnswer Conductor::obey(const StopJob& /*order*/, const Asked& asked) {
   const std::int64_t step = leases_.granted_end();
-  if (leave_signal_) {
+  if (leave_signal_ && drained_.empty()) {
     return {Refusal::kNone, "is stopping already", step};
   }
   merge(asked.effects, on_request(Request::kSaveAndLeave, SIGTERM, asked.now));

@@ -26,14 +26,15 @@ struct TraceJob {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
-struct DrainHost {
-  std::string host;
+/// The state is saved, and the job goes on with the other workers.
+struct DrainWorkers {
+  std::string name;  ///< a host's, or a worker's rank
 };
 /// Saves, and leaves: exit code 75.
 struct StopJob {};
 
 using Order =
-    std::variant<PauseJob, ResumeJob, SaveCheckpoint, SetKey, TraceJob, DrainHost, StopJob>;
+    std::variant<PauseJob, ResumeJob, SaveCheckpoint, SetKey, TraceJob, DrainWorkers, StopJob>;
 
 struct Command {
   Order order;
@@ -41,10 +42,9 @@ struct Command {
 };
 
 enum class Refusal {
-  kNone,        ///< done, or about to be
-  kInvalid,     ///< what was asked can never be
-  kNotNow,      ///< not as the job stands
-  kImpossible,  ///< not of this program
+  kNone,     ///< done, or about to be
+  kInvalid,  ///< what was asked can never be
+  kNotNow,   ///< not as the job stands
 };
 
 struct CommandAnswer {

@@ -77,6 +77,12 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ControlPlace& pla
   return grpc::SslCredentials({.pem_root_certs = *certificate});
 }
 
+/// Somebody listens, and TLS fails: gRPC says so in words alone.
+bool fails_at_tls(const std::string& message) {
+  return message.find("andshake") != std::string::npos ||
+         message.find("certificate") != std::string::npos;
+}
+
 }  // namespace
 
 std::string end_of(const std::filesystem::path& run) {
@@ -108,14 +114,28 @@ void ControlClient::prepare(grpc::ClientContext& context) const {
   context.AddMetadata("gangway-user", user_name());
 }
 
+std::string ControlClient::coordinator_version() const {
+  grpc::ClientContext context;
+  prepare(context);
+  context.set_deadline(std::chrono::system_clock::now() + access_.limit);
+  wire::StatusReply reply;
+  return stub_->Status(&context, wire::StatusRequest{}, &reply).ok() && !reply.version().empty()
+             ? reply.version()
+             : "unknown";
+}
+
 void ControlClient::require(const grpc::Status& status) const {
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
       return;
     case grpc::StatusCode::INVALID_ARGUMENT:
     case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::UNIMPLEMENTED:
       throw ConfigError(status.error_message());
+    case grpc::StatusCode::UNIMPLEMENTED:
+      throw ConfigError(fmt::format(
+          "{}: its coordinator is of another version ({}; this is {}) and does not know "
+          "this: use its gangway, or stop the job and start it with this one",
+          access_.run.string(), coordinator_version(), GANGWAY_VERSION));
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::PERMISSION_DENIED:
       throw EnvironmentError(
@@ -127,6 +147,12 @@ void ControlClient::require(const grpc::Status& status) const {
                       access_.run.string(), place_.host, place_.pid,
                       std::chrono::duration<double>(access_.limit).count()));
     case grpc::StatusCode::UNAVAILABLE:
+      if (!place_.certificate.empty() && fails_at_tls(status.error_message())) {
+        throw EnvironmentError(fmt::format(
+            "{}: who answers at {} is not trusted: its certificate must name that address, be in "
+            "date, and be signed by one in {} ({})",
+            access_.run.string(), place_.address, place_.certificate, status.error_message()));
+      }
       throw EnvironmentError(fmt::format(
           "{}: nobody answers at {}: {}", access_.run.string(), place_.address,
           read_control(access_.run) ? "was the coordinator killed?" : end_of(access_.run)));

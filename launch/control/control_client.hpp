@@ -47,6 +47,8 @@ class ControlClient {
  private:
   void prepare(grpc::ClientContext& context) const;
   void require(const grpc::Status& status) const;
+  /// "unknown" where it does not say.
+  [[nodiscard]] std::string coordinator_version() const;
 
   ControlAccess access_;
   ControlPlace place_;

@@ -197,8 +197,11 @@ void add_verbs(CLI::App& app, Options& options) {
   trace_verb->add_option("--next", options.trace_next, "So many steps, as soon as may be");
   add_verb(app, options, "stop", "Save, and leave with exit code 75",
            [](const Options& given) { command(given, &Stub::Stop, wire::StopRequest{}); });
-  CLI::App* drain_verb = add_verb(app, options, "drain", "Take a host out of a running job", drain);
-  drain_verb->add_option("host", options.host, "Its name")->required()->type_name("HOST");
+  CLI::App* drain_verb =
+      add_verb(app, options, "drain", "Take a host or a worker out of a running job", drain);
+  drain_verb->add_option("host", options.host, "Its name, or a worker's rank")
+      ->required()
+      ->type_name("HOST|RANK");
 }
 
 /// In the name of the command that was typed.

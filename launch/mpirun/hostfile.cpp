@@ -103,6 +103,15 @@ bool resolves_to_this_host(const std::string& name) {
   return false;
 }
 
+void put_coordinator_first(std::vector<Host>& hosts,
+                           const std::function<bool(const std::string&)>& is_this_host) {
+  const auto own = std::find_if(hosts.begin(), hosts.end(),
+                                [&](const Host& host) { return is_this_host(host.name); });
+  if (own != hosts.end()) {
+    std::rotate(hosts.begin(), own, own + 1);
+  }
+}
+
 }  // namespace
 
 std::vector<Host> parse_hostfile(std::string_view text) {
@@ -147,17 +156,27 @@ int count_slots(const std::vector<Host>& hosts) {
 
 std::string hostfile_with_coordinator(std::vector<Host> hosts,
                                       const std::function<bool(const std::string&)>& is_this_host) {
-  const auto own = std::find_if(hosts.begin(), hosts.end(),
-                                [&](const Host& host) { return is_this_host(host.name); });
-  if (own != hosts.end()) {
-    std::rotate(hosts.begin(), own, own + 1);
-  }
+  put_coordinator_first(hosts, is_this_host);
   ++hosts.front().slots;
   std::string text;
   for (const Host& host : hosts) {
     text += host.slots > 0 ? fmt::format("{} slots={}\n", host.name, host.slots) : "";
   }
   return text;
+}
+
+std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std::vector<int>& ranks,
+                                const std::function<bool(const std::string&)>& is_this_host) {
+  put_coordinator_first(hosts, is_this_host);
+  int next = 1;
+  for (Host& host : hosts) {
+    const int end = std::min(next + host.slots, workers + 1);
+    const auto lost = static_cast<int>(
+        std::ranges::count_if(ranks, [&](int rank) { return next <= rank && rank < end; }));
+    host.slots = lost > 0 && lost == end - next ? 0 : host.slots - lost;
+    next = end;
+  }
+  return hosts;
 }
 
 bool is_this_host(const std::string& name) {

@@ -36,6 +36,15 @@ struct Host {
 [[nodiscard]] std::string hostfile_with_coordinator(
     std::vector<Host> hosts, const std::function<bool(const std::string&)>& is_this_host);
 
+/// What is left where workers of these ranks gave up their slots; a host that lost all its workers
+/// has no slot any more.
+///
+/// @param workers  that were started, from rank 1 on, in the order of hostfile_with_coordinator
+/// @param is_this_host  as there
+[[nodiscard]] std::vector<Host> hosts_without(
+    std::vector<Host> hosts, int workers, const std::vector<int>& ranks,
+    const std::function<bool(const std::string&)>& is_this_host);
+
 /// Whether a name or an address, as in a hostfile, is this host's. May ask the name server.
 [[nodiscard]] bool is_this_host(const std::string& name);
 

@@ -17,12 +17,10 @@ namespace gangway::launch {
 namespace {
 
 /// Whether the job has ended to be started again.
-bool has_rolled_back(const std::filesystem::path& run, int exit_code) {
-  if (exit_code != static_cast<int>(ExitCode::kDiverged)) {
-    return false;
-  }
-  const auto status = read_status(run);
-  return status && status->rolled_back;
+bool is_to_go_on(const std::optional<RunStatus>& status, int exit_code) {
+  return status && status->exit_code == exit_code &&
+         ((exit_code == static_cast<int>(ExitCode::kDiverged) && status->rolled_back) ||
+          (exit_code == static_cast<int>(ExitCode::kPreempted) && !status->drained.empty()));
 }
 
 }  // namespace
@@ -43,17 +41,17 @@ std::string resume_after_rollback(const std::string& asked, const std::filesyste
   return has_own ? "auto" : asked;
 }
 
-int supervise_through_rollbacks(SupervisedJob job,
-                                const std::function<std::vector<std::string>()>& next_command) {
+int supervise_through_rollbacks(SupervisedJob job, const PrepareStart& prepare) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, nullptr, &before);
   while (true) {
     const SupervisedEnd end = supervise(job);
-    if (!has_rolled_back(job.run_directory, end.exit_code)) {
+    const auto status = read_status(job.run_directory);
+    if (!is_to_go_on(status, end.exit_code)) {
       return end.exit_code;
     }
     if (end.was_to_leave) {
-      const std::string reason = "stopped on request before the rollback: the same command goes on";
+      const std::string reason = "stopped on request before it went on: the same command goes on";
       std::cerr << "gangway: " << reason << std::endl;
       write_status(job.run_directory,
                    {.exit_code = static_cast<int>(ExitCode::kPreempted), .reason = reason});
@@ -62,7 +60,7 @@ int supervise_through_rollbacks(SupervisedJob job,
     // The supervisor keeps signals back, and the next one's mpirun would inherit that. One that has
     // come since ends this process here: nothing runs, and the same command goes on.
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    job.command = next_command();
+    prepare(job, status->drained);
     clear_status(job.run_directory);
     std::filesystem::remove(job.run_directory / kPlacementFile);
     std::cout << "$ " << shell_line(job.command) << std::endl;

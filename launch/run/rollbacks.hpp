@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A supervised job that goes back where its training is in trouble: each time the coordinator has
-// recorded such a decision and ended the job, it is started again. Called by `gangway run`.
+// A supervised job that goes back where its training is in trouble, or goes on without workers that
+// were drained: each time the coordinator has recorded that and ended the job, it is started again.
+// Called by `gangway run`.
 #pragma once
 
 #include <filesystem>
@@ -20,9 +21,12 @@ namespace gangway::launch {
 [[nodiscard]] std::string resume_after_rollback(const std::string& asked,
                                                 const std::filesystem::path& run);
 
-/// As `supervise`; after a rollback again, with the command that `next_command` gives then. The
-/// coordinator bounds how often.
-[[nodiscard]] int supervise_through_rollbacks(
-    SupervisedJob job, const std::function<std::vector<std::string>()>& next_command);
+/// What the next start is to be: `drained`, ranks of the one before that are to have no successor,
+/// in order; none after a rollback.
+using PrepareStart = std::function<void(SupervisedJob& job, const std::vector<int>& drained)>;
+
+/// As `supervise`; after a rollback or a drain again, as `prepare` says. The coordinator bounds how
+/// often.
+[[nodiscard]] int supervise_through_rollbacks(SupervisedJob job, const PrepareStart& prepare);
 
 }  // namespace gangway::launch

@@ -152,6 +152,11 @@ std::optional<JobSpec> job_before(const RunOptions& options, const std::string& 
   return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
 }
 
+/// What it has saved counts, where it has.
+std::string resume_after_drain(const std::string& asked, const fs::path& run) {
+  return asked == "must" || asked == "never" || newest_step(run) ? "auto" : asked;
+}
+
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
                                          const ResumeLines& lines, DeviceKind device) {
   std::vector<std::string> words{fs::absolute(options.job_file).string()};
@@ -270,7 +275,7 @@ int run_job(const RunOptions& options, const Environment& environment,
                               .overrides = options.overrides,
                               .environment = gangway_variables(environment)});
   (void)parse_trace_steps(options.trace);  // refused before anything is made
-  const JobHosts where = choose_hosts(options.hostfile, options.workers, job.spec, environment);
+  JobHosts where = choose_hosts(options.hostfile, options.workers, job.spec, environment);
   const int workers = where.workers;
   if (!where.found.empty()) {
     std::cout << where.found << std::endl;
@@ -326,12 +331,21 @@ int run_job(const RunOptions& options, const Environment& environment,
         return newest_step(run) > before ? lines.after_save : lines.before_save;
       }};
   std::cout << "$ " << shell_line(supervised.command) << std::endl;
-  const int code = supervise_through_rollbacks(std::move(supervised), [&] {
+  const auto prepare = [&](SupervisedJob& job_again, const std::vector<int>& drained) {
     RunOptions again = options;
-    again.resume = resume_after_rollback(options.resume, run);
+    again.resume = drained.empty() ? resume_after_rollback(options.resume, run)
+                                   : resume_after_drain(options.resume, run);
+    if (!drained.empty()) {
+      where.hosts = hosts_without(std::move(where.hosts), where.workers, drained, is_this_host);
+      where.workers -= static_cast<int>(drained.size());
+      request.workers = where.workers;
+      request.hostfile = coordinator_hostfile(where, run);
+      job_again.ranks = where.workers + 1;
+    }
     request.train_arguments = train_arguments(again, run, lines, job.spec.numerics.device);
-    return mpirun_command(request);
-  });
+    job_again.command = mpirun_command(request);
+  };
+  const int code = supervise_through_rollbacks(std::move(supervised), prepare);
   // The coordinator has settled what was auto, and written it.
   if (has_open_precision(job.spec)) {
     (void)settle_precision(job, job_in(run / kJobFile));

@@ -102,4 +102,15 @@ void append_steering(const std::filesystem::path& run, const SteeringEvent& even
   }
 }
 
+void append_steering(const std::filesystem::path& run, const SteeringEvent& event,
+                     const std::function<void(const std::string& error)>& written) {
+  try {
+    append_steering(run, event);
+  } catch (const Error& error) {
+    written(error.what());
+    throw;
+  }
+  written({});
+}
+
 }  // namespace gangway

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What people asked of a run while it was trained, and what of it stands: a line of JSON each in
 // the run's steering.jsonl. None of it changes a weight (that would be a decision,
-// run/decision_file.hpp). Written by the coordinator, behind what it tells of; read by its next
+// run/decision_file.hpp). Written by the coordinator before it answers; read by its next
 // start, which stays paused, and keeps what was set, and by anybody.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -37,5 +38,9 @@ using SteeringEvents = std::vector<SteeringEvent>;
 /// One line more, behind one that a crash has cut; other processes see it at once.
 /// @throws EnvironmentError
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event);
+
+/// The same; then calls `written` in any case, with an empty line or with what is thrown.
+void append_steering(const std::filesystem::path& run, const SteeringEvent& event,
+                     const std::function<void(const std::string& error)>& written);
 
 }  // namespace gangway

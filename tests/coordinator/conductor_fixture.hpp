@@ -19,6 +19,9 @@ class ConductorTest : public ::testing::Test {
  protected:
   static constexpr std::chrono::seconds kSaveAlarm{200};
 
+  explicit ConductorTest(ConductorSettings given = settings())
+      : conductor_(std::move(given), TimePoint{}) {}
+
   static ConductorSettings settings() {
     ConductorSettings result;
     result.num_workers = 2;
@@ -183,7 +186,7 @@ class ConductorTest : public ::testing::Test {
   }
 
   TimePoint now_{};
-  Conductor conductor_{settings(), TimePoint{}};
+  Conductor conductor_;
   Effects all_;
 };
 

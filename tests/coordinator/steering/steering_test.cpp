@@ -14,6 +14,8 @@ using ::testing::HasSubstr;
 
 class Steering : public ConductorTest {
  protected:
+  using ConductorTest::ConductorTest;
+
   CommandAnswer ask(Order order) {
     Commanded commanded =
         conductor_.on_command({.order = std::move(order), .who = "ann@node-b"}, now_, 77.0);
@@ -201,13 +203,66 @@ TEST_F(Steering, TracesStepsThatAreToCome) {
 TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {
   EXPECT_EQ(ask(SaveCheckpoint{}).refusal, Refusal::kNotNow);
   begin();
-  EXPECT_EQ(ask(DrainHost{.host = "node-a"}).refusal, Refusal::kImpossible);
+  EXPECT_THAT(ask(DrainWorkers{.name = "node-a"}).text, HasSubstr("nobody would start it again"));
   ask(StopJob{});
   EXPECT_EQ(ask(PauseJob{}).refusal, Refusal::kNotNow);
   EXPECT_EQ(ask(StopJob{}).refusal, Refusal::kNone);
   goodbyes();
   ASSERT_TRUE(conductor_.ended());
   EXPECT_EQ(ask(ResumeJob{}).refusal, Refusal::kNotNow);
+}
+
+/// `gangway run` stands over it.
+class Draining : public Steering {
+ protected:
+  Draining() : Steering(supervised()) {}
+  static ConductorSettings supervised() {
+    ConductorSettings result = settings();
+    result.is_supervised = true;
+    return result;
+  }
+};
+
+TEST_F(Draining, SavesAndIsToGoOnWithTheOthers) {
+  begin();
+  step_to(0, 2);
+  const CommandAnswer answer = ask(DrainWorkers{.name = "2"});
+  EXPECT_EQ(answer.refusal, Refusal::kNone) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("goes on with 1 worker, without rank 2"));
+  finish_granted();
+  EXPECT_TRUE(seen<GrantLease>().back().lease.last);
+  part(1, answer.step);
+  part(2, answer.step);
+  keep(conductor_.checkpoint_committed(answer.step, now_));
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 75);
+  EXPECT_EQ(outcome().drained, std::set<int>{2});
+}
+
+TEST_F(Draining, IsRefusedWhereNobodyWouldBeLeftOrNobodyIsMeant) {
+  EXPECT_EQ(ask(DrainWorkers{.name = "2"}).refusal, Refusal::kNotNow);
+  begin();
+  EXPECT_THAT(ask(DrainWorkers{.name = "node-a"}).text, HasSubstr("no worker would be left"));
+  EXPECT_THAT(ask(DrainWorkers{.name = "node-z"}).text, HasSubstr("say a host (node-a)"));
+  EXPECT_EQ(ask(DrainWorkers{.name = "3"}).refusal, Refusal::kInvalid);
+  EXPECT_EQ(phase(), JobPhase::kTraining);
+  EXPECT_EQ(ask(DrainWorkers{.name = "1"}).refusal, Refusal::kNone);
+  EXPECT_THAT(ask(DrainWorkers{.name = "2"}).text, HasSubstr("no worker would be left"));
+}
+
+TEST_F(Draining, BecomesAStopWhereThatIsAskedFor) {
+  begin();
+  step_to(0, 2);
+  ask(DrainWorkers{.name = "2"});
+  EXPECT_THAT(ask(StopJob{}).text, HasSubstr("and leaves"));
+  EXPECT_EQ(ask(DrainWorkers{.name = "2"}).refusal, Refusal::kNotNow);
+  finish_granted();
+  part(1, granted_end());
+  part(2, granted_end());
+  keep(conductor_.checkpoint_committed(granted_end(), now_));
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 75);
+  EXPECT_TRUE(outcome().drained.empty());
 }
 
 TEST(SteeringFromBefore, BeginsPausedWhereAnEarlierStartWasPaused) {

@@ -140,11 +140,9 @@ TEST(PredictStages, AreOfferedOnlyWhereBlocksMicrobatchesAndRulesAllowIt) {
   const StagePlanner::Candidates four = stage_planner.candidates(4);
   EXPECT_THAT(four.layouts, ::testing::SizeIs(3));  // apart 2 + 2, two rows of two, one of four
   EXPECT_TRUE(stage_planner.candidates(16).layouts.empty());
-  const JobSpec job = sample_job(4, {"training.r1.gamma=1"});
-  const Planner penalised(job, sample_profile(job), "p", sample_cluster(1, 2));
-  for (const PlannedLayout& layout : StagePlanner(penalised.input()).candidates(2).layouts) {
-    EXPECT_TRUE(layout.shape == LayoutShape::kApart || layout.cuts[1].empty()) << describe(layout);
-  }
+  const JobSpec job = sample_job(4, {"numerics.precision=fp16"});
+  const Planner scaled(job, sample_profile(job), "p", sample_cluster(1, 2));
+  EXPECT_TRUE(StagePlanner(scaled.input()).candidates(2).layouts.empty());
 }
 
 TEST(PredictStages, NoScheduleIsFasterThanItsBound) {

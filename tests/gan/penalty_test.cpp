@@ -280,7 +280,9 @@ Result in_chunks(Network& network, PenaltyKind kind, const NamedTensors& in,
   Result result{chunks.front().measure(flowing, nullptr).item<double>(), {}};
   flowing = chunks.front().pulled(1.0);
   for (BlockwisePenalty& chunk : chunks) {
-    flowing = chunk.sweeps().second_order(std::move(flowing));
+    flowing = chunk.sweeps().second_order(std::move(flowing), &chunk == &chunks.back()
+                                                                  ? BlockSweeps::Adds::kAtOnce
+                                                                  : BlockSweeps::Adds::kLater);
   }
   flowing.clear();
   for (BlockwisePenalty& chunk : std::views::reverse(chunks)) {

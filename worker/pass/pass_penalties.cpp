@@ -99,7 +99,9 @@ void PassRun::pull(const Penalty& penalty, const std::function<void(std::size_t)
     gradients = work_->penalty->pulled(loss_scale());
   }
   if (part.goes_back) {
-    gradients = work_->penalty->sweeps().second_order(std::move(gradients));
+    gradients = work_->penalty->sweeps().second_order(
+        std::move(gradients),
+        part.goes_forward ? gan::BlockSweeps::Adds::kAtOnce : gan::BlockSweeps::Adds::kLater);
   }
   if (part.goes_forward) {  // behind the last chunk nothing depends on anything
     gradients = work_->penalty->sweeps().adjoints(

@@ -9,9 +9,9 @@ namespace {
 
 /// d(sum of <outputs, cotangents>) / d inputs and parameters; what does not depend stays undefined.
 torch::autograd::variable_list pulled_back(const std::vector<at::Tensor>& outputs,
-                                               const std::vector<at::Tensor>& inputs,
-                                               const std::vector<at::Tensor>& cotangents,
-                                               bool create_graph) {
+                                           const std::vector<at::Tensor>& inputs,
+                                           const std::vector<at::Tensor>& cotangents,
+                                           bool create_graph) {
   return torch::autograd::grad(outputs, inputs, cotangents, /*retain_graph=*/true, create_graph,
                                /*allow_unused=*/true);
 }
@@ -207,14 +207,15 @@ BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
 }
 
 BlockSweeps::ByName BlockSweeps::adjoints(ByName incoming,
-                                         const std::function<void(std::size_t)>& on_block) {
+                                          const std::function<void(std::size_t)>& on_block) {
   ByName adjoints = std::move(incoming);  // dpenalty/dx of what the blocks behind take
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
     std::vector<at::Tensor> from;
     std::vector<at::Tensor> weights;
     for (std::size_t k = 0; k < cut.outputs.size(); ++k) {
-      if (const at::Tensor adjoint = taken_out_of(adjoints, cut.output_names[k]); adjoint.defined()) {
+      if (const at::Tensor adjoint = taken_out_of(adjoints, cut.output_names[k]);
+          adjoint.defined()) {
         from.push_back(cut.outputs[k]);
         weights.push_back(adjoint);
       }

@@ -30,8 +30,7 @@ TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3
 void keep_whole(JobSpec& job) {
   for (NetworkSpec& network : job.networks) {
     const bool adapts = network.name == "discriminator" && job.training.augment.is_adaptive();
-    if (adapts || network.clip_norm > 0.0 ||
-        job.training.divergence.gradient_norm > 0.0) {
+    if (adapts || network.clip_norm > 0.0 || job.training.divergence.gradient_norm > 0.0) {
       network.cuts = std::vector<int>();
     }
   }

@@ -22,8 +22,7 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
         penalty.weight * factor(penalty.schedule),
         penalty.part ? std::optional(penalty.part->blocks) : std::nullopt);
   }
-  gan::StatisticSink* sink =
-      penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;
+  gan::StatisticSink* sink = penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;
   if (penalty.part) {
     put(pipeline::outputs_of(node()), Kept{carried_out(penalty, sink), {}});
   } else {

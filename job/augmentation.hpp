@@ -63,6 +63,11 @@ class AugmentKinds {
                                        : available_kinds(policy);
 }
 
+/// Names of a discriminator's statistics where its strength adapts, within its last block; the
+/// strength has it in passes, too.
+inline constexpr const char* kAugmentSigns = "augment.signs";
+inline constexpr const char* kAugmentStrength = "augment.strength";
+
 struct AugmentationSpec {
   AugmentPolicy policy = AugmentPolicy::kNone;
   AugmentKinds chosen = {};  ///< empty: the usual ones

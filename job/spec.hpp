@@ -238,6 +238,8 @@ struct LayoutSpec {
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
   int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
   bool audit = false;     ///< whether others recompute random slices of updates, as often
+  /// Whether what networks make inside is not kept for backward, but made again.
+  bool recompute = false;
   bool operator==(const LayoutSpec&) const = default;
 };
 

@@ -80,7 +80,10 @@ std::vector<std::string> inputs_of(const Node& node) {
                  [](const StylePicture&) { return Names{}; },
                  [](const Join& join) { return join.inputs; },
                  [](const Pool& pool) { return Names{pool.input}; },
-                 [](const Augment& augment) { return Names{augment.input}; },
+                 [](const Augment& augment) {
+                   return augment.strength.empty() ? Names{augment.input}
+                                                   : Names{augment.strength, augment.input};
+                 },
                  [](const Loss& loss) { return loss.inputs; },
                  [](const Shown& shown) { return Names{shown.input}; },
                  [](const auto& with_network) { return tensors_of(with_network.inputs); }},

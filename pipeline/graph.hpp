@@ -86,10 +86,11 @@ struct Pool {
 /// Images as a discriminator is to see them: transformed at random, keyed by place and stream, as
 /// the job has it (training.augment). Gradients go through it.
 struct Augment {
-  NetworkId judge{};  ///< whose statistic the strength is, where that adapts
+  NetworkId judge{};  ///< to which they are shown
   std::string input;
   std::string output;
-  int stream = 0;  ///< as a draw's
+  int stream = 0;             ///< as a draw's
+  std::string strength = {};  ///< [1]: the judge's statistic, where that adapts; empty: the job's
   bool operator==(const Augment&) const = default;
 };
 

@@ -81,7 +81,8 @@ class StageWriter : public ListWriter {
   void write_station(const Phase& phase, const BackwardStation& station);
   void write_backward(const Pass& pass, int node);
   void receive_until(int node);
-  /// What is made on the way to `node` may look at statistics, which an update changes.
+  /// What is made on the way to `node`, and itself, may look at statistics, which an update
+  /// changes.
   void await_looked_at(const Pass& pass, int node);
   /// What crosses of passes of which this worker has no backward.
   void write_rest(const Phase& phase);
@@ -139,7 +140,7 @@ void StageWriter::receive_until(int node) {
 }
 
 void StageWriter::await_looked_at(const Pass& pass, int node) {
-  for (int before = 0; before < node; ++before) {
+  for (int before = 0; before <= node; ++before) {
     if (!share().mine[static_cast<std::size_t>(before)]) {
       continue;
     }

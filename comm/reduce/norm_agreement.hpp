@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How the workers come to know the norm of the whole mean gradient, of which each has only its
 // slices: every worker tells all others the sums of squares of its blocks, and each adds up all of
-// them in one order. Made by a Reducer; lane thread only.
+// them in one order. Of a network that is cut those who hold its other chunks are among them. Made
+// by a Reducer; lane thread only.
 #pragma once
 
 #include <span>
@@ -16,9 +17,14 @@ namespace gangway::comm {
 
 class NormAgreement {
  public:
-  /// All outlive this. @param network  for tags
-  NormAgreement(Transport& transport, const ArenaLayout& layout, const BucketPlan& plan,
-                int network);
+  /// Who agrees, and what of the network each of them has. All pointers outlive the agreement.
+  struct Members {
+    Transport* transport = nullptr;
+    const BucketPlan* plan = nullptr;  ///< by worker of `transport`
+    std::vector<int> workers = {};     ///< of `transport`, each once, the own one among them
+  };
+  /// All members begin with equal layouts and plans. @param network  for tags
+  NormAgreement(Members members, const ArenaLayout& layout, int network);
 
   void begin();
   /// Tells the others about the own slices of `mean`, which hold their final values. Once.
@@ -31,13 +37,16 @@ class NormAgreement {
   [[nodiscard]] double squared_norm() const { return squared_norm_; }
   /// What is still on its way.
   [[nodiscard]] std::span<const PendingRequest> pending() const { return pending_; }
+  /// By which people know the first member that is waited for. @pre something is on its way
+  [[nodiscard]] int awaited() const {
+    return members_.transport->number_of(pending_.front().peer);
+  }
 
  private:
   [[nodiscard]] std::span<double> squares_of(std::size_t bucket, int worker);
 
-  Transport& transport_;
+  Members members_;
   const ArenaLayout& layout_;
-  const BucketPlan& plan_;
   int network_;
   std::vector<double> squares_;  // of blocks
   std::vector<PendingRequest> pending_;

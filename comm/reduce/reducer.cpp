@@ -34,10 +34,21 @@ void check_setup(const Reducer::Setup& setup, int num_workers) {
   }
 }
 
-Reducer::Setup with_hosts(Reducer::Setup setup, int num_workers) {
+std::vector<int> first_numbers(int count) {
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+/// With all that follows from the rest filled in.
+Reducer::Setup completed(Reducer::Setup setup, Transport& transport) {
+  const int num_workers = transport.num_workers();
   if (setup.hosts.empty()) {
-    setup.hosts.resize(static_cast<std::size_t>(num_workers));
-    std::iota(setup.hosts.begin(), setup.hosts.end(), 0);
+    setup.hosts = first_numbers(num_workers);
+  }
+  if (setup.norm.workers.empty()) {
+    setup.norm = {
+        .transport = &transport, .plan = setup.plan, .workers = first_numbers(num_workers)};
   }
   check_setup(setup, num_workers);
   return setup;
@@ -47,7 +58,7 @@ Reducer::Setup with_hosts(Reducer::Setup setup, int num_workers) {
 
 Reducer::Reducer(Transport& transport, Setup setup)
     : transport_(transport),
-      setup_(with_hosts(std::move(setup), transport.num_workers())),
+      setup_(completed(std::move(setup), transport)),
       routes_(routes_of(transport.worker(), setup_.hosts, setup_.ranges, setup_.num_microbatches)),
       messages_(transport, {.network = setup_.network,
                             .plan = setup_.plan,
@@ -58,7 +69,7 @@ Reducer::Reducer(Transport& transport, Setup setup)
       ready_(setup_.plan->num_buckets()),
       buckets_(setup_.plan->num_buckets()),
       mean_(setup_.layout->size()),
-      norm_(transport, *setup_.layout, *setup_.plan, setup_.network),
+      norm_(setup_.norm, *setup_.layout, setup_.network),
       finished_at_(setup_.plan->num_buckets()) {
   sources_ = host_partials();
   sources_.insert(sources_.end(), messages_.sums().begin(), messages_.sums().end());
@@ -338,8 +349,7 @@ void Reducer::check_deadline() {
   if (waited < setup_.timeout / 4 || (stall_told_ && waited < setup_.timeout)) {
     return;
   }
-  Missing lacking = missing();
-  lacking.worker = lacking.worker < 0 ? -1 : transport_.number_of(lacking.worker);
+  const Missing lacking = missing();
   const std::string text = fmt::format(
       "worker {} waited {:.1f} s for worker {} ({}); is it alive, and is the network up? The limit "
       "is layout.timeout_seconds",
@@ -355,31 +365,34 @@ void Reducer::check_deadline() {
 }
 
 Reducer::Missing Reducer::missing() const {
-  const auto about = [this](const char* what, std::size_t bucket) {
-    return fmt::format("{} of network {}, bucket {}", what, setup_.network, bucket);
+  const auto about = [this](int worker, const char* what, std::size_t bucket) {
+    return Missing{transport_.number_of(worker),
+                   fmt::format("{} of network {}, bucket {}", what, setup_.network, bucket)};
   };
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     if (const int silent = setup_.host->first_below(flag(kPartialsThere, i), exchange_);
         silent >= 0) {
-      return {silent, about("gradients", i)};
+      return about(silent, "gradients", i);
     }
     if (!messages_.sums_in(i).empty()) {
-      return {messages_.sums_in(i).front().peer, about("gradients", i)};
+      return about(messages_.sums_in(i).front().peer, "gradients", i);
     }
   }
   if (!norm_.pending().empty()) {
-    return {norm_.pending().front().peer, fmt::format("norm of network {}", setup_.network)};
+    return {norm_.awaited(), fmt::format("norm of network {}", setup_.network)};
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     if (!messages_.weights_in(i).empty()) {
-      return {messages_.weights_in(i).front().peer, about("new weights", i)};
+      return about(messages_.weights_in(i).front().peer, "new weights", i);
     }
     if (const int silent = setup_.host->first_below(flag(kWeightsThere, i), exchange_);
         silent >= 0) {
-      return {silent, about("new weights", i)};
+      return about(silent, "new weights", i);
     }
   }
-  return {messages_.send_under_way(), fmt::format("sends of network {}", setup_.network)};
+  const int taker = messages_.send_under_way();
+  return {taker < 0 ? -1 : transport_.number_of(taker),
+          fmt::format("sends of network {}", setup_.network)};
 }
 
 }  // namespace gangway::comm

@@ -71,6 +71,8 @@ class Reducer final : public Exchange {
     /// without progress.
     std::function<void(const std::string&)> on_stall = {};
     LaneTrace* trace = nullptr;  ///< of the lane's thread
+    /// Who agrees on the norm, where these workers have only a part of the network; empty: they.
+    NormAgreement::Members norm = {};
   };
 
   /// @throws InvariantError if plan, ranges or group are not those of the transport's workers and
@@ -129,7 +131,7 @@ class Reducer final : public Exchange {
   void decide();
   [[nodiscard]] bool all_done() const;
   void check_deadline();
-  /// Who is awaited for what; the worker is -1 where it is not one alone.
+  /// Who is awaited for what, by the number that people know; -1 where it is not one alone.
   struct Missing {
     int worker = -1;
     std::string what;

@@ -25,10 +25,6 @@ Statistic& augment_statistic(Network& judge, std::string_view name) {
   throw InvariantError(fmt::format("network {} has no statistic {}", judge.name(), name));
 }
 
-double value_of(const Statistic& statistic) {
-  return static_cast<double>(statistic.running.item<float>());
-}
-
 using Drawn = std::vector<DrawnAugmentation>;
 
 Drawn all_drawn(AugmentKinds kinds, double strength, const RandomKey& key,
@@ -102,18 +98,17 @@ double next_strength(const AugmentationSpec& spec, double images, double strengt
   return std::clamp(strength + direction * step, 0.0, 1.0);
 }
 
-double Augmentation::strength_of(Network& judge) const {
+double Augmentation::strength_of(const at::Tensor& statistic) {
   // Of an average that is off by a rounding.
-  return spec_.is_adaptive()
-             ? std::clamp(value_of(augment_statistic(judge, kAugmentStrength)), 0.0, 1.0)
-             : spec_.strength.value_or(1.0);
+  return std::clamp(static_cast<double>(statistic.item<float>()), 0.0, 1.0);
 }
 
 void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const {
   const at::NoGradGuard no_grad;
   const Statistic& signs = augment_statistic(judge, kAugmentSigns);
   const Statistic& strength = augment_statistic(judge, kAugmentStrength);
-  const double next = next_strength(spec_, images_per_update_, strength_of(judge), value_of(signs));
+  const double next = next_strength(spec_, images_per_update_, strength_of(strength.running),
+                                    static_cast<double>(signs.running.item<float>()));
   sink.take(signs, logits.sign().mean().reshape({1}).to(signs.running.scalar_type()));
   sink.take(strength, at::full({1}, next, strength.running.options()));
 }

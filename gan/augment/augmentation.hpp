@@ -14,10 +14,6 @@
 
 namespace gangway::gan {
 
-/// Names of the statistics, within the discriminator's last block.
-inline constexpr const char* kAugmentSigns = "augment.signs";
-inline constexpr const char* kAugmentStrength = "augment.strength";
-
 /// Gives `judge` the statistics of an adaptive strength. Both have momentum 1: what they are is
 /// what the last update saw.
 void add_augment_statistics(Network& judge);
@@ -40,8 +36,10 @@ class Augmentation {
   [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, double strength,
                                      const RandomKey& key);
 
-  /// The strength that `judge` has, in [0, 1]; of one that is fixed that of the job.
-  [[nodiscard]] double strength_of(Network& judge) const;
+  /// The strength that a judge's statistic [1] says, in [0, 1].
+  [[nodiscard]] static double strength_of(const at::Tensor& statistic);
+  /// The job's, where it does not adapt.
+  [[nodiscard]] double fixed_strength() const { return spec_.strength.value_or(1.0); }
   /// Tells `sink` what `judge` has said of real pictures of a micro-batch, and the strength of the
   /// next update, which is the same whichever micro-batch asks.
   /// @pre the strength adapts, and `judge` has the statistics

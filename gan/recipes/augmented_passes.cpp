@@ -5,6 +5,8 @@
 #include <string>
 #include <variant>
 
+#include "job/augmentation.hpp"
+
 namespace gangway::gan {
 namespace {
 
@@ -15,6 +17,7 @@ using pipeline::Join;
 using pipeline::Node;
 using pipeline::Pass;
 using pipeline::Penalty;
+using pipeline::Running;
 
 constexpr const char* kRealImages = "real";
 constexpr const char* kFakeImages = "fake";
@@ -49,8 +52,8 @@ bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
 }
 
 /// Puts an Augment before the first node that shows `images` to `judge`: behind what another pass
-/// may recall.
-void augment(Pass& pass, NetworkId judge, const std::string& images, int stream) {
+/// may recall. @param adapts  whether its strength is a statistic of the judge's
+void augment(Pass& pass, NetworkId judge, const std::string& images, int stream, bool adapts) {
   auto first = pass.nodes.end();
   for (auto node = pass.nodes.begin(); node != pass.nodes.end(); ++node) {
     if (shows_augmented(*node, judge, images) && first == pass.nodes.end()) {
@@ -58,10 +61,19 @@ void augment(Pass& pass, NetworkId judge, const std::string& images, int stream)
     }
   }
   if (first != pass.nodes.end()) {
-    pass.nodes.insert(
-        first,
-        Augment{
-            .judge = judge, .input = images, .output = augmented_name(images), .stream = stream});
+    first = pass.nodes.insert(first, Augment{.judge = judge,
+                                             .input = images,
+                                             .output = augmented_name(images),
+                                             .stream = stream,
+                                             .strength = adapts ? kAugmentStrength : ""});
+    if (adapts && std::ranges::none_of(pass.nodes, [](const Node& node) {
+          const auto* running = std::get_if<Running>(&node);
+          return running != nullptr && running->output == kAugmentStrength;
+        })) {
+      pass.nodes.insert(
+          first,
+          Running{.network = judge, .statistic = kAugmentStrength, .output = kAugmentStrength});
+    }
   }
 }
 
@@ -85,11 +97,12 @@ std::vector<pipeline::Phase> with_augmentation(const JobSpec& job,
     return phases;
   }
   const NetworkId judge = job.id_of("discriminator");
+  const bool adapts = job.training.augment.is_adaptive();
   for (pipeline::Phase& phase : phases) {
     for (Pass& pass : phase.passes) {
-      augment(pass, judge, kRealImages, 0);
-      augment(pass, judge, kFakeImages, 1);
-      if (job.training.augment.is_adaptive() && pipeline::trains(phase, judge)) {
+      augment(pass, judge, kRealImages, 0, adapts);
+      augment(pass, judge, kFakeImages, 1, adapts);
+      if (adapts && pipeline::trains(phase, judge)) {
         harvest_signs(pass, judge);
       }
     }

@@ -67,6 +67,11 @@ void add_layout(Keys& keys) {
                            [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
   keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
                            [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
+  keys.push_back(later(choice_key(
+      {"layout.recompute", "",
+       "Whether a network's activations, or those of a chunk, are made again for backward instead "
+       "of kept (docs/recompute.md)"},
+      [](auto& job) -> auto& { return job.layout.recompute; })));
   keys.push_back(choice_key(
       {"layout.transport", "",
        "What carries data between workers: shared memory on one host, MPI, or both by hosts; nccl "

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,42 +55,6 @@ std::string check_apart_pools(const JobSpec& job) {
              : "";
 }
 
-/// What looks at a network as a whole, if the layout cuts that.
-std::string whole_network_wanted(std::string_view what, std::string_view network) {
-  return fmt::format(
-      "{} looks at the {} as a whole, and the layout cuts it; keep it whole with "
-      "layout.cuts.{} [], or use layout.stages 1",
-      what, network, network);
-}
-
-std::string check_cut_norms(const JobSpec& job) {
-  for (const NetworkId network : job.networks.ids()) {
-    if (wants_cut(job, network) && job.agrees_on_updates(network)) {
-      const std::string& name = job.networks[network].name;
-      return whole_network_wanted(
-          fmt::format("the norm of a gradient ({}.clip_norm, training.divergence.gradient_norm)",
-                      name),
-          name);
-    }
-  }
-  return {};
-}
-
-std::string check_cut_judge(const JobSpec& job) {
-  return job.training.augment.is_adaptive() && cuts(job, "discriminator")
-             ? whole_network_wanted("training.augment.strength adaptive", "discriminator")
-             : "";
-}
-
-std::vector<Rule> cut_rules() {
-  return {{{"layout.stages", "training.divergence.gradient_norm"},
-           "A network whose updates wait for the norm of its gradient is not cut.",
-           check_cut_norms},
-          {{"layout.stages", "training.recipe"},
-           "A discriminator by whose judgement augmentation adapts is not cut.",
-           check_cut_judge}};
-}
-
 }  // namespace
 
 std::vector<Rule> placement_rules(const Recipe& recipe) {
@@ -124,7 +87,6 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
               "Workers of networks in `layout`, and `layout.stages`, go with `training.pool` 0.",
               check_apart_pools));
   }
-  std::ranges::move(cut_rules(), std::back_inserter(rules));
   return rules;
 }
 

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/errors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
@@ -47,7 +49,15 @@ PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& prof
   Profile read = read_profile(profile);
   Cluster host = profiled_host(read);
   const Planner planner(job, std::move(read), profile.string(), std::move(host));
-  return search_layouts(planner.input(), {.rows = 1, .workers = workers}).ranking.front().layout;
+  const Search search =
+      search_layouts(planner.input(), {.rows = 1, .workers = workers, .shapes = Shapes::kAll});
+  if (!search.ranking.front().fits) {
+    throw ConfigError(fmt::format(
+        "{}: no layout of this job fits into this machine's memory, the nearest is {}; use more "
+        "micro-batches of fewer images each, or run it without a plan",
+        profile.string(), describe(search.ranking.front().layout)));
+  }
+  return search.ranking.front().layout;
 }
 
 int make_plan(const PlanOptions& options, const Environment& environment) {
@@ -69,7 +79,7 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   const Search search =
       search_layouts(input, {.rows = options.rows,
                              .workers = options.workers,
-                             .shapes = options.stages ? Shapes::kAll : Shapes::kWhole});
+                             .shapes = options.whole ? Shapes::kWhole : Shapes::kAll});
   const std::string job_file = options.job.string();
   std::cout << (options.json ? plan_json(search, input, job_file)
                              : plan_text(search, input, job_file))

@@ -23,7 +23,7 @@ struct PlanOptions {
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number
   std::size_t rows = 10;
-  bool stages = false;  ///< whether networks apart and stages are considered, too
+  bool whole = false;  ///< whether networks apart and stages are left out
   bool json = false;
 };
 
@@ -49,7 +49,7 @@ class Planner {
 /// What a plan for the machine of the profile would rank first.
 /// @param job      with the overrides and environment of its run
 /// @param workers  0: any number
-/// @throws ConfigError
+/// @throws ConfigError, also where no layout fits into memory
 [[nodiscard]] PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& profile,
                                          int workers);
 

@@ -31,8 +31,8 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
   command->add_option("--rows", options->rows, "Layouts that are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  command->add_flag("--stages", options->stages,
-                    "Consider networks on workers of their own, and networks cut into stages, too");
+  command->add_flag("--whole", options->whole,
+                    "Only layouts in which every worker has all networks: none apart, none cut");
   command->add_flag("--json", options->json, "JSON instead of text");
   command->footer(
       "Examples:\n"

@@ -49,6 +49,7 @@ std::string ranking_table(const Search& search, bool is_priced) {
                                       {"efficiency", Align::kRight},
                                       {"waits", Align::kRight},
                                       {"wire", Align::kRight},
+                                      {"bubble", Align::kRight},
                                       {"memory a worker", Align::kRight},
                                       {"behind the first by"}};
   if (is_priced) {
@@ -64,6 +65,7 @@ std::string ranking_table(const Search& search, bool is_priced) {
         percent_text(one.efficiency),
         percent_text(share_of_step(one.parts.total() - one.parts.compute - one.parts.beside, one)),
         percent_text(share_of_step(one.parts.wire, one)),
+        percent_text(share_of_step(one.parts.bubble, one)),
         memory_text(one),
         is_first ? "-" : why_behind(one, search.ranking.front())};
     if (is_priced) {
@@ -135,9 +137,10 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
       search.ranking, [](const Prediction& one) { return one.price_per_kimg > 0.0; });
   std::string text = fmt::format(
       "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} cannot be "
-      "among these\n\n{}\n",
+      "among these{}\n\n{}\n",
       job_file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
       input.job.images_per_microbatch(), search.simulated, search.pruned,
+      search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
       ranking_table(search, is_priced));
   text += first_text(best);
   if (!best.fits) {
@@ -145,15 +148,9 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
   }
   text += host_order(best, input.cluster);
   const PerNetwork<std::string> networks = input.job.network_names();
-  const auto runnable = std::ranges::find_if(search.ranking, [&](const Prediction& one) {
-    return !run_arguments(one.layout, networks).empty();
-  });
-  if (runnable != search.ranking.begin()) {
-    text += "Workers do not run stages yet.\n";
-  }
-  if (runnable != search.ranking.end()) {
-    text += fmt::format("Run it: gangway run {} {}\n", job_file,
-                        run_arguments(runnable->layout, networks));
+  if (best.fits) {
+    text +=
+        fmt::format("Run it: gangway run {} {}\n", job_file, run_arguments(best.layout, networks));
   }
   return text;
 }
@@ -168,6 +165,7 @@ std::string plan_json(const Search& search, const PlanInput& input, const std::s
                               {"devices", input.cluster.num_devices()},
                               {"simulated", search.simulated},
                               {"pruned", search.pruned},
+                              {"left_out", search.left_out},
                               {"ranking", ranking}};
   return all.dump(2) + "\n";
 }

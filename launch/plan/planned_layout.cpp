@@ -68,14 +68,13 @@ std::string describe(const PlannedLayout& layout) {
   switch (layout.shape) {
     case LayoutShape::kApart:
       return fmt::format("{}, networks apart {}", workers, fmt::join(layout.groups, " + "));
-    case LayoutShape::kLoop:
-    case LayoutShape::kV:
-    case LayoutShape::kTwoChunks: {
-      const char* const name = layout.shape == LayoutShape::kLoop ? "loop"
-                               : layout.shape == LayoutShape::kV  ? "V"
-                                                                  : "two chunks";
-      return fmt::format("{}, {} x {} stages, {}", workers, layout.workers / layout.stages,
-                         layout.stages, name);
+    case LayoutShape::kStages: {
+      std::vector<std::string> cuts;
+      for (const std::vector<int>& of : layout.cuts) {
+        cuts.push_back(of.empty() ? "-" : fmt::format("{}", fmt::join(of, ",")));
+      }
+      return fmt::format("{}, {} x {} stages, cuts {}", workers, layout.workers / layout.stages,
+                         layout.stages, fmt::join(cuts, " | "));
     }
     case LayoutShape::kWhole:
       break;
@@ -84,23 +83,36 @@ std::string describe(const PlannedLayout& layout) {
                      name_of(layout.transport));
 }
 
-std::string run_arguments(const PlannedLayout& layout, const PerNetwork<std::string>& networks) {
-  if (layout.shape == LayoutShape::kApart) {
-    std::string words = fmt::format("-n {}", layout.workers);
-    int first = 0;
-    for (const NetworkId id : networks.ids()) {
-      std::vector<int> own(static_cast<std::size_t>(layout.groups[static_cast<std::size_t>(id)]));
-      std::iota(own.begin(), own.end(), first);
-      first += static_cast<int>(own.size());
-      words += fmt::format(" layout.{}=[{}]", networks[id], fmt::join(own, ","));
+std::vector<std::string> job_keys(const PlannedLayout& layout,
+                                  const PerNetwork<std::string>& networks) {
+  std::vector<std::string> keys;
+  switch (layout.shape) {
+    case LayoutShape::kApart: {
+      int first = 0;
+      for (const NetworkId id : networks.ids()) {
+        std::vector<int> own(static_cast<std::size_t>(layout.groups[static_cast<std::size_t>(id)]));
+        std::iota(own.begin(), own.end(), first);
+        first += static_cast<int>(own.size());
+        keys.push_back(fmt::format("layout.{}=[{}]", networks[id], fmt::join(own, ",")));
+      }
+      return keys;
     }
-    return words;
+    case LayoutShape::kStages:
+      keys.push_back(fmt::format("layout.stages={}", layout.stages));
+      for (const NetworkId id : networks.ids()) {
+        keys.push_back(fmt::format("layout.cuts.{}=[{}]", networks[id],
+                                   fmt::join(layout.cuts[static_cast<std::size_t>(id)], ",")));
+      }
+      return keys;
+    case LayoutShape::kWhole:
+      break;
   }
-  if (layout.shape != LayoutShape::kWhole) {
-    return "";
-  }
-  return fmt::format("-n {} layout.overlap={} layout.transport={}", layout.workers,
-                     name_of(layout.overlap), name_of(layout.transport));
+  return {fmt::format("layout.overlap={}", name_of(layout.overlap)),
+          fmt::format("layout.transport={}", name_of(layout.transport))};
+}
+
+std::string run_arguments(const PlannedLayout& layout, const PerNetwork<std::string>& networks) {
+  return fmt::format("-n {} {}", layout.workers, fmt::join(job_keys(layout, networks), " "));
 }
 
 }  // namespace gangway::launch

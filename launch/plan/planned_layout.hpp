@@ -13,11 +13,9 @@ namespace gangway::launch {
 
 /// Who has what.
 enum class LayoutShape {
-  kWhole,  ///< each worker all networks, on its micro-batches: data parallel
-  kApart,  ///< each network workers of its own, which share all micro-batches
-  kLoop,   ///< rows of stages (pipeline/layout/placements.hpp)
-  kV,
-  kTwoChunks,
+  kWhole,   ///< each worker all networks, on its micro-batches: data parallel
+  kApart,   ///< each network workers of its own, which share all micro-batches
+  kStages,  ///< networks cut into chunks, one a stage; what is not cut is on all workers
 };
 
 struct PlannedLayout {
@@ -26,8 +24,10 @@ struct PlannedLayout {
   /// kShm or kMpi: whether workers of a node share memory.
   TransportKind transport = TransportKind::kShm;
   LayoutShape shape = LayoutShape::kWhole;
-  int stages = 1;                ///< workers of a row
+  int stages = 1;                ///< chunks of each network that is cut
   std::vector<int> groups = {};  ///< kApart: workers of each network
+  /// kStages: of each network the blocks with which chunks begin, but the first; none: it is whole.
+  std::vector<std::vector<int>> cuts = {};
   bool operator==(const PlannedLayout&) const = default;
 };
 
@@ -47,11 +47,14 @@ struct WorkerPlace {
 /// Nodes in that order.
 [[nodiscard]] std::vector<int> nodes_by_speed(const Cluster& cluster);
 
-/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 2 x 4 stages,
-/// loop".
+/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 4 x 2 stages,
+/// cuts 2 | 1,3".
 [[nodiscard]] std::string describe(const PlannedLayout& layout);
-/// "-n 4 layout.overlap=across layout.transport=shm"; empty for stages, which nobody runs yet.
+/// What a job says to be laid out so: "layout.overlap=across", "layout.transport=shm".
 /// @param networks  names of the job's
+[[nodiscard]] std::vector<std::string> job_keys(const PlannedLayout& layout,
+                                                const PerNetwork<std::string>& networks);
+/// "-n 4 layout.overlap=across layout.transport=shm". @param networks  names of the job's
 [[nodiscard]] std::string run_arguments(const PlannedLayout& layout,
                                         const PerNetwork<std::string>& networks);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -10,7 +11,7 @@
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
-#include "launch/plan/predict_staged.hpp"
+#include "launch/plan/stages/predict_stages.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -79,28 +80,50 @@ class Ranking {
  public:
   Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
 
-  void try_layout(const PlannedLayout& layout) {
+  /// @return nothing where it cannot be among the first
+  std::optional<bool> try_layout(const PlannedLayout& layout) {
     std::vector<Prediction>& ranking = search_.ranking;
     if (ranking.size() == most_ && ranking.back().fits &&
         bound_of(layout) > ranking.back().step_seconds) {
       ++search_.pruned;
-      return;
+      return std::nullopt;
     }
-    Prediction prediction = layout.shape == LayoutShape::kWhole ? predict(input_, layout)
-                                                                : predict_staged(input_, layout);
+    Prediction prediction =
+        layout.shape == LayoutShape::kWhole ? predict(input_, layout) : stages().predict(layout);
     ++search_.simulated;
+    const bool fits = prediction.fits;
     ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before), std::move(prediction));
     ranking.resize(std::min(ranking.size(), most_));
+    return fits;
+  }
+  /// Networks apart and stages.
+  void try_stages(int workers) {
+    StagePlanner::Candidates candidates = stages().candidates(workers);
+    search_.left_out += candidates.left_out;
+    for (const PlannedLayout& layout : candidates.layouts) {
+      if (try_layout(layout) == false) {
+        const PlannedLayout spare = stages().with_least_memory(layout);
+        if (spare != layout) {
+          (void)try_layout(spare);
+        }
+      }
+    }
   }
   [[nodiscard]] Search take() { return std::move(search_); }
 
  private:
-  /// Stages divide micro-batches, too.
-  [[nodiscard]] double bound_of(const PlannedLayout& layout) const {
+  [[nodiscard]] double bound_of(const PlannedLayout& layout) {
     return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
-                                               : least_seconds(input_, 1) / layout.workers;
+                                               : stages().least_seconds(layout);
+  }
+  StagePlanner& stages() {
+    if (!stages_) {
+      stages_.emplace(input_);
+    }
+    return *stages_;
   }
 
+  std::optional<StagePlanner> stages_;
   const PlanInput& input_;
   std::size_t most_;
   Search search_;
@@ -135,14 +158,12 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
       continue;
     }
     for (const PlannedLayout& layout : whole_layouts(*count, input.cluster)) {
-      ranking.try_layout(layout);
+      (void)ranking.try_layout(layout);
     }
   }
   if (options.shapes == Shapes::kAll) {
     for (const int count : staged_counts(input, workers)) {
-      for (const PlannedLayout& layout : staged_layouts(input, count)) {
-        ranking.try_layout(layout);
-      }
+      ranking.try_stages(count);
     }
   }
   return ranking.take();

@@ -13,12 +13,13 @@ namespace gangway::launch {
 struct Search {
   std::vector<Prediction> ranking;  ///< fastest first; those that fit before those that do not
   std::size_t simulated = 0;
-  std::size_t pruned = 0;  ///< which could not be among the first
+  std::size_t pruned = 0;    ///< which could not be among the first
+  std::size_t left_out = 0;  ///< which nobody looked at: rows that are not alike, of many workers
 };
 
 enum class Shapes {
   kWhole,  ///< data parallel alone
-  kAll,    ///< networks apart and stages too
+  kAll,    ///< networks apart and stages too, as far as the job's rules allow them
 };
 
 struct SearchOptions {

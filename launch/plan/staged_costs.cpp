@@ -2,11 +2,8 @@
 #include "launch/plan/staged_costs.hpp"
 
 #include <algorithm>
-#include <map>
-#include <span>
 #include <variant>
 
-#include "launch/plan/predict.hpp"
 #include "launch/plan/profiles/profile_text.hpp"
 
 namespace gangway::launch {
@@ -77,31 +74,6 @@ double forward_of(const std::string& network, const Profile& profile) {
   return seconds;
 }
 
-/// Workers on each node that `places` are on.
-std::map<int, int> workers_by_node(const std::vector<WorkerPlace>& places) {
-  std::map<int, int> workers;
-  for (const WorkerPlace& place : places) {
-    ++workers[place.node];
-  }
-  return workers;
-}
-
-/// What the lanes of `members` workers take for gradients of `bytes`.
-struct ExchangeSeconds {
-  double work = 0.0;  ///< sums and update
-  double wire = 0.0;  ///< gradients there and weights back, where they are on several nodes
-};
-
-ExchangeSeconds exchange_seconds(const NetworkCost& network, double bytes, int members,
-                                 bool crosses, const StagedSetup& setup) {
-  const double arena = static_cast<double>(network.arena_elements) * sizeof(float);
-  const double share = bytes / arena / members;
-  const double sums = bytes / members * (members - 1) * setup.profile.add_seconds_per_byte;
-  const double rate = setup.cluster.between.bytes_per_second;
-  return {.work = share * network.update.seconds + sums,
-          .wire = crosses ? 2.0 * bytes * (members - 1) / members / rate : 0.0};
-}
-
 }  // namespace
 
 PerNetwork<std::vector<WorkCosts>> block_work(const Profile& profile,
@@ -131,55 +103,6 @@ PerNetwork<std::vector<WorkCosts>> block_work(const Profile& profile,
     work.add(std::move(blocks));
   }
   return work;
-}
-
-pipeline::Costs staged_costs(const pipeline::Layout& layout, const StagedSetup& setup) {
-  pipeline::Costs costs;
-  const std::map<int, int> on_node = workers_by_node(setup.places);
-  const bool crosses = on_node.size() > 1 || (setup.copies > 1 && setup.cluster.nodes.size() > 1);
-  // Where workers of a node are not all shown, others beside them are alike.
-  const auto beside = [&](int node) {
-    const int devices = setup.cluster.nodes[static_cast<std::size_t>(node)].num_devices();
-    return std::min(devices, on_node.at(node) * setup.copies);
-  };
-  double steal = 0.0;
-  for (const auto& [node, workers] : on_node) {
-    steal = std::max(steal,
-                     lane_steal(setup.cluster.nodes[static_cast<std::size_t>(node)], beside(node)));
-  }
-  for (const NetworkId id : layout.networks.ids()) {
-    const pipeline::NetworkLayout& network = layout.networks[id];
-    const NetworkCost& cost = setup.profile.network(setup.names[id]);
-    const int members = static_cast<int>(network.replicas.size()) * setup.copies;
-    std::vector<WorkCosts> chunks;
-    std::vector<std::vector<pipeline::BucketCosts>> buckets;
-    for (const pipeline::Chunk& chunk : network.chunks) {
-      const auto count = static_cast<std::size_t>(chunk.end_block - chunk.first_block);
-      const std::span<const WorkCosts> blocks =
-          std::span(setup.blocks[id]).subspan(static_cast<std::size_t>(chunk.first_block), count);
-      chunks.push_back(pipeline::joined(blocks));
-      const auto bytes = static_cast<double>(chunks.back().gradient_bytes);
-      const bool is_shared = members > 1 && crosses;
-      // Half of them is ready in the middle: as two buckets, the second at the end.
-      const ExchangeSeconds lane = exchange_seconds(cost, bytes, members, is_shared, setup);
-      chunks.back().update_seconds = steal * lane.work;
-      const double seconds = lane.work + lane.wire;
-      buckets.push_back(
-          {{.ready = 0.5, .seconds = seconds / 2}, {.ready = 1.0, .seconds = seconds / 2}});
-    }
-    costs.chunks.add(std::move(chunks));
-    costs.buckets.add(std::move(buckets));
-  }
-  costs.links.within = {.latency_seconds = setup.cluster.inside.latency_seconds,
-                        .bytes_per_second = setup.cluster.inside.bytes_per_second};
-  costs.links.between = {.latency_seconds = setup.cluster.between.latency_seconds,
-                         .bytes_per_second = setup.cluster.between.bytes_per_second};
-  for (const WorkerPlace& place : setup.places) {
-    costs.links.host_of.push_back(place.node);
-    const ClusterNode& node = setup.cluster.nodes[static_cast<std::size_t>(place.node)];
-    costs.slowness.push_back(slowdown_of(setup.profile, node, beside(place.node)) / place.speed);
-  }
-  return costs;
 }
 
 }  // namespace gangway::launch

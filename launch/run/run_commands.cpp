@@ -55,12 +55,8 @@ RunOptions planned(RunOptions options, const std::string& profile, const Environ
   const PlannedLayout layout = first_layout(job, profile, options.workers);
   std::cout << "plan: " << describe(layout) << '\n';
   options.workers = layout.workers;
-  const auto key = [](const char* path, std::string_view value) {
-    return std::string(path).append("=").append(value);
-  };
-  options.overrides.insert(options.overrides.begin(),
-                           {key("layout.overlap", name_of(layout.overlap)),
-                            key("layout.transport", name_of(layout.transport))});
+  const std::vector<std::string> keys = job_keys(layout, job.network_names());
+  options.overrides.insert(options.overrides.begin(), keys.begin(), keys.end());
   return options;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A page that is served beside a job: its document, then what comes by Server-Sent Events. A lost
-// connection is said, and comes back by itself.
+// connection is said, and comes back by itself; so does a run that has ended and is resumed.
 import { formatTime } from "./format.js";
 
 const kRefetchAfter = 15000; // milliseconds between documents, at least
 const kSilence = 20000;      // without a word for so long, the connection counts as lost
-const kRetry = 3000;
+const kLook = 3000;          // milliseconds between looks at the silence
+const kFirstRetry = 500;     // each is twice as long after the one before
+const kLastRetry = 15000;
 const kLogLines = 200;
 
 /** A tick as stats.jsonl has it, behind the columns that are there. */
@@ -46,6 +48,8 @@ export function follow(show, say) {
   let lastWord = Date.now();
   let lostAt = null;
   let hasEnded = false;
+  let retry = kFirstRetry;
+  let retrying = null;
 
   async function refetch() {
     clearTimeout(pending);
@@ -68,7 +72,7 @@ export function follow(show, say) {
 
   function lose() {
     if (hasEnded) {
-      say("The job has ended; this page stays as it is.", "ended");
+      say("Run ended. This page goes on when the run is resumed.", "ended");
     } else {
       lostAt ??= Date.now() / 1000; // later tries are of the same loss
       say(`Connection lost ${formatTime(lostAt)}. Trying again…`, "lost");
@@ -85,20 +89,28 @@ export function follow(show, say) {
     });
   }
 
+  function connectLater() {
+    source.close();
+    retrying ??= setTimeout(connect, retry);
+    retry = Math.min(2 * retry, kLastRetry);
+  }
+
   function connect() {
+    clearTimeout(retrying);
+    retrying = null;
     source?.close();
     source = new EventSource("api/events");
     source.onopen = () => {
       lastWord = Date.now();
       lostAt = null;
+      hasEnded = false;
+      retry = kFirstRetry;
       say("Live", "live");
       refetch().catch(lose);
     };
     source.onerror = () => {
       lose();
-      if (source.readyState === EventSource.CLOSED) { // refused, which a browser does not try again
-        setTimeout(connect, kRetry);
-      }
+      connectLater();
     };
     listen("status", (status) => {
       const before = view.live;
@@ -121,18 +133,26 @@ export function follow(show, say) {
     source.addEventListener("reload", () => refetch().catch(lose));
     source.addEventListener("end", () => {
       hasEnded = true;
-      source.close();
       lose();
+      connectLater();
     });
   }
 
   setInterval(() => {
-    if (Date.now() - lastWord > kSilence && !hasEnded) {
+    if (Date.now() - lastWord > kSilence && retrying === null) {
       lastWord = Date.now();
       lose();
       connect();
     }
-  }, kRetry);
+  }, kLook);
+  for (const [target, event] of [[document, "visibilitychange"], [window, "online"]]) {
+    target.addEventListener(event, () => {
+      if (retrying !== null && !document.hidden) { // somebody looks: at once
+        retry = kFirstRetry;
+        connect();
+      }
+    });
+  }
   say("Connecting…", "connecting");
   connect();
 }

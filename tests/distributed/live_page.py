@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The page of a running job in a real browser: ticks come by themselves, a pause is seen, a lost connection is said and comes back.
+"""The page of a running job in a real browser: ticks come by themselves, a pause is seen, a lost connection is said and comes back,
+and so does a run that ended and is resumed.
 
     GANGWAY_BIN=build/release/bin live_page.py [unittest arguments]    (Debian's chromium)
 """
@@ -48,7 +49,7 @@ class LivePage(Trainings):
         before = int(page.run(NUM_TICKS))
         page.wait(f"Number({NUM_TICKS}) > {before + 3}")
         page.wait("/straggler|ready|joined/.test(document.querySelector('#workers tbody').textContent)")
-        self.assertTrue(page.run("document.querySelector('.picture').src").startswith(address + "pictures/fakes"))
+        page.wait(f"document.querySelector('.picture')?.src.startsWith('{address}pictures/fakes')")
         self.assertEqual([url for url in page.requests if not url.startswith(address)], [])
         self.assertEqual(page.problems, [])
 
@@ -66,7 +67,15 @@ class LivePage(Trainings):
         page.wait("document.querySelector('.link').dataset.kind === 'live'")
         then = int(page.run(NUM_TICKS))
         page.wait(f"Number({NUM_TICKS}) > {then + 3}")
-        again.running.kill_all()
+
+        self.assertEqual(self.call(GANGWAY, "stop", "seen")[0], 0)
+        page.wait("document.querySelector('.link').dataset.kind === 'ended'")
+        self.assertRegex(self.text(page, ".link"), "^Run ended")
+        self.assertEqual(again.running.end(), 75)
+        resumed = self.begin("resumed", f"127.0.0.1:{job.port}")
+        page.wait("document.querySelector('.link').dataset.kind === 'live'")
+        page.wait("document.querySelector('.state').textContent === 'training'")
+        resumed.running.kill_all()
 
     def test_is_whole_on_a_phone(self):
         job = self.begin("said")

@@ -77,7 +77,6 @@ class Refusals(Divided):
         self.assert_refused("3 workers cannot hold 2 chunks of the generator in equal numbers", *TWO, workers=3)
         self.assert_refused("cuts before block 9, and the last of", "layout.cuts.generator=[9]")
         self.assert_refused("expected blocks in ascending order", "layout.cuts.generator=[2, 1]")
-        self.assert_refused("keep it whole with layout.cuts.generator []", *TWO, "generator.clip_norm=1")
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")
         self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")

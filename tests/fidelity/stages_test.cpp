@@ -24,17 +24,62 @@ TEST_F(Stages, TwoOfImages) { expect_equal_bits(small_dcgan(images()), 3, 2, 2);
 
 TEST_F(Stages, Three) { expect_equal_bits(small_dcgan(images()), 3, 3, 3); }
 
-TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3, 4, 2); }
+JobSpec adaptive_dcgan(const std::filesystem::path& folder) {
+  JobSpec job = small_dcgan(folder);
+  job.training.augment = {.policy = AugmentPolicy::kAda,
+                          .chosen = available_kinds(AugmentPolicy::kAda),
+                          .target = -2.0,  // whatever real pictures look like: p rises
+                          .kimg = 0.2};
+  return job;
+}
 
-/// Keeps whole what the layout may not cut.
-void keep_whole(JobSpec& job) {
+TEST_F(Stages, WithAnAugmentationThatAdapts) {
+  const JobSpec job = adaptive_dcgan(images());
+  expect_equal_bits(job, 4, 2, 2);
+  expect_equal_bits(job, 4, 3, 3);
+}
+
+TEST_F(Stages, WithAnAugmentationThatAdaptsClippedAndTwoCopiesOfEach) {
+  JobSpec job = adaptive_dcgan(images());
+  job.network("discriminator").clip_norm = 0.05;
+  job.network("discriminator").steps = 2;
+  job.training.reuse_fakes = true;
+  expect_equal_bits(job, 4, 4, 2);
+}
+
+TEST_F(Stages, WithABoundOnNorms) {
+  JobSpec job = small_dcgan(images());
+  job.training.divergence.gradient_norm = 1e6;
+  expect_equal_bits(job, 3, 4, 2);
+}
+
+TEST_F(Stages, ClippedInAllOverlapsAndInThree) {
+  JobSpec job = small_dcgan(images());
   for (NetworkSpec& network : job.networks) {
-    const bool adapts = network.name == "discriminator" && job.training.augment.is_adaptive();
-    if (adapts || network.clip_norm > 0.0 || job.training.divergence.gradient_norm > 0.0) {
-      network.cuts = std::vector<int>();
-    }
+    network.clip_norm = 0.01;
+  }
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
+    job.layout.overlap = overlap;
+    expect_equal_bits(job, 2, 3, 3);
   }
 }
+
+TEST_F(Stages, SkipTheSameUpdates) {
+  JobSpec job = small_dcgan(images());
+  job.network("generator").optimizer.lr = 1e30;  // what it makes next is no number
+  for (NetworkSpec& network : job.networks) {
+    network.clip_norm = 1.0;
+  }
+  const Outcome alone = train({.job = job, .end = 3}, next_folder());
+  ASSERT_FALSE(is_finite(alone)) << "its losses";
+  job.layout.stages = 2;
+  for (const int workers : {2, 4}) {
+    const Outcome staged = train({.job = job, .workers = workers, .end = 3}, next_folder());
+    EXPECT_EQ(staged.digest, alone.digest) << workers << " workers";
+  }
+}
+
+TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3, 4, 2); }
 
 class EveryJobStaged : public Stages, public ::testing::WithParamInterface<std::size_t> {};
 
@@ -47,7 +92,6 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
   }
   const Outcome alone = train({.job = job, .end = named.steps}, next_folder());
   job.layout.stages = 2;
-  keep_whole(job);
   const auto chunks = chunks_of(job);
   if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
     GTEST_SKIP() << "nothing of it may be cut";

@@ -117,10 +117,35 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   return result;
 }
 
+bool PassRun::is_made_again() const {
+  return setup_.job.layout.recompute && std::holds_alternative<Application>(node()) &&
+         has_gradient() && !is_recalled() && work_->node >= work_->num_kept;
+}
+
+void PassRun::make_again() {
+  std::vector<at::Tensor>& made = work_->made[static_cast<std::size_t>(work_->node)];
+  if (made.empty() && is_made_again()) {
+    const auto& application = std::get<Application>(node());
+    // What it sees of statistics was harvested the first time.
+    made = apply(application, pipeline::trains(phase(), application.network)).made;
+  }
+}
+
+void PassRun::prepare(const Instruction& at) {
+  if (!setup_.job.layout.recompute) {
+    return;
+  }
+  enter(at);
+  const int node = std::exchange(work_->node, at.node);
+  make_again();
+  work_->node = node;
+}
+
 void PassRun::backward(const Instruction& at, StepLosses& losses) {
   enter(at);
   come_back_to(at.node, losses);
   work_->node = at.node;
+  make_again();
   pull(pipeline::trains(phase(), std::get<Application>(node()).network));
   end_if_over();
 }
@@ -234,9 +259,10 @@ void PassRun::make(const Pool& pool) {
 
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
-  // The judge was awaited: what comes next is its forward, and its strength that of its weights.
-  augment_strength_ = augmentation_.strength_of(*setup_.networks[augment.judge]);
-  put(augment.output, augmentation_.augmented(work_->value(augment.input), augment_strength_,
+  const double strength = augment.strength.empty()
+                              ? augmentation_.fixed_strength()
+                              : gan::Augmentation::strength_of(work_->value(augment.strength));
+  put(augment.output, augmentation_.augmented(work_->value(augment.input), strength,
                                               key(RandomDraw::kAugmentFlip, augment.stream)));
 }
 
@@ -258,9 +284,9 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
     for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
       judged.microbatch = work_->at.microbatch;
       judged.logits = work_->value(judged.tensor).detach();
-      if (setup_.job.training.augment.is_adaptive()) {
+      if (work_->has(kAugmentStrength)) {
         losses.set_figure(work_->at.microbatch, judged.network + "_augment_strength",
-                          augment_strength_);
+                          gan::Augmentation::strength_of(work_->value(kAugmentStrength)));
       }
       if (const std::string examples = judged_examples(pass(), judged, setup_.job);
           !examples.empty() && work_->has(examples)) {
@@ -316,7 +342,7 @@ void PassRun::put(const std::vector<std::string>& names, Kept result) {
   if (!work_->is_mine()) {
     return;
   }
-  if (has_gradient()) {
+  if (has_gradient() && !is_made_again()) {
     work_->made[static_cast<std::size_t>(work_->node)] = result.made;
   }
   if (work_->node < work_->num_kept) {

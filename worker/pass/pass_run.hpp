@@ -63,6 +63,9 @@ class PassRun {
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);
+  /// What the backward that `at` announces (kArm) needs is there: nothing of its forward is made
+  /// again after this, when new weights and statistics may come.
+  void prepare(const pipeline::Instruction& at);
   void penalty_forward(const pipeline::Instruction& at);
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
@@ -112,6 +115,11 @@ class PassRun {
   /// What that made. @pre it is
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
+  /// Whether what the node at hand made inside is not kept until its backward (layout.recompute).
+  /// What a later phase takes up is: there its random keys would be others.
+  [[nodiscard]] bool is_made_again() const;
+  /// Makes it again, if it is one of those, unless it is there.
+  void make_again();
   /// Carries out the nodes before `end` that are no instruction's.
   void come_to(int end);
   /// The same of their backward, for those behind `end`.
@@ -164,7 +172,6 @@ class PassRun {
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
   gan::Augmentation augmentation_;
-  double augment_strength_ = 0.0;  // of what was augmented last: its judge may be on its way since
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step

@@ -50,7 +50,10 @@ CpuExchange::CpuExchange(const Setup& setup, comm::PartialStack partials)
                                           .wire = setup.wire,
                                           .timeout = setup.exchange.timeout,
                                           .on_stall = setup.exchange.on_stall,
-                                          .trace = setup.exchange.trace}),
+                                          .trace = setup.exchange.trace,
+                                          .norm = {.transport = setup.exchange.whole.transport,
+                                                   .plan = &state_.plan(),
+                                                   .workers = setup.exchange.whole.workers}}),
       watch_(state_, [this](std::size_t bucket) {
         reducer_.bucket_ready(bucket);
         lane_.wake();

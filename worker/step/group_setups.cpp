@@ -16,6 +16,13 @@ std::vector<int> hosts_of(const ExchangeSetup& world, const NetworkGroup& group)
 
 }  // namespace
 
+GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& network, int chunk)
+    : Group(world, network.group_of(chunk)) {
+  if (network.is_cut()) {
+    setup.whole = {.transport = &world.transport, .workers = network.workers};
+  }
+}
+
 GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& group)
     : transport(world.transport, group.workers),
       host(world.host.among(group.workers)),
@@ -38,7 +45,7 @@ GroupSetups::GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& gr
   for (const NetworkGroup& group : groups) {
     const ExchangeSetup* setup = nullptr;
     if (const auto chunk = group.chunk_of(world_.transport.worker())) {
-      groups_.push_back(std::make_unique<Group>(world_, group.group_of(*chunk)));
+      groups_.push_back(std::make_unique<Group>(world_, group, *chunk));
       setup = &groups_.back()->setup;
     }
     world_.by_network.push_back(!group.is_cut() && group.workers.size() == num_workers ? &world_

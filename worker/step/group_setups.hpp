@@ -26,6 +26,10 @@ class GroupSetups {
     comm::GroupTransport transport;
     comm::HostGroup host;
     ExchangeSetup setup;
+    /// @param chunk  of `network` that they share
+    Group(const ExchangeSetup& world, const NetworkGroup& network, int chunk);
+
+   private:
     Group(const ExchangeSetup& world, const NetworkGroup& group);
   };
   ExchangeSetup world_;

@@ -35,6 +35,13 @@ struct ExchangeSetup {
   /// is every network's.
   std::vector<const ExchangeSetup*> by_network = {};
 
+  /// All who hold some chunk of the network, where these workers share one chunk of it.
+  struct Whole {
+    comm::Transport* transport = nullptr;  ///< of all workers
+    std::vector<int> workers = {};         ///< of `transport`; empty: these have all of it
+  };
+  Whole whole = {};
+
   [[nodiscard]] const ExchangeSetup* of(NetworkId network) const {
     return by_network.empty() ? this : by_network.at(static_cast<std::size_t>(network));
   }

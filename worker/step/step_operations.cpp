@@ -138,6 +138,7 @@ void StepOperations::perform(const Instruction& instruction) {
     case Operation::kArm:
       settle_statistics(instruction);
       open_exchange(instruction);
+      pass_.prepare(instruction);
       return exchanges_[instruction.network]->arm();
     case Operation::kReduce:
       if (!exchanges_[instruction.network]->is_open()) {

@@ -135,11 +135,11 @@ TEST(Augmentation, HarvestsTheSignsAndMovesTheStrengthByThoseOfTheUpdateBefore) 
   Network& judge = networks[kDiscriminator];
   judge.initialise(1);
   const Augmentation augmentation(job.training.augment, 1000.0);
-  EXPECT_EQ(augmentation.strength_of(judge), 0.0);
 
   const auto statistics = judge.statistics();
   Statistic& signs = *statistics[statistics.size() - 2].statistic;
   Statistic& strength = *statistics.back().statistic;
+  EXPECT_EQ(Augmentation::strength_of(strength.running), 0.0);
   signs.running.fill_(0.75);
   strength.running.fill_(0.25);
   StatisticSums seen;
@@ -147,15 +147,14 @@ TEST(Augmentation, HarvestsTheSignsAndMovesTheStrengthByThoseOfTheUpdateBefore) 
   EXPECT_EQ(seen.of(signs).item<float>(), 0.5F);
   EXPECT_FLOAT_EQ(seen.of(strength).item<float>(), 0.25F + 1.0F / 500.0F);
   strength.running.fill_(1.0F + 1e-6F);  // of a rounding
-  EXPECT_EQ(augmentation.strength_of(judge), 1.0);
+  EXPECT_EQ(Augmentation::strength_of(strength.running), 1.0);
 }
 
-TEST(Augmentation, OfAnAdaptiveStrengthNeedsAJudgeThatHasOne) {
-  JobSpec job = adaptive_job();
-  job.training.augment.strength = 0.5;
-  PerNetwork<Network> networks = build_networks(job);
-  const Augmentation augmentation({.policy = AugmentPolicy::kAda}, 64.0);
-  EXPECT_THROW((void)augmentation.strength_of(networks[kDiscriminator]), InvariantError);
+TEST(Augmentation, ThatDoesNotAdaptHasTheStrengthOfTheJob) {
+  AugmentationSpec spec{.policy = AugmentPolicy::kAda};
+  EXPECT_EQ(Augmentation(spec, 64.0).fixed_strength(), 1.0);
+  spec.strength = 0.5;
+  EXPECT_EQ(Augmentation(spec, 64.0).fixed_strength(), 0.5);
 }
 
 }  // namespace

@@ -128,12 +128,34 @@ TEST(AugmentedPasses, LeaveThePicturesThatAnotherPassTakesUpAsTheyWereMade) {
   }
 }
 
+TEST(AugmentedPasses, TakeTheStrengthThatTheJudgeHadWhereItAdapts) {
+  JobSpec job = augmented_job();
+  job.training.loss = LossKind::kRelativistic;  // two of one pass share it
+  const Pass adaptive = adversarial_phases(job)[0].passes[0];
+  job.training.augment.strength = 0.5;
+  const Pass fixed = adversarial_phases(job)[0].passes[0];
+  for (const Pass* pass : {&adaptive, &fixed}) {
+    int augments = 0;
+    int strengths = 0;
+    for (const pipeline::Node& node : pass->nodes) {
+      if (const auto* augment = std::get_if<Augment>(&node)) {
+        ++augments;
+        EXPECT_EQ(augment->strength, pass == &adaptive ? kAugmentStrength : "");
+      }
+      const auto* running = std::get_if<pipeline::Running>(&node);
+      strengths += running != nullptr && running->network == kDiscriminator ? 1 : 0;
+    }
+    EXPECT_EQ(augments, 2);
+    EXPECT_EQ(strengths, pass == &adaptive ? 1 : 0);
+  }
+}
+
 TEST(AugmentedPasses, HarvestSignsOfRealPicturesOnceAMicrobatchWhereTheStrengthAdapts) {
   JobSpec job = augmented_job();
   job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
   const std::vector<Phase> phases = adversarial_phases(job);
   EXPECT_EQ(harvests_in(phases), 1);
-  EXPECT_TRUE(std::get<Application>(phases[0].passes[0].nodes[2]).harvests_signs);
+  EXPECT_TRUE(std::get<Application>(phases[0].passes[0].nodes[3]).harvests_signs);
   job.training.augment.strength = 0.5;
   EXPECT_EQ(harvests_in(adversarial_phases(job)), 0);
   job.training.augment = {.policy = AugmentPolicy::kDiffAugment};

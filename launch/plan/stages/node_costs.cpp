@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan/stages/node_costs.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <variant>
+
+#include "job/families/families.hpp"
+#include "job/stage_cuts.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using pipeline::Application;
+using pipeline::Operation;
+using pipeline::Pass;
+using pipeline::Phase;
+
+bool wants_input_gradient(const Pass& pass, const Application& application) {
+  for (std::size_t before = 0; before < pass.nodes.size(); ++before) {
+    for (const std::string& made : pipeline::outputs_of(pass.nodes[before])) {
+      if (pass.has_gradient[before] &&
+          std::ranges::any_of(application.inputs,
+                              [&](const pipeline::Input& input) { return input.tensor == made; })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// `parts` as shares of their sum; equal ones where there is none.
+std::vector<double> shares(std::vector<double> parts) {
+  const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+  for (double& part : parts) {
+    part = all > 0.0 ? part / all : 1.0 / static_cast<double>(parts.size());
+  }
+  return parts;
+}
+
+double sum_of(const std::vector<double>& of, BlockRange blocks) {
+  return std::accumulate(of.begin() + blocks.begin, of.begin() + blocks.end, 0.0);
+}
+
+std::int64_t example_bytes(const JobSpec& job) {
+  const std::vector<std::int64_t> shape = example_shape(job.model);
+  return std::accumulate(shape.begin(), shape.end(),
+                         static_cast<std::int64_t>(sizeof(float)) * job.images_per_microbatch(),
+                         std::multiplies<>());
+}
+
+}  // namespace
+
+BlockCosts::BlockCosts(const JobSpec& job, const Profile& profile, const std::vector<Phase>& phases)
+    : job_(job),
+      profile_(profile),
+      phases_(phases),
+      names_(job.network_names()),
+      architectures_(job.architectures()) {
+  for (const NetworkId id : names_.ids()) {
+    std::vector<BlockCost> blocks(std::max<std::size_t>(1, architectures_[id].blocks.size()));
+    for (const BlockCost& block : profile.blocks) {
+      if (block.network == names_[id] && static_cast<std::size_t>(block.block) < blocks.size()) {
+        blocks[static_cast<std::size_t>(block.block)] = block;
+      }
+    }
+    std::vector<BlockLoad> loads(blocks.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      loads[i].parameters = blocks[i].parameters;
+    }
+    blocks_.add(std::move(blocks));
+    loads_.add(std::move(loads));
+  }
+  for (const Phase& phase : phases_) {
+    for (std::size_t pass = 0; pass < phase.passes.size(); ++pass) {
+      for (std::size_t node = 0; node < phase.passes[pass].nodes.size(); ++node) {
+        if (std::holds_alternative<Application>(phase.passes[pass].nodes[node])) {
+          add_application(phase, static_cast<int>(pass), static_cast<int>(node));
+        }
+      }
+    }
+  }
+  add_cut_bytes();
+}
+
+double BlockCosts::seconds(Operation operation, NetworkId network, const Phase& phase, int pass,
+                           int node) const {
+  return profile_
+      .cost_of({.operation = operation,
+                .network = network,
+                .phase = phase.index,
+                .pass = pass,
+                .node = node},
+               names_)
+      .seconds;
+}
+
+BlockCosts::Shares BlockCosts::shares_of(const Phase& phase, int pass, int node) const {
+  const Pass& graph = phase.passes[static_cast<std::size_t>(pass)];
+  const auto& application = std::get<Application>(graph.nodes[static_cast<std::size_t>(node)]);
+  const bool is_trained = pipeline::trains(phase, application.network);
+  const bool goes_on = wants_input_gradient(graph, application);
+  Shares found;
+  for (const BlockCost& block : blocks_[application.network]) {
+    found.forward.push_back(block.forward.seconds);
+    found.backward.push_back(
+        (!found.backward.empty() || goes_on ? block.input_gradient.seconds : 0.0) +
+        (is_trained ? block.weight_gradient.seconds : 0.0));
+  }
+  found.forward = shares(std::move(found.forward));
+  found.backward = shares(std::move(found.backward));
+  return found;
+}
+
+void BlockCosts::add_application(const Phase& phase, int pass, int node) {
+  const Pass& graph = phase.passes[static_cast<std::size_t>(pass)];
+  const auto index = static_cast<std::size_t>(node);
+  const NetworkId network = std::get<Application>(graph.nodes[index]).network;
+  const Shares parts = shares_of(phase, pass, node);
+  const double times = static_cast<double>(phase.repeats) / phase.interval;
+  const double forward = seconds(Operation::kForward, network, phase, pass, node);
+  const double backward =
+      graph.has_gradient[index] ? seconds(Operation::kBackward, network, phase, pass, node) : 0.0;
+  std::vector<BlockLoad>& loads = loads_[network];
+  for (std::size_t block = 0; block < loads.size(); ++block) {
+    loads[block].seconds +=
+        times * (forward * parts.forward[block] + backward * parts.backward[block]);
+    loads[block].cut_messages += times * (graph.has_gradient[index] ? 2.0 : 1.0);
+    // Passes of a phase are kept at once, and the next phase's forwards beside them.
+    loads[block].held_bytes += graph.has_gradient[index] ? blocks_[network][block].kept_bytes : 0;
+  }
+}
+
+void BlockCosts::add_cut_bytes() {
+  for (const NetworkId id : names_.ids()) {
+    const auto live = live_tensors(architectures_[id]);
+    for (std::size_t block = 0; block + 1 < loads_[id].size(); ++block) {
+      loads_[id][block].cut_bytes = bytes_of(id, live[block], static_cast<int>(block));
+    }
+  }
+}
+
+std::int64_t BlockCosts::bytes_of(NetworkId network, const std::vector<std::string>& live,
+                                  int last) const {
+  std::int64_t bytes = 0;
+  for (const std::string& name : live) {
+    std::int64_t found = example_bytes(job_);  // of what the network itself was given
+    for (int block = last; block >= 0; --block) {
+      const auto index = static_cast<std::size_t>(block);
+      const BlockPorts ports = std::visit([](const auto& spec) { return ports_of(spec); },
+                                          architectures_[network].blocks[index]);
+      if (std::ranges::find(ports.outputs, name) != ports.outputs.end()) {
+        found =
+            blocks_[network][index].output_bytes / static_cast<std::int64_t>(ports.outputs.size());
+        break;
+      }
+    }
+    bytes += found;
+  }
+  return bytes;
+}
+
+double BlockCosts::share_of(NetworkId network, BlockRange blocks) const {
+  std::vector<double> parameters;
+  for (const BlockLoad& load : loads_[network]) {
+    parameters.push_back(static_cast<double>(load.parameters));
+  }
+  return sum_of(shares(std::move(parameters)), blocks);
+}
+
+std::vector<NodeCost> BlockCosts::pass_table(const StagedJob& staged, const Phase& phase,
+                                             int pass) const {
+  const Pass& whole =
+      phases_[static_cast<std::size_t>(phase.index)].passes[static_cast<std::size_t>(pass)];
+  const Pass& cut = phase.passes[static_cast<std::size_t>(pass)];
+  std::vector<NodeCost> costs;
+  std::map<std::string, std::int64_t> bytes;  // by tensor
+  for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
+    const auto* application = std::get_if<Application>(&whole.nodes[node]);
+    const auto* penalty = std::get_if<pipeline::Penalty>(&whole.nodes[node]);
+    const auto number = static_cast<int>(node);
+    const int parts = application == nullptr ? 1 : staged.groups[application->network].num_chunks();
+    const Shares by_block =
+        application == nullptr
+            ? Shares{}
+            : shares_of(phases_[static_cast<std::size_t>(phase.index)], pass, number);
+    for (int part = 0; part < parts; ++part) {
+      const pipeline::Node& here = cut.nodes[costs.size()];
+      NodeCost cost;
+      if (application != nullptr) {
+        const NetworkId id = application->network;
+        BlockRange blocks{0, num_blocks(id)};
+        if (parts > 1) {
+          blocks = staged.groups[id].chunks[static_cast<std::size_t>(part)];
+        }
+        const auto* chunk = std::get_if<Application>(&here);
+        cost.forward_seconds = seconds(Operation::kForward, id, phase, pass, number) *
+                               sum_of(by_block.forward, blocks);
+        cost.backward_seconds = seconds(Operation::kBackward, id, phase, pass, number) *
+                                sum_of(by_block.backward, blocks);
+        const bool has_gradient = cut.has_gradient[costs.size()];
+        for (int block = blocks.begin; block < blocks.end && has_gradient; ++block) {
+          cost.kept_bytes += blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
+        }
+        cost.output_bytes = chunk->part && !chunk->part->live.empty()
+                                ? bytes_of(id, chunk->part->live, blocks.end - 1)
+                                : blocks_[id].back().output_bytes;
+      } else if (penalty != nullptr) {
+        const NetworkId id = penalty->network;
+        cost.forward_seconds = seconds(Operation::kPenaltyForward, id, phase, pass, number);
+        cost.backward_seconds = seconds(Operation::kPenaltyBackward, id, phase, pass, number);
+        for (const BlockCost& block : blocks_[id]) {
+          cost.kept_bytes += 2 * block.kept_bytes;  // of a backward that is gone through again
+        }
+      } else if (std::holds_alternative<pipeline::Reals>(here)) {
+        cost.output_bytes = example_bytes(job_);
+      } else {
+        for (const std::string& taken : pipeline::inputs_of(here)) {
+          const auto known = bytes.find(taken);
+          cost.output_bytes = std::max(cost.output_bytes, known == bytes.end() ? 0 : known->second);
+        }
+      }
+      for (const std::string& made : pipeline::outputs_of(here)) {
+        bytes[made] = cost.output_bytes;
+      }
+      costs.push_back(cost);
+    }
+  }
+  return costs;
+}
+
+BlockCosts::Table BlockCosts::table(const StagedJob& staged) const {
+  Table table;
+  for (const Phase& phase : staged.phases) {
+    std::vector<std::vector<NodeCost>>& passes = table.emplace_back();
+    for (std::size_t pass = 0; pass < phase.passes.size(); ++pass) {
+      passes.push_back(pass_table(staged, phase, static_cast<int>(pass)));
+    }
+  }
+  return table;
+}
+
+}  // namespace gangway::launch

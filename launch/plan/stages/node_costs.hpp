@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What a profile says of the instructions of workers that hold chunks of networks: seconds and
+// bytes of each node of the cut passes. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "launch/plan/profiles/profile.hpp"
+#include "launch/plan/stages/staged_job.hpp"
+
+namespace gangway::launch {
+
+/// Of one micro-batch.
+struct NodeCost {
+  double forward_seconds = 0.0;   ///< of a penalty: its first two sweeps
+  double backward_seconds = 0.0;  ///< its last two
+  std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 where it has none
+  std::int64_t output_bytes = 0;  ///< what goes on to whoever takes what it makes
+};
+
+/// Of a network's blocks, what one micro-batch costs in a step, lazy phases by their share.
+struct BlockLoad {
+  double seconds = 0.0;
+  std::int64_t cut_bytes = 0;   ///< that flow out of it, where the network would be cut behind it
+  double cut_messages = 0.0;    ///< how often they and their gradients do, in a step
+  std::int64_t held_bytes = 0;  ///< kept for the backwards of a phase: the most of any phase
+  std::int64_t parameters = 0;
+};
+
+/// Costs of a job's blocks, ready to be looked up for many layouts.
+class BlockCosts {
+ public:
+  /// @param phases  not cut; all outlive this
+  BlockCosts(const JobSpec& job, const Profile& profile,
+             const std::vector<pipeline::Phase>& phases);
+
+  /// By phase, pass and node of `staged`'s phases.
+  using Table = std::vector<std::vector<std::vector<NodeCost>>>;
+  [[nodiscard]] Table table(const StagedJob& staged) const;
+  [[nodiscard]] const std::vector<BlockLoad>& loads(NetworkId network) const {
+    return loads_[network];
+  }
+  [[nodiscard]] int num_blocks(NetworkId network) const {
+    return static_cast<int>(loads_[network].size());
+  }
+  /// The share of `network`'s trained numbers that is in `blocks`.
+  [[nodiscard]] double share_of(NetworkId network, BlockRange blocks) const;
+
+ private:
+  /// One application of a network by its blocks.
+  struct Shares {
+    std::vector<double> forward;
+    std::vector<double> backward;
+  };
+  [[nodiscard]] Shares shares_of(const pipeline::Phase& phase, int pass, int node) const;
+  [[nodiscard]] double seconds(pipeline::Operation operation, NetworkId network,
+                               const pipeline::Phase& phase, int pass, int node) const;
+  [[nodiscard]] std::vector<NodeCost> pass_table(const StagedJob& staged,
+                                                 const pipeline::Phase& phase, int pass) const;
+  /// Bytes of the tensors named `live`, as the blocks up to `last` make them.
+  [[nodiscard]] std::int64_t bytes_of(NetworkId network, const std::vector<std::string>& live,
+                                      int last) const;
+  void add_application(const pipeline::Phase& phase, int pass, int node);
+  void add_cut_bytes();
+
+  const JobSpec& job_;
+  const Profile& profile_;
+  const std::vector<pipeline::Phase>& phases_;
+  PerNetwork<std::string> names_;
+  PerNetwork<Architecture> architectures_;
+  PerNetwork<std::vector<BlockCost>> blocks_;  // by number; zeros of those nobody measured
+  PerNetwork<std::vector<BlockLoad>> loads_;
+};
+
+}  // namespace gangway::launch

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan/stages/staged_job.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "job/rules/rules.hpp"
+#include "job/stage_cuts.hpp"
+#include "pipeline/apart_schedule.hpp"
+#include "pipeline/cut_phases.hpp"
+#include "pipeline/pass_share.hpp"
+#include "pipeline/stage_schedule.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// As worker/training.cpp chooses.
+std::vector<pipeline::Instruction> list_of(const pipeline::PassShares& shares, std::int64_t step,
+                                           Overlap overlap) {
+  if (!shares.are_apart()) {
+    return pipeline::one_stage_schedule(
+        shares.phases(), range_of_all(shares.groups(), shares.worker()), step, overlap);
+  }
+  return shares.are_cut() ? pipeline::stage_schedule(shares, step, {.overlap = overlap})
+                          : pipeline::apart_schedule(shares, step, overlap);
+}
+
+std::vector<pipeline::PassShares> shares_of(const StagedJob& job,
+                                            const std::vector<pipeline::Phase>& phases) {
+  std::vector<pipeline::PassShares> shares;
+  for (int worker = 0; worker < job.workers; ++worker) {
+    shares.emplace_back(phases, job.groups, worker);
+  }
+  return shares;
+}
+
+Lists lists_of(const std::vector<pipeline::PassShares>& shares, std::int64_t step,
+               Overlap overlap) {
+  Lists lists;
+  for (const pipeline::PassShares& one : shares) {
+    lists.push_back(list_of(one, step, overlap));
+  }
+  return lists;
+}
+
+}  // namespace
+
+JobSpec with_layout(JobSpec job, const PlannedLayout& layout) {
+  job.layout.data = 0;
+  job.layout.stages = layout.stages;
+  job.layout.overlap = layout.overlap;
+  int first = 0;
+  for (const NetworkId id : job.networks.ids()) {
+    const auto index = static_cast<std::size_t>(id);
+    NetworkSpec& network = job.networks[id];
+    network.workers.clear();
+    network.cuts.reset();
+    if (layout.shape == LayoutShape::kStages) {
+      network.cuts = layout.cuts[index];
+    } else if (layout.shape == LayoutShape::kApart) {
+      network.workers.resize(static_cast<std::size_t>(layout.groups[index]));
+      std::iota(network.workers.begin(), network.workers.end(), first);
+      first += layout.groups[index];
+    }
+  }
+  return job;
+}
+
+std::string why_refused(const JobSpec& job) {
+  for (const Rule& rule : job_rules(*job.training.recipe)) {
+    if (std::string complaint = rule.complaint(job); !complaint.empty()) {
+      return complaint;
+    }
+  }
+  return {};
+}
+
+StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
+                     const PlannedLayout& layout) {
+  StagedJob staged{.job = with_layout(job, layout),
+                   .workers = layout.workers,
+                   .overlap = layout.overlap,
+                   .groups = {},
+                   .phases = phases};
+  staged.groups = network_groups(staged.job, layout.workers);
+  if (cuts_networks(staged.job)) {
+    const PerNetwork<Architecture> architectures = staged.job.architectures();
+    PerNetwork<pipeline::NetworkCuts> cuts;
+    for (const NetworkId id : staged.groups.ids()) {
+      cuts.add({.chunks = staged.groups[id].chunks, .live = live_tensors(architectures[id])});
+    }
+    staged.phases = pipeline::cut_phases(phases, cuts);
+  }
+  return staged;
+}
+
+std::vector<Lists> lists_of_steps(const StagedJob& job, const std::vector<std::int64_t>& steps) {
+  const std::vector<pipeline::PassShares> shares = shares_of(job, job.phases);
+  std::vector<Lists> all;
+  for (const std::int64_t step : steps) {
+    all.push_back(lists_of(shares, step, job.overlap));
+  }
+  return all;
+}
+
+StepLists step_lists(const StagedJob& job) {
+  std::vector<pipeline::Phase> phases = job.phases;
+  const std::vector<pipeline::PassShares> shares = shares_of(job, phases);
+  constexpr std::int64_t kUsualStep = 1;  // no interval above 1 divides it
+  StepLists lists{.usual = lists_of(shares, kUsualStep, job.overlap), .lazy = {}};
+  for (pipeline::Phase& phase : phases) {
+    if (phase.interval > 1) {
+      const int interval = std::exchange(phase.interval, 1);
+      lists.lazy.emplace_back(phase.index, lists_of(shares, kUsualStep, job.overlap));
+      phase.interval = interval;
+    }
+  }
+  return lists;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// A job under a layout that a plan considers, as its workers would set it up: who holds what, the
+// phases cut where the layout cuts networks, and the very lists of instructions that they would
+// run. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "job/network_groups.hpp"
+#include "launch/plan/planned_layout.hpp"
+#include "pipeline/phases.hpp"
+#include "pipeline/schedule.hpp"
+
+namespace gangway::launch {
+
+/// `job` with what `layout` says, and nothing else of a layout.
+[[nodiscard]] JobSpec with_layout(JobSpec job, const PlannedLayout& layout);
+
+/// Why workers would refuse `job`'s layout, by its rules (job/rules/); empty: they would not.
+[[nodiscard]] std::string why_refused(const JobSpec& job);
+
+struct StagedJob {
+  JobSpec job;
+  int workers = 1;
+  Overlap overlap = Overlap::kAcross;
+  PerNetwork<NetworkGroup> groups;
+  std::vector<pipeline::Phase> phases;  ///< cut
+};
+
+/// @param phases  of the job's recipe, completed, not cut
+/// @throws ConfigError as network_groups and pipeline::cut_phases
+[[nodiscard]] StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
+                                   const PlannedLayout& layout);
+
+using Lists = std::vector<std::vector<pipeline::Instruction>>;  // by worker
+
+/// Of each of `steps`. @throws ConfigError as pipeline::PassShares
+[[nodiscard]] std::vector<Lists> lists_of_steps(const StagedJob& job,
+                                                const std::vector<std::int64_t>& steps);
+
+/// Lists of a step of each of several kinds: without lazy phases, and by lazy phase with it alone.
+struct StepLists {
+  Lists usual;
+  std::vector<std::pair<int, Lists>> lazy;  ///< by index of the phase
+};
+[[nodiscard]] StepLists step_lists(const StagedJob& job);
+
+}  // namespace gangway::launch

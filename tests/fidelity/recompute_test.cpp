@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Activations that are made again for backward: one worker's bits, as if they had been kept.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "job/stage_cuts.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+class EveryJobRecomputed : public BesideOneWorker,
+                           public ::testing::WithParamInterface<std::size_t> {};
+
+/// Keeps whole what the layout may not cut.
+void keep_penalised_whole(JobSpec& job) {
+  for (NetworkSpec& network : job.networks) {
+    if ((network.name == "discriminator" && job.training.penalty.is_any()) ||
+        (network.name == "generator" && job.training.path_length.is_any())) {
+      network.cuts = std::vector<int>();
+    }
+  }
+}
+
+TEST_P(EveryJobRecomputed, HasTheSameBits) {
+  NamedJob named = job_breadth(images())[GetParam()];
+  JobSpec& job = named.job;
+  const Outcome kept = train({.job = job, .end = named.steps}, next_folder());
+  job.layout.recompute = true;
+  for (const int workers : {1, 2}) {
+    const Outcome made_again =
+        train({.job = job, .workers = workers, .end = named.steps}, next_folder());
+    EXPECT_EQ(made_again.digest, kept.digest) << workers << " workers";
+    EXPECT_TRUE(same_losses(made_again, kept)) << workers << " workers";
+  }
+  job.layout.stages = 2;
+  keep_penalised_whole(job);
+  const auto chunks = chunks_of(job);
+  const bool is_cut = std::ranges::any_of(chunks, [](const auto& one) { return one.size() > 1; });
+  if (is_cut && !job.scales_losses() && job.training.translation.pool == 0) {
+    const Outcome staged = train({.job = job, .workers = 2, .end = named.steps}, next_folder());
+    EXPECT_EQ(staged.digest, kept.digest) << "two stages";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryJobRecomputed,
+                         ::testing::Range(std::size_t{0}, named_jobs().size()),
+                         [](const auto& instance) { return named_jobs()[instance.param].name; });
+
+}  // namespace
+}  // namespace gangway::fidelity

@@ -50,18 +50,22 @@ class StationGraph {
   std::vector<std::vector<bool>> before_;  // [a][b]: a comes before b
 };
 
+/// Of what trains: a part of a penalty that only goes back leaves its gradients to the chunk's
+/// other part, and needs no leaf.
 Key key_of(const Phase& phase, const Item& item) {
   const pipeline::Node& node =
       phase.passes[static_cast<std::size_t>(item.pass)].nodes[static_cast<std::size_t>(item.node)];
   Home home;
+  bool adds = true;
   if (const auto* application = std::get_if<Application>(&node)) {
     home = {application->network, application->part ? application->part->chunk : 0};
   } else {
     const auto& penalty = std::get<Penalty>(node);
     home = {penalty.network, penalty.part ? penalty.part->chunk : 0};
+    adds = !penalty.part || penalty.part->goes_forward;
   }
-  return trains(phase, home.network) ? Key{.is_trained = true, .home = home, .item = {}}
-                                     : Key{.is_trained = false, .home = home, .item = item};
+  return adds && trains(phase, home.network) ? Key{.is_trained = true, .home = home, .item = {}}
+                                             : Key{.is_trained = false, .home = home, .item = item};
 }
 
 StationGraph::StationGraph(const Phase& phase, const PerNetwork<NetworkGroup>& groups) {

@@ -94,8 +94,7 @@ void CutPass::add(const Penalty& penalty, const std::string& name) {
     Penalty part = penalty;
     part.shown_with.reset();
     part.harvests = penalty.harvests && chunk == first;
-    part.part =
-        PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
+    part.part = PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
     return part;
   };
   std::vector<std::vector<Input>> flowing;  // into each chunk, from the one before

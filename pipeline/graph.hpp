@@ -152,11 +152,11 @@ struct Penalty {
   NetworkId network{};
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
-  std::vector<Input> inputs;            ///< the first is the one looked at, unless one inside is
-  std::string looks_inside = {};        ///< at a tensor of this name, if not at an input
-  ScheduleSpec schedule = {};           ///< of a factor on the weight
-  std::optional<NetworkId> shown_with;  ///< as a loss's
-  bool harvests = false;                ///< a statistic of the network's
+  std::vector<Input> inputs;             ///< the first is the one looked at, unless one inside is
+  std::string looks_inside = {};         ///< at a tensor of this name, if not at an input
+  ScheduleSpec schedule = {};            ///< of a factor on the weight
+  std::optional<NetworkId> shown_with;   ///< as a loss's
+  bool harvests = false;                 ///< a statistic of the network's
   std::optional<PenaltyPart> part = {};  ///< of a network that is cut; nothing: all of it
   bool operator==(const Penalty&) const = default;
 };

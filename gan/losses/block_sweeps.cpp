@@ -9,9 +9,9 @@ namespace {
 
 /// d(sum of <outputs, cotangents>) / d inputs and parameters; what does not depend stays undefined.
 torch::autograd::variable_list pulled_back(const std::vector<at::Tensor>& outputs,
-                                               const std::vector<at::Tensor>& inputs,
-                                               const std::vector<at::Tensor>& cotangents,
-                                               bool create_graph) {
+                                           const std::vector<at::Tensor>& inputs,
+                                           const std::vector<at::Tensor>& cotangents,
+                                           bool create_graph) {
   return torch::autograd::grad(outputs, inputs, cotangents, /*retain_graph=*/true, create_graph,
                                /*allow_unused=*/true);
 }
@@ -51,9 +51,11 @@ at::Tensor taken_out_of(std::map<std::string, at::Tensor>& tensors, const std::s
 }
 
 /// Adds to `.grad` in place, as autograd's own accumulation does: the gradient lives in an arena.
+/// @param gradients  of parameters, their last
 void add_to_gradients(const std::vector<at::Tensor>& parameters,
-                      const torch::autograd::variable_list& gradients, std::size_t first) {
+                      const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
+  const std::size_t first = gradients.size() - parameters.size();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& gradient = gradients[first + i];
     if (!gradient.defined()) {
@@ -165,7 +167,7 @@ BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
   return cotangents;
 }
 
-BlockSweeps::ByName BlockSweeps::second_order(ByName incoming) {
+BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
   ByName of_cotangents = std::move(incoming);  // dpenalty/dg of what the blocks before have made
   for (Cut& cut : cuts_) {
     std::vector<at::Tensor> from;
@@ -188,7 +190,12 @@ BlockSweeps::ByName BlockSweeps::second_order(ByName incoming) {
     const torch::autograd::variable_list gradients =
         pulled_back(from, wanted, weights, /*create_graph=*/false);
     const std::size_t num_outputs = cut.outputs.size();
-    add_to_gradients(parameters, gradients, num_outputs + cut.inputs.size());
+    if (adds == Adds::kAtOnce) {
+      add_to_gradients(parameters, gradients);
+    } else {
+      cut.held.assign(gradients.end() - static_cast<std::ptrdiff_t>(parameters.size()),
+                      gradients.end());
+    }
     for (std::size_t k = 0; k < num_outputs; ++k) {
       of_cotangents[cut.output_names[k]] = gradients[k];
     }
@@ -200,25 +207,29 @@ BlockSweeps::ByName BlockSweeps::second_order(ByName incoming) {
 }
 
 BlockSweeps::ByName BlockSweeps::adjoints(ByName incoming,
-                                         const std::function<void(std::size_t)>& on_block) {
+                                          const std::function<void(std::size_t)>& on_block) {
   ByName adjoints = std::move(incoming);  // dpenalty/dx of what the blocks behind take
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
     std::vector<at::Tensor> from;
     std::vector<at::Tensor> weights;
     for (std::size_t k = 0; k < cut.outputs.size(); ++k) {
-      if (const at::Tensor adjoint = taken_out_of(adjoints, cut.output_names[k]); adjoint.defined()) {
+      if (const at::Tensor adjoint = taken_out_of(adjoints, cut.output_names[k]);
+          adjoint.defined()) {
         from.push_back(cut.outputs[k]);
         weights.push_back(adjoint);
       }
     }
+    const std::vector<at::Tensor> parameters = trained(cut.block);
+    if (!cut.held.empty()) {
+      add_to_gradients(parameters, cut.held);
+    }
     if (!from.empty()) {
-      const std::vector<at::Tensor> parameters = trained(cut.block);
       std::vector<at::Tensor> wanted = cut.inputs;
       wanted.insert(wanted.end(), parameters.begin(), parameters.end());
       const torch::autograd::variable_list gradients =
           pulled_back(from, wanted, weights, /*create_graph=*/false);
-      add_to_gradients(parameters, gradients, cut.inputs.size());
+      add_to_gradients(parameters, gradients);
       for (std::size_t k = 0; k < cut.inputs.size(); ++k) {
         accumulate(cut.adjoints[k], gradients[k]);
       }

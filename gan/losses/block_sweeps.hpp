@@ -45,9 +45,14 @@ class BlockSweeps {
   /// Sweep 2. @param of_outputs  g of what flows out. Returns g of what flows in, and of what is
   /// looked at, if it is made in here. @pre forward
   [[nodiscard]] ByName cotangents(ByName of_outputs);
-  /// Sweep 3: adds to the parameters' `.grad`. @param incoming  dpenalty/dg of what cotangents()
-  /// returned. Returns it of what that was given. @pre cotangents
-  [[nodiscard]] ByName second_order(ByName incoming);
+  /// When sweep 3 adds to the parameters' `.grad`.
+  enum class Adds {
+    kAtOnce,
+    kLater,  ///< with sweep 4, which adds both in this order: until then nobody's leaf is open
+  };
+  /// Sweep 3. @param incoming  dpenalty/dg of what cotangents() returned. Returns it of what that
+  /// was given. @pre cotangents
+  [[nodiscard]] ByName second_order(ByName incoming, Adds adds = Adds::kAtOnce);
   /// Sweep 4: adds to the parameters' `.grad`. @param incoming  dpenalty/dx of what forward()
   /// returned. Returns it of what that was given. @param on_block  called with a block's index once
   /// all of its gradients are complete and its weights are no longer needed; last block first
@@ -67,6 +72,7 @@ class BlockSweeps {
     std::vector<at::Tensor> output_cotangents;  // leaves: g of `outputs`
     std::vector<at::Tensor> input_cotangents;   // with graph: this block's part of g of the moving
     std::vector<at::Tensor> adjoints;           // this block's part of dpenalty/d `inputs`
+    std::vector<at::Tensor> held;               // sweep 3's of parameters, where sweep 4 adds them
   };
 
   [[nodiscard]] std::vector<at::Tensor> trained(std::size_t block) const;

@@ -97,9 +97,9 @@ at::Tensor BlockwisePenalty::measure(const ByName& cotangents, StatisticSink* si
 BlockwisePenalty::ByName BlockwisePenalty::pulled(double loss_scale) {
   const at::Tensor penalty = std::exchange(penalty_, {});
   const at::Tensor gradient = std::exchange(gradient_, {});
-  return {{looked_at(kind_).name,
-           torch::autograd::grad({penalty}, {gradient}, {at::full_like(penalty, loss_scale)})
-               .front()}};
+  return {
+      {looked_at(kind_).name,
+       torch::autograd::grad({penalty}, {gradient}, {at::full_like(penalty, loss_scale)}).front()}};
 }
 
 at::Tensor BlockwisePenalty::backward(const std::function<void(std::size_t)>& on_block,
@@ -116,8 +116,7 @@ at::Tensor BlockwisePenalty::path_length_penalty(const at::Tensor& gradient, Sta
   const at::Tensor begin = statistic.running.to(gradient.scalar_type(), /*non_blocking=*/false,
                                                 /*copy=*/true);
   if (sink != nullptr) {
-    sink->take(statistic,
-               lengths.detach().mean().reshape({1}).to(statistic.running.scalar_type()));
+    sink->take(statistic, lengths.detach().mean().reshape({1}).to(statistic.running.scalar_type()));
   }
   const at::Tensor mean = begin + (lengths.mean() - begin) * statistic.momentum;
   return (lengths - mean).square().mean() * weight_;

@@ -280,7 +280,9 @@ Result in_chunks(Network& network, PenaltyKind kind, const NamedTensors& in,
   Result result{chunks.front().measure(flowing, nullptr).item<double>(), {}};
   flowing = chunks.front().pulled(1.0);
   for (BlockwisePenalty& chunk : chunks) {
-    flowing = chunk.sweeps().second_order(std::move(flowing));
+    flowing = chunk.sweeps().second_order(std::move(flowing), &chunk == &chunks.back()
+                                                                  ? BlockSweeps::Adds::kAtOnce
+                                                                  : BlockSweeps::Adds::kLater);
   }
   flowing.clear();
   for (BlockwisePenalty& chunk : std::views::reverse(chunks)) {
@@ -301,9 +303,8 @@ TEST(Penalty, OfChunksHasTheBitsOfTheWhole) {
     const Result expected = blockwise(network, kind, in);
     for (int first = 1; first < num_blocks; ++first) {
       for (int second = first + 1; second <= num_blocks; ++second) {
-        const std::vector<int> ends = second < num_blocks
-                                          ? std::vector{first, second, num_blocks}
-                                          : std::vector{first, num_blocks};
+        const std::vector<int> ends = second < num_blocks ? std::vector{first, second, num_blocks}
+                                                          : std::vector{first, num_blocks};
         const Result result = in_chunks(network, kind, in, ends);
         EXPECT_EQ(result.penalty, expected.penalty);
         for (std::size_t i = 0; i < result.gradients.size(); ++i) {

@@ -205,15 +205,16 @@ TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
   EXPECT_EQ(homes.back()->chunk, 2);  // beside the losses of other passes
 }
 
-TEST(BackwardStations, OfAPenaltyAreOneForAllChunks) {
+TEST(BackwardStations, OfAPenaltyGoForwardBeforeTheyGoBack) {
   JobSpec job = staged_job(2, 2);
-  job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
+  job.training.penalty = {.r1_gamma = 1.0};
   const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
-  EXPECT_EQ(backward_stations(phases[0], network_groups(job, 2)).size(), 2U);
-  const auto stations = backward_stations(phases[2], network_groups(job, 2));
-  ASSERT_EQ(stations.size(), 1U);
-  EXPECT_EQ(stations[0].trained.size(), 2U);
-  EXPECT_EQ(stations[0].items.size(), 3U);
+  const auto stations = backward_stations(phases[0], network_groups(job, 2));
+  ASSERT_EQ(stations.size(), 3U);
+  EXPECT_TRUE(stations[0].trained.empty());  // the third sweep through the first chunk
+  EXPECT_THAT(stations[1].trained, ElementsAre(Home{NetworkId{1}, 1}));
+  EXPECT_THAT(stations[2].trained, ElementsAre(Home{NetworkId{1}, 0}));
+  EXPECT_EQ(stations[2].items.size(), 3U);  // of real and fake images, and the fourth sweep
 }
 
 }  // namespace

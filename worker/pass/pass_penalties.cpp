@@ -22,8 +22,7 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
         penalty.weight * factor(penalty.schedule),
         penalty.part ? std::optional(penalty.part->blocks) : std::nullopt);
   }
-  gan::StatisticSink* sink =
-      penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;
+  gan::StatisticSink* sink = penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;
   if (penalty.part) {
     put(pipeline::outputs_of(node()), Kept{carried_out(penalty, sink), {}});
   } else {
@@ -99,7 +98,9 @@ void PassRun::pull(const Penalty& penalty, const std::function<void(std::size_t)
     gradients = work_->penalty->pulled(loss_scale());
   }
   if (part.goes_back) {
-    gradients = work_->penalty->sweeps().second_order(std::move(gradients));
+    gradients = work_->penalty->sweeps().second_order(
+        std::move(gradients),
+        part.goes_forward ? gan::BlockSweeps::Adds::kAtOnce : gan::BlockSweeps::Adds::kLater);
   }
   if (part.goes_forward) {  // behind the last chunk nothing depends on anything
     gradients = work_->penalty->sweeps().adjoints(

@@ -14,7 +14,7 @@
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
 #include "job/network_groups.hpp"
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -11,8 +11,8 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
 #include "launch/plan/machines/what_if.hpp"
-#include "launch/plan/plan_text.hpp"
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/plan_text.hpp"
+#include "launch/plan/ranking/search.hpp"
 #include "launch/plan/stages/schedule_text.hpp"
 
 namespace gangway::launch {

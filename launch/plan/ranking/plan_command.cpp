@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/plan_command.hpp"
+#include "launch/plan/ranking/plan_command.hpp"
 
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
 

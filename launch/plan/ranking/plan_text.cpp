@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/plan_text.hpp"
+#include "launch/plan/ranking/plan_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -230,6 +230,9 @@ struct NumericsSpec {
 };
 
 struct LayoutSpec {
+  /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
+  /// it fits; empty: nobody chooses.
+  std::string plan;
   int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
   int stages = 1;  ///< chunks of each network that has as many blocks
   int tensor = 1;

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """How far `gangway plan` is from what `gangway run` measures, on the machine that it runs on.
 
-    bench/plan/error.py [--gangway build/release/bin/gangway] [--rounds 2] [--steps 40] [--job FILE:KEY=VALUE,... ...]
+    bench/plan/error.py [--gangway build/release/bin/gangway] [--rounds 2] [--steps 40] [--job FILE:KEY=VALUE,... ...] [--staged FILE:KEY=VALUE,... ...]
 
 Profiles each job, lets `gangway plan` predict the layouts of 1 and more workers, runs each of them in turns, and prints a row a
 layout: measured (median of rounds), how far rounds lie apart, predicted, error; then mean and worst error beside the mean scatter,
 how far the plan's first layout is from the best measured (regret), and peak memory beside the prediction. Nothing of it is tuned
-to these layouts. No third-party package.
+to these layouts. Jobs of --staged are run under the plan's layouts with networks apart and with stages, beside its first one with
+whole networks. No third-party package.
 """
 import argparse
 import json
@@ -24,6 +25,7 @@ JOBS = [
     f"{FASHION}:model.width=64,training.batch=128",
     f"{FASHION}:training.batch=128,training.microbatches=4",
 ]
+STAGED = [f"{FASHION}:training.batch=128,training.microbatches=8"]
 WARM_UP = 4  # of the steps, the first such part
 
 
@@ -54,15 +56,27 @@ def measure(gangway, job, keys, layout, images, steps, folder, name):
     return statistics.median(seconds), max(tick["resident_gib"] for tick in ticks) * 1024
 
 
-def compare(gangway, spec, options, folder, results):
+def is_staged(layout):
+    return "layout.overlap" not in layout["arguments"]  # which whole networks are given
+
+
+def chosen_layouts(gangway, job, keys, profile, options, staged):
+    layouts = []
+    for workers in options.workers:
+        words = [] if staged else ["--whole"]
+        plan = json.loads(command(gangway, "plan", job, *keys, "--profile", profile, "-n", workers, "--rows", 50, "--json", *words))
+        ranking = plan["ranking"]
+        whole = [layout for layout in ranking if not is_staged(layout)]
+        layouts += whole[:1] + [layout for layout in ranking if is_staged(layout)] if staged else ranking
+    return layouts
+
+
+def compare(gangway, spec, options, folder, results, staged=False):
     job, _, keys = spec.partition(":")
     keys = [key for key in keys.split(",") if key]
     profile = pathlib.Path(folder) / "profile.json"
     command(gangway, "profile", job, *keys, "-o", profile, "--seconds", options.seconds)
-    layouts = []
-    for workers in options.workers:
-        plan = json.loads(command(gangway, "plan", job, *keys, "--profile", profile, "-n", workers, "--rows", 50, "--json"))
-        layouts += plan["ranking"]
+    layouts = chosen_layouts(gangway, job, keys, profile, options, staged)
     images = images_per_step(gangway, job, keys)
     rounds = [[] for _ in layouts]
     for turn in range(options.rounds):
@@ -70,7 +84,7 @@ def compare(gangway, spec, options, folder, results):
             at = (turn + i) % len(layouts)
             rounds[at].append(measure(gangway, job, keys, layouts[at], images, options.steps, folder, f"{turn}-{at}"))
     print(f"\n{job} {' '.join(keys)}")
-    print(f"{'layout':<58}{'measured':>10}{'+-':>8}{'predicted':>11}{'error':>8}{'MiB':>7}{'plan':>7}")
+    print(f"{'layout':<72}{'measured':>10}{'+-':>8}{'predicted':>11}{'error':>8}{'MiB':>7}{'plan':>7}")
     rows = []
     for layout, measured in zip(layouts, rounds):
         seconds = [one[0] for one in measured]
@@ -80,7 +94,7 @@ def compare(gangway, spec, options, folder, results):
         memory, planned = max(one[1] for one in measured), layout["memory_bytes"] / 2**20
         rows.append((median, layout))
         results.append((abs(error), scatter, abs(planned / memory - 1) if memory else 0.0))
-        print(f"{layout['arguments']:<58}{median * 1e3:10.2f}{scatter:8.1%}{layout['step_seconds'] * 1e3:11.2f}{error:+8.1%}"
+        print(f"{layout['arguments']:<72}{median * 1e3:10.2f}{scatter:8.1%}{layout['step_seconds'] * 1e3:11.2f}{error:+8.1%}"
               f"{memory:7.0f}{planned:7.0f}", flush=True)
     best = min(median for median, _ in rows)
     chosen = min(rows, key=lambda row: row[1]["step_seconds"])[0]
@@ -94,12 +108,14 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=15, help="of a profile")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--job", nargs="+", default=JOBS, metavar="FILE:KEY=VALUE,...")
+    parser.add_argument("--job", nargs="*", default=JOBS, metavar="FILE:KEY=VALUE,...")
+    parser.add_argument("--staged", nargs="*", default=STAGED, metavar="FILE:KEY=VALUE,...")
     options = parser.parse_args()
     results = []
-    for spec in options.job:
-        with tempfile.TemporaryDirectory() as folder:
-            compare(options.gangway, spec, options, folder, results)
+    for staged, specs in ((False, options.job), (True, options.staged)):
+        for spec in specs:
+            with tempfile.TemporaryDirectory() as folder:
+                compare(options.gangway, spec, options, folder, results, staged)
     errors, scatters, memory = zip(*results)
     print(f"\n{len(errors)} layouts: error mean {statistics.mean(errors):.1%}, worst {max(errors):.1%}; rounds lie "
           f"{statistics.mean(scatters):.1%} from their middle on average, {max(scatters):.1%} at most; memory off by "

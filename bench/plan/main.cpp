@@ -12,8 +12,8 @@
 #include "bench/plan/emulated_run.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
-#include "launch/plan/make_plan.hpp"
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
+#include "launch/plan/ranking/search.hpp"
 
 namespace gangway::bench {
 namespace {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -15,7 +16,6 @@
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
-#include "job/microbatch_ranges.hpp"
 #include "job/network_groups.hpp"
 
 namespace gangway {
@@ -57,14 +57,6 @@ std::int64_t bytes_of_feature_maps(const JobSpec& spec, const PerNetwork<Archite
   std::ranges::sort(bytes, std::greater());
   bytes.resize(std::min<std::size_t>(2, bytes.size()));
   return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
-}
-
-int most_microbatches(const JobSpec& spec, int workers) {
-  int most = 0;
-  for (const MicrobatchRange& range : microbatch_ranges(spec.training.microbatches, workers)) {
-    most = std::max(most, range.size());
-  }
-  return most;
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -132,36 +124,74 @@ std::string memory_table(const JobSpec& spec, int workers) {
   return text;
 }
 
-}  // namespace
-
-MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
-  const PerNetwork<Architecture> networks = spec.architectures();
+/// What a worker holds of a network.
+struct HeldPart {
   std::int64_t parameters = 0;
-  std::int64_t frozen = 0;
-  std::int64_t averaged = 0;
-  std::int64_t moments = 0;
+  double blocks = 0.0;  ///< share of them
+  int microbatches = 0;
+  int members = 1;  ///< workers that share it
+};
+
+HeldPart held_part(const Architecture& network, const NetworkGroup& group, int worker) {
+  const std::optional<int> chunk = group.chunk_of(worker);
+  if (!chunk) {
+    return {};
+  }
+  HeldPart held{.parameters = num_parameters(network),
+                .blocks = 1.0,
+                .microbatches = group.range_of(worker).size(),
+                .members = static_cast<int>(group.workers.size()) / group.num_chunks()};
+  if (group.is_cut()) {
+    const BlockRange range = group.chunks[static_cast<std::size_t>(*chunk)];
+    const Architecture part{
+        .name = network.name,
+        .blocks = {network.blocks.begin() + range.begin, network.blocks.begin() + range.end}};
+    held.parameters = num_parameters(part);
+    held.blocks =
+        static_cast<double>(part.blocks.size()) / static_cast<double>(network.blocks.size());
+  }
+  return held;
+}
+
+/// Where some lack some network or a part of one: forwards of all micro-batches of a phase wait for
+/// their backwards.
+std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts) {
+  double share = 0.0;
+  for (const HeldPart& held : parts) {
+    share += held.blocks * held.microbatches;
+  }
+  return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
+                                   static_cast<double>(parts.size()));
+}
+
+MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& networks,
+                         const PerNetwork<NetworkGroup>& groups, int worker) {
+  MemoryEstimate memory;
+  std::vector<HeldPart> parts;
   for (const NetworkId id : networks.ids()) {
-    const std::int64_t count = num_parameters(networks[id]);
+    const HeldPart held = held_part(networks[id], groups[id], worker);
     const NetworkSpec& network = spec.networks[id];
-    if (network.is_frozen) {
-      frozen += count;
+    parts.push_back(held);
+    // All weights are made, or read, before anybody holds a part.
+    memory.weights_bytes += kBytesPerNumber * num_parameters(networks[id]);
+    if (network.is_frozen || held.microbatches == 0) {
       continue;
     }
-    parameters += count;
-    averaged += network.ema_kimg > 0.0 ? count : 0;
-    moments += static_cast<std::int64_t>(num_moments(network.optimizer.kind)) * count;
+    // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
+    // reduction: comm/).
+    const std::int64_t partials = std::bit_width(static_cast<unsigned>(held.microbatches)) - 1;
+    memory.weights_bytes += network.ema_kimg > 0.0 ? kBytesPerNumber * held.parameters : 0;
+    memory.gradients_bytes += kBytesPerNumber * held.parameters * (1 + partials);
+    memory.optimizer_bytes += kBytesPerNumber *
+                              static_cast<std::int64_t>(num_moments(network.optimizer.kind)) *
+                              held.parameters / held.members;
   }
-  const int local = most_microbatches(spec, workers);
-  // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
-  // reduction: comm/).
-  const std::int64_t partials = std::bit_width(static_cast<unsigned>(local)) - 1;
-  MemoryEstimate memory;
-  memory.weights_bytes = kBytesPerNumber * (parameters + averaged + frozen);
-  memory.gradients_bytes = kBytesPerNumber * parameters * (1 + partials);
-  memory.optimizer_bytes = kBytesPerNumber * moments / workers;
   // Of a user's network nobody knows them before it runs.
   memory.activations_bytes = bytes_of_feature_maps(spec, networks) * kKeptPerElement *
                              feature_elements(spec.model) * spec.images_per_microbatch();
+  if (are_apart(groups)) {
+    memory.activations_bytes = kept_activations(memory.activations_bytes, parts);
+  }
   if (spec.training.recipe->has_pools) {
     constexpr std::int64_t kSides = 2;
     memory.pools_bytes = kBytesPerNumber * kSides * spec.training.microbatches *
@@ -170,6 +200,19 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
   }
   memory.process_bytes = kProcessBytes;
   return memory;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
+  const PerNetwork<Architecture> networks = spec.architectures();
+  const PerNetwork<NetworkGroup> groups = network_groups(spec, workers);
+  MemoryEstimate largest;
+  for (int worker = 0; worker < workers; ++worker) {
+    const MemoryEstimate own = memory_of(spec, networks, groups, worker);
+    largest = own.total_bytes() > largest.total_bytes() ? own : largest;
+  }
+  return largest;
 }
 
 void require_workers(const JobSpec& spec, int workers) {

@@ -58,6 +58,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
 }
 
 void add_layout(Keys& keys) {
+  keys.push_back(file_or_none_key(
+      {"layout.plan", "",
+       "Profile by which `gangway run` chooses the layout for this machine; auto: the one beside "
+       "the job file, if there is one that fits; `layout: auto` says that too (docs/planning.md)"},
+      [](auto& job) -> auto& { return job.layout.plan; }, "none, auto or a file"));
   keys.push_back(auto_or_whole_key(
       {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
       [](auto& job) -> auto& { return job.layout.data; }, {1, 65'536}));

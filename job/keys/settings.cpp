@@ -168,6 +168,12 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
     report_unknown(source, path, at);
     return;
   }
+  // A section that can be planned may be left to its plan: `layout: auto`.
+  const auto plan = index_.keys.find(path + ".plan");
+  if (plan != index_.keys.end() && node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
+    settings_.push_back({plan->second, node, {source.layer, place_of(source, path, at)}});
+    return;
+  }
   if (node.kind != YamlNode::Kind::kNull && node.kind != YamlNode::Kind::kMap) {
     problems_.add(fmt::format("{}: expected a map of keys ({}), {}", place_of(source, path, at),
                               children_of(path), unlike(node)));

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/run_commands.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/choices.hpp"
 #include "job/file/parse.hpp"
-#include "launch/plan/make_plan.hpp"
+#include "job/network_groups.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
 
@@ -40,19 +43,59 @@ void add_resume(CLI::App& command, std::string& resume) {
       ->take_last();
 }
 
-/// With the layout that a plan by `profile` ranks first. What was typed counts more.
-RunOptions planned(RunOptions options, const std::string& profile, const Environment& environment) {
-  if (!options.hostfile.empty()) {
-    throw ConfigError(
-        "--plan: a profile knows its own machine; with --hostfile type what `gangway plan "
-        "--cluster` prints");
+/// Of `layout.plan: auto`: beside the job file, or here, where `gangway profile` leaves it.
+/// Nothing, and a line about why, where there is none that fits.
+std::optional<std::filesystem::path> found_profile(const JobSpec& job,
+                                                   const std::filesystem::path& job_file) {
+  const std::filesystem::path name = default_profile_file(job_file);
+  for (const std::filesystem::path& file : {job_file.parent_path() / name, name}) {
+    if (!std::filesystem::exists(file)) {
+      continue;
+    }
+    try {
+      require_fitting(read_profile(file), file.string(), job);
+      return file;
+    } catch (const ConfigError& error) {
+      std::cout << "plan: none, every worker has all networks: " << error.what() << '\n';
+      return std::nullopt;
+    }
   }
+  std::cout << fmt::format(
+      "plan: none, every worker has all networks: there is no {}; `gangway profile {}` makes one\n",
+      name.string(), job_file.string());
+  return std::nullopt;
+}
+
+/// With the layout that a plan ranks first by `profile`, or by that which the job names. What was
+/// typed counts more.
+RunOptions planned(RunOptions options, std::string profile, const Environment& environment) {
   const JobSpec job = load_job({.file = options.job_file,
                                 .text = std::nullopt,
                                 .overrides = options.overrides,
                                 .environment = gangway_variables(environment)})
                           .spec;
-  const PlannedLayout layout = first_layout(job, profile, options.workers);
+  profile = profile.empty() ? job.layout.plan : profile;
+  if (profile.empty()) {
+    return options;
+  }
+  if (!options.hostfile.empty()) {
+    throw ConfigError(
+        "--plan, layout.plan: a profile knows its own machine; with --hostfile type what `gangway "
+        "plan --cluster` prints");
+  }
+  if (places_networks(job)) {
+    throw ConfigError(
+        "--plan, layout.plan: the job says itself who holds which network; leave layout.stages, "
+        "layout.cuts and the workers of networks out, or the plan");
+  }
+  options.overrides.emplace_back("layout.plan=none");  // what follows is what it says
+  const std::optional<std::filesystem::path> file =
+      profile == "auto" ? found_profile(job, options.job_file) : profile;
+  if (!file) {
+    return options;
+  }
+  const int workers = options.workers > 0 ? options.workers : job.layout.data;
+  const PlannedLayout layout = first_layout(job, *file, workers);
   std::cout << "plan: " << describe(layout) << '\n';
   options.workers = layout.workers;
   const std::vector<std::string> keys = job_keys(layout, job.network_names());
@@ -105,9 +148,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "SIGUSR2 saves and goes on.");
   run->callback([options, profile, &line] {
     line.action = [options, profile, &line] {
-      const RunOptions chosen =
-          profile->empty() ? *options : planned(*options, *profile, line.environment);
-      return run_job(chosen, line.environment, line.typed);
+      return run_job(planned(*options, *profile, line.environment), line.environment, line.typed);
     };
   });
 }

@@ -16,7 +16,7 @@
 #include "launch/bench/overlap_figures.hpp"
 #include "launch/bench/quiet_machine.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 #include "launch/process/child.hpp"
 #include "launch/process/temporary_folder.hpp"
 

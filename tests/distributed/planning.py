@@ -24,6 +24,10 @@ class Planning(Trainings):
     def profile(self, *keys, job=RING):
         return self.said("profile", job, *SMALL, *keys, "--seconds", "0.3")
 
+    def ranking(self, profile, file):
+        file.write_text(json.dumps(profile))
+        return json.loads(self.said("plan", RING, *SMALL, "-n", 2, "--json", "--rows", 100))["ranking"]
+
     def test_a_profile_is_planned_with_and_a_first_layout_can_be_run(self):
         said = self.profile()
         self.assertRegex(said, r"(?m)^generator +0 +\d")
@@ -43,6 +47,56 @@ class Planning(Trainings):
         said = self.said("run", RING, *SMALL, *short, "--plan", "ring8.profile.json", "--run", "planned")
         self.assertIn(f"plan: {best['layout']}\n", said)
         self.assertIn(f"overlap: {best['overlap']}", next((self.folder / "runs").glob("*-planned/job.yaml")).read_text())
+
+    def test_stages_that_a_plan_chooses_train_to_one_workers_digest(self):
+        self.profile()
+        file = self.folder / "ring8.profile.json"
+        profile = json.loads(file.read_text())
+        # A judge that takes all the time, and a machine that is too small for whole networks.
+        for cost in profile["instructions"]:
+            cost["time"]["seconds"] = 1e-2 if cost["network"] == "discriminator" and "ward" in cost["operation"] else 1e-6
+        for block in profile["blocks"]:
+            block.update(kept_bytes=1, output_bytes=1)
+        devices = profile["cores"] // profile["threads"]
+        profile["memory_bytes"] = devices  # too little for all: stages are cut by memory, too
+        ranking = self.ranking(profile, file)
+        least = {kind: min(one["memory_bytes"] for one in ranking if (" stages" in one["layout"]) == kind and "apart" not in one["layout"])
+                 for kind in (False, True)}
+        self.assertLess(least[True], least[False])
+        profile["memory_bytes"] = devices * (least[True] + least[False]) // 2
+        best = self.ranking(profile, file)[0]
+        self.assertTrue(best["fits"])
+        self.assertIn("stages", best["layout"])
+        short = ["training.kimg=1", "output.pictures_kimg=0", "--progress", "lines"]
+        self.said("run", RING, *SMALL, *short, "-n", 1, "--run", "alone")
+        for run, words in (("planned", ["--plan", file]), ("auto", ["layout=auto"])):
+            said = self.said("run", RING, *SMALL, *short, *words, "-n", 2, "--run", run)
+            self.assertIn(f"plan: {best['layout']}\n", said)
+            job = next((self.folder / "runs").glob(f"*-{run}/job.yaml")).read_text()
+            self.assertRegex(job, r"stages: 2")
+            self.assertRegex(job, r"plan: none")
+            self.assertEqual(self.digest(run), self.digest("alone"))
+
+    def test_auto_without_a_profile_says_so_and_trains(self):
+        short = ["training.kimg=0.2", "output.pictures_kimg=0", "--progress", "lines", "-n", 1]
+        said = self.said("run", RING, *SMALL, *short, "layout.plan=auto", "--run", "none")
+        self.assertIn("plan: none, every worker has all networks: there is no ring8.profile.json", said)
+        self.profile("model.width=64")
+        said = self.said("run", RING, *SMALL, *short, "layout.plan=auto", "--run", "another")
+        self.assertIn("measured of another job", said)
+        said = self.said("run", RING, *SMALL, *short, "layout.plan=auto", "layout.stages=2", "--run", "both", code=2)
+        self.assertIn("leave layout.stages, layout.cuts and the workers of networks out", said)
+
+    def test_lists_of_the_first_layout_can_be_read(self):
+        self.profile()
+        said = self.said("plan", RING, *SMALL, "-n", 2, "--whole", "--schedule", "lists")
+        self.assertIn("Lists of 2 workers: lists", said)
+        first, second = ((self.folder / f"lists/rank-{rank}.txt").read_text().splitlines() for rank in (1, 2))
+        self.assertEqual(first[0], "# rank 1: generator, micro-batches 0-1; discriminator, micro-batches 0-1")
+        self.assertEqual(second[0], "# rank 2: generator, micro-batches 2-3; discriminator, micro-batches 2-3")
+        self.assertEqual(len([line for line in first if line.startswith("reduce ")]), 2)
+        printed = self.said("plan", RING, *SMALL, "-n", 2, "--whole", "--schedule", "-")
+        self.assertTrue(printed.endswith("\n".join(first + second) + "\n"))
 
     def test_profiles_what_other_recipes_have(self):
         # Lazy regularisers, statistics, a penalty that is not a forward.

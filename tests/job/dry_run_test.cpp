@@ -137,6 +137,25 @@ TEST(DryRun, CountsPoolsOfAllMicrobatches) {
   EXPECT_EQ(pools("training.pool=0"), 0);
 }
 
+TEST(DryRun, CountsOfAChunkItsOwnGradientsAndWhatWaitsForItsBackward) {
+  const auto memory = [](int workers, const std::vector<std::string>& more) {
+    return estimate_memory(spec_of("training: {batch: 64, microbatches: 8}", more), workers);
+  };
+  const MemoryEstimate whole = memory(1, {});
+  const MemoryEstimate cut =
+      memory(2, {"layout.stages=2", "layout.cuts.discriminator=[]", "layout.cuts.generator=[1]"});
+  EXPECT_LT(cut.gradients_bytes, whole.gradients_bytes);
+  EXPECT_GT(cut.activations_bytes, whole.activations_bytes);
+  const MemoryEstimate both = memory(2, {"layout.stages=2"});
+  const MemoryEstimate rows = memory(4, {"layout.stages=2"});
+  EXPECT_LT(both.optimizer_bytes, whole.optimizer_bytes);
+  EXPECT_NEAR(2.0 * static_cast<double>(rows.activations_bytes),
+              static_cast<double>(both.activations_bytes), 16.0);
+  const MemoryEstimate apart = memory(2, {"layout.generator=[0]", "layout.discriminator=[1]"});
+  EXPECT_LT(apart.gradients_bytes, whole.gradients_bytes);
+  EXPECT_EQ(apart.activations_bytes, 4 * whole.activations_bytes);
+}
+
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
   EXPECT_LT(estimate_memory(spec, 1).activations_bytes,

@@ -170,62 +170,77 @@ double BlockCosts::share_of(NetworkId network, BlockRange blocks) const {
   return sum_of(shares(std::move(parameters)), blocks);
 }
 
-std::vector<NodeCost> BlockCosts::pass_table(const StagedJob& staged, const Phase& phase,
-                                             int pass) const {
+NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phase,
+                                      const WholeNode& of, int node) const {
+  const Pass& cut = phase.passes[static_cast<std::size_t>(of.pass)];
+  const auto& here = std::get<Application>(cut.nodes[static_cast<std::size_t>(node)]);
+  const NetworkId id = here.network;
+  const NetworkGroup& group = staged.groups[id];
+  const BlockRange blocks = group.is_cut()
+                                ? group.chunks[static_cast<std::size_t>(here.part->chunk)]
+                                : BlockRange{0, num_blocks(id)};
+  const Shares shares = shares_of(phases_[static_cast<std::size_t>(phase.index)], of.pass, of.node);
+  NodeCost cost{.forward_seconds = seconds(Operation::kForward, id, phase, of.pass, of.node) *
+                                   sum_of(shares.forward, blocks),
+                .backward_seconds = seconds(Operation::kBackward, id, phase, of.pass, of.node) *
+                                    sum_of(shares.backward, blocks),
+                .output_bytes = here.part && !here.part->live.empty()
+                                    ? bytes_of(id, here.part->live, blocks.end - 1)
+                                    : blocks_[id].back().output_bytes};
+  const bool is_kept = cut.has_gradient[static_cast<std::size_t>(node)];
+  for (int block = blocks.begin; block < blocks.end && is_kept; ++block) {
+    cost.kept_bytes += blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
+  }
+  return cost;
+}
+
+NodeCost BlockCosts::penalty_cost(const Phase& phase, const WholeNode& of,
+                                  NetworkId network) const {
+  NodeCost cost{
+      .forward_seconds = seconds(Operation::kPenaltyForward, network, phase, of.pass, of.node),
+      .backward_seconds = seconds(Operation::kPenaltyBackward, network, phase, of.pass, of.node)};
+  for (const BlockCost& block : blocks_[network]) {
+    cost.kept_bytes += 2 * block.kept_bytes;  // of a backward that is gone through again
+  }
+  return cost;
+}
+
+std::vector<BlockCosts::WholeNode> BlockCosts::whole_nodes(const StagedJob& staged,
+                                                           const Phase& phase, int pass) const {
   const Pass& whole =
       phases_[static_cast<std::size_t>(phase.index)].passes[static_cast<std::size_t>(pass)];
-  const Pass& cut = phase.passes[static_cast<std::size_t>(pass)];
-  std::vector<NodeCost> costs;
-  std::map<std::string, std::int64_t> bytes;  // by tensor
+  std::vector<WholeNode> nodes;
   for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
     const auto* application = std::get_if<Application>(&whole.nodes[node]);
-    const auto* penalty = std::get_if<pipeline::Penalty>(&whole.nodes[node]);
-    const auto number = static_cast<int>(node);
     const int parts = application == nullptr ? 1 : staged.groups[application->network].num_chunks();
-    const Shares by_block =
-        application == nullptr
-            ? Shares{}
-            : shares_of(phases_[static_cast<std::size_t>(phase.index)], pass, number);
-    for (int part = 0; part < parts; ++part) {
-      const pipeline::Node& here = cut.nodes[costs.size()];
-      NodeCost cost;
-      if (application != nullptr) {
-        const NetworkId id = application->network;
-        BlockRange blocks{0, num_blocks(id)};
-        if (parts > 1) {
-          blocks = staged.groups[id].chunks[static_cast<std::size_t>(part)];
-        }
-        const auto* chunk = std::get_if<Application>(&here);
-        cost.forward_seconds = seconds(Operation::kForward, id, phase, pass, number) *
-                               sum_of(by_block.forward, blocks);
-        cost.backward_seconds = seconds(Operation::kBackward, id, phase, pass, number) *
-                                sum_of(by_block.backward, blocks);
-        const bool has_gradient = cut.has_gradient[costs.size()];
-        for (int block = blocks.begin; block < blocks.end && has_gradient; ++block) {
-          cost.kept_bytes += blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
-        }
-        cost.output_bytes = chunk->part && !chunk->part->live.empty()
-                                ? bytes_of(id, chunk->part->live, blocks.end - 1)
-                                : blocks_[id].back().output_bytes;
-      } else if (penalty != nullptr) {
-        const NetworkId id = penalty->network;
-        cost.forward_seconds = seconds(Operation::kPenaltyForward, id, phase, pass, number);
-        cost.backward_seconds = seconds(Operation::kPenaltyBackward, id, phase, pass, number);
-        for (const BlockCost& block : blocks_[id]) {
-          cost.kept_bytes += 2 * block.kept_bytes;  // of a backward that is gone through again
-        }
-      } else if (std::holds_alternative<pipeline::Reals>(here)) {
-        cost.output_bytes = example_bytes(job_);
-      } else {
-        for (const std::string& taken : pipeline::inputs_of(here)) {
-          const auto known = bytes.find(taken);
-          cost.output_bytes = std::max(cost.output_bytes, known == bytes.end() ? 0 : known->second);
-        }
+    nodes.insert(nodes.end(), static_cast<std::size_t>(parts),
+                 WholeNode{.pass = pass, .node = static_cast<int>(node)});
+  }
+  return nodes;
+}
+
+std::vector<NodeCost> BlockCosts::pass_table(const StagedJob& staged, const Phase& phase,
+                                             int pass) const {
+  const Pass& cut = phase.passes[static_cast<std::size_t>(pass)];
+  const std::vector<WholeNode> whole = whole_nodes(staged, phase, pass);
+  std::vector<NodeCost> costs(cut.nodes.size());
+  std::map<std::string, std::int64_t> bytes;  // by tensor
+  for (std::size_t node = 0; node < costs.size(); ++node) {
+    const pipeline::Node& here = cut.nodes[node];
+    NodeCost& cost = costs[node];
+    if (std::holds_alternative<Application>(here)) {
+      cost = application_cost(staged, phase, whole[node], static_cast<int>(node));
+    } else if (const auto* penalty = std::get_if<pipeline::Penalty>(&here)) {
+      cost = penalty_cost(phase, whole[node], penalty->network);
+    } else if (std::holds_alternative<pipeline::Reals>(here)) {
+      cost.output_bytes = example_bytes(job_);
+    } else {
+      for (const std::string& taken : pipeline::inputs_of(here)) {
+        cost.output_bytes = std::max(cost.output_bytes, bytes[taken]);
       }
-      for (const std::string& made : pipeline::outputs_of(here)) {
-        bytes[made] = cost.output_bytes;
-      }
-      costs.push_back(cost);
+    }
+    for (const std::string& made : pipeline::outputs_of(here)) {
+      bytes[made] = cost.output_bytes;
     }
   }
   return costs;

@@ -56,6 +56,17 @@ class BlockCosts {
   [[nodiscard]] Shares shares_of(const pipeline::Phase& phase, int pass, int node) const;
   [[nodiscard]] double seconds(pipeline::Operation operation, NetworkId network,
                                const pipeline::Phase& phase, int pass, int node) const;
+  /// Of a node of a cut pass, the one of the whole pass that it is a part of.
+  struct WholeNode {
+    int pass = 0;
+    int node = 0;
+  };
+  [[nodiscard]] std::vector<WholeNode> whole_nodes(const StagedJob& staged,
+                                                   const pipeline::Phase& phase, int pass) const;
+  [[nodiscard]] NodeCost application_cost(const StagedJob& staged, const pipeline::Phase& phase,
+                                          const WholeNode& of, int node) const;
+  [[nodiscard]] NodeCost penalty_cost(const pipeline::Phase& phase, const WholeNode& of,
+                                      NetworkId network) const;
   [[nodiscard]] std::vector<NodeCost> pass_table(const StagedJob& staged,
                                                  const pipeline::Phase& phase, int pass) const;
   /// Bytes of the tensors named `live`, as the blocks up to `last` make them.

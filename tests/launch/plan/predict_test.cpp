@@ -6,7 +6,7 @@
 
 #include "comm/reduce/reduction_routes.hpp"
 #include "launch/plan/machines/what_if.hpp"
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/search.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/search.hpp"
 
 #include <chrono>
 
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "launch/plan/plan_text.hpp"
+#include "launch/plan/ranking/plan_text.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/plan/plan_text.hpp"
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/plan_text.hpp"
+#include "launch/plan/ranking/search.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -11,8 +11,9 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
 #include "launch/plan/machines/what_if.hpp"
-#include "launch/plan/plan_text.hpp"
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/plan_text.hpp"
+#include "launch/plan/ranking/search.hpp"
+#include "launch/plan/stages/schedule_text.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -84,6 +85,9 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   std::cout << (options.json ? plan_json(search, input, job_file)
                              : plan_text(search, input, job_file))
             << std::flush;
+  if (!options.schedule.empty()) {
+    write_schedule(schedule_texts(input, search.ranking.front().layout), options.schedule);
+  }
   return static_cast<int>(ExitCode::kDone);
 }
 

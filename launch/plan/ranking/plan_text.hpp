@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/search.hpp"
 
 namespace gangway::launch {
 

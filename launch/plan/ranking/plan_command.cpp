@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/plan_command.hpp"
+#include "launch/plan/ranking/plan_command.hpp"
 
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
-#include "launch/plan/make_plan.hpp"
+#include "launch/plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
 
@@ -31,6 +31,10 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
   command->add_option("--rows", options->rows, "Layouts that are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--schedule", options->schedule,
+                   "Write the first layout's lists of instructions, one file a rank; -: print them")
+      ->type_name("FOLDER");
   command->add_flag("--whole", options->whole,
                     "Only layouts in which every worker has all networks: none apart, none cut");
   command->add_flag("--json", options->json, "JSON instead of text");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/search.hpp"
+#include "launch/plan/ranking/search.hpp"
 
 #include <algorithm>
 #include <array>

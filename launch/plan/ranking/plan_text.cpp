@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/plan_text.hpp"
+#include "launch/plan/ranking/plan_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,10 @@ double share_of_step(double seconds, const Prediction& prediction) {
   return all > 0.0 ? seconds / all : 0.0;
 }
 
-std::string percent_text(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+/// Differences of sums may be a little below nothing.
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", 100.0 * std::max(0.0, share));
+}
 
 std::string memory_text(const Prediction& one) {
   const double mebibytes = static_cast<double>(one.memory.total_bytes()) / kMebibyte;

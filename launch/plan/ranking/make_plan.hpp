@@ -23,7 +23,8 @@ struct PlanOptions {
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number
   std::size_t rows = 10;
-  bool whole = false;  ///< whether networks apart and stages are left out
+  bool whole = false;              ///< whether networks apart and stages are left out
+  std::filesystem::path schedule;  ///< folder of the first layout's lists; "-": printed
   bool json = false;
 };
 

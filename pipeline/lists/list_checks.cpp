@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/lists/list_checks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "pipeline/lists/list_text.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+using Lists = std::vector<std::vector<Instruction>>;
+
+bool is_send(const Instruction& at) {
+  return at.operation == Operation::kSend || at.operation == Operation::kSendGradient;
+}
+
+bool is_work(const Instruction& at) {
+  return at.operation == Operation::kForward || at.operation == Operation::kBackward ||
+         at.operation == Operation::kPenaltyForward || at.operation == Operation::kPenaltyBackward;
+}
+
+/// Adds to the leaf of its micro-batch, if its phase trains its network.
+bool adds(const Instruction& at) {
+  return at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward;
+}
+
+/// Finds what is wrong with the lists of one step.
+class ListCheck {
+ public:
+  ListCheck(const Lists& lists, const std::vector<Phase>& phases,
+            const PerNetwork<NetworkGroup>& groups, const PerNetwork<std::string>& names)
+      : lists_(lists), phases_(phases), groups_(groups), names_(names) {}
+
+  void check_messages();
+  void check_work(std::int64_t step);
+  void check_leaves(int worker, std::int64_t step);
+  void check_updates(int worker, std::int64_t step);
+  [[nodiscard]] std::vector<std::string> take() { return std::move(faults_); }
+
+ private:
+  void add(int worker, const std::string& where, const std::string& what) {
+    std::string line = "rank ";
+    line.append(std::to_string(worker + 1)).append(": ").append(where).append(": ").append(what);
+    faults_.push_back(std::move(line));
+  }
+  void add(int worker, const Instruction& at, const std::string& what) {
+    add(worker, line_of(at, names_), what);
+  }
+  [[nodiscard]] const std::vector<Instruction>& list(int worker) const {
+    return lists_[static_cast<std::size_t>(worker)];
+  }
+  /// By phase and repeat of the step, of those that train `network`.
+  [[nodiscard]] std::vector<std::pair<int, int>> updates_of(NetworkId network,
+                                                            std::int64_t step) const;
+
+  const Lists& lists_;
+  const std::vector<Phase>& phases_;
+  const PerNetwork<NetworkGroup>& groups_;
+  const PerNetwork<std::string>& names_;
+  std::vector<std::string> faults_;
+};
+
+void ListCheck::check_messages() {
+  using Message = std::tuple<int, int, bool, int, int, int, int, int>;
+  std::multiset<Message> under_way;
+  std::vector<std::size_t> at(lists_.size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t worker = 0; worker < lists_.size(); ++worker) {
+      for (; at[worker] < lists_[worker].size(); ++at[worker], moved = true) {
+        const Instruction& one = lists_[worker][at[worker]];
+        if (one.peer < 0) {
+          continue;
+        }
+        const bool is_gradient = one.operation == Operation::kSendGradient ||
+                                 one.operation == Operation::kReceiveGradient;
+        const auto me = static_cast<int>(worker);
+        const Message message{is_send(one) ? me : one.peer,
+                              is_send(one) ? one.peer : me,
+                              is_gradient,
+                              one.phase,
+                              one.repeat,
+                              one.pass,
+                              one.microbatch,
+                              one.node};
+        if (is_send(one)) {
+          under_way.insert(message);
+          continue;
+        }
+        const auto found = under_way.find(message);
+        if (found == under_way.end()) {
+          break;
+        }
+        under_way.erase(found);
+      }
+    }
+  }
+  for (std::size_t worker = 0; worker < lists_.size(); ++worker) {
+    if (at[worker] < lists_[worker].size()) {
+      add(static_cast<int>(worker), lists_[worker][at[worker]], "waits for ever");
+    }
+  }
+  if (faults_.empty() && !under_way.empty()) {
+    add(std::get<0>(*under_way.begin()), "send", "nobody receives it");
+  }
+}
+
+void ListCheck::check_work(std::int64_t step) {
+  using Work = std::tuple<Operation, int, int, int, int, int>;
+  const auto work_of = [](const Instruction& at) {
+    return Work{at.operation, at.phase, at.repeat, at.pass, at.microbatch, at.node};
+  };
+  std::map<Work, std::pair<int, Instruction>> open;  // how often it is still to be done
+  const int microbatches = groups_.begin()->ranges.back().end;
+  for (const Instruction& at :
+       one_stage_schedule(phases_, {0, microbatches}, step, Overlap::kNone)) {
+    if (is_work(at)) {
+      open[work_of(at)] = {1, at};
+    }
+  }
+  for (int worker = 0; worker < static_cast<int>(lists_.size()); ++worker) {
+    for (const Instruction& at : list(worker)) {
+      if (is_work(at) && --open[work_of(at)].first < 0) {
+        add(worker, at, "is done twice, or nobody asks for it");
+      }
+    }
+  }
+  for (const auto& [work, left] : open) {
+    if (left.first > 0) {
+      std::string line = "nobody does: ";
+      faults_.push_back(line.append(line_of(left.second, names_)));
+    }
+  }
+}
+
+std::vector<std::pair<int, int>> ListCheck::updates_of(NetworkId network, std::int64_t step) const {
+  std::vector<std::pair<int, int>> updates;
+  for (const Phase& phase : phases_) {
+    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
+      if (trains(phase, network)) {
+        updates.emplace_back(phase.index, repeat);
+      }
+    }
+  }
+  return updates;
+}
+
+void ListCheck::check_leaves(int worker, std::int64_t step) {
+  std::map<NetworkId, std::tuple<int, int, int>> open;  // phase, repeat and micro-batch
+  std::map<NetworkId, int> closed;
+  for (const Instruction& at : list(worker)) {
+    const std::tuple place(at.phase, at.repeat, at.microbatch);
+    const auto leaf = open.find(at.network);
+    const bool is_its = leaf != open.end() && leaf->second == place;
+    if (at.operation == Operation::kOpenLeaf && !open.emplace(at.network, place).second) {
+      add(worker, at, "the leaf before it is open");
+    } else if (at.operation == Operation::kCloseLeaf) {
+      ++closed[at.network];
+      if (!is_its) {
+        add(worker, at, "it is not open");
+      }
+      open.erase(at.network);
+    } else if (adds(at) && trains(phases_[static_cast<std::size_t>(at.phase)], at.network) &&
+               !is_its) {
+      add(worker, at, "its leaf is not open");
+    }
+  }
+  for (const NetworkId network : groups_.ids()) {
+    const auto wanted = static_cast<int>(updates_of(network, step).size()) *
+                        groups_[network].range_of(worker).size();
+    if (closed[network] != wanted || open.contains(network)) {
+      add(worker, names_[network],
+          std::to_string(closed[network]) + " leaves are closed, of " + std::to_string(wanted));
+    }
+  }
+}
+
+void ListCheck::check_updates(int worker, std::int64_t step) {
+  std::vector<std::tuple<int, int, NetworkId>> wanted;  // in the one order of all workers
+  for (const Phase& phase : phases_) {
+    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
+      for (const NetworkId network : phase.networks) {
+        if (groups_[network].has(worker)) {
+          wanted.emplace_back(phase.index, repeat, network);
+        }
+      }
+    }
+  }
+  std::set<NetworkId> under_way;
+  std::map<NetworkId, int> closed;
+  auto next = wanted.begin();
+  for (const Instruction& at : list(worker)) {
+    const bool uses = is_work(at) ? !adds(at) : at.operation == Operation::kOpenLeaf;
+    if (at.operation == Operation::kAwait) {
+      under_way.erase(at.network);
+    } else if (at.operation == Operation::kCloseLeaf) {
+      ++closed[at.network];
+    } else if (uses && under_way.contains(at.network)) {
+      add(worker, at, "its weights are not awaited");
+    } else if (at.operation == Operation::kReduce) {
+      if (next == wanted.end() || *next != std::tuple(at.phase, at.repeat, at.network)) {
+        return add(worker, at, "it is not the next update");
+      }
+      ++next;
+      under_way.insert(at.network);
+      if (std::exchange(closed[at.network], 0) != groups_[at.network].range_of(worker).size()) {
+        add(worker, at, "leaves are missing in it");
+      }
+    }
+  }
+  if (next != wanted.end()) {
+    add(worker, names_[std::get<2>(*next)], "an update is missing");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> faults_of(const Lists& lists, const std::vector<Phase>& phases,
+                                   const PerNetwork<NetworkGroup>& groups, std::int64_t step,
+                                   const PerNetwork<std::string>& names) {
+  ListCheck check(lists, phases, groups, names);
+  check.check_messages();
+  check.check_work(step);
+  for (int worker = 0; worker < static_cast<int>(lists.size()); ++worker) {
+    check.check_leaves(worker, step);
+    check.check_updates(worker, step);
+  }
+  return check.take();
+}
+
+}  // namespace gangway::pipeline

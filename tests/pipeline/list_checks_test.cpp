@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/lists/list_checks.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gan/recipes/adversarial.hpp"
+#include "pipeline/cut_phases.hpp"
+#include "pipeline/lists/list_text.hpp"
+#include "pipeline/stage_schedule.hpp"
+#include "tests/adversarial_networks.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// Two workers, each with a chunk of both networks.
+struct CutLists {
+  JobSpec job;
+  PerNetwork<NetworkGroup> groups;
+  std::vector<Phase> phases;
+  std::vector<std::vector<Instruction>> lists;
+
+  CutLists() {
+    job.training.microbatches = 3;
+    job.layout.stages = 2;
+    groups = network_groups(job, 2);
+    PerNetwork<NetworkCuts> cuts;
+    for (const NetworkId id : groups.ids()) {
+      cuts.add({.chunks = groups[id].chunks, .live = live_tensors(job.architectures()[id])});
+    }
+    phases = cut_phases(gan::adversarial_phases(job), cuts);
+    for (int worker = 0; worker < 2; ++worker) {
+      lists.push_back(stage_schedule(PassShares(phases, groups, worker), 0, {}));
+    }
+  }
+  [[nodiscard]] std::vector<std::string> faults() const {
+    return faults_of(lists, phases, groups, 0, kNetworkNames);
+  }
+  /// The first of its kind in the second worker's list.
+  [[nodiscard]] std::vector<Instruction>::iterator first(Operation operation) {
+    return std::ranges::find(lists[1], operation, &Instruction::operation);
+  }
+};
+
+TEST(ListChecks, PassListsThatWorkersRun) { EXPECT_THAT(CutLists().faults(), IsEmpty()); }
+
+TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
+  const CutLists sound;
+  // Sends may come later, and what only marks may be missing; whatever else, somebody sees it.
+  std::size_t missed = 0;
+  for (std::size_t i = 0; i < sound.lists[1].size(); ++i) {
+    const Operation operation = sound.lists[1][i].operation;
+    CutLists dropped = sound;
+    dropped.lists[1].erase(dropped.lists[1].begin() + static_cast<std::ptrdiff_t>(i));
+    const bool may_miss = operation == Operation::kArm || operation == Operation::kAwait;
+    EXPECT_TRUE(may_miss || !dropped.faults().empty()) << line_of(sound.lists[1][i], kNetworkNames);
+    CutLists doubled = sound;
+    doubled.lists[1].insert(doubled.lists[1].begin() + static_cast<std::ptrdiff_t>(i),
+                            sound.lists[1][i]);
+    EXPECT_TRUE(may_miss || !doubled.faults().empty()) << line_of(sound.lists[1][i], kNetworkNames);
+    missed += may_miss ? 1 : 0;
+  }
+  EXPECT_LT(missed, sound.lists[1].size() / 4);
+}
+
+TEST(ListChecks, NameRankAndInstruction) {
+  CutLists lists;
+  lists.lists[1].erase(lists.first(Operation::kCloseLeaf));
+  EXPECT_THAT(lists.faults(), Not(IsEmpty()));
+  EXPECT_THAT(lists.faults().front(), HasSubstr("rank 2: "));
+  CutLists unsent;
+  unsent.lists[1].erase(unsent.first(Operation::kSendGradient));
+  EXPECT_THAT(unsent.faults().front(), HasSubstr("rank 1: receive gradient worker 1"));
+  EXPECT_THAT(unsent.faults().front(), HasSubstr("waits for ever"));
+}
+
+TEST(ListChecks, WantOneOrderOfUpdates) {
+  CutLists lists;
+  const auto reduces = [](const Instruction& at) { return at.operation == Operation::kReduce; };
+  const auto first = std::ranges::find_if(lists.lists[1], reduces);
+  const auto second = std::find_if(first + 1, lists.lists[1].end(), reduces);
+  std::iter_swap(first, second);
+  EXPECT_THAT(lists.faults(), Contains(HasSubstr("it is not the next update")));
+}
+
+TEST(ListText, SaysWhatAWorkerHoldsAndDoes) {
+  CutLists lists;
+  EXPECT_THAT(heading_of(lists.groups, 1, kNetworkNames),
+              HasSubstr("# rank 2: generator chunk 1 of 2 (blocks "));
+  EXPECT_EQ(line_of(*lists.first(Operation::kForward), kNetworkNames),
+            describe(*lists.first(Operation::kForward), kNetworkNames) + " phase=0.0 node=" +
+                std::to_string(lists.first(Operation::kForward)->node) + " ahead");
+}
+
+}  // namespace
+}  // namespace gangway::pipeline

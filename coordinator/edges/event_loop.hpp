@@ -27,6 +27,7 @@
 #include "coordinator/edges/run_recorder.hpp"
 #include "coordinator/mind/conductor.hpp"
 #include "coordinator/resume/resume_choice.hpp"
+#include "run/control/steering_file.hpp"
 #include "run/tether.hpp"
 
 namespace gangway::coordinator {
@@ -118,7 +119,7 @@ class EventLoop {
 
   LoopParts parts_;
   /// Answers the command whose effects are being carried out.
-  std::function<void(const std::string& error)> when_recorded_;
+  SteeringWritten when_recorded_;
   Conductor conductor_;
   boost::asio::steady_timer timer_;
   DiskThread disk_;

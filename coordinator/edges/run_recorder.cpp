@@ -311,12 +311,10 @@ void RunRecorder::keep_watch(const std::string& text) {
   });
 }
 
-void RunRecorder::record_steering(const SteeringEvent& event,
-                                  std::function<void(const std::string&)> written) {
-  output_.write(std::string(kSteeringFile),
-                [directory = run_.directory, event, written = std::move(written)] {
-                  append_steering(directory, event, written);
-                });
+void RunRecorder::record_steering(const SteeringEvent& event, const SteeringWritten& written) {
+  output_.write(std::string(kSteeringFile), [directory = run_.directory, event, written] {
+    append_steering(directory, event, written);
+  });
 }
 
 void RunRecorder::report_failure(const Outcome& outcome, const Membership& membership) {
@@ -352,8 +350,7 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
 }
 
 void RunRecorder::finish(const Outcome& outcome, const Membership& membership, bool keeps) {
-  // Folders of checkpoints under way stay: a worker may be writing there still; the next start
-  // removes them.
+  // Checkpoints under way stay, for a worker may write there: the next start removes them.
   output_.end_bar();
   // First of all: the exit code of `gangway run` hangs on it.
   status_ = {.exit_code = outcome.exit_code,

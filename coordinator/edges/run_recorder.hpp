@@ -84,7 +84,7 @@ class RunRecorder {
 
   /// steering.jsonl, behind everything else. `written` as append_steering's, on the thread that
   /// writes.
-  void record_steering(const SteeringEvent& event, std::function<void(const std::string&)> written);
+  void record_steering(const SteeringEvent& event, const SteeringWritten& written);
   /// Checkpoints are kept as `spec` says from here on.
   void keep_checkpoints(const CheckpointSpec& spec) { kept_ = spec; }
 

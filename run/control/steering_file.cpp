@@ -103,7 +103,7 @@ void append_steering(const std::filesystem::path& run, const SteeringEvent& even
 }
 
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event,
-                     const std::function<void(const std::string& error)>& written) {
+                     const SteeringWritten& written) {
   try {
     append_steering(run, event);
   } catch (const Error& error) {

@@ -39,8 +39,11 @@ using SteeringEvents = std::vector<SteeringEvent>;
 /// @throws EnvironmentError
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event);
 
-/// The same; then calls `written` in any case, with an empty line or with what is thrown.
+/// Told when a line is on the disk, with an empty text, or why it is not.
+using SteeringWritten = std::function<void(const std::string& error)>;
+
+/// The same; then calls `written`, in any case.
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event,
-                     const std::function<void(const std::string& error)>& written);
+                     const SteeringWritten& written);
 
 }  // namespace gangway

@@ -55,6 +55,14 @@ std::string check_apart_pools(const JobSpec& job) {
              : "";
 }
 
+std::string check_cut_diversity(const JobSpec& job) {
+  return job.training.divergence.diversity > 0.0 && cuts(job, "discriminator")
+             ? "training.divergence.diversity compares examples where they are judged, and the "
+               "layout cuts the discriminator; keep it whole with layout.cuts.discriminator [], or "
+               "use training.divergence.diversity 0"
+             : "";
+}
+
 }  // namespace
 
 std::vector<Rule> placement_rules(const Recipe& recipe) {
@@ -80,7 +88,11 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
             "Workers of networks in `layout`, and `layout.stages`, do not go with "
             "`numerics.precision` "
             "fp16.",
-            check_apart_loss_scale)};
+            check_apart_loss_scale),
+      about("training.divergence.diversity",
+            "A discriminator that `layout.stages` or `layout.cuts` cuts goes with "
+            "`training.divergence.diversity` 0.",
+            check_cut_diversity)};
   if (recipe.has_pools) {
     rules.push_back(
         about("training.pool",

@@ -109,6 +109,7 @@ class Refusals(Divided):
         self.assert_refused("expected blocks in ascending order", "layout.cuts.generator=[2, 1]")
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")
+        self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.divergence.diversity=0.001")
         self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")
 
 

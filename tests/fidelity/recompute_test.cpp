@@ -13,16 +13,6 @@ namespace {
 class EveryJobRecomputed : public BesideOneWorker,
                            public ::testing::WithParamInterface<std::size_t> {};
 
-/// Keeps whole what the layout may not cut.
-void keep_penalised_whole(JobSpec& job) {
-  for (NetworkSpec& network : job.networks) {
-    if ((network.name == "discriminator" && job.training.penalty.is_any()) ||
-        (network.name == "generator" && job.training.path_length.is_any())) {
-      network.cuts = std::vector<int>();
-    }
-  }
-}
-
 TEST_P(EveryJobRecomputed, HasTheSameBits) {
   NamedJob named = job_breadth(images())[GetParam()];
   JobSpec& job = named.job;
@@ -35,7 +25,6 @@ TEST_P(EveryJobRecomputed, HasTheSameBits) {
     EXPECT_TRUE(same_losses(made_again, kept)) << workers << " workers";
   }
   job.layout.stages = 2;
-  keep_penalised_whole(job);
   const auto chunks = chunks_of(job);
   const bool is_cut = std::ranges::any_of(chunks, [](const auto& one) { return one.size() > 1; });
   if (is_cut && !job.scales_losses() && job.training.translation.pool == 0) {

@@ -20,7 +20,7 @@ TEST(JobYaml, NestsSectionsAndNamesTheOptimizer) {
       std::string::npos);
   EXPECT_NE(yaml.find("\n  schedule:\n    warmup_kimg: 0\n"), std::string::npos);
   EXPECT_EQ(yaml.find("adamw"), std::string::npos);
-  EXPECT_NE(yaml.find("\nlayout:\n  data: auto\n"), std::string::npos);
+  EXPECT_NE(yaml.find("\nlayout:\n  plan: none\n  data: auto\n"), std::string::npos);
 }
 
 TEST(JobYaml, LeavesOutWhatHasNoMeaning) {

@@ -5,13 +5,12 @@
     GANGWAY_BIN=build/release/bin drain.py [unittest arguments]      with .venv/bin/python: grpcio is in there
 """
 import json
-import os
 import signal
 import socket
 import unittest
 
 from control import SHORT, Steered
-from control_calls import Control, place_of
+from control_calls import Control
 
 
 class Drained(Steered):
@@ -72,13 +71,11 @@ class Record(Steered):
             running, run = self.begin(run=f"killed{attempt}")
             with Control(run) as control:
                 control.wait_until(lambda now: now.step > 0, "the first step")
-                pid = place_of(run)["pid"]
                 for value in range(2, 6):
                     control.call("Set", key="checkpoint.keep", value=str(value))
-            os.kill(pid, signal.SIGKILL)
+            running.kill_all()  # the coordinator with all others, whose shared memory is then known
             lines = (run / "steering.jsonl").read_text().splitlines()
             self.assertEqual([json.loads(line)["arguments"]["value"] for line in lines], ["2", "3", "4", "5"])
-            running.kill_all()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,23 @@ std::size_t index_of(NetworkId network) { return static_cast<std::size_t>(networ
 
 }  // namespace
 
+void wait_for(const AwaitedExchange& exchange, double& now, StepParts& parts) {
+  const double beside = std::max(0.0, now - exchange.first_ready);
+  const double stolen = exchange.lane_steal * std::min(exchange.lane_seconds, beside);
+  now += stolen;
+  parts.beside += stolen;
+  const double wait = std::max(0.0, exchange.done - now);
+  const double imbalance =
+      std::min(wait, std::max(0.0, exchange.last_of_all - exchange.last_ready));
+  const double rest = wait - imbalance;
+  const double work = exchange.wire_seconds + exchange.lane_seconds;
+  const double wire = work > 0.0 ? rest * exchange.wire_seconds / work : 0.0;
+  now += wait;
+  parts.imbalance += imbalance;
+  parts.wire += wire;
+  parts.sums += rest - wire;
+}
+
 StepSimulation::StepSimulation(Setup setup)
     : setup_(std::move(setup)),
       workers_(setup_.classes.size()),
@@ -193,20 +210,14 @@ bool StepSimulation::await(std::size_t index, NetworkId network) {
   }
   ++awaited;
   const Side& side = exchange.sides[index];
-  const double beside = std::max(0.0, worker.now - *std::ranges::min_element(side.ready));
-  const double stolen = setup_.classes[index].lane_steal * std::min(side.lane_seconds, beside);
-  worker.now += stolen;
-  worker.parts.beside += stolen;
-  const double wait = std::max(0.0, side.done - worker.now);
-  const double own = *std::ranges::max_element(side.ready);
-  const double imbalance = std::min(wait, std::max(0.0, exchange.last_ready - own));
-  const double rest = wait - imbalance;
-  const double work = side.wire_seconds + side.lane_seconds;
-  const double wire = work > 0.0 ? rest * side.wire_seconds / work : 0.0;
-  worker.now += wait;
-  worker.parts.imbalance += imbalance;
-  worker.parts.wire += wire;
-  worker.parts.sums += rest - wire;
+  wait_for({.first_ready = *std::ranges::min_element(side.ready),
+            .last_ready = *std::ranges::max_element(side.ready),
+            .last_of_all = exchange.last_ready,
+            .done = side.done,
+            .lane_seconds = side.lane_seconds,
+            .wire_seconds = side.wire_seconds,
+            .lane_steal = setup_.classes[index].lane_steal},
+           worker.now, worker.parts);
   return true;
 }
 

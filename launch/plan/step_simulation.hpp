@@ -44,6 +44,19 @@ struct WorkerClass {
   auto operator<=>(const WorkerClass&) const = default;
 };
 
+/// An exchange as a worker finds it that awaits the new weights; times in seconds.
+struct AwaitedExchange {
+  double first_ready = 0.0;   ///< when its first bucket was complete
+  double last_ready = 0.0;    ///< and its last one
+  double last_of_all = 0.0;   ///< of whoever was last
+  double done = 0.0;          ///< when the new weights are there
+  double lane_seconds = 0.0;  ///< that its lane works
+  double wire_seconds = 0.0;
+  double lane_steal = 0.0;  ///< as WorkerClass
+};
+/// Moves `now` to where the worker goes on, and says in `parts` where the time went.
+void wait_for(const AwaitedExchange& exchange, double& now, StepParts& parts);
+
 class StepSimulation {
  public:
   struct Setup {

@@ -15,16 +15,6 @@
 namespace gangway::fidelity {
 namespace {
 
-/// p moves by 16 / 200 an update.
-JobSpec adaptive_dcgan(const std::filesystem::path& folder) {
-  JobSpec job = small_dcgan(folder);
-  job.training.augment = {.policy = AugmentPolicy::kAda,
-                          .chosen = available_kinds(AugmentPolicy::kAda),
-                          .target = -2.0,  // whatever real pictures look like: p rises
-                          .kimg = 0.2};
-  return job;
-}
-
 std::vector<NamedJob> augmented_jobs(const std::filesystem::path& folder) {
   std::vector<NamedJob> jobs;
   const auto add = [&](const std::string& name, const std::function<void(JobSpec&)>& change) {

@@ -126,6 +126,15 @@ JobSpec small_mlp() {
   return job;
 }
 
+JobSpec adaptive_dcgan(const std::filesystem::path& folder) {
+  JobSpec job = small_dcgan(folder);
+  job.training.augment = {.policy = AugmentPolicy::kAda,
+                          .chosen = available_kinds(AugmentPolicy::kAda),
+                          .target = -2.0,  // whatever real pictures look like: p rises
+                          .kimg = 0.2};
+  return job;
+}
+
 JobSpec small_progressive(const std::filesystem::path& folder) {
   JobSpec job = small_dcgan(folder);
   job.model = {.family = family_named("progressive"), .width = 8, .latent = 8};

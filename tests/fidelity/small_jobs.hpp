@@ -20,6 +20,8 @@ void write_tiny_images(const std::filesystem::path& folder);
 /// The dense pair on a toy mixture, in 4 micro-batches of 8 points. Its last discriminator layer
 /// has a bias.
 [[nodiscard]] JobSpec small_mlp();
+/// small_dcgan() with ADA, whose strength rises by 16 / 200 an update.
+[[nodiscard]] JobSpec adaptive_dcgan(const std::filesystem::path& folder);
 
 /// A job that has something of its own to go wrong.
 struct NamedJob {

@@ -24,15 +24,6 @@ TEST_F(Stages, TwoOfImages) { expect_equal_bits(small_dcgan(images()), 3, 2, 2);
 
 TEST_F(Stages, Three) { expect_equal_bits(small_dcgan(images()), 3, 3, 3); }
 
-JobSpec adaptive_dcgan(const std::filesystem::path& folder) {
-  JobSpec job = small_dcgan(folder);
-  job.training.augment = {.policy = AugmentPolicy::kAda,
-                          .chosen = available_kinds(AugmentPolicy::kAda),
-                          .target = -2.0,  // whatever real pictures look like: p rises
-                          .kimg = 0.2};
-  return job;
-}
-
 TEST_F(Stages, WithAnAugmentationThatAdapts) {
   const JobSpec job = adaptive_dcgan(images());
   expect_equal_bits(job, 4, 2, 2);

@@ -226,20 +226,14 @@ bool ListSimulation::await(int index, NetworkId network) {
   }
   ++awaited;
   const Side& side = exchange.sides.at(index);
-  const double beside = std::max(0.0, worker.now - side.ready.front());
-  const double stolen = setup_.workers[static_cast<std::size_t>(index)].lane_steal *
-                        std::min(side.lane_seconds, beside);
-  worker.now += stolen;
-  worker.parts.beside += stolen;
-  const double wait = std::max(0.0, exchange.done - worker.now);
-  const double imbalance = std::min(wait, std::max(0.0, exchange.last_ready - side.ready.back()));
-  const double rest = wait - imbalance;
-  const double work = side.wire_seconds + side.lane_seconds;
-  const double wire = work > 0.0 ? rest * side.wire_seconds / work : 0.0;
-  worker.now += wait;
-  worker.parts.imbalance += imbalance;
-  worker.parts.wire += wire;
-  worker.parts.sums += rest - wire;
+  wait_for({.first_ready = side.ready.front(),
+            .last_ready = side.ready.back(),
+            .last_of_all = exchange.last_ready,
+            .done = exchange.done,
+            .lane_seconds = side.lane_seconds,
+            .wire_seconds = side.wire_seconds,
+            .lane_steal = setup_.workers[static_cast<std::size_t>(index)].lane_steal},
+           worker.now, worker.parts);
   return true;
 }
 

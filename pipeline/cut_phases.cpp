@@ -3,22 +3,25 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <utility>
+
+#include "job/stage_cuts.hpp"
 
 namespace gangway::pipeline {
 namespace {
 
-/// The pass with its applications cut, and where its nodes have gone.
+struct CutNodes {
+  std::vector<Node> nodes;
+  std::vector<int> origins;  ///< of each, the whole pass's node that it is a part of
+};
+
+/// A pass while its applications and penalties are cut.
 class CutPass {
  public:
   CutPass(const Pass& pass, const PerNetwork<NetworkCuts>& cuts) : pass_(pass), cuts_(cuts) {}
 
-  [[nodiscard]] std::vector<Node> nodes();
-  /// How many of the new nodes stand for the first `count` old ones.
-  [[nodiscard]] static int count_of(const std::vector<Node>& nodes, int count,
-                                    const PerNetwork<NetworkCuts>& cuts);
+  [[nodiscard]] CutNodes cut();
 
  private:
   void add(const Application& application);
@@ -31,7 +34,8 @@ class CutPass {
   std::vector<Node> nodes_;
 };
 
-std::vector<Node> CutPass::nodes() {
+CutNodes CutPass::cut() {
+  std::vector<int> origins;
   for (std::size_t i = 0; i < pass_.nodes.size(); ++i) {
     const Node& node = pass_.nodes[i];
     if (const auto* application = std::get_if<Application>(&node);
@@ -46,12 +50,13 @@ std::vector<Node> CutPass::nodes() {
     if (auto* running = std::get_if<Running>(&nodes_.back())) {
       running->chunk = static_cast<int>(cuts_[running->network].chunks.size()) - 1;
     }
+    origins.resize(nodes_.size(), static_cast<int>(i));
     const std::vector<std::string> outputs = outputs_of(node);
     if (pass_.has_gradient[i]) {
       flowing_.insert(outputs.begin(), outputs.end());
     }
   }
-  return std::move(nodes_);
+  return {std::move(nodes_), std::move(origins)};
 }
 
 void CutPass::add(const Application& application) {
@@ -153,17 +158,6 @@ void CutPass::add(const Penalty& penalty, const std::string& name) {
   }
 }
 
-int CutPass::count_of(const std::vector<Node>& nodes, int count,
-                      const PerNetwork<NetworkCuts>& cuts) {
-  int result = 0;
-  for (const Node& node : nodes | std::views::take(count)) {
-    const auto* application = std::get_if<Application>(&node);
-    result +=
-        application == nullptr ? 1 : static_cast<int>(cuts[application->network].chunks.size());
-  }
-  return result;
-}
-
 }  // namespace
 
 int NetworkCuts::chunk_that_makes(const std::string& tensor) const {
@@ -178,15 +172,40 @@ int NetworkCuts::chunk_that_makes(const std::string& tensor) const {
   return 0;
 }
 
+PerNetwork<NetworkCuts> cuts_of(const JobSpec& job) {
+  PerNetwork<NetworkCuts> cuts;
+  if (!cuts_networks(job)) {
+    for (std::size_t i = 0; i < job.networks.size(); ++i) {
+      cuts.add({});
+    }
+    return cuts;
+  }
+  const PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job);
+  const PerNetwork<Architecture> architectures = job.architectures();
+  for (const NetworkId network : job.networks.ids()) {
+    cuts.add({.chunks = chunks[network], .live = live_tensors(architectures[network])});
+  }
+  return cuts;
+}
+
+std::vector<int> origins_of(const Pass& pass, const PerNetwork<NetworkCuts>& cuts) {
+  return CutPass(pass, cuts).cut().origins;
+}
+
 std::vector<Phase> cut_phases(const std::vector<Phase>& phases,
                               const PerNetwork<NetworkCuts>& cuts) {
+  if (std::ranges::all_of(cuts, [](const NetworkCuts& one) { return one.chunks.size() == 1; })) {
+    return phases;
+  }
   std::vector<Phase> result = phases;
   for (Phase& phase : result) {
     for (Pass& pass : phase.passes) {
+      CutNodes cut = CutPass(pass, cuts).cut();
       if (pass.recall) {
-        pass.recall->nodes = CutPass::count_of(pass.nodes, pass.recall->nodes, cuts);
+        const auto end = std::ranges::lower_bound(cut.origins, pass.recall->nodes);
+        pass.recall->nodes = static_cast<int>(end - cut.origins.begin());
       }
-      pass.nodes = CutPass(pass, cuts).nodes();
+      pass.nodes = std::move(cut.nodes);
     }
   }
   return completed(std::move(result));

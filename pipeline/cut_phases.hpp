@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "job/block_range.hpp"
+#include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::pipeline {
@@ -23,7 +24,13 @@ struct NetworkCuts {
   [[nodiscard]] int chunk_that_makes(const std::string& tensor) const;
 };
 
-/// `phases`, which are completed, with `cuts`, completed again.
+/// By network, where `job`'s layout cuts it. @throws ConfigError as chunks_of (job/stage_cuts.hpp)
+[[nodiscard]] PerNetwork<NetworkCuts> cuts_of(const JobSpec& job);
+
+/// Of each node of `pass` once that is cut, the node of `pass` that it is a part of.
+[[nodiscard]] std::vector<int> origins_of(const Pass& pass, const PerNetwork<NetworkCuts>& cuts);
+
+/// `phases`, which are completed, with `cuts`, completed again; themselves where nothing is cut.
 ///
 /// What a chunk takes of the network's own inputs comes from where they are made, if no gradient
 /// goes back to them; else from the chunk before, so that the gradients of what several chunks take

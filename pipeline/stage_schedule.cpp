@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "pipeline/apart_schedule.hpp"
 #include "pipeline/backward_stations.hpp"
 #include "pipeline/list_writer.hpp"
 
@@ -309,6 +310,16 @@ std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t s
   StageWriter writer(shares, options);
   writer.write_step(step);
   return with_updates_marked(shares.phases(), writer.take(), options.overlap);
+}
+
+std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
+                                       Overlap overlap) {
+  if (!shares.are_apart()) {
+    return one_stage_schedule(shares.phases(), range_of_all(shares.groups(), shares.worker()), step,
+                              overlap);
+  }
+  return shares.are_cut() ? stage_schedule(shares, step, {.overlap = overlap})
+                          : apart_schedule(shares, step, overlap);
 }
 
 }  // namespace gangway::pipeline

@@ -31,4 +31,8 @@ struct StageOptions {
 [[nodiscard]] std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
                                                       const StageOptions& options);
 
+/// A step of one worker, whether its networks are whole, apart or cut.
+[[nodiscard]] std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
+                                                     Overlap overlap);
+
 }  // namespace gangway::pipeline

@@ -13,7 +13,7 @@
 #include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "job/stage_cuts.hpp"
+#include "pipeline/apart_schedule.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/stage_schedule.hpp"
 #include "run/control_protocol.hpp"
@@ -71,30 +71,11 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
   return watchers;
 }
 
-/// The recipe's phases, with the networks cut where the layout cuts them.
-std::vector<pipeline::Phase> phases_of(const JobSpec& job, const PerNetwork<NetworkGroup>& groups) {
-  std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
-  if (!cuts_networks(job)) {
-    return phases;
-  }
-  const PerNetwork<Architecture> architectures = job.architectures();
-  PerNetwork<pipeline::NetworkCuts> cuts;
-  for (const NetworkId network : groups.ids()) {
-    cuts.add({.chunks = groups[network].chunks, .live = live_tensors(architectures[network])});
-  }
-  return pipeline::cut_phases(phases, cuts);
-}
-
-std::vector<pipeline::Instruction> remote_schedule(const pipeline::PassShares& shares,
-                                                   std::int64_t step, Overlap overlap) {
-  return shares.are_cut() ? pipeline::stage_schedule(shares, step, {.overlap = overlap})
-                          : pipeline::apart_schedule(shares, step, overlap);
-}
-
 /// Micro-batches whose real examples this worker looks at, in the order in which it does.
 std::vector<int> reals_of(const pipeline::PassShares& shares) {
   if (shares.are_apart()) {
-    return pipeline::microbatches_with_reals(shares, remote_schedule(shares, 0, Overlap::kNone));
+    return pipeline::microbatches_with_reals(shares,
+                                             pipeline::step_schedule(shares, 0, Overlap::kNone));
   }
   const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
   const auto all = std::views::iota(local.begin, local.end);
@@ -121,7 +102,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
       link_(setup.link),
       replica_(setup.replica),
       first_step_(begun.begin.step),
-      phases_(phases_of(setup.job, setup.replica.placement().groups)),
+      phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
+                                   pipeline::cuts_of(setup.job))),
       shares_(phases_, setup.replica.placement().groups, setup.replica.placement().worker),
       local_(range_of_all(shares_.groups(), shares_.worker())),
       changes_(setup.welcome.changes),
@@ -303,17 +285,13 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   }));
 }
 
-std::vector<pipeline::Instruction> Training::schedule_of(std::int64_t step) const {
-  return remote_ ? remote_schedule(shares_, step, job_.layout.overlap)
-                 : pipeline::one_stage_schedule(phases_, local_, step, job_.layout.overlap);
-}
-
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (trace_.begins_at(step)) {
     trace_.begin();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<pipeline::Instruction> schedule = schedule_of(step);
+  const std::vector<pipeline::Instruction> schedule =
+      pipeline::step_schedule(shares_, step, job_.layout.overlap);
   if (remote_) {
     remote_->begin_step(step, schedule);
   }

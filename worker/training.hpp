@@ -12,7 +12,6 @@
 #include "comm/transport/transport.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
-#include "pipeline/apart_schedule.hpp"
 #include "worker/link/coordinator_link.hpp"
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"
@@ -57,7 +56,6 @@ class Training {
  private:
   void run_lease(const messages::Lease& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
-  [[nodiscard]] std::vector<pipeline::Instruction> schedule_of(std::int64_t step) const;
   /// The checkpoint of a lease that runs no step, or of the last.
   void save_now(const messages::Lease& lease);
   /// A snapshot of the state as it is: waits for everything under way.

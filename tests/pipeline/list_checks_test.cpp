@@ -31,11 +31,7 @@ struct CutLists {
     job.training.microbatches = 3;
     job.layout.stages = 2;
     groups = network_groups(job, 2);
-    PerNetwork<NetworkCuts> cuts;
-    for (const NetworkId id : groups.ids()) {
-      cuts.add({.chunks = groups[id].chunks, .live = live_tensors(job.architectures()[id])});
-    }
-    phases = cut_phases(gan::adversarial_phases(job), cuts);
+    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job));
     for (int worker = 0; worker < 2; ++worker) {
       lists.push_back(stage_schedule(PassShares(phases, groups, worker), 0, {}));
     }

@@ -31,13 +31,7 @@ JobSpec staged_job(int microbatches, int stages) {
 }
 
 std::vector<Phase> cut_phases_of(const JobSpec& job, const std::vector<Phase>& whole) {
-  PerNetwork<NetworkCuts> cuts;
-  const PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job);
-  const PerNetwork<Architecture> architectures = job.architectures();
-  for (const NetworkId network : job.networks.ids()) {
-    cuts.add({.chunks = chunks[network], .live = live_tensors(architectures[network])});
-  }
-  return cut_phases(whole, cuts);
+  return cut_phases(whole, cuts_of(job));
 }
 
 std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers,

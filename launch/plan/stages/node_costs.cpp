@@ -194,44 +194,69 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
   return cost;
 }
 
-NodeCost BlockCosts::penalty_cost(const Phase& phase, const WholeNode& of,
-                                  NetworkId network) const {
+NodeCost BlockCosts::penalty_cost(const StagedJob& staged, const Phase& phase, const WholeNode& of,
+                                  const pipeline::Penalty& penalty) const {
+  const NetworkId id = penalty.network;
+  const BlockRange all{0, num_blocks(id)};
+  const pipeline::PenaltyPart part = penalty.part.value_or(
+      pipeline::PenaltyPart{.blocks = all, .goes_forward = true, .goes_back = true});
+  // Gradients go back to the chunk that has what is looked at, and no further.
+  const pipeline::NetworkCuts& cuts = staged.cuts[id];
+  const int first =
+      penalty.part
+          ? cuts.chunks[static_cast<std::size_t>(cuts.chunk_that_makes(penalty.looks_inside))].begin
+          : 0;
+  const auto there = static_cast<std::size_t>(all.end);
+  std::vector<double> ahead(2 * there);  // by block: of what goes forward, then of what goes back
+  std::vector<double> behind(2 * there);
+  for (std::size_t i = 0; i < there; ++i) {
+    const BlockCost& block = blocks_[id][i];
+    const bool is_gone_back = static_cast<int>(i) >= first;
+    ahead[i] = block.forward.seconds;
+    ahead[there + i] = is_gone_back ? block.input_gradient.seconds : 0.0;
+    behind[i] = block.input_gradient.seconds + block.weight_gradient.seconds;
+    behind[there + i] = is_gone_back ? behind[i] : 0.0;
+  }
+  const auto share = [&](std::vector<double> of_blocks) {
+    const std::vector<double> parts = shares(std::move(of_blocks));
+    const BlockRange back{part.blocks.begin + all.end, part.blocks.end + all.end};
+    return (part.goes_forward ? sum_of(parts, part.blocks) : 0.0) +
+           (part.goes_back ? sum_of(parts, back) : 0.0);
+  };
   NodeCost cost{
-      .forward_seconds = seconds(Operation::kPenaltyForward, network, phase, of.pass, of.node),
-      .backward_seconds = seconds(Operation::kPenaltyBackward, network, phase, of.pass, of.node)};
-  for (const BlockCost& block : blocks_[network]) {
-    cost.kept_bytes += 2 * block.kept_bytes;  // of a backward that is gone through again
+      .forward_seconds = seconds(Operation::kPenaltyForward, id, phase, of.pass, of.node) *
+                         share(std::move(ahead)),
+      .backward_seconds = seconds(Operation::kPenaltyBackward, id, phase, of.pass, of.node) *
+                          share(std::move(behind))};
+  const int directions = (part.goes_forward ? 1 : 0) + (part.goes_back ? 1 : 0);
+  for (int block = part.blocks.begin; block < part.blocks.end; ++block) {
+    cost.kept_bytes += directions * blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
   }
+  std::vector<std::string> made;
+  for (const pipeline::Input& one : part.makes) {
+    made.push_back(one.name);
+  }
+  cost.output_bytes =
+      bytes_of(id, made, (part.goes_back ? part.blocks.begin : part.blocks.end) - 1);
   return cost;
-}
-
-std::vector<BlockCosts::WholeNode> BlockCosts::whole_nodes(const StagedJob& staged,
-                                                           const Phase& phase, int pass) const {
-  const Pass& whole =
-      phases_[static_cast<std::size_t>(phase.index)].passes[static_cast<std::size_t>(pass)];
-  std::vector<WholeNode> nodes;
-  for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
-    const auto* application = std::get_if<Application>(&whole.nodes[node]);
-    const int parts = application == nullptr ? 1 : staged.groups[application->network].num_chunks();
-    nodes.insert(nodes.end(), static_cast<std::size_t>(parts),
-                 WholeNode{.pass = pass, .node = static_cast<int>(node)});
-  }
-  return nodes;
 }
 
 std::vector<NodeCost> BlockCosts::pass_table(const StagedJob& staged, const Phase& phase,
                                              int pass) const {
   const Pass& cut = phase.passes[static_cast<std::size_t>(pass)];
-  const std::vector<WholeNode> whole = whole_nodes(staged, phase, pass);
+  const Pass& whole =
+      phases_[static_cast<std::size_t>(phase.index)].passes[static_cast<std::size_t>(pass)];
+  const std::vector<int> origins = pipeline::origins_of(whole, staged.cuts);
   std::vector<NodeCost> costs(cut.nodes.size());
   std::map<std::string, std::int64_t> bytes;  // by tensor
   for (std::size_t node = 0; node < costs.size(); ++node) {
     const pipeline::Node& here = cut.nodes[node];
     NodeCost& cost = costs[node];
+    const WholeNode of{.pass = pass, .node = origins[node]};
     if (std::holds_alternative<Application>(here)) {
-      cost = application_cost(staged, phase, whole[node], static_cast<int>(node));
+      cost = application_cost(staged, phase, of, static_cast<int>(node));
     } else if (const auto* penalty = std::get_if<pipeline::Penalty>(&here)) {
-      cost = penalty_cost(phase, whole[node], penalty->network);
+      cost = penalty_cost(staged, phase, of, *penalty);
     } else if (std::holds_alternative<pipeline::Reals>(here)) {
       cost.output_bytes = example_bytes(job_);
     } else {

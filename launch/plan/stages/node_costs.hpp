@@ -61,12 +61,10 @@ class BlockCosts {
     int pass = 0;
     int node = 0;
   };
-  [[nodiscard]] std::vector<WholeNode> whole_nodes(const StagedJob& staged,
-                                                   const pipeline::Phase& phase, int pass) const;
   [[nodiscard]] NodeCost application_cost(const StagedJob& staged, const pipeline::Phase& phase,
                                           const WholeNode& of, int node) const;
-  [[nodiscard]] NodeCost penalty_cost(const pipeline::Phase& phase, const WholeNode& of,
-                                      NetworkId network) const;
+  [[nodiscard]] NodeCost penalty_cost(const StagedJob& staged, const pipeline::Phase& phase,
+                                      const WholeNode& of, const pipeline::Penalty& penalty) const;
   [[nodiscard]] std::vector<NodeCost> pass_table(const StagedJob& staged,
                                                  const pipeline::Phase& phase, int pass) const;
   /// Bytes of the tensors named `live`, as the blocks up to `last` make them.

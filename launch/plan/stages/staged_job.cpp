@@ -5,25 +5,11 @@
 #include <utility>
 
 #include "job/rules/rules.hpp"
-#include "job/stage_cuts.hpp"
-#include "pipeline/apart_schedule.hpp"
-#include "pipeline/cut_phases.hpp"
 #include "pipeline/pass_share.hpp"
 #include "pipeline/stage_schedule.hpp"
 
 namespace gangway::launch {
 namespace {
-
-/// As worker/training.cpp chooses.
-std::vector<pipeline::Instruction> list_of(const pipeline::PassShares& shares, std::int64_t step,
-                                           Overlap overlap) {
-  if (!shares.are_apart()) {
-    return pipeline::one_stage_schedule(
-        shares.phases(), range_of_all(shares.groups(), shares.worker()), step, overlap);
-  }
-  return shares.are_cut() ? pipeline::stage_schedule(shares, step, {.overlap = overlap})
-                          : pipeline::apart_schedule(shares, step, overlap);
-}
 
 std::vector<pipeline::PassShares> shares_of(const StagedJob& job,
                                             const std::vector<pipeline::Phase>& phases) {
@@ -38,7 +24,7 @@ Lists lists_of(const std::vector<pipeline::PassShares>& shares, std::int64_t ste
                Overlap overlap) {
   Lists lists;
   for (const pipeline::PassShares& one : shares) {
-    lists.push_back(list_of(one, step, overlap));
+    lists.push_back(pipeline::step_schedule(one, step, overlap));
   }
   return lists;
 }
@@ -81,16 +67,11 @@ StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& pha
                    .workers = layout.workers,
                    .overlap = layout.overlap,
                    .groups = {},
-                   .phases = phases};
+                   .cuts = {},
+                   .phases = {}};
   staged.groups = network_groups(staged.job, layout.workers);
-  if (cuts_networks(staged.job)) {
-    const PerNetwork<Architecture> architectures = staged.job.architectures();
-    PerNetwork<pipeline::NetworkCuts> cuts;
-    for (const NetworkId id : staged.groups.ids()) {
-      cuts.add({.chunks = staged.groups[id].chunks, .live = live_tensors(architectures[id])});
-    }
-    staged.phases = pipeline::cut_phases(phases, cuts);
-  }
+  staged.cuts = pipeline::cuts_of(staged.job);
+  staged.phases = pipeline::cut_phases(phases, staged.cuts);
   return staged;
 }
 

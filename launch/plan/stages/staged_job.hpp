@@ -10,6 +10,7 @@
 
 #include "job/network_groups.hpp"
 #include "launch/plan/planned_layout.hpp"
+#include "pipeline/cut_phases.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
 
@@ -26,6 +27,7 @@ struct StagedJob {
   int workers = 1;
   Overlap overlap = Overlap::kAcross;
   PerNetwork<NetworkGroup> groups;
+  PerNetwork<pipeline::NetworkCuts> cuts;
   std::vector<pipeline::Phase> phases;  ///< cut
 };
 

@@ -39,9 +39,13 @@ std::optional<CompleteCheckpoint> CheckpointLedger::add(int worker, std::int64_t
   return complete;
 }
 
-bool CheckpointLedger::owes(int worker) const {
-  return std::ranges::any_of(open_, [worker](const auto& entry) {
-    return !entry.second.is_complete && !entry.second.parts.contains(worker);
+bool CheckpointLedger::is_open_before(std::int64_t end) const {
+  return !open_.empty() && open_.begin()->first < end;
+}
+
+bool CheckpointLedger::owes(int worker, std::int64_t end) const {
+  return std::ranges::any_of(open_, [&](const auto& entry) {
+    return entry.first < end && !entry.second.is_complete && !entry.second.parts.contains(worker);
   });
 }
 

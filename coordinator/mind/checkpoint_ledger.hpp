@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,8 +49,11 @@ class CheckpointLedger {
                                                    std::chrono::milliseconds patience);
 
   [[nodiscard]] bool idle() const { return open_.empty(); }
-  /// Whether a file of this worker (0..W-1) is still to come.
-  [[nodiscard]] bool owes(int worker) const;
+  /// Whether one of a step before `end` is under way.
+  [[nodiscard]] bool is_open_before(std::int64_t end) const;
+  /// Whether a file of this worker (0..W-1), of a step before `end`, is still to come.
+  [[nodiscard]] bool owes(int worker,
+                          std::int64_t end = std::numeric_limits<std::int64_t>::max()) const;
   /// Whether all files of a checkpoint have come, and its manifest has not.
   [[nodiscard]] bool is_committing() const;
   [[nodiscard]] int failures() const { return failures_; }

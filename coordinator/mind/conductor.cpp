@@ -53,7 +53,7 @@ Effects Conductor::on_message(int rank, const messages::Envelope& envelope, Time
     return std::visit([&](const auto& message) { return take(message, arrival); },
                       envelope.message);
   } catch (const DivergedError& error) {
-    return answer({.step = error.step(), .what = error.what()}, ticks_.diverged_rank());
+    return hold_back({.step = error.step(), .what = error.what()}, ticks_.diverged_rank(), now);
   } catch (const Error& error) {
     return end(error.code(), rank, error.what());
   }
@@ -202,13 +202,13 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   Effects effects;
   watch_.stepped(arrival.rank, progress.step, arrival.now);
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
-  Effects troubles = look_for_trouble(tick);
+  Effects troubles = look_for_trouble(tick, arrival.now);
   if (tick) {
     last_tick_ = *tick;
     effects.emplace_back(ShowTick{std::move(*tick)});
   }
   append(effects, std::move(troubles));
-  append(effects, answer_if_told(arrival.now));
+  append(effects, answer_when_due(arrival.now));
   if (ended_ || end_when_recorded_) {
     return effects;
   }
@@ -227,7 +227,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
 
 Effects Conductor::grant(TimePoint now) {
   Effects effects;
-  if (!begun_) {
+  if (!begun_ || held_back_) {
     return effects;
   }
   for (const Lease& lease : leases_.grant(watch_.fastest_done())) {
@@ -274,6 +274,7 @@ Effects Conductor::checkpoint_committed(std::int64_t step, TimePoint now) {
   ticks_.checkpoint_committed(step);
   last_save_error_.clear();
   Effects effects = pin_at(step);
+  append(effects, answer_when_due(now));
   append(effects, finish_if_done());
   return effects;
 }
@@ -283,6 +284,7 @@ Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reaso
   saves_.failed(ledger_.failures_in_a_row(), now);
   last_save_error_ = reason;
   append(effects, scored({.step = step, .value = {}}));  // where it counts, nobody waits for it
+  append(effects, answer_when_due(now));
   append(effects, finish_if_done());
   return effects;
 }

@@ -239,15 +239,19 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
-  /// The same for what a worker has told before others have told of earlier steps: theirs may have
-  /// been in trouble before, and who comes first decides nothing.
-  [[nodiscard]] Effects answer_if_told(TimePoint now);
+  /// The same once others have told of earlier steps (theirs may have been in trouble before, and
+  /// who comes first decides nothing), and the checkpoints of earlier steps are on the disk (how
+  /// fast that is decides nothing of what is left). Until then no lease is granted.
+  [[nodiscard]] Effects hold_back(Trouble trouble, int rank, TimePoint now);
+  [[nodiscard]] Effects answer_when_due(TimePoint now);
+  /// Whether a checkpoint of an earlier step is under way and can still be complete.
+  [[nodiscard]] bool saves_before(std::int64_t step) const;
   /// Why the job has ended before its last step.
   [[nodiscard]] std::string early_end() const;
   /// What the steps and ticks that are over show.
-  [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick);
+  [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick, TimePoint now);
   /// The same without what is kept of it.
-  [[nodiscard]] Effects troubles_of(const std::optional<report::Tick>& tick);
+  [[nodiscard]] Effects troubles_of(const std::optional<report::Tick>& tick, TimePoint now);
   /// Training begins at `step`, with what was kept of that.
   void recall_at(std::int64_t step);
   /// States of these steps may be begun with.

@@ -36,7 +36,7 @@ Effects Conductor::on_clock(TimePoint now) {
   }
   forgive_own_stall(now);
   if (held_back_) {  // the others may complain about who has left for it
-    return answer_if_told(now);
+    return answer_when_due(now);
   }
   if (const auto fault = membership_.check(now)) {
     return lose(*fault);

@@ -19,6 +19,9 @@ namespace {
 
 /// All have sent what they tell of the steps before: it is on its way, unless somebody has died.
 constexpr std::chrono::seconds kTellingPatience{2};
+/// A checkpoint from before the trouble is healthy, and its state is in memory already: it is worth
+/// so long a wait for a disk.
+constexpr std::chrono::seconds kHealthySavePatience{10};
 
 }  // namespace
 
@@ -28,14 +31,9 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   if (code == ExitCode::kDiverged) {
     const std::int64_t step = stop.step > 0 ? stop.step : ticks_.steps_done() + 1;
     membership_.leave(rank);  // it ends by itself: that is no loss
-    if (!held_back_ || step < held_back_->trouble.step) {
-      held_back_ = {
-          .trouble = {.step = step,
-                      .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
-          .rank = rank,
-          .since = arrival.now};
-    }
-    return answer_if_told(arrival.now);
+    return hold_back(
+        {.step = step, .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
+        rank, arrival.now);
   }
   if (code != ExitCode::kWorkerLost) {
     return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
@@ -75,22 +73,22 @@ Effects Conductor::keep_watch() {
   return {KeepWatch{watch_memory_.text()}};
 }
 
-Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick) {
+Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick, TimePoint now) {
   const bool is_news = ticks_.steps_done() > looked_at_;
-  Effects effects = troubles_of(tick);
-  if (is_news && !ended_ && !end_when_recorded_) {
+  Effects effects = troubles_of(tick, now);
+  if (is_news && !ended_ && !end_when_recorded_ && !held_back_) {
     std::ranges::move(keep_watch(), std::back_inserter(effects));
   }
   return effects;
 }
 
-Effects Conductor::troubles_of(const std::optional<report::Tick>& tick) {
+Effects Conductor::troubles_of(const std::optional<report::Tick>& tick, TimePoint now) {
   if (ticks_.steps_done() > looked_at_) {
     looked_at_ = ticks_.steps_done();
     const auto by_loss = troubles_.step(looked_at_, ticks_.last_losses());
     const auto by_figures = troubles_.step_figures(looked_at_, ticks_.last_figures());
     if (by_loss || by_figures) {
-      return answer(by_loss ? *by_loss : *by_figures, /*rank=*/0);  // nobody's alone
+      return hold_back(by_loss ? *by_loss : *by_figures, /*rank=*/0, now);  // nobody's alone
     }
   }
   if (!tick) {
@@ -104,14 +102,34 @@ Effects Conductor::troubles_of(const std::optional<report::Tick>& tick) {
   if (!saturation) {
     return {};
   }
-  return settings_.divergence.saturation_is_trouble ? answer(*saturation, /*rank=*/0)
+  return settings_.divergence.saturation_is_trouble ? hold_back(*saturation, /*rank=*/0, now)
                                                     : Effects{Say{"warn  " + saturation->what}};
 }
 
-Effects Conductor::answer_if_told(TimePoint now) {
-  if (ended_ || end_when_recorded_ || !held_back_ ||
-      (ticks_.steps_done() + 1 < held_back_->trouble.step &&
-       now - held_back_->since < kTellingPatience)) {
+Effects Conductor::hold_back(Trouble trouble, int rank, TimePoint now) {
+  if (!held_back_ || trouble.step < held_back_->trouble.step) {
+    const TimePoint since = held_back_ ? held_back_->since : now;
+    held_back_ = {.trouble = std::move(trouble), .rank = rank, .since = since};
+  }
+  return answer_when_due(now);
+}
+
+bool Conductor::saves_before(std::int64_t step) const {
+  return ledger_.is_open_before(step) &&
+         std::ranges::none_of(membership_.members(), [&](const Member& member) {
+           return member.state == WorkerState::kLeft && ledger_.owes(member.rank - 1, step);
+         });
+}
+
+Effects Conductor::answer_when_due(TimePoint now) {
+  if (ended_ || end_when_recorded_ || !held_back_) {
+    return {};
+  }
+  const auto waited = now - held_back_->since;
+  const bool is_told =
+      ticks_.steps_done() + 1 >= held_back_->trouble.step || waited >= kTellingPatience;
+  const bool is_saved = !saves_before(held_back_->trouble.step) || waited >= kHealthySavePatience;
+  if (!is_told || !is_saved) {
     return {};
   }
   const HeldBack one = *std::exchange(held_back_, std::nullopt);

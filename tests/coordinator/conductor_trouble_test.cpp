@@ -40,6 +40,14 @@ class ConductorTroubleTest : public ConductorTest {
          messages::Stop{
              .exit_code = static_cast<int>(ExitCode::kDiverged), .reason = reason, .step = step});
   }
+  /// A job that saves at step 4 has done 6, and that checkpoint is still being written.
+  void save_at_four() {
+    ConductorSettings settings = with_rollbacks(this->settings());
+    settings.leases.checkpoint_steps = {4};
+    use(std::move(settings));
+    begin();
+    step_to(0, 6);
+  }
   /// The checkpoint of `step` has got its score, and what follows of it is on the disk.
   void score(std::int64_t step, double value) {
     keep(conductor_.scored({.step = step, .value = value}));
@@ -138,6 +146,32 @@ TEST_F(ConductorTroubleTest, TakesAnEarlierLossForTheReasonThoughALaterOneWasTol
   ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().change.step, 0);
+}
+
+TEST_F(ConductorTroubleTest, WaitsForTheCheckpointOfAHealthyStep) {
+  save_at_four();
+  both(7, kNotFinite);
+  EXPECT_TRUE(seen<RecordDecisions>().empty()) << "its files are still to come";
+  part(1, 4);
+  part(2, 4);
+  EXPECT_TRUE(clock(std::chrono::milliseconds(100)).empty()) << "its manifest is";
+  keep(conductor_.checkpoint_committed(4, now_));
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
+}
+
+TEST_F(ConductorTroubleTest, GoesOnWithoutACheckpointThatDoesNotGetOntoTheDisk) {
+  save_at_four();
+  both(7, kNotFinite);
+  wait(std::chrono::seconds(11));
+  EXPECT_EQ(seen<RecordDecisions>().size(), 1U);
+}
+
+TEST_F(ConductorTroubleTest, DoesNotWaitForAFileOfOneWhoHasLeft) {
+  save_at_four();
+  part(1, 4);
+  stop_at(2, 7, "step 7: a bound");
+  EXPECT_EQ(seen<RecordDecisions>().size(), 1U);
 }
 
 TEST_F(ConductorTroubleTest, AnswersInTheEndWhereSomebodyWillNeverTell) {

@@ -157,7 +157,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
 }
 
 void Training::begin_graphs() {
-  if (job_.numerics.cuda_graph != GraphChoice::kOn) {
+  if (job_.numerics.cuda_graph == GraphChoice::kOff) {
     return;
   }
   recorder_ = device_.make_recorder();

@@ -51,9 +51,8 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       [](auto& job) -> auto& { return job.numerics.kernels; })));
   keys.push_back(for_speed(later(for_gpus(choice_key(
       {"numerics.cuda_graph", "",
-       "Whether a GPU is given recorded steps where nothing speaks against it; auto: off, until "
-       "that "
-       "has run on one (docs/nccl.md)"},
+       "Whether a GPU is given recorded steps where nothing speaks against it (docs/nccl.md); on: "
+       "say what does"},
       [](auto& job) -> auto& { return job.numerics.cuda_graph; })))));
 }
 

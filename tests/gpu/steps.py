@@ -37,6 +37,8 @@ WAYS = {  # of computing; the first two say which memory format to choose
     "channels-last": (),
     "contiguous": ("numerics.memory_format=contiguous",),
     "channels-last, plain launches": ("numerics.cuda_graph=off",),
+    "R3GAN": ("model.family=r3gan", "model.width=32", "model.latent=64", "training.loss=relativistic",
+              "training.r1.gamma=0.5", "training.r2.gamma=0.5"),
     "channels-last, bf16": ("numerics.precision=bf16",),
 }
 MORE_WAYS = {
@@ -46,6 +48,12 @@ MORE_WAYS = {
     "channels-last, fastest": ("numerics.kernels=fastest",),
     "contiguous, plain launches": ("numerics.memory_format=contiguous", "numerics.cuda_graph=off"),
     "channels-last, bf16, one batch of 256": ("numerics.precision=bf16", "training.microbatches=1"),
+}
+RIVALS = {  # PyTorch's steps and flags, and ours; each a whole step as a CUDA graph
+    "fp32 in 4 pieces": (400, ("--microbatches", 4), ("numerics.memory_format=contiguous",)),
+    "bf16 in 4 pieces": (1000, ("--microbatches", 4, "--autocast", "bf16"), ("numerics.precision=bf16",)),
+    "bf16, one batch": (2500, ("--microbatches", 1, "--autocast", "bf16"),
+                        ("numerics.precision=bf16", "training.microbatches=1")),
 }
 SMOKE = "NCCL, 2 workers: reduce"
 
@@ -67,7 +75,7 @@ def find_programs(folder):
 def all_steps(programs):
     trainings = whole.Trainings(programs)
     return [*first_steps(programs, trainings), *nccl_steps(programs, trainings), *bandwidth_steps(programs),
-            *more_steps(trainings)]
+            *more_steps(trainings), *rival_steps(trainings)]
 
 
 # --- A: one worker ----------------------------------------------------------------------------------------------------
@@ -113,6 +121,14 @@ def more_steps(trainings):
               for way, overrides in MORE_WAYS.items()]
     return [*steps, Step("D", "compiled", "speed: PyTorch, torch.compile, bf16, one batch", 90,
                          whole.pytorch_speed(trainings, 1000, "--microbatches", 1, "--autocast", "bf16", "--compile"))]
+
+
+# --- E: speed beside PyTorch, in turns ----------------------------------------------------------------------------------
+
+def rival_steps(trainings):
+    return [Step("E", "rivals", f"PyTorch with a CUDA graph: {what}", 75,
+                 whole.ratio(trainings, steps, (*flags, "--graph"), *overrides))
+            for what, (steps, flags, overrides) in RIVALS.items()]
 
 
 def library_folders():
@@ -202,6 +218,8 @@ def nccl_steps(programs, trainings):
         Step("B", "nccl2", two, 20, whole.equal_digest(trainings, 2, "layout.overlap=across"), (SMOKE,)),
         Step("B", "nccl2", "training: 2 workers, overlap none", 20,
              whole.equal_digest(trainings, 2, "layout.overlap=none"), (two,)),
+        Step("B", "nccl2", "training: 2 workers, plain launches", 20,
+             whole.equal_digest(trainings, 2, "numerics.cuda_graph=off"), (two,)),
         Step("B", "nccl2", "NCCL, 2 workers: all tests", 40, googletest(programs, suite, 2), (SMOKE,)),
     ]
     steps += [Step("B", "loss", f"NCCL, 2 workers: {what}", 25, lost_worker(programs, 2, how), (SMOKE,))

@@ -2,6 +2,7 @@
 #include "worker/cuda/cuda_device.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "base/errors.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "gan/kernels/convolution.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
@@ -18,6 +20,9 @@ namespace gangway::worker {
 namespace {
 
 using comm::check;
+
+/// Small pictures of a fast network take that many; more wait for each other.
+constexpr int kMostReaders = 8;
 
 int num_devices() {
   int devices = 0;
@@ -37,6 +42,13 @@ std::string name_of_device(int index) {
   return properties.name;
 }
 
+/// Threads that read pictures: of a worker's cores those that neither compute nor carry messages.
+int readers_beside(int sharing_cores) {
+  constexpr int kOwn = 2;  // the compute thread, the lane
+  const int cores = static_cast<int>(std::thread::hardware_concurrency()) / sharing_cores;
+  return std::clamp(cores - kOwn, 1, kMostReaders);
+}
+
 comm::CudaStream make_compute_stream(int index) {
   check(cudaSetDevice(index), "choosing the GPU");
   cudaStream_t stream = nullptr;
@@ -46,15 +58,17 @@ comm::CudaStream make_compute_stream(int index) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(const JobSpec& job, int index, PretendHost pretend)
+CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
     : job_(job),
-      index_(index),
+      index_(place.index),
+      readers_(readers_beside(place.sharing_cores)),
       pretend_(std::move(pretend)),
-      kind_(name_of_device(index)),
-      stream_(make_compute_stream(index)),
-      device_(torch_device(index)) {
+      kind_(name_of_device(index_)),
+      stream_(make_compute_stream(index_)),
+      device_(torch_device(index_)) {
   compute_on(index_, stream_.get());
   choose_kernels(job_.numerics.kernels);
+  gan::derive_convolutions_well(c10::DispatchKey::AutogradCUDA);
 }
 
 CudaDevice::~CudaDevice() = default;
@@ -108,7 +122,8 @@ void CudaDevice::meet(const ExchangeSetup& setup) {
 
 std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
   return std::make_unique<CudaStaging>(
-      setup, CudaStaging::Device{.index = index_, .torch = device_, .compute = stream_.get()});
+      setup, CudaStaging::Device{
+                 .index = index_, .torch = device_, .compute = stream_.get(), .readers = readers_});
 }
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
@@ -124,8 +139,11 @@ void CudaDevice::finish() {
 
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
-  return std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices(),
-                                      std::move(pretend));
+  return std::make_unique<CudaDevice>(
+      job,
+      CudaDevice::Place{.index = neighbours.place_on_machine % num_devices(),
+                        .sharing_cores = neighbours.workers_on_machine},
+      std::move(pretend));
 }
 
 }  // namespace gangway::worker

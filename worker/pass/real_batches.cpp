@@ -82,6 +82,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
          .num_places = held_.size() * static_cast<std::size_t>(job.real_batches_per_step())});
   }
   if (staging_) {
+    options.threads = std::min(staging_->num_readers(), options.prefetch);
     options.pack_into = [this](std::size_t bytes) { return staging_->allocate(bytes); };
   }
   loader_ =

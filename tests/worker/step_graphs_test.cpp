@@ -169,6 +169,17 @@ TEST_F(StepGraphs, GoesOnInPlainStepsWhereWhatIsPlayedLeavesOtherGradients) {
   EXPECT_GT(calls_[0].recorded, 0);
 }
 
+TEST(Agree, AsksForEveryBitUnlessKernelsAreInexact) {
+  const at::Tensor plain = at::arange(1, 101, at::kFloat);
+  const at::Tensor near = plain * 1.001;
+  EXPECT_TRUE(worker::agree(plain, plain.clone(), 0.0));
+  EXPECT_FALSE(worker::agree(plain, near, 0.0));
+  EXPECT_TRUE(worker::agree(plain, near, 0.1));
+  EXPECT_FALSE(worker::agree(plain, plain * 1.2, 0.1));
+  EXPECT_FALSE(worker::agree(plain, at::full_like(plain, NAN), 0.1));
+  EXPECT_TRUE(worker::agree(at::zeros(3), at::zeros(3), 0.1));
+}
+
 TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
   const auto why_not = [](const JobSpec& job) {
     return worker::why_not_recorded(job, gan::phases_of(job, TORCH_VERSION));

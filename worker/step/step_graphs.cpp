@@ -86,6 +86,15 @@ std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Pha
   return {};
 }
 
+bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance) {
+  if (tolerance == 0.0) {
+    // As integers: bits, and no number that is not equal to itself.
+    return plain.view(at::kInt).equal(played.view(at::kInt));
+  }
+  const auto norm = [](const at::Tensor& values) { return values.norm().item<double>(); };
+  return norm(played - plain) <= tolerance * norm(plain);
+}
+
 void StepGraphs::perform(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
   Known* const known = is_off_ ? nullptr : known_as(schedule);
   if (known != nullptr && known->is_proven) {
@@ -179,8 +188,7 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
   (void)operations.exchange_losses(std::move(losses));
   bool are_equal = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    // As integers: bits, and no number that is not equal to itself.
-    are_equal = are_equal && plain[i].view(at::kInt).equal(sums[i].view(at::kInt));
+    are_equal = are_equal && agree(plain[i], sums[i], setup_.tolerance);
   }
   for (std::size_t i = 0; !are_equal && i < sums.size(); ++i) {
     sums[i].copy_(plain[i]);

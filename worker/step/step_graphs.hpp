@@ -29,12 +29,18 @@ namespace gangway::worker {
 [[nodiscard]] std::string why_not_recorded(const JobSpec& job,
                                            const std::vector<pipeline::Phase>& phases);
 
+/// Whether gradients are the same. @param tolerance  of the norm of their difference, over that of
+/// `plain`; 0: every bit is equal. Numbers that are none never agree.
+[[nodiscard]] bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance);
+
 class StepGraphs {
  public:
   struct Setup {
     GraphRecorder& recorder;
     StepOperations& operations;
     std::function<void(const std::string&)> say = {};  ///< a line for the user; null: nobody hears
+    double tolerance =
+        0.0;  ///< how far a played step's gradients may be from a plain one's: agree()
   };
   explicit StepGraphs(Setup setup) : setup_(std::move(setup)) {}
 

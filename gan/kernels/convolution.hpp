@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Convolutions whose gradients are derived well. LibTorch makes the derivative of an input's
-// gradient by the weight of a convolution with a kernel as large as the picture: on an H100 a
-// hundred times a forward pass. Here it is what it is of every convolution, a weight's gradient
-// (as in StyleGAN2's conv2d_gradfix). Compute thread.
+// Convolutions whose gradients are derived well. A penalty asks for the derivative, by the weight,
+// of the gradient of the input: LibTorch computes it by a convolution with a kernel as large as the
+// picture, on an H100 a hundred times a forward pass. Here it is a weight's gradient, as of any
+// convolution (and as in StyleGAN2's conv2d_gradfix). Compute thread.
 #pragma once
 
 #include <cstdint>

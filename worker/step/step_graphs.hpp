@@ -39,8 +39,8 @@ class StepGraphs {
     GraphRecorder& recorder;
     StepOperations& operations;
     std::function<void(const std::string&)> say = {};  ///< a line for the user; null: nobody hears
-    double tolerance =
-        0.0;  ///< how far a played step's gradients may be from a plain one's: agree()
+    /// How far a played step's gradients may be from a plain one's: agree().
+    double tolerance = 0.0;
   };
   explicit StepGraphs(Setup setup) : setup_(std::move(setup)) {}
 

@@ -3,6 +3,7 @@
 // beta of 0 the first moment of Adam is the mean gradient itself, so that a checkpoint shows it.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,17 +44,24 @@ double largest_in(const NamedValues& gradients) {
 
 /// @param cancelling  ends of names of tensors whose gradients are sums over pixels that come to
 ///     nothing, or nearly: they are compared by the network's largest gradient
+/// @param unrounded  the reference in double, asked where the two do not agree: a sum of thousands
+///     of products is off by some of float's last bits on either side, by the processor's kernels
 void expect_close(const NamedValues& values, const NamedValues& reference,
-                  const std::vector<std::string>& cancelling) {
+                  const std::vector<std::string>& cancelling,
+                  const std::function<NamedValues()>& unrounded) {
   ASSERT_EQ(values.size(), reference.size());
   const double largest = largest_in(reference);
   for (const auto& [name, expected] : reference) {
     ASSERT_TRUE(values.contains(name)) << name;
     const bool cancels = std::ranges::any_of(
         cancelling, [&name = name](const std::string& end) { return name.ends_with(end); });
-    const double error = cancels ? (values.at(name) - expected).abs().max().item<double>() / largest
-                                 : relative_error(values.at(name), expected);
-    EXPECT_LE(error, kTolerance) << name;
+    const auto error = [&, &value = values.at(name)](const at::Tensor& from) {
+      return cancels ? (value - from).abs().max().item<double>() / largest
+                     : relative_error(value, from);
+    };
+    if (!(error(expected) <= kTolerance)) {
+      EXPECT_LE(error(unrounded().at(name)), kTolerance) << name;
+    }
   }
 }
 
@@ -89,8 +97,9 @@ void fold(NamedValues& running, const NamedValues& seen) {
 
 /// @pre the discriminator is updated once, or its learning rate is 0: the reference knows no
 /// optimiser.
-Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_discriminator) {
-  PlainReference reference(job, at::kFloat);
+Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_discriminator,
+                                 at::ScalarType precision) {
+  PlainReference reference(job, precision);
   Expected expected;
   for (const pipeline::Phase& phase : gan::adversarial_phases(job)) {
     const bool is_generator = pipeline::trains(phase, kGenerator);
@@ -130,9 +139,13 @@ NamedValues with_prefix(const NamedValues& state, const std::string& prefix) {
 void compare(const JobSpec& job, const Outcome& outcome,
              const std::vector<std::string>& cancelling) {
   const NamedValues state = tensors_of(outcome.checkpoint);
-  const Expected expected = expected_after_one_step(job, with_prefix(state, "discriminator/"));
-  expect_close(gradients_in(state, "discriminator"), expected.discriminator, cancelling);
-  expect_close(gradients_in(state, "generator"), expected.generator, cancelling);
+  const NamedValues updated = with_prefix(state, "discriminator/");
+  const Expected expected = expected_after_one_step(job, updated, at::kFloat);
+  const auto unrounded = [&] { return expected_after_one_step(job, updated, at::kDouble); };
+  expect_close(gradients_in(state, "discriminator"), expected.discriminator, cancelling,
+               [&] { return unrounded().discriminator; });
+  expect_close(gradients_in(state, "generator"), expected.generator, cancelling,
+               [&] { return unrounded().generator; });
   for (const auto& [name, value] : expected.statistics) {
     ASSERT_TRUE(state.contains(name)) << name;
     EXPECT_LE(relative_error(state.at(name), value), kTolerance) << name;
@@ -355,7 +368,7 @@ TEST_F(Gradient, OfALazyR1AloneLeavesTheLastBiasAtZero) {
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
   job.network("discriminator").optimizer.lr = 0.0;
   expect_equal_to_reference(job);
-  const Expected expected = expected_after_one_step(job, {});
+  const Expected expected = expected_after_one_step(job, {}, at::kFloat);
   EXPECT_EQ(expected.discriminator.at("discriminator/3/bias").abs().max().item<float>(), 0.0F);
   EXPECT_GT(expected.discriminator.at("discriminator/2/bias").abs().max().item<float>(), 0.0F);
 }

@@ -139,6 +139,14 @@ constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(Transpor
 constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
   return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};
 }
+constexpr std::array<Choice<StageOrder>, 3> choices(StageOrder) {
+  return {{{"fill", StageOrder::kFill},
+           {"by-phase", StageOrder::kByPhase},
+           {"1f1b", StageOrder::kOneForwardOneBackward}}};
+}
+constexpr std::array<Choice<StagePlacement>, 2> choices(StagePlacement) {
+  return {{{"loop", StagePlacement::kLoop}, {"v", StagePlacement::kV}}};
+}
 constexpr std::array<Choice<bool>, 2> choices(bool) { return {{{"true", true}, {"false", false}}}; }
 
 /// The word for `value`, as job files have it.

@@ -49,6 +49,28 @@ std::vector<int> last_stages(const std::vector<int>& all, int stages, int chunks
   return {all.end() - size / stages * chunks, all.end()};
 }
 
+/// `of` with the last of `stages` equal stretches of it first, and so on.
+/// @pre they are as many for each
+std::vector<int> mirrored(const std::vector<int>& of, int stages) {
+  const auto copies = static_cast<std::ptrdiff_t>(of.size()) / stages;
+  std::vector<int> result;
+  for (auto end = of.end(); end != of.begin(); end -= copies) {
+    result.insert(result.end(), end - copies, end);
+  }
+  return result;
+}
+
+/// Those of `all` that hold a network of so many chunks, as the layout places it.
+std::vector<int> placed(const std::vector<int>& all, const JobSpec& job, NetworkId id, int chunks) {
+  const NetworkSpec& network = job.networks[id];
+  const bool is_named = !network.workers.empty();
+  const std::vector<int>& members = is_named ? network.workers : all;
+  const int stages = is_named || network.cuts ? chunks : job.layout.stages;
+  const bool is_mirrored = job.layout.placement == StagePlacement::kV && id != NetworkId{0} &&
+                           static_cast<int>(members.size()) % stages == 0;
+  return last_stages(is_mirrored ? mirrored(members, stages) : members, stages, chunks);
+}
+
 /// @throws ConfigError
 void require_members(const NetworkSpec& network, int workers, int microbatches) {
   if (network.workers.back() >= workers) {
@@ -135,10 +157,7 @@ PerNetwork<NetworkGroup> network_groups(const JobSpec& job, int workers) {
           "fewer, or more micro-batches (that changes the numbers)",
           workers, microbatches, microbatches));
     }
-    std::vector<int> members = network.workers;
-    if (members.empty()) {
-      members = network.cuts ? all : last_stages(all, job.layout.stages, num_chunks);
-    }
+    std::vector<int> members = placed(all, job, id, num_chunks);
     require_shares(network, static_cast<int>(members.size()), num_chunks, microbatches);
     groups.add(group_of(std::move(members), std::move(chunks[id]), microbatches));
   }

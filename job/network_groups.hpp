@@ -16,7 +16,7 @@ namespace gangway {
 /// The workers that share one network's micro-batches. Of one that is cut each chunk has as many,
 /// one chunk's behind the other's, and they share all micro-batches.
 struct NetworkGroup {
-  std::vector<int> workers;             ///< ascending
+  std::vector<int> workers;             ///< of each chunk ascending
   std::vector<MicrobatchRange> ranges;  ///< by place in `workers`; a chunk's join to [0, M)
   std::vector<BlockRange> chunks = {BlockRange{}};
 

@@ -34,6 +34,19 @@ enum class DeviceKind { kCpu, kCuda };
 enum class WireFormat { kFp32, kBf16, kFp16 };
 /// What the exchange of gradients and weights runs beside. Only the speed depends on it.
 enum class Overlap { kNone, kWithin, kAcross };
+/// In which order the workers of networks that are cut do their work (docs/pipeline-stages.md).
+/// Only speed and memory depend on it.
+enum class StageOrder {
+  /// As by phase, and between a phase's forwards and its backwards the next phase's forwards, as
+  /// far as they need nothing that this one trains: who waits for the first gradient has those to
+  /// do. Their graphs are kept longer.
+  kFill,
+  kByPhase,  ///< a phase's forwards of all micro-batches, then its backwards (GPipe, Huang et al.,
+             ///< 2019, by phase)
+  /// Backwards as soon as their gradients can be there, so that no more micro-batches are kept
+  /// than chunks follow (PipeDream-flush, Narayanan et al., 2021).
+  kOneForwardOneBackward,
+};
 
 /// Of pairs: which picture the other one is made of.
 enum class PairDirection { kAToB, kBToA };
@@ -229,6 +242,12 @@ struct NumericsSpec {
   bool operator==(const NumericsSpec&) const = default;
 };
 
+/// Which worker has which chunk of networks that are cut.
+enum class StagePlacement {
+  kLoop,  ///< the first workers have the first chunk of each
+  kV,     ///< of the job's first network; of the others the last one
+};
+
 struct LayoutSpec {
   /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
   /// it fits; empty: nobody chooses.
@@ -238,6 +257,8 @@ struct LayoutSpec {
   int tensor = 1;
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
+  StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
+  StagePlacement placement = StagePlacement::kLoop;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
   int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
   bool audit = false;     ///< whether others recompute random slices of updates, as often

@@ -10,6 +10,7 @@
 #include "pipeline/apart_schedule.hpp"
 #include "pipeline/backward_stations.hpp"
 #include "pipeline/list_writer.hpp"
+#include "pipeline/moments.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -79,7 +80,11 @@ class StageWriter : public ListWriter {
   void write_forwards(const Phase& phase, const Phase* before);
   /// Node `node` of the pass at hand, and what has to come before it.
   void write_forward(const Pass& pass, int node);
+  /// Of the micro-batch at hand.
   void write_station(const Phase& phase, const BackwardStation& station);
+  void write_stations(const Phase& phase, const std::vector<BackwardStation>& stations);
+  /// Forwards and backwards in turns, all of the phase.
+  void write_one_by_one(const Phase& phase, const std::vector<BackwardStation>& stations);
   void write_backward(const Pass& pass, int node);
   void receive_until(int node);
   /// What is made on the way to `node`, and itself, may look at statistics, which an update
@@ -219,33 +224,86 @@ void StageWriter::write_backward(const Pass& pass, int node) {
 }
 
 void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
-  for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
-    at_.pass = 0;
-    at_.node = 0;
-    for (const Home& home : station.trained) {
-      if (has_leaf(home)) {
-        use(Operation::kOpenLeaf, home.network);
+  at_.pass = 0;
+  at_.node = 0;
+  for (const Home& home : station.trained) {
+    if (has_leaf(home)) {
+      use(Operation::kOpenLeaf, home.network);
+    }
+  }
+  for (auto item = station.items.begin(); item != station.items.end(); ++item) {
+    at_.pass = item->pass;
+    if (!share().mine[static_cast<std::size_t>(item->node)]) {
+      continue;
+    }
+    const Pass& pass = phase.passes[static_cast<std::size_t>(item->pass)];
+    const bool is_first = item == station.items.begin() || std::prev(item)->pass != item->pass;
+    for (int node = first_penalty(pass); is_first && node < static_cast<int>(pass.nodes.size());
+         ++node) {
+      write_forward(pass, node);
+    }
+    write_backward(pass, item->node);
+  }
+  at_.pass = 0;
+  at_.node = 0;
+  for (const Home& home : station.trained) {
+    if (has_leaf(home)) {
+      add(Operation::kCloseLeaf, home.network);
+    }
+  }
+}
+
+void StageWriter::write_stations(const Phase& phase, const std::vector<BackwardStation>& stations) {
+  for (const BackwardStation& station : stations) {
+    for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
+      write_station(phase, station);
+    }
+  }
+}
+
+/// What a worker does at a moment of the phase; in the order of these members where it is one.
+struct Piece {
+  int moment = 0;
+  bool is_forward = true;
+  int microbatch = 0;
+  int pass = 0;
+  int index = 0;  ///< of a node, or of a station
+  auto operator<=>(const Piece&) const = default;
+};
+
+void StageWriter::write_one_by_one(const Phase& phase,
+                                   const std::vector<BackwardStation>& stations) {
+  std::vector<Piece> pieces;
+  const int turn = first_backward_moment(phase, shares_.groups());
+  for (int microbatch = local().begin; microbatch < local().end; ++microbatch) {
+    const int begin = microbatch * kMomentsAMicrobatch;
+    for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {
+      const Pass& graph = phase.passes[static_cast<std::size_t>(pass)];
+      const std::vector<int> moments =
+          forward_moments(graph, owners_of(graph, shares_.groups(), microbatch));
+      for (int node = 0; node < first_penalty(graph); ++node) {
+        pieces.push_back({.moment = begin + moments[static_cast<std::size_t>(node)],
+                          .microbatch = microbatch,
+                          .pass = pass,
+                          .index = node});
       }
     }
-    for (auto item = station.items.begin(); item != station.items.end(); ++item) {
-      at_.pass = item->pass;
-      if (!share().mine[static_cast<std::size_t>(item->node)]) {
-        continue;
-      }
-      const Pass& pass = phase.passes[static_cast<std::size_t>(item->pass)];
-      const bool is_first = item == station.items.begin() || std::prev(item)->pass != item->pass;
-      for (int node = first_penalty(pass); is_first && node < static_cast<int>(pass.nodes.size());
-           ++node) {
-        write_forward(pass, node);
-      }
-      write_backward(pass, item->node);
+    for (int station = 0; station < static_cast<int>(stations.size()); ++station) {
+      pieces.push_back({.moment = begin + turn + station,
+                        .is_forward = false,
+                        .microbatch = microbatch,
+                        .index = station});
     }
-    at_.pass = 0;
-    at_.node = 0;
-    for (const Home& home : station.trained) {
-      if (has_leaf(home)) {
-        add(Operation::kCloseLeaf, home.network);
-      }
+  }
+  std::ranges::sort(pieces);
+  at_.is_ahead = true;
+  for (const Piece& piece : pieces) {
+    at_.microbatch = piece.microbatch;
+    at_.pass = piece.pass;
+    if (piece.is_forward) {
+      write_forward(phase.passes[static_cast<std::size_t>(piece.pass)], piece.index);
+    } else {
+      write_station(phase, stations[static_cast<std::size_t>(piece.index)]);
     }
   }
 }
@@ -286,16 +344,19 @@ void StageWriter::write_step(std::int64_t step) {
   }
   for (auto unit = units.begin(); unit != units.end(); ++unit) {
     const Phase& phase = *unit->phase;
+    const std::vector<BackwardStation> stations = backward_stations(phase, shares_.groups());
     turn_to(*unit);
-    write_forwards(phase, nullptr);
-    if (const auto next = std::next(unit); order_ == StageOrder::kFill && next != units.end()) {
-      turn_to(*next);
-      write_forwards(*next->phase, &phase);
-      turn_to(*unit);
-      at_.is_ahead = true;
-    }
-    for (const BackwardStation& station : backward_stations(phase, shares_.groups())) {
-      write_station(phase, station);
+    if (order_ == StageOrder::kOneForwardOneBackward) {
+      write_one_by_one(phase, stations);
+    } else {
+      write_forwards(phase, nullptr);
+      if (const auto next = std::next(unit); order_ == StageOrder::kFill && next != units.end()) {
+        turn_to(*next);
+        write_forwards(*next->phase, &phase);
+        turn_to(*unit);
+        at_.is_ahead = true;
+      }
+      write_stations(phase, stations);
     }
     write_rest(phase);
     turn_to(*unit);
@@ -313,13 +374,13 @@ std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t s
 }
 
 std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
-                                       Overlap overlap) {
+                                       const StageOptions& options) {
   if (!shares.are_apart()) {
     return one_stage_schedule(shares.phases(), range_of_all(shares.groups(), shares.worker()), step,
-                              overlap);
+                              options.overlap);
   }
-  return shares.are_cut() ? stage_schedule(shares, step, {.overlap = overlap})
-                          : apart_schedule(shares, step, overlap);
+  return shares.are_cut() ? stage_schedule(shares, step, options)
+                          : apart_schedule(shares, step, options.overlap);
 }
 
 }  // namespace gangway::pipeline

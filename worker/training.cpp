@@ -76,10 +76,10 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
 }
 
 /// Micro-batches whose real examples this worker looks at, in the order in which it does.
-std::vector<int> reals_of(const pipeline::PassShares& shares) {
+std::vector<int> reals_of(const pipeline::PassShares& shares, StageOrder order) {
   if (shares.are_apart()) {
-    return pipeline::microbatches_with_reals(shares,
-                                             pipeline::step_schedule(shares, 0, Overlap::kNone));
+    return pipeline::microbatches_with_reals(
+        shares, pipeline::step_schedule(shares, 0, {.overlap = Overlap::kNone, .order = order}));
   }
   const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
   const auto all = std::views::iota(local.begin, local.end);
@@ -127,7 +127,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .trace = &trace_.lane()},
               shares_.groups()),
       exchange_(groups_.all()),
-      reals_(job_, *dataset_, reals_of(shares_), first_step_, &trace_.compute(),
+      reals_(job_, *dataset_, reals_of(shares_, job_.layout.schedule), first_step_,
+             &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
       remote_(remote_of(shares_, exchange_)),
       operations_({.job = job_,
@@ -298,8 +299,8 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
     trace_.begin();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<pipeline::Instruction> schedule =
-      pipeline::step_schedule(shares_, step, job_.layout.overlap);
+  const std::vector<pipeline::Instruction> schedule = pipeline::step_schedule(
+      shares_, step, {.overlap = job_.layout.overlap, .order = job_.layout.schedule});
   if (remote_) {
     remote_->begin_step(step, schedule);
   }

@@ -86,6 +86,17 @@ void add_layout(Keys& keys) {
        "What the exchange runs beside: nothing, the backward pass, or the other network's work "
        "too"},
       [](auto& job) -> auto& { return job.layout.overlap; }));
+  keys.push_back(later(choice_key(
+      {"layout.schedule", "",
+       "Of networks that are cut: backwards behind all forwards of a phase, with the next phase's "
+       "forwards between them or not, or as soon as they can be, which keeps least "
+       "(docs/pipeline-stages.md)"},
+      [](auto& job) -> auto& { return job.layout.schedule; })));
+  keys.push_back(later(choice_key(
+      {"layout.placement", "",
+       "Of networks that are cut: the first workers have the first chunk of each, or of the first "
+       "network alone and the last chunk of the others (docs/pipeline-stages.md)"},
+      [](auto& job) -> auto& { return job.layout.placement; })));
   keys.push_back(
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
                [](auto& job) -> auto& { return job.layout.timeout_seconds; },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The contract where networks are cut: the layout still decides only the speed.
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,9 @@
 
 namespace gangway::fidelity {
 namespace {
+
+constexpr std::array kOrders = {StageOrder::kFill, StageOrder::kOneForwardOneBackward,
+                                StageOrder::kByPhase};
 
 class Stages : public BesideOneWorker {
  protected:
@@ -23,6 +27,27 @@ TEST_F(Stages, TwoOfPoints) { expect_equal_bits(small_mlp(), 3, 2, 2); }
 TEST_F(Stages, TwoOfImages) { expect_equal_bits(small_dcgan(images()), 3, 2, 2); }
 
 TEST_F(Stages, Three) { expect_equal_bits(small_dcgan(images()), 3, 3, 3); }
+
+TEST_F(Stages, FourOfEightMicrobatchesInEachOrderAndPlacementAndTwoCopies) {
+  JobSpec job = small_mlp();
+  job.training.microbatches = 8;
+  for (const StageOrder order : kOrders) {
+    for (const StagePlacement placement : {StagePlacement::kLoop, StagePlacement::kV}) {
+      job.layout.schedule = order;
+      job.layout.placement = placement;
+      expect_equal_bits(job, 3, 4, 4);
+      expect_equal_bits(job, 3, 8, 4);
+    }
+  }
+}
+
+TEST_F(Stages, InAVClippedWithAnAugmentationThatAdapts) {
+  JobSpec job = adaptive_dcgan(images());
+  job.network("discriminator").clip_norm = 0.05;
+  job.layout.placement = StagePlacement::kV;
+  expect_equal_bits(job, 4, 2, 2);
+  expect_equal_bits(job, 4, 6, 3);
+}
 
 TEST_F(Stages, WithAnAugmentationThatAdapts) {
   const JobSpec job = adaptive_dcgan(images());
@@ -89,6 +114,8 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
   }
   for (const int workers : {2, 4}) {
     job.layout.overlap = workers == 2 ? Overlap::kAcross : Overlap::kWithin;
+    job.layout.schedule = kOrders[(GetParam() + static_cast<std::size_t>(workers / 4)) % 2];
+    job.layout.placement = GetParam() % 4 < 2 ? StagePlacement::kLoop : StagePlacement::kV;
     const std::vector<int> hosts(static_cast<std::size_t>(workers == 4 ? workers : 0), 0);
     const Outcome staged =
         train({.job = job, .workers = workers, .end = named.steps, .hosts = hosts}, next_folder());
@@ -113,6 +140,8 @@ TEST_F(Stages, ResumingOnAnyOtherLayoutEqualsOneGo) {
   const Outcome second = train(
       {.job = job, .workers = 2, .begin = 2, .end = 4, .resume = first.checkpoint}, next_folder());
   job.layout.stages = 3;
+  job.layout.placement = StagePlacement::kV;
+  job.layout.schedule = StageOrder::kOneForwardOneBackward;
   job.network("generator").workers.clear();
   job.network("discriminator").workers.clear();
   const Outcome third = train(

@@ -88,6 +88,27 @@ TEST(NetworkGroups, OfCutNetworksHaveEachChunkOnAsManyWorkers) {
   EXPECT_EQ(group.chunks.front().end, group.chunks.back().begin);
 }
 
+TEST(NetworkGroups, InAVHaveTheChunksOfOthersTheOtherWayRound) {
+  JobSpec job = job_with({}, {});
+  job.layout.stages = 2;
+  job.layout.placement = StagePlacement::kV;
+  const auto groups = network_groups(job, 4);
+  const NetworkGroup& generator = groups[NetworkId{0}];
+  const NetworkGroup& discriminator = groups[NetworkId{1}];
+  EXPECT_THAT(generator.workers, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(discriminator.workers, ElementsAre(2, 3, 0, 1));
+  EXPECT_EQ(discriminator.chunk_of(3), 0);
+  EXPECT_EQ(discriminator.chunk_of(0), 1);
+  for (int microbatch = 0; microbatch < 6; ++microbatch) {  // images stay where they are
+    EXPECT_EQ(generator.worker_of(microbatch, 1), discriminator.worker_of(microbatch, 0));
+  }
+  job.network("discriminator").cuts = std::vector<int>{};
+  EXPECT_THAT(network_groups(job, 4)[NetworkId{1}].workers, ElementsAre(0, 1, 2, 3));
+  job.network("discriminator").cuts = {1};
+  job.network("discriminator").workers = {1, 3};
+  EXPECT_THAT(network_groups(job, 4)[NetworkId{1}].workers, ElementsAre(3, 1));
+}
+
 TEST(NetworkGroups, KeepANetworkWholeThatIsToBe) {
   JobSpec job = staged_job(2);
   job.network("discriminator").cuts = std::vector<int>();

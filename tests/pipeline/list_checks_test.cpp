@@ -27,13 +27,14 @@ struct CutLists {
   std::vector<Phase> phases;
   std::vector<std::vector<Instruction>> lists;
 
-  CutLists() {
-    job.training.microbatches = 3;
-    job.layout.stages = 2;
-    groups = network_groups(job, 2);
+  CutLists() : CutLists(3, 2, 2, {}) {}
+  CutLists(int microbatches, int stages, int workers, const StageOptions& options) {
+    job.training.microbatches = microbatches;
+    job.layout.stages = stages;
+    groups = network_groups(job, workers);
     phases = cut_phases(gan::adversarial_phases(job), cuts_of(job));
-    for (int worker = 0; worker < 2; ++worker) {
-      lists.push_back(stage_schedule(PassShares(phases, groups, worker), 0, {}));
+    for (int worker = 0; worker < workers; ++worker) {
+      lists.push_back(stage_schedule(PassShares(phases, groups, worker), 0, options));
     }
   }
   [[nodiscard]] std::vector<std::string> faults() const {
@@ -45,7 +46,15 @@ struct CutLists {
   }
 };
 
-TEST(ListChecks, PassListsThatWorkersRun) { EXPECT_THAT(CutLists().faults(), IsEmpty()); }
+TEST(ListChecks, PassListsThatWorkersRun) {
+  EXPECT_THAT(CutLists().faults(), IsEmpty());
+  for (const StageOrder order :
+       {StageOrder::kFill, StageOrder::kByPhase, StageOrder::kOneForwardOneBackward}) {
+    for (const int stages : {2, 3, 4}) {
+      EXPECT_THAT(CutLists(8, stages, 2 * stages, {.order = order}).faults(), IsEmpty());
+    }
+  }
+}
 
 TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
   const CutLists sound;

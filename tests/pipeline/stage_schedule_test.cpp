@@ -3,6 +3,7 @@
 #include "pipeline/stage_schedule.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 #include <tuple>
@@ -22,6 +23,9 @@ namespace gangway::pipeline {
 namespace {
 
 using ::testing::ElementsAre;
+
+constexpr std::array kOrders = {StageOrder::kByPhase, StageOrder::kFill,
+                                StageOrder::kOneForwardOneBackward};
 
 JobSpec staged_job(int microbatches, int stages) {
   JobSpec job;
@@ -106,15 +110,71 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   for (const JobSpec& job : jobs) {
     for (const int workers : {2, 4}) {
       for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
-        for (const StageOrder order : {StageOrder::kByPhase, StageOrder::kFill}) {
+        for (const StageOrder order : kOrders) {
           EXPECT_TRUE(come_to_an_end(lists_of(job, workers, {overlap, order})));
         }
       }
     }
   }
-  JobSpec three = staged_job(5, 3);
-  EXPECT_TRUE(come_to_an_end(lists_of(three, 3, {})));
-  EXPECT_TRUE(come_to_an_end(lists_of(three, 6, {})));
+  const JobSpec three = staged_job(5, 3);
+  JobSpec four = staged_job(8, 4);
+  four.training.penalty = {.r1_gamma = 1.0};
+  for (const StageOrder order : kOrders) {
+    EXPECT_TRUE(come_to_an_end(lists_of(three, 3, {.order = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(three, 6, {.order = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(four, 4, {.order = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(four, 8, {.order = order})));
+  }
+}
+
+/// The most applications of micro-batches that `list` keeps for their backwards at once.
+int most_kept(const std::vector<Instruction>& list, const std::vector<Phase>& phases) {
+  int kept = 0;
+  int most = 0;
+  for (const Instruction& one : list) {
+    const Pass& pass =
+        phases[static_cast<std::size_t>(one.phase)].passes[static_cast<std::size_t>(one.pass)];
+    kept += one.operation == Operation::kForward &&
+                    pass.has_gradient[static_cast<std::size_t>(one.node)]
+                ? 1
+                : 0;
+    kept -= one.operation == Operation::kBackward ? 1 : 0;
+    most = std::max(most, kept);
+  }
+  EXPECT_EQ(kept, 0);
+  return most;
+}
+
+TEST(StageSchedule, OneForwardOneBackwardKeepsAsManyAsChunksFollowWhateverTheirNumber) {
+  std::map<StageOrder, std::vector<int>> most;  // by microbatches
+  for (const int microbatches : {8, 16}) {
+    const JobSpec job = staged_job(microbatches, 2);
+    const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+    for (const StageOrder order : kOrders) {
+      most[order].push_back(
+          most_kept(lists_of(job, 2, {.overlap = Overlap::kNone, .order = order})[0], phases));
+    }
+  }
+  const std::vector<int>& in_turns = most[StageOrder::kOneForwardOneBackward];
+  EXPECT_EQ(in_turns[0], in_turns[1]);
+  EXPECT_LE(in_turns[0], 6);  // of two passes, four applications deep: three micro-batches
+  EXPECT_EQ(most[StageOrder::kByPhase], (std::vector{16, 32}));
+}
+
+TEST(StageSchedule, OneForwardOneBackwardTakesTurns) {
+  const auto lists =
+      lists_of(staged_job(6, 2), 2,
+               {.overlap = Overlap::kNone, .order = StageOrder::kOneForwardOneBackward});
+  // The last chunk of the discriminator goes back before the phase's last micro-batch has come.
+  std::vector<int> leaves;
+  bool has_all = false;
+  for (const Instruction& one : lists[1]) {
+    has_all = has_all || (one.operation == Operation::kForward && one.microbatch == 5);
+    if (one.phase == 0 && one.operation == Operation::kCloseLeaf && !has_all) {
+      leaves.push_back(one.microbatch);
+    }
+  }
+  EXPECT_THAT(leaves, ElementsAre(0, 1, 2, 3));
 }
 
 TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
@@ -131,10 +191,13 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
   };
   count(alone, one_stage_schedule(cut_phases_of(job, gan::adversarial_phases(job)), {0, 6}, 0,
                                   Overlap::kNone));
-  for (const std::vector<Instruction>& list : lists_of(job, 4, {Overlap::kNone})) {
-    count(staged, list);
+  for (const StageOrder order : kOrders) {
+    staged.clear();
+    for (const std::vector<Instruction>& list : lists_of(job, 4, {Overlap::kNone, order})) {
+      count(staged, list);
+    }
+    EXPECT_EQ(staged, alone);
   }
-  EXPECT_EQ(staged, alone);
 }
 
 TEST(StageSchedule, WhileOneWorkerHasAMicrobatchTheNextHasTheOneBefore) {

@@ -153,6 +153,7 @@ std::vector<std::pair<int, int>> ListCheck::updates_of(NetworkId network, std::i
 void ListCheck::check_leaves(int worker, std::int64_t step) {
   std::map<NetworkId, std::tuple<int, int, int>> open;  // phase, repeat and micro-batch
   std::map<NetworkId, int> closed;
+  std::map<NetworkId, std::tuple<int, int, int>> last;  // as open, of the leaf closed last
   for (const Instruction& at : list(worker)) {
     const std::tuple place(at.phase, at.repeat, at.microbatch);
     const auto leaf = open.find(at.network);
@@ -164,6 +165,11 @@ void ListCheck::check_leaves(int worker, std::int64_t step) {
       if (!is_its) {
         add(worker, at, "it is not open");
       }
+      const auto before = last.find(at.network);
+      if (before != last.end() && place <= before->second) {
+        add(worker, at, "leaves come in ascending order");
+      }
+      last.insert_or_assign(at.network, place);
       open.erase(at.network);
     } else if (adds(at) && trains(phases_[static_cast<std::size_t>(at.phase)], at.network) &&
                !is_its) {

@@ -29,6 +29,12 @@ class Digests(Divided):
             (3, *THREE),
             (4, *TWO, "layout.transport=hierarchical", "layout.audit=true", "layout.check_steps=1")])
 
+    def test_every_schedule_and_placement_and_four_stages_of_eight_microbatches(self):
+        self.assert_one_digest(CLOTHES, *SMALL, "training.microbatches=8", "training.kimg=0.192", layouts=[
+            (2, *TWO, "layout.schedule=1f1b", "layout.transport=mpi"),
+            (4, *TWO, "layout.placement=v", "layout.schedule=by-phase"),
+            (4, "layout.stages=4", "layout.placement=v", "layout.schedule=1f1b", "layout.overlap=none")])
+
     def test_the_net_of_13_million_weights(self):
         self.assert_one_digest(EXAMPLES / "infogan.yaml", "training.kimg=0.064", "training.batch=32",
                                "output.pictures_kimg=0", layouts=[(2, *TWO)])
@@ -110,6 +116,7 @@ class Refusals(Divided):
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")
         self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.divergence.diversity=0.001")
+        self.assert_refused("expected fill, by-phase, 1f1b", *TWO, "layout.schedule=gpipe")
         self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")
 
 

@@ -2,6 +2,7 @@
 #include "pipeline/lists/list_checks.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,9 +29,11 @@ struct CutLists {
   std::vector<std::vector<Instruction>> lists;
 
   CutLists() : CutLists(3, 2, 2, {}) {}
-  CutLists(int microbatches, int stages, int workers, const StageOptions& options) {
+  CutLists(int microbatches, int stages, int workers, const StageOptions& options,
+           StagePlacement placement = StagePlacement::kLoop) {
     job.training.microbatches = microbatches;
     job.layout.stages = stages;
+    job.layout.placement = placement;
     groups = network_groups(job, workers);
     phases = cut_phases(gan::adversarial_phases(job), cuts_of(job));
     for (int worker = 0; worker < workers; ++worker) {
@@ -75,6 +78,72 @@ TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
   EXPECT_LT(missed, sound.lists[1].size() / 4);
 }
 
+/// One of the numbers of an instruction that is of a micro-batch is another one's.
+void change_a_number(Instruction& at, int which) {
+  switch (which) {
+    case 0:
+      at.microbatch += 1;
+      break;
+    case 1:
+      at.node += 1;
+      break;
+    case 2:
+      at.phase = 1 - at.phase;
+      break;
+    case 3:
+      at.repeat += 1;
+      break;
+    default:
+      at.pass += 1;
+      break;
+  }
+}
+
+TEST(ListChecks, RefuseAThousandRandomChangesInEveryOrderAndPlacement) {
+  std::mt19937 random(2026);
+  const auto below = [&](std::size_t count) {
+    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+  };
+  int changed = 0;
+  for (const StageOrder order :
+       {StageOrder::kFill, StageOrder::kByPhase, StageOrder::kOneForwardOneBackward}) {
+    for (const StagePlacement placement : {StagePlacement::kLoop, StagePlacement::kV}) {
+      const CutLists sound(4, 2, 4, {.order = order}, placement);
+      ASSERT_THAT(sound.faults(), IsEmpty());
+      for (int i = 0; i < 170;) {
+        CutLists broken = sound;
+        std::vector<Instruction>& list = broken.lists[below(broken.lists.size())];
+        const std::size_t at = below(list.size());
+        const Instruction before = list[at];
+        // What marks, and waits for weights that nobody asks for before the next step, may be
+        // elsewhere.
+        if (before.operation == Operation::kArm || before.operation == Operation::kAwait ||
+            before.microbatch < 0) {
+          continue;
+        }
+        const std::size_t kind = below(7);
+        if ((before.operation == Operation::kOpenLeaf ||
+             before.operation == Operation::kCloseLeaf) &&
+            (kind == 3 || kind == 6)) {
+          continue;  // a leaf has no node, and no pass
+        }
+        ++i;
+        if (kind == 0) {
+          list.erase(list.begin() + static_cast<std::ptrdiff_t>(at));
+        } else if (kind == 1) {
+          list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), before);
+        } else {
+          change_a_number(list[at], static_cast<int>(kind) - 2);
+        }
+        ++changed;
+        EXPECT_THAT(broken.faults(), Not(IsEmpty()))
+            << kind << ": " << line_of(before, kNetworkNames);
+      }
+    }
+  }
+  EXPECT_GE(changed, 1000);
+}
+
 TEST(ListChecks, NameRankAndInstruction) {
   CutLists lists;
   lists.lists[1].erase(lists.first(Operation::kCloseLeaf));
@@ -84,6 +153,18 @@ TEST(ListChecks, NameRankAndInstruction) {
   unsent.lists[1].erase(unsent.first(Operation::kSendGradient));
   EXPECT_THAT(unsent.faults().front(), HasSubstr("rank 1: receive gradient worker 1"));
   EXPECT_THAT(unsent.faults().front(), HasSubstr("waits for ever"));
+}
+
+TEST(ListChecks, WantLeavesInAscendingOrder) {
+  CutLists lists;
+  for (std::vector<Instruction>& list : lists.lists) {
+    for (Instruction& one : list) {
+      if (one.microbatch >= 0) {
+        one.microbatch = 2 - one.microbatch;  // all of them do the last one first
+      }
+    }
+  }
+  EXPECT_THAT(lists.faults(), Contains(HasSubstr("leaves come in ascending order")));
 }
 
 TEST(ListChecks, WantOneOrderOfUpdates) {

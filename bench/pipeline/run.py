@@ -29,6 +29,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="4x8,8x8,8x16")
     parser.add_argument("--r1", type=int, default=0, help="once more with R1 every so many steps")
+    parser.add_argument("--steps", type=int, default=8, help="of a table; with R1 at least one that has it, and two more")
     parser.add_argument("--deadline", type=float, default=900.0, help="seconds a table may take")
     known, others = parser.parse_known_args()
     for row in known.rows.split(","):
@@ -37,7 +38,7 @@ def main():
             sys.exit(f"--rows: '{row}' is not DEVICESxMICROBATCHES, as 4x8")
         for interval in [0, known.r1] if known.r1 else [0]:
             # Step 16 is among those that are timed: neither the first two nor the last.
-            steps = ["--r1-interval", str(interval), "--steps", str(interval + 3)] if interval else []
+            steps = ["--steps", str(max(known.steps, interval + 3)), *(["--r1-interval", str(interval)] if interval else [])]
             code = run(int(devices), ["-m", microbatches, *others, *steps], known.deadline)
             if code != 0:
                 sys.exit(code)

@@ -15,6 +15,16 @@ constexpr std::string_view kBearer = "Bearer ";
 
 }  // namespace
 
+bool Gatekeeper::Allowance::take(TimePoint now) {
+  calls = std::min(kBurst, calls + kRate * seconds(now - last.value_or(now)));
+  last = now;
+  if (calls < 1.0) {
+    return false;
+  }
+  calls -= 1.0;
+  return true;
+}
+
 grpc::Status Gatekeeper::admit(const Caller& caller, Right right, TimePoint now) {
   if (!caller.authorization.starts_with(kBearer)) {
     return {
@@ -33,13 +43,11 @@ grpc::Status Gatekeeper::admit(const Caller& caller, Right right, TimePoint now)
     return {grpc::StatusCode::PERMISSION_DENIED, "this token may read, and not steer"};
   }
   const MutexLock lock(mutex_);
-  allowed_ = std::min(kBurst, allowed_ + kRate * seconds(now - last_.value_or(now)));
-  last_ = now;
-  if (allowed_ < 1.0) {
+  // Whoever reads in a loop must not keep those who pause or stop the job from being heard.
+  if (!(steers ? steering_ : reading_).take(now)) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED,
             fmt::format("too many calls: at most {} a second", kRate)};
   }
-  allowed_ -= 1.0;
   return grpc::Status::OK;
 }
 

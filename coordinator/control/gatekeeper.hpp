@@ -25,7 +25,7 @@ struct Caller {
 
 class Gatekeeper {
  public:
-  /// Calls a second, and at once.
+  /// Calls a second, and at once: so many by those who may read, and as many by those who steer.
   static constexpr double kRate = 200.0;
   static constexpr double kBurst = 400.0;
 
@@ -35,10 +35,18 @@ class Gatekeeper {
   [[nodiscard]] grpc::Status admit(const Caller& caller, Right right, TimePoint now);
 
  private:
+  /// Of the calls with one token.
+  struct Allowance {
+    double calls = kBurst;
+    std::optional<TimePoint> last = {};
+    /// Whether there is one more.
+    [[nodiscard]] bool take(TimePoint now);
+  };
+
   ControlTokens tokens_;
   Mutex mutex_;
-  double allowed_ GANGWAY_GUARDED_BY(mutex_) = kBurst;
-  std::optional<TimePoint> last_ GANGWAY_GUARDED_BY(mutex_);
+  Allowance reading_ GANGWAY_GUARDED_BY(mutex_);
+  Allowance steering_ GANGWAY_GUARDED_BY(mutex_);
 };
 
 /// For the record: "ann@node-a by unix:", printable and short.

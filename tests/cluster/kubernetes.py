@@ -33,7 +33,8 @@ class Launcher(Trainings):
         self.probes = dict(re.findall(r"(\w+)Probe:\n(?:.*\n){2} +exec:\n +command:\n.*\n.*\n +- \|\n((?: {18}.*\n)+)", text))
         script, = re.findall(r"Launcher:.*?args:\n +- \|\n((?: {14}.*\n)+)", text, re.DOTALL)
         for place, played in (("/etc/mpi/hostfile", self.folder / "hostfile"), ("/tmp/hostfile", self.folder / "all"),
-                              ("/job/job.yaml", RING), ("--outdir /runs", f"--outdir {self.folder}/runs")):
+                              ("/dev/shm/gangway-unmended", self.folder / "unmended"), ("/job/job.yaml", RING),
+                              ("--outdir /runs", f"--outdir {self.folder}/runs")):
             self.assertIn(place, script)
             script = script.replace(place, str(played))
         return f"PATH={PROGRAMS}:$PATH\n{textwrap.dedent(script)}"

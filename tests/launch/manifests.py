@@ -124,6 +124,26 @@ class Kubernetes(unittest.TestCase):
         subprocess.run(["bash", "-n", "-c", *container["args"]], check=True)
         self.assertIn("--hostfile /tmp/hostfile", container["args"][0])
 
+    def test_the_launcher_tries_again_what_may_come_right_and_nothing_else(self):
+        *_, job = self.documents(RING, "-n", "2")
+        container, = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
+        for code, tries in ((0, 2), (3, 2), (75, 2), (2, 1), (4, 1), (5, 1)):
+            with self.subTest(code=code), tempfile.TemporaryDirectory() as folder:
+                place = Path(folder)
+                (place / "hostfile").write_text("worker-0 slots=1\n")
+                (place / "gangway").write_text(f"#!/bin/sh\necho tried >>{place}/tries\nexit {code}\n")
+                (place / "gangway").chmod(0o755)
+                words = container["args"][0]
+                for there, here in (("/etc/mpi/hostfile", "hostfile"), ("/tmp/hostfile", "all"), ("/dev/shm/", "")):
+                    self.assertIn(there, words)
+                    words = words.replace(there, f"{place}/{here}")
+                for _ in range(2):
+                    ended = subprocess.run(["bash", "-c", words], env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}"},
+                                           capture_output=True, text=True, timeout=30, check=False)
+                    self.assertEqual(ended.returncode, code, ended.stderr)
+                self.assertEqual((place / "tries").read_text().count("tried"), tries)
+                self.assertEqual("delete this job and apply it anew" in ended.stdout, tries == 1)
+
 
 class Slurm(unittest.TestCase):
     def test_is_a_script_with_options_that_sbatch_knows(self):

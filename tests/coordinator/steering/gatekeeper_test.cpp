@@ -54,6 +54,14 @@ TEST(Gatekeeper, AllowsSoManyCallsASecondAndCountsNoStrangers) {
   EXPECT_EQ(admitted(gate, "Bearer " + kRead, Right::kRead, now), grpc::StatusCode::OK);
 }
 
+TEST(Gatekeeper, AReaderDoesNotStarveWhoSteers) {
+  Gatekeeper gate({.read = kRead, .steer = kSteer});
+  while (admitted(gate, "Bearer " + kRead, Right::kRead) == grpc::StatusCode::OK) {
+  }
+  EXPECT_EQ(admitted(gate, "Bearer " + kSteer, Right::kSteer), grpc::StatusCode::OK);
+  EXPECT_EQ(admitted(gate, "Bearer " + kSteer, Right::kRead), grpc::StatusCode::OK);
+}
+
 TEST(Caller, IsNamedInOnePrintableLine) {
   EXPECT_EQ(name_of(Caller{.authorization = {}, .user = "ann@node-a", .peer = "unix:"}),
             "ann@node-a by unix");

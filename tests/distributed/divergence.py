@@ -29,6 +29,10 @@ class Divergence(Trainings):
     def changes(self, name):
         return [(one["step"], one["kind"], one["lr_factor"], one["reseed"]) for one in self.decisions(name)]
 
+    def num_marks(self, name, words):
+        """In TensorBoard's files, of all starts of the run."""
+        return sum(file.read_bytes().count(words) for file in (self.folder / "runs").glob(f"*-{name}/events.out.tfevents.*"))
+
     def manifests(self, name):
         return [json.loads(file.read_text())
                 for file in (self.folder / "runs").glob(f"*-{name}/checkpoints/step-?????????/manifest.json")]
@@ -48,6 +52,7 @@ class Divergence(Trainings):
         code, out, err = self.call(GANGWAY, "events", "on1")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"(?m)^ *0 +rollback +lr x 1e-18, retry 1's seed ")
+        self.assertEqual(self.num_marks("on1", b"rollback: "), 1)
 
     def test_killed_after_the_rollback_it_goes_on_under_the_same_decisions(self):
         code, out, err = self.run_job("whole", *RECOVERS)

@@ -40,6 +40,9 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.welcome = welcome(run, num_workers);
   const PerNetwork<std::string> names = spec.network_names();
   settings.divergence = spec.training.divergence;
+  for (const RecipeNetwork& network : spec.training.recipe->networks) {
+    settings.watched.push_back({.name = std::string(network.name), .judges = judges(network.role)});
+  }
   settings.decisions = run.decisions;
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   if (const auto text = read_small_file(run.directory / kWatchFile, kMostBytes)) {

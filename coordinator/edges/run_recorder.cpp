@@ -15,6 +15,7 @@
 #include "checkpoint/store/retention.hpp"
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/history.hpp"
+#include "coordinator/resume/start_texts.hpp"
 #include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
@@ -22,7 +23,6 @@
 #include "job/network_groups.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
-#include "report/table.hpp"
 #include "run/decision_file.hpp"
 
 namespace gangway::coordinator {
@@ -45,17 +45,6 @@ double seconds_of_files(const CompleteCheckpoint& checkpoint) {
     seconds = std::max(seconds, part.seconds);
   }
   return seconds;
-}
-
-/// "generator 1066880 parameters, discriminator 661248".
-std::string parameter_counts(const JobSpec& job, const messages::Ready& ready) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(ready.parameters.size(), job.networks.size()); ++i) {
-    text +=
-        fmt::format("{}{} {}{}", i == 0 ? "" : ", ", job.networks[static_cast<NetworkId>(i)].name,
-                    ready.parameters[i], i == 0 ? " parameters" : "");
-  }
-  return text;
 }
 
 /// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps, which of equals
@@ -93,6 +82,13 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
     record_event(step, fmt::format("goes on with {} worker{}", run_.num_workers,
                                    run_.num_workers == 1 ? "" : "s"));
   }
+  has_begun_ = true;
+  // TensorBoard drops what an earlier start has marked beyond `step`, but it holds still.
+  for (const Decision& decision : decisions_) {
+    if (decision.change.step > step) {
+      mark(decision);
+    }
+  }
   return last;
 }
 
@@ -104,6 +100,12 @@ void RunRecorder::say(const std::string& line) {
 void RunRecorder::record_event(std::int64_t step, const std::string& text) {
   output_.log(fmt::format("event at step {}: {}", step, text));
   output_.add_text("Events", text, step);
+}
+
+void RunRecorder::mark(const Decision& decision) {
+  if (has_begun_ && decision.kind != DecisionKind::kScore) {  // scores have a curve
+    record_event(decision.change.step, fmt::format("{}: {}", name_of(decision.kind), decision.why));
+  }
 }
 
 void RunRecorder::show_header() {
@@ -141,22 +143,7 @@ void RunRecorder::show_placement(const Membership& membership, const messages::R
   const std::vector<PlacedRank> ranks = placed_ranks(membership);
   output_.write("placement.json",
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
-  report::Table table({{.title = "rank", .align = Align::kRight},
-                       {.title = "host"},
-                       {.title = "device"},
-                       {.title = "role"},
-                       {.title = "micro-batches"},
-                       {.title = "pid", .align = Align::kRight}});
-  for (const PlacedRank& rank : ranks) {
-    const bool works = rank.microbatches.size() > 0;
-    table.add_row(
-        {std::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device, rank.role,
-         works ? fmt::format("{}-{}", rank.microbatches.begin, rank.microbatches.end - 1) : "-",
-         std::to_string(rank.pid)});
-  }
-  std::string text = table.text();
-  text.erase(text.find_last_not_of('\n') + 1);
-  say(text);
+  say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
   data_fingerprint_ = ready.data_fingerprint;
   software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", ready.libtorch}};
@@ -302,6 +289,8 @@ std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
 
 void RunRecorder::record(const Decisions& decisions) {
   write_decisions(run_.directory, decisions);
+  const auto first_news = std::ranges::mismatch(decisions, decisions_).in1;
+  std::for_each(first_news, decisions.end(), [this](const Decision& one) { mark(one); });
   decisions_ = decisions;
 }
 

@@ -76,6 +76,7 @@ class RunRecorder {
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
 
   /// From its return on they are on the disk, for which it waits, and in checkpoints to come.
+  /// Those that are new, scores aside, get a mark in TensorBoard at the step from which they hold.
   /// @throws EnvironmentError
   void record(const Decisions& decisions);
 
@@ -106,6 +107,8 @@ class RunRecorder {
   void end_keeping();
 
  private:
+  /// In TensorBoard, at the step from which it holds.
+  void mark(const Decision& decision);
   /// Says what differs from the checkpoint that the run goes on from, and may change bits.
   void warn_of_changes(const checkpoint::Manifest& before);
   /// Which checkpoints stay. @param in_use  steps that must not be removed
@@ -120,8 +123,9 @@ class RunRecorder {
 
   const StartedRun& run_;
   ResumeCommands resume_commands_;
-  TraceSteps trace_;     ///< the newest steps that are
-  CheckpointSpec kept_;  ///< which checkpoints stay
+  TraceSteps trace_;        ///< the newest steps that are
+  CheckpointSpec kept_;     ///< which checkpoints stay
+  bool has_begun_ = false;  ///< TensorBoard's file is there
   bool has_saved_ = false;
   Decisions decisions_;                          ///< as they are on the disk
   std::string data_fingerprint_;                 ///< as the workers see it

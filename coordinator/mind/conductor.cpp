@@ -37,7 +37,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       snapshots_(settings_.num_workers, 0, settings_.snapshot_steps),
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
-      troubles_(settings_.divergence, settings_.ticks.networks),
+      troubles_(settings_.divergence, settings_.watched),
       watch_memory_(settings_.watch_memory),
       scores_(settings_.scores),
       num_recorded_(settings_.decisions.size()),

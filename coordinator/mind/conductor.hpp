@@ -149,6 +149,7 @@ struct ConductorSettings {
   /// Least time without a byte on the disk, at the end of the run, that is a fault.
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
+  std::vector<WatchedNetwork> watched;  ///< in the order of their losses
   ScorePlan scores;
   Decisions decisions;               ///< of earlier starts; what they change is in `welcome`
   WatchMemory watch_memory;          ///< theirs

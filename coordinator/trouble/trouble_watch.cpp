@@ -19,7 +19,7 @@ double median_of(const std::deque<double>& values) {
 
 }  // namespace
 
-TroubleWatch::TroubleWatch(const DivergenceSpec& spec, std::vector<std::string> networks)
+TroubleWatch::TroubleWatch(const DivergenceSpec& spec, std::vector<WatchedNetwork> networks)
     : spec_(spec), networks_(std::move(networks)), seen_(networks_.size()) {}
 
 bool TroubleWatch::remembers() const {
@@ -41,7 +41,7 @@ std::optional<Trouble> TroubleWatch::step(std::int64_t step, std::span<const dou
                                           "median of the last {} steps' "
                                           "(training.divergence.loss_factor {}): lower its lr, or "
                                           "set clip_norm",
-                                          step, networks_[i], losses[i], size / median,
+                                          step, networks_[i].name, losses[i], size / median,
                                           sizes.size(), spec_.loss_factor)};
     }
     sizes.push_back(size);
@@ -56,8 +56,8 @@ std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,
                                                   const std::map<std::string, double>& figures) {
   std::optional<Trouble> trouble;
   for (std::size_t i = 0; spec_.diversity > 0.0 && i < seen_.size(); ++i) {
-    const auto made = figures.find(spread_figure(networks_[i], ExampleOrigin::kGenerated));
-    const auto real = figures.find(spread_figure(networks_[i], ExampleOrigin::kReal));
+    const auto made = figures.find(spread_figure(networks_[i].name, ExampleOrigin::kGenerated));
+    const auto real = figures.find(spread_figure(networks_[i].name, ExampleOrigin::kReal));
     if (made == figures.end() || real == figures.end()) {
       continue;
     }
@@ -70,7 +70,7 @@ std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,
                     "do, and for {} steps less than training.divergence.diversity {:g}: the "
                     "generator makes the same again and again; lower its lr, or add a penalty "
                     "(training.r1)",
-                    step, networks_[i], made->second / real->second, alike, spec_.diversity)};
+                    step, networks_[i].name, made->second / real->second, alike, spec_.diversity)};
     }
   }
   return trouble;
@@ -82,7 +82,7 @@ std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const dou
   }
   std::optional<Trouble> trouble;
   for (std::size_t i = 0; i < std::min(losses.size(), seen_.size()); ++i) {
-    if (networks_[i].find("discriminator") == std::string::npos) {
+    if (!networks_[i].judges) {
       continue;
     }
     SeenFigures& seen = seen_[i];
@@ -92,11 +92,11 @@ std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const dou
     }
     seen.saturated = size < kSaturated * *seen.first ? seen.saturated + 1 : 0;
     if (!trouble && seen.saturated == spec_.saturated_ticks) {
-      trouble =
-          Trouble{step, fmt::format("step {}: the {}'s loss has been below {:.0e} of its first, "
-                                    "{:.4g}, for {} ticks: the other network learns nothing from "
-                                    "it any more; lower its lr, or add a penalty (training.r1)",
-                                    step, networks_[i], kSaturated, *seen.first, seen.saturated)};
+      trouble = Trouble{
+          step, fmt::format("step {}: the {}'s loss has been below {:.0e} of its first, "
+                            "{:.4g}, for {} ticks: the other network learns nothing from "
+                            "it any more; lower its lr, or add a penalty (training.r1)",
+                            step, networks_[i].name, kSaturated, *seen.first, seen.saturated)};
     }
   }
   return trouble;

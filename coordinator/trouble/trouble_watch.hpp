@@ -24,6 +24,11 @@ struct Trouble {
   std::string what;       ///< one line: step, network, remedy
 };
 
+struct WatchedNetwork {
+  std::string name;
+  bool judges = false;  ///< whether nothing is left to learn from it once its loss is nothing
+};
+
 /// What a TroubleWatch remembers of one network.
 struct SeenFigures {
   std::deque<double> sizes = {};     ///< of the last steps' losses
@@ -42,8 +47,8 @@ class TroubleWatch {
   /// Share of its first loss below which a discriminator has nothing left to learn.
   static constexpr double kSaturated = 1e-4;
 
-  /// @param networks  names, in the order of their losses
-  TroubleWatch(const DivergenceSpec& spec, std::vector<std::string> networks);
+  /// @param networks  in the order of their losses
+  TroubleWatch(const DivergenceSpec& spec, std::vector<WatchedNetwork> networks);
 
   /// All have done it. @param losses  means over the step, finite, by network
   [[nodiscard]] std::optional<Trouble> step(std::int64_t step, std::span<const double> losses);
@@ -63,7 +68,7 @@ class TroubleWatch {
 
  private:
   DivergenceSpec spec_;
-  std::vector<std::string> networks_;
+  std::vector<WatchedNetwork> networks_;
   std::vector<SeenFigures> seen_;  ///< by network
 };
 

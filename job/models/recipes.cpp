@@ -2,6 +2,7 @@
 #include "job/models/recipes.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/errors.hpp"
 
@@ -85,6 +86,12 @@ const std::vector<Recipe>& recipes() {
        .has_style = true},
   };
   return table;
+}
+
+bool judges(std::string_view role) {
+  constexpr std::array<std::string_view, 4> kJudges{"discriminator", "head", "pair-discriminator",
+                                                    "patch-discriminator"};
+  return std::ranges::find(kJudges, role) != kJudges.end();
 }
 
 const Recipe* default_recipe() { return &recipes().front(); }

@@ -18,6 +18,10 @@ struct RecipeNetwork {
   bool is_frozen = false;    ///< whether it is never trained
 };
 
+/// Whether what a network in `role` makes is a verdict on examples, whatever the network's name is.
+/// The roles of Gangway's families: in one of a library's nobody judges.
+[[nodiscard]] bool judges(std::string_view role);
+
 /// A row of the table.
 struct Recipe {
   std::string_view name;                ///< as job files have it

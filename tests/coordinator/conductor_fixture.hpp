@@ -26,6 +26,7 @@ class ConductorTest : public ::testing::Test {
     ConductorSettings result;
     result.num_workers = 2;
     result.leases = {.total_steps = 20, .tick_steps = 10, .checkpoint_steps = {10}};
+    result.watched = {{.name = "generator"}, {.name = "discriminator", .judges = true}};
     result.ticks = {.num_workers = 2,
                     .microbatches = 2,
                     .networks = {"generator", "discriminator"},

@@ -17,7 +17,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::vector<std::string> kNetworks{"generator", "discriminator"};
+const std::vector<WatchedNetwork> kNetworks{{.name = "generator"},
+                                            {.name = "discriminator", .judges = true}};
 
 /// Steps in which losses stay about where they are; the first that is trouble.
 std::optional<Trouble> calm(TroubleWatch& watch, std::int64_t from, std::int64_t to) {
@@ -67,6 +68,16 @@ TEST(TroubleWatch, TellsOnceOfADiscriminatorThatHasNothingToLearn) {
   ASSERT_TRUE(trouble);
   EXPECT_THAT(trouble->what, HasSubstr("step 70: the discriminator's loss has been below 1e-04"));
   EXPECT_EQ(watch.tick(80, low), std::nullopt);
+}
+
+TEST(TroubleWatch, KnowsWhoJudgesWhateverTheNameIs) {
+  TroubleWatch watch({.saturated_ticks = 1},
+                     {{.name = "discriminator_fooler"}, {.name = "critic", .judges = true}});
+  EXPECT_EQ(watch.tick(10, std::array{1.0, 1.0}), std::nullopt);
+  EXPECT_EQ(watch.tick(20, std::array{0.0, 1.0}), std::nullopt);
+  const auto trouble = watch.tick(30, std::array{1.0, 0.0});
+  ASSERT_TRUE(trouble);
+  EXPECT_THAT(trouble->what, HasSubstr("the critic's loss"));
 }
 
 TEST(TroubleWatch, SaysNothingOfSaturationWhereNobodyWantsToHear) {

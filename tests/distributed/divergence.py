@@ -29,6 +29,10 @@ class Divergence(Trainings):
     def changes(self, name):
         return [(one["step"], one["kind"], one["lr_factor"], one["reseed"]) for one in self.decisions(name)]
 
+    def num_marks(self, name, words):
+        """In TensorBoard's files, of all starts of the run."""
+        return sum(file.read_bytes().count(words) for file in (self.folder / "runs").glob(f"*-{name}/events.out.tfevents.*"))
+
     def manifests(self, name):
         return [json.loads(file.read_text())
                 for file in (self.folder / "runs").glob(f"*-{name}/checkpoints/step-?????????/manifest.json")]
@@ -48,6 +52,7 @@ class Divergence(Trainings):
         code, out, err = self.call(GANGWAY, "events", "on1")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"(?m)^ *0 +rollback +lr x 1e-18, retry 1's seed ")
+        self.assertEqual(self.num_marks("on1", b"rollback: "), 1)
 
     def test_killed_after_the_rollback_it_goes_on_under_the_same_decisions(self):
         code, out, err = self.run_job("whole", *RECOVERS)
@@ -95,20 +100,33 @@ class EarlyStop(Trainings):
            "checkpoint.every_kimg=0", "checkpoint.every_steps=50", "checkpoint.keep_best=1",
            "checkpoint.score_samples=500", "checkpoint.early_stop.patience=3", "training.plateau.patience=1"]
 
+    def end_of(self, name, workers):
+        """What was decided in the run, which is begun or goes on and is to stop early; where; and what it has become."""
+        code, out, err = self.call(GANGWAY, "run", *self.JOB, "-n", workers, "--run", name)
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"stopped early at step \d+: 3 scores in a row .* the best checkpoint is that of step \d+")
+        [file] = (self.folder / "runs").glob(f"*-{name}/decisions.jsonl")
+        decisions = [json.loads(line) for line in file.read_text().splitlines()]
+        self.assertEqual([one["kind"] for one in decisions][-2:], ["score", "early-stop"])
+        self.assertEqual({one["kind"] for one in decisions}, {"score", "plateau", "early-stop"})
+        told = [(one["step"], one["kind"], one["lr_factor"], one.get("score")) for one in decisions]
+        step = int(re.search(r"stopped early at step (\d+)", out).group(1))
+        self.assertEqual(decisions[-1]["step"], step)
+        return json.dumps(told), step, self.digest(name)
+
+    def test_killed_between_a_plateau_and_the_stop_it_ends_where_it_would_have(self):
+        whole = self.end_of("whole", workers=2)
+        running = self.start("run", *self.JOB, "-n", 2, "--run", "killed")
+        # The plateau holds from a later step on, which may lie before or behind the kill.
+        running.wait_until(lambda: any('"plateau"' in file.read_text() for file in
+                                       (self.folder / "runs").glob("*-killed/decisions.jsonl")), "a plateau")
+        kill_all(running.process)
+        [file] = (self.folder / "runs").glob("*-killed/decisions.jsonl")
+        self.assertNotIn('"early-stop"', file.read_text())
+        self.assertEqual(self.end_of("killed", workers=3), whole)
+
     def test_it_ends_alike_on_any_layout_where_no_score_is_better(self):
-        ends = set()
-        for workers in (1, 3):
-            code, out, err = self.call(GANGWAY, "run", *self.JOB, "-n", workers, "--run", f"on{workers}")
-            self.assertEqual(code, 0, out + err)
-            self.assertRegex(out, r"stopped early at step \d+: 3 scores in a row .* the best checkpoint is that of step \d+")
-            [file] = (self.folder / "runs").glob(f"*-on{workers}/decisions.jsonl")
-            decisions = [json.loads(line) for line in file.read_text().splitlines()]
-            self.assertEqual([one["kind"] for one in decisions][-2:], ["score", "early-stop"])
-            self.assertEqual({one["kind"] for one in decisions}, {"score", "plateau", "early-stop"})
-            told = [(one["step"], one["kind"], one["lr_factor"], one.get("score")) for one in decisions]
-            step = int(re.search(r"stopped early at step (\d+)", out).group(1))
-            self.assertEqual(decisions[-1]["step"], step)
-            ends.add((json.dumps(told), step, self.digest(f"on{workers}")))
+        ends = {self.end_of(f"on{workers}", workers) for workers in (1, 3)}
         self.assertEqual(len(ends), 1, ends)
         code, out, err = self.call(GANGWAY, "run", *self.JOB, "-n", 2, "--run", "on1")
         self.assertEqual(code, 0, err)

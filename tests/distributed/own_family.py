@@ -5,6 +5,7 @@ tells it. Everything here runs from the prefix; nothing is told where the build 
 
     GANGWAY_BIN=build/release/bin own_family.py [unittest arguments]
 """
+import os
 import re
 import shutil
 import subprocess
@@ -139,6 +140,19 @@ class OwnFamily(Trainings):
             self.assertNotIn("not found", loaded)
         rows = subprocess.run(["ldd", self.built / "libsiren.so"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("libtorch", rows)
+
+    def test_it_trains_where_the_build_folder_is_not_to_be_seen(self):
+        hide = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+                'mount -t tmpfs none "$0" && test -z "$(ls -A "$0")" && exec "$@"', BUILD]
+        code, _, err = self.call(*hide, "true")
+        if code != 0:
+            self.skipTest(f"no folder can be hidden from a process here: {err.strip()}")
+        code, out, err = self.call(*hide, self.gangway, "run", "job.yaml", *SMALL, "-n", 2, "--run", "hidden")
+        self.assertEqual(code, 0, out + err)
+        code, out, err = self.call(*hide, self.gangway, "sample", "hidden", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+        self.train("job.yaml", *SMALL, run="seen", workers=2)
+        self.assertEqual(self.digest("hidden"), self.digest("seen"))
 
     def test_installed_headers_include_installed_headers(self):
         include = self.prefix / "include/gangway"

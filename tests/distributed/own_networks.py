@@ -41,6 +41,42 @@ class Forks(nn.Module):
         return self.judge(torch.jit.wait(flat))
 
 
+class Residual(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU(),
+                                   nn.Conv2d(channels, channels, 3, padding=1))
+
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        return maps + self.inner(maps)
+
+
+class ResidualUNet(nn.Module):
+    """What the way down makes at each size goes past the coarser ones, beside what comes back from there."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.enter = nn.Conv2d(1, width, 3, padding=1)
+        self.down = nn.ModuleList([nn.Sequential(Residual(width << i), nn.Conv2d(width << i, width << (i + 1), 4, 2, 1))
+                                   for i in range(2)])
+        self.middle = Residual(width << 2)
+        self.up = nn.ModuleList([nn.ConvTranspose2d(width << (i + 1), width << i, 4, 2, 1) for i in (1, 0)])
+        self.join = nn.ModuleList([nn.Sequential(nn.Conv2d(width << (i + 1), width << i, 1), Residual(width << i))
+                                   for i in (1, 0)])
+        self.leave = nn.Conv2d(width, 1, 3, padding=1)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        maps = self.enter(image)
+        passed: list[torch.Tensor] = []
+        for down in self.down:
+            passed.append(maps)
+            maps = down(maps)
+        maps = self.middle(maps)
+        for up, join in zip(self.up, self.join):
+            maps = join(torch.cat([up(maps), passed.pop()], 1))
+        return torch.tanh(self.leave(maps))
+
+
 class OwnNetworks(Trainings):
     def setUp(self):
         super().setUp()
@@ -63,6 +99,16 @@ class OwnNetworks(Trainings):
         self.train("job.yaml", *SHORT, SIXTEEN, run="resumed", workers=2)
         digests = {self.digest(run) for run in ("w1", "w2", "w3", "resumed")}
         self.assertEqual(len(digests), 1, digests)
+
+    def test_a_residual_u_net_between_pictures_has_one_digest_on_one_and_two_workers(self):
+        torch.manual_seed(0)
+        torch.jit.script(ResidualUNet()).save(self.folder / "unet.pt")
+        job = [EXAMPLES / "pix2pix.yaml", *SHORT, EIGHT, "model.generator=unet.pt", "model.width=8"]
+        for workers in (1, 2):
+            self.train(*job, run=f"pictures{workers}", workers=workers)
+        self.assertEqual(self.digest("pictures1"), self.digest("pictures2"))
+        self.train(*job, "training.seed=1", run="other", workers=1)
+        self.assertNotEqual(self.digest("other"), self.digest("pictures1"))
 
     def test_the_dry_run_counts_and_the_export_has_the_modules_names(self):
         code, out, err = self.call(GANGWAY, "run", "job.yaml", "--dry-run")

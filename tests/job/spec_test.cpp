@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "job/spec.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
+
+#include "job/models/recipes.hpp"
 
 namespace gangway {
 namespace {
@@ -30,6 +34,17 @@ TEST(JobSpec, CutsTheBatchIntoMicrobatches) {
   spec.training.batch = 64;
   spec.training.microbatches = 4;
   EXPECT_EQ(spec.images_per_microbatch(), 16);
+}
+
+TEST(Recipes, HaveJudgesWhereThereIsAnAdversary) {
+  for (const Recipe& recipe : recipes()) {
+    EXPECT_EQ(std::ranges::any_of(recipe.networks, judges, &RecipeNetwork::role),
+              recipe.is_adversarial)
+        << recipe.name;
+    for (const RecipeNetwork& network : recipe.networks) {
+      EXPECT_EQ(judges(network.role), network.name.starts_with("discriminator")) << network.name;
+    }
+  }
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What is done to pictures before a discriminator judges them (training.augment), as a value.
-// Standard library alone.
+// Nothing but the standard library behind it.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+
+#include "job/schedules/schedule.hpp"
 
 namespace gangway {
 
@@ -73,12 +75,17 @@ struct AugmentationSpec {
   AugmentKinds chosen = {};  ///< empty: the usual ones
   /// p, with which each transformation of ADA is done, or nothing: it adapts.
   std::optional<double> strength = {};
-  double target = 0.6;  ///< of the mean sign of real pictures' logits; p rises above it
-  double kimg = 500.0;  ///< over which p would go from 0 to 1
+  ScheduleSpec schedule = {};  ///< of a strength that does not adapt, which is what it begins with
+  double target = 0.6;         ///< of the mean sign of real pictures' logits; p rises above it
+  double kimg = 500.0;         ///< over which p would go from 0 to 1
 
   [[nodiscard]] bool is_any() const { return policy != AugmentPolicy::kNone; }
   [[nodiscard]] bool is_adaptive() const {
     return policy == AugmentPolicy::kAda && !strength.has_value();
+  }
+  /// Whether it has a strength that is not to adapt.
+  [[nodiscard]] bool has_number() const {
+    return policy == AugmentPolicy::kAda && strength.has_value();
   }
   [[nodiscard]] AugmentKinds kinds() const {
     return chosen.is_empty() ? usual_kinds(policy) : chosen;

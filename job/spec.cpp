@@ -137,9 +137,10 @@ bool JobSpec::ends_burn_in() const {
            ends_with_burn_in(network.beta1_schedule) || ends_with_burn_in(network.beta2_schedule) ||
            ends_with_burn_in(network.ema_schedule);
   };
-  return training.burn_in_kimg == 0.0 && (ends_with_burn_in(training.penalty.gamma_course()) ||
-                                          ends_with_burn_in(training.penalty.gradient_schedule) ||
-                                          std::ranges::any_of(networks, moves));
+  return training.burn_in_kimg == 0.0 &&
+         (ends_with_burn_in(training.penalty.gamma_course()) ||
+          ends_with_burn_in(training.penalty.gradient_schedule) ||
+          ends_with_burn_in(training.augment.schedule) || std::ranges::any_of(networks, moves));
 }
 
 std::int64_t JobSpec::total_steps() const {

@@ -9,6 +9,7 @@
 
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/keys/schedule_keys.hpp"
 #include "job/schema/key_types.hpp"
 
 namespace gangway {
@@ -34,9 +35,11 @@ Key for_augmented(Key key, bool (*is_meant)(const AugmentationSpec&), std::strin
 bool is_any(const AugmentationSpec& spec) { return spec.is_any(); }
 bool is_ada(const AugmentationSpec& spec) { return spec.policy == AugmentPolicy::kAda; }
 bool is_adaptive(const AugmentationSpec& spec) { return spec.is_adaptive(); }
+bool has_number(const AugmentationSpec& spec) { return spec.has_number(); }
 
 constexpr const char* kWithAda = "training.augment.policy ada";
 constexpr const char* kWithAdaptiveStrength = "training.augment.strength adaptive";
+constexpr const char* kWithANumber = "training.augment.strength as a number";
 
 std::vector<std::string> kind_names(AugmentKinds kinds) {
   std::vector<std::string> names;
@@ -150,6 +153,13 @@ void add_augmentation_keys(std::vector<Key>& keys) {
            "Probability of each transformation of ada, or adaptive: it follows the discriminator's "
            "overfitting"})),
       is_ada, kWithAda));
+  keys.push_back(
+      for_augmented(schedule_key(
+                        {"training.augment.schedule", "",
+                         "A strength that is a number on its way, as {decay: cosine, final: 0.3}"},
+                        [](auto& job) -> auto& { return job.training.augment.schedule; },
+                        ScheduleOf::kValue, kZeroToOne),
+                    has_number, kWithANumber));
   keys.push_back(for_augmented(
       later(real_key({"training.augment.target", "",
                       "Mean sign of real pictures' logits above which the strength rises"},

@@ -106,6 +106,16 @@ ScheduleRow penalty_row(const std::string& path, ScheduleSpec PenaltySpec::*sche
           }};
 }
 
+ScheduleRow augment_row() {
+  const std::string path = "training.augment.schedule";
+  return {.path = path,
+          .keys = {path},
+          .schedule = [](const JobSpec& job) -> const ScheduleSpec& {
+            return job.training.augment.schedule;
+          },
+          .base = [](const JobSpec& job) { return job.training.augment.strength.value_or(0.0); }};
+}
+
 /// Of two ways to say the same.
 Rule one_way_rule(const std::string& older, const std::string& newer,
                   std::function<bool(const JobSpec&)> are_both) {
@@ -143,6 +153,9 @@ std::vector<Rule> schedule_rules(const Recipe& recipe) {
   std::vector<Rule> rules;
   for (const RecipeNetwork& network : recipe.networks) {
     add_network_schedule_rules(network, rules);
+  }
+  if (recipe.augments) {
+    add_rules_of(augment_row(), rules);
   }
   if (recipe.takes_penalties) {
     add_rules_of(penalty_row("training.r1.schedule", &PenaltySpec::gamma_schedule), rules);

@@ -133,6 +133,21 @@ TEST_F(AugmentedTraining, WithStrengthZeroTrainsAsAJobThatDoesNotAugment) {
   }
 }
 
+TEST_F(AugmentedTraining, AStrengthOnItsWayIsThatOfTheStep) {
+  JobSpec job = adaptive_dcgan(images());
+  job.training.augment.strength = 0.0;
+  const std::string none = run(job, 1, 1).digest;
+  const double images_per_step = static_cast<double>(job.images_per_step());
+  job.training.augment.schedule = {
+      .decay = DecayKind::kLinear, .end_kimg = 2.0 * images_per_step / 1000.0, .final_value = 0.8};
+  const std::string risen = run(job, 1, 1).digest;
+  EXPECT_NE(risen, none);
+  EXPECT_EQ(run(job, 3, 1).digest, risen);  // on any layout
+  job.training.augment.schedule = {};
+  job.training.augment.strength = 0.4;  // half its way, at the end of the first step
+  EXPECT_EQ(run(job, 1, 1).digest, risen);
+}
+
 TEST_F(AugmentedTraining, BelongsToTheJob) {
   JobSpec job = adaptive_dcgan(images());
   job.training.augment.strength = 0.5;

@@ -9,7 +9,9 @@
 namespace gangway {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::problems_of;
 using testing::spec_of;
 
@@ -70,6 +72,18 @@ TEST(AugmentKeys, CountInTheFingerprintWhereTheySaySomething) {
         "{policy: ada, target: 0.5}", "{policy: ada, kimg: 100}"}) {
     EXPECT_NE(fingerprint(other), ada) << other;
   }
+}
+
+TEST(AugmentKeys, AStrengthThatIsANumberMayHaveASchedule) {
+  const AugmentationSpec rising =
+      augment_of("{policy: ada, strength: 0, schedule: {decay: cosine, final: 0.3}}");
+  EXPECT_EQ(rising.schedule.decay, DecayKind::kCosine);
+  EXPECT_EQ(rising.schedule.final_value, 0.3);
+  EXPECT_THAT(problems_of("training: {augment: {policy: ada, schedule: {decay: cosine}}}"),
+              Contains(HasSubstr("training.augment.strength as a number")));
+  EXPECT_THAT(problems_of("training: {augment: {policy: ada, strength: 0, schedule: {decay: "
+                          "exponential, final: 0.3}}}"),
+              Contains(HasSubstr("use linear")));
 }
 
 TEST(AugmentKeys, HaveNoMeaningWithoutAPolicy) {

@@ -19,7 +19,7 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
   if (!penalty.part || penalty.part->goes_forward) {
     work_->penalty = std::make_unique<gan::BlockwisePenalty>(
         *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
-        penalty.weight * factor(penalty.schedule),
+        penalty.weight * value_of(1.0, penalty.schedule),
         penalty.part ? std::optional(penalty.part->blocks) : std::nullopt);
   }
   gan::StatisticSink* sink = penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;

@@ -235,9 +235,10 @@ void PassRun::make(const Pool& pool) {
 
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient());
-  const double strength = augment.strength.empty()
-                              ? augmentation_.fixed_strength()
-                              : gan::Augmentation::strength_of(work_->value(augment.strength));
+  const double strength =
+      augment.strength.empty()
+          ? value_of(augmentation_.fixed_strength(), setup_.job.training.augment.schedule)
+          : gan::Augmentation::strength_of(work_->value(augment.strength));
   put(augment.output, augmentation_.augmented(work_->value(augment.input), strength,
                                               key(RandomDraw::kAugmentFlip, augment.stream)));
 }
@@ -346,11 +347,11 @@ const Pass& PassRun::pass() const {
   return phase().passes[static_cast<std::size_t>(work_->at.pass)];
 }
 
-double PassRun::factor(const ScheduleSpec& schedule) const {
+double PassRun::value_of(double base, const ScheduleSpec& schedule) const {
   // Counted up to the end of the step, as updates count.
   const double images =
       static_cast<double>(step_ + 1) * static_cast<double>(setup_.job.images_per_step());
-  return scheduled(1.0, schedule, images, setup_.job.burn_in_images());
+  return scheduled(base, schedule, images, setup_.job.burn_in_images());
 }
 
 RandomKey PassRun::key(RandomDraw draw, int stream) const {

@@ -161,8 +161,8 @@ class PassRun {
   [[nodiscard]] const pipeline::Node& node() const;
   /// That the node at hand computes in: a network's, or fp32.
   [[nodiscard]] Precision precision() const;
-  /// What is 1 by itself, in this step.
-  [[nodiscard]] double factor(const ScheduleSpec& schedule) const;
+  /// What begins with `base`, in this step.
+  [[nodiscard]] double value_of(double base, const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
   /// Of an application of `network` that draws from `stream`, in the network's precision. @param
   /// sink  null: what it sees is not wanted

@@ -50,6 +50,9 @@ struct Home {
 [[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass,
                                                         const PerNetwork<NetworkGroup>& groups,
                                                         int microbatch);
+[[nodiscard]] inline const Node& node_of(const Pass& pass, int node) {
+  return pass.nodes[static_cast<std::size_t>(node)];
+}
 /// Whether backward has an instruction for it.
 [[nodiscard]] bool goes_back(const Pass& pass, int node);
 /// The first node that is a penalty on a network that is whole; as many as there are nodes, if none

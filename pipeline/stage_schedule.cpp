@@ -9,15 +9,12 @@
 
 #include "pipeline/apart_schedule.hpp"
 #include "pipeline/backward_stations.hpp"
+#include "pipeline/fill_order.hpp"
 #include "pipeline/list_writer.hpp"
 #include "pipeline/moments.hpp"
 
 namespace gangway::pipeline {
 namespace {
-
-const Node& node_of(const Pass& pass, int node) {
-  return pass.nodes[static_cast<std::size_t>(node)];
-}
 
 /// Of a pass over a micro-batch, how far its list has come.
 struct PassProgress {
@@ -32,28 +29,7 @@ struct PhaseProgress {
   const Phase* phase = nullptr;
   int repeat = 0;
   std::map<std::pair<int, int>, PassProgress> passes = {};  // by pass and micro-batch
-  std::vector<int> ahead = {};  // by pass: nodes whose forwards came before the phase's turn
 };
-
-/// Nodes of the pass before the first that looks at what `before` trains, or at examples that come
-/// in the place of those which it looks at.
-int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
-  for (int node = 0; node < first_penalty(pass); ++node) {
-    const Node& each = node_of(pass, node);
-    const auto* application = std::get_if<Application>(&each);
-    const auto* penalty = std::get_if<Penalty>(&each);
-    const auto* running = std::get_if<Running>(&each);
-    const auto* augment = std::get_if<Augment>(&each);
-    if ((penalty != nullptr && trains(before, penalty->network)) ||
-        (application != nullptr && trains(before, application->network)) ||
-        (running != nullptr && trains(before, running->network)) ||
-        (augment != nullptr && trains(before, augment->judge)) ||
-        (std::holds_alternative<Reals>(each) && phase.takes_reals)) {
-      return node;
-    }
-  }
-  return first_penalty(pass);
-}
 
 /// Writes one step of one worker.
 class StageWriter : public ListWriter {
@@ -61,7 +37,8 @@ class StageWriter : public ListWriter {
   StageWriter(const PassShares& shares, const StageOptions& options)
       : ListWriter(options.overlap), shares_(shares), order_(options.order) {}
 
-  void write_step(std::int64_t step);
+  /// @param pieces  this worker's, in their order; of others than StageOrder::kFill: none
+  void write(const std::vector<StageUnit>& units, const std::vector<StagePiece>& pieces);
 
  private:
   [[nodiscard]] MicrobatchRange local() const {
@@ -75,9 +52,8 @@ class StageWriter : public ListWriter {
   /// What follows is of `unit`.
   void turn_to(PhaseProgress& unit);
   void begin(PhaseProgress& unit);
-  /// Nodes of each pass from those that are written to the first penalty, or to what `before`
-  /// trains.
-  void write_forwards(const Phase& phase, const Phase* before);
+  /// Nodes of each pass up to the first penalty.
+  void write_forwards(const Phase& phase);
   /// Node `node` of the pass at hand, and what has to come before it.
   void write_forward(const Pass& pass, int node);
   /// Of the micro-batch at hand.
@@ -93,6 +69,9 @@ class StageWriter : public ListWriter {
   /// What crosses of passes of which this worker has no backward.
   void write_rest(const Phase& phase);
   void write_updates(const Phase& phase);
+  /// All pieces of the unit are written: what is left of it.
+  void end(PhaseProgress& unit);
+  void write_filled(std::vector<PhaseProgress>& units, const std::vector<StagePiece>& pieces);
   void cross(Operation operation, const Crossing& crossing) {
     at_.node = crossing.node;
     at_.peer = crossing.peer;
@@ -119,7 +98,6 @@ void StageWriter::turn_to(PhaseProgress& unit) {
 void StageWriter::begin(PhaseProgress& unit) {
   turn_to(unit);
   const Phase& phase = *unit.phase;
-  unit.ahead.resize(phase.passes.size());
   for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
     for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
@@ -182,15 +160,13 @@ void StageWriter::write_forward(const Pass& pass, int node) {
   }
 }
 
-void StageWriter::write_forwards(const Phase& phase, const Phase* before) {
+void StageWriter::write_forwards(const Phase& phase) {
   at_.is_ahead = true;
   for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
-    int& written = now_->ahead[static_cast<std::size_t>(at_.pass)];
-    const int end = before == nullptr ? first_penalty(pass) : nodes_ahead(phase, pass, *before);
-    for (; written < end; ++written) {
+    for (int node = 0; node < first_penalty(pass); ++node) {
       for (at_.microbatch = local().begin; at_.microbatch < local().end; ++at_.microbatch) {
-        write_forward(pass, written);
+        write_forward(pass, node);
       }
     }
   }
@@ -335,42 +311,114 @@ void StageWriter::write_updates(const Phase& phase) {
   }
 }
 
-void StageWriter::write_step(std::int64_t step) {
-  std::vector<PhaseProgress> units;
-  for (const Phase& phase : shares_.phases()) {
-    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
-      begin(units.emplace_back(PhaseProgress{.phase = &phase, .repeat = repeat}));
+void StageWriter::end(PhaseProgress& unit) {
+  turn_to(unit);
+  at_.is_ahead = true;
+  write_rest(*unit.phase);
+  turn_to(unit);
+  write_updates(*unit.phase);
+}
+
+void StageWriter::write_filled(std::vector<PhaseProgress>& units,
+                               const std::vector<StagePiece>& pieces) {
+  std::vector<std::vector<BackwardStation>> stations;
+  for (const PhaseProgress& unit : units) {
+    stations.push_back(backward_stations(*unit.phase, shares_.groups()));
+  }
+  for (const StagePiece& piece : pieces) {
+    const auto unit = static_cast<std::size_t>(piece.unit);
+    const Phase& phase = *units[unit].phase;
+    if (piece.kind == StagePiece::Kind::kEnd) {
+      end(units[unit]);
+      continue;
+    }
+    turn_to(units[unit]);
+    at_.is_ahead = true;
+    at_.microbatch = piece.microbatch;
+    at_.pass = piece.pass;
+    if (piece.kind == StagePiece::Kind::kForward) {
+      write_forward(phase.passes[static_cast<std::size_t>(piece.pass)], piece.index);
+    } else {
+      write_station(phase, stations[unit][static_cast<std::size_t>(piece.index)]);
     }
   }
-  for (auto unit = units.begin(); unit != units.end(); ++unit) {
-    const Phase& phase = *unit->phase;
+}
+
+void StageWriter::write(const std::vector<StageUnit>& units,
+                        const std::vector<StagePiece>& pieces) {
+  std::vector<PhaseProgress> progress;
+  for (const StageUnit& unit : units) {
+    begin(progress.emplace_back(PhaseProgress{.phase = unit.phase, .repeat = unit.repeat}));
+  }
+  if (order_ == StageOrder::kFill) {
+    return write_filled(progress, pieces);
+  }
+  for (PhaseProgress& unit : progress) {
+    const Phase& phase = *unit.phase;
     const std::vector<BackwardStation> stations = backward_stations(phase, shares_.groups());
-    turn_to(*unit);
+    turn_to(unit);
     if (order_ == StageOrder::kOneForwardOneBackward) {
       write_one_by_one(phase, stations);
     } else {
-      write_forwards(phase, nullptr);
-      if (const auto next = std::next(unit); order_ == StageOrder::kFill && next != units.end()) {
-        turn_to(*next);
-        write_forwards(*next->phase, &phase);
-        turn_to(*unit);
-        at_.is_ahead = true;
-      }
+      write_forwards(phase);
       write_stations(phase, stations);
     }
-    write_rest(phase);
-    turn_to(*unit);
-    write_updates(phase);
+    end(unit);
   }
+}
+
+std::vector<StageUnit> units_of(const std::vector<Phase>& phases, std::int64_t step) {
+  std::vector<StageUnit> units;
+  for (const Phase& phase : phases) {
+    for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
+      units.push_back({.phase = &phase, .repeat = repeat});
+    }
+  }
+  return units;
+}
+
+/// Of each worker that `shares` has one of; all are of one job.
+std::vector<std::vector<Instruction>> stage_schedules(const std::vector<const PassShares*>& shares,
+                                                      std::int64_t step,
+                                                      const StageOptions& options) {
+  const PassShares& any = *shares.front();
+  const std::vector<StageUnit> units = units_of(any.phases(), step);
+  const bool is_filled = options.order == StageOrder::kFill;
+  const std::vector<std::vector<StagePiece>> pieces =
+      is_filled ? fill_order(any.groups(), units, options.overlap != Overlap::kAcross)
+                : std::vector<std::vector<StagePiece>>{};
+  std::vector<std::vector<Instruction>> lists;
+  for (const PassShares* one : shares) {
+    StageWriter writer(*one, options);
+    writer.write(units, is_filled ? pieces.at(static_cast<std::size_t>(one->worker()))
+                                  : std::vector<StagePiece>{});
+    lists.push_back(with_updates_marked(one->phases(), writer.take(), options.overlap));
+  }
+  return lists;
 }
 
 }  // namespace
 
 std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
                                         const StageOptions& options) {
-  StageWriter writer(shares, options);
-  writer.write_step(step);
-  return with_updates_marked(shares.phases(), writer.take(), options.overlap);
+  return stage_schedules({&shares}, step, options).front();
+}
+
+std::vector<std::vector<Instruction>> step_schedules(const std::vector<PassShares>& workers,
+                                                     std::int64_t step,
+                                                     const StageOptions& options) {
+  std::vector<std::vector<Instruction>> lists;
+  if (!workers.front().are_cut()) {
+    for (const PassShares& shares : workers) {
+      lists.push_back(step_schedule(shares, step, options));
+    }
+    return lists;
+  }
+  std::vector<const PassShares*> all;
+  for (const PassShares& shares : workers) {
+    all.push_back(&shares);
+  }
+  return stage_schedules(all, step, options);
 }
 
 std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,

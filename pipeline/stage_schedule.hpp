@@ -19,15 +19,18 @@ struct StageOptions {
 };
 
 /// Of one step. Lists of all workers are parts of one order in which everything is made before it
-/// is received, and a send waits for nobody, so they cannot wait for each other in a circle: first
-/// node after node, each for one micro-batch after the other, then station after station
-/// (pipeline/backward_stations.hpp). One forward, one backward: by moments (pipeline/moments.hpp),
-/// in which a micro-batch does the same.
+/// is received, and a send waits for nobody, so they cannot wait for each other in a circle.
+/// Filled: that of pipeline/fill_order.hpp. By phase: node after node, each for one micro-batch
+/// after the other, then station after station (pipeline/backward_stations.hpp). One forward, one
+/// backward: by moments (pipeline/moments.hpp), in which a micro-batch does the same.
 [[nodiscard]] std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
                                                       const StageOptions& options);
 
 /// A step of one worker, whether its networks are whole, apart or cut.
 [[nodiscard]] std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
                                                      const StageOptions& options);
+/// The same of all, whose shares these are: what they have in common is worked out once.
+[[nodiscard]] std::vector<std::vector<Instruction>> step_schedules(
+    const std::vector<PassShares>& workers, std::int64_t step, const StageOptions& options);
 
 }  // namespace gangway::pipeline

@@ -15,7 +15,6 @@
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/apart_schedule.hpp"
 #include "pipeline/cut_phases.hpp"
-#include "pipeline/stage_schedule.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::worker {
@@ -76,10 +75,9 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
 }
 
 /// Micro-batches whose real examples this worker looks at, in the order in which it does.
-std::vector<int> reals_of(const pipeline::PassShares& shares, StageOrder order) {
+std::vector<int> reals_of(const pipeline::PassShares& shares, pipeline::StepSchedules& schedules) {
   if (shares.are_apart()) {
-    return pipeline::microbatches_with_reals(
-        shares, pipeline::step_schedule(shares, 0, {.overlap = Overlap::kNone, .order = order}));
+    return pipeline::microbatches_with_reals(shares, schedules.of(0));
   }
   const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
   const auto all = std::views::iota(local.begin, local.end);
@@ -109,6 +107,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
                                    pipeline::cuts_of(setup.job))),
       shares_(phases_, setup.replica.placement().groups, setup.replica.placement().worker),
+      schedules_(shares_, {.overlap = job_.layout.overlap, .order = job_.layout.schedule}),
       local_(range_of_all(shares_.groups(), shares_.worker())),
       changes_(setup.welcome.changes),
       trace_(trace_setup(setup, phases_)),
@@ -127,8 +126,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .trace = &trace_.lane()},
               shares_.groups()),
       exchange_(groups_.all()),
-      reals_(job_, *dataset_, reals_of(shares_, job_.layout.schedule), first_step_,
-             &trace_.compute(),
+      reals_(job_, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
       remote_(remote_of(shares_, exchange_)),
       operations_({.job = job_,
@@ -299,8 +297,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
     trace_.begin();
   }
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<pipeline::Instruction> schedule = pipeline::step_schedule(
-      shares_, step, {.overlap = job_.layout.overlap, .order = job_.layout.schedule});
+  const std::vector<pipeline::Instruction>& schedule = schedules_.of(step);
   if (remote_) {
     remote_->begin_step(step, schedule);
   }

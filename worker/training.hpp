@@ -12,6 +12,7 @@
 #include "comm/transport/transport.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
+#include "pipeline/step_schedules.hpp"
 #include "worker/link/coordinator_link.hpp"
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"
@@ -80,6 +81,7 @@ class Training {
   std::int64_t first_step_;
   std::vector<pipeline::Phase> phases_;
   pipeline::PassShares shares_;
+  pipeline::StepSchedules schedules_;
   MicrobatchRange local_;
   std::vector<SettingsChange> changes_;
   StepTrace trace_;

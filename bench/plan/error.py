@@ -12,11 +12,13 @@ whole networks. No third-party package.
 """
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FASHION = "examples/fashion-mnist.yaml"
@@ -27,13 +29,41 @@ JOBS = [
 ]
 STAGED = [f"{FASHION}:training.batch=128,training.microbatches=8"]
 WARM_UP = 4  # of the steps, the first such part
+POLL_SECONDS = 0.2  # a look at the workers' peak memory costs a millisecond
 
 
 def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
+    return watched(*words)[0]
+
+
+def peaks_of_workers(session):
+    """By process of the session, the most memory that it has had resident, in MiB."""
+    peaks = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(folder.name)) == session and (folder / "comm").read_text().startswith("gangway-worker"):
+                status = (folder / "status").read_text()
+                peaks[folder.name] = int(status.split("VmHWM:")[1].split()[0]) / 1024
+        except (OSError, IndexError):
+            pass  # it has just ended
+    return peaks
+
+
+def watched(*words):
+    """What the command prints, and the most MiB that one of its workers had resident."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen([str(word) for word in words], stdout=out, stderr=err, start_new_session=True)
+        over = threading.Event()
+        threading.Thread(target=lambda: (process.wait(), over.set())).start()
+        most = 0.0
+        while not over.wait(POLL_SECONDS):
+            most = max([most, *peaks_of_workers(process.pid).values()])
+        out.seek(0)
+        err.seek(0)
+        text, errors = out.read(), err.read()
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: {text[-2000:]}{errors[-2000:]}")
+    return text, most
 
 
 def images_per_step(gangway, job, keys):
@@ -43,7 +73,7 @@ def images_per_step(gangway, job, keys):
 
 def measure(gangway, job, keys, layout, images, steps, folder, name):
     """Seconds a step, and the largest worker's MiB."""
-    command(gangway, "run", job, *keys, *layout["arguments"].split(), f"training.kimg={images * steps / 1000}",
+    _, most = watched(gangway, "run", job, *keys, *layout["arguments"].split(), f"training.kimg={images * steps / 1000}",
             f"output.tick_kimg={images * 2 / 1000}", "output.pictures_kimg=0", "checkpoint.every_kimg=0",
             "checkpoint.snapshot_steps=0", "--outdir", folder, "--run", name, "--progress", "lines")
     lines = (next(pathlib.Path(folder).glob(f"*-{name}")) / "stats.jsonl").read_text().splitlines()
@@ -53,7 +83,7 @@ def measure(gangway, job, keys, layout, images, steps, folder, name):
         if before >= steps // WARM_UP:
             seconds.append(tick["seconds_tick"] / (tick["step"] - before))
         before = tick["step"]
-    return statistics.median(seconds), max(tick["resident_gib"] for tick in ticks) * 1024
+    return statistics.median(seconds), most
 
 
 def is_staged(layout):

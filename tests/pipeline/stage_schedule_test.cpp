@@ -226,7 +226,7 @@ TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
   const auto filled = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kFill});
   const auto plain = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
   EXPECT_LT(first_of(filled[0], 1, Operation::kForward),
-            first_of(filled[0], 0, Operation::kBackward));
+            first_of(filled[0], 0, Operation::kReduce));
   EXPECT_GT(first_of(plain[0], 1, Operation::kForward), first_of(plain[0], 0, Operation::kReduce));
   // The next phase's judge is the one that this phase trains.
   const auto reduced = first_of(filled[0], 0, Operation::kReduce);

@@ -24,15 +24,6 @@ pipeline::StageOptions options_of(const StagedJob& job) {
   return {.overlap = job.overlap, .order = job.job.layout.schedule};
 }
 
-Lists lists_of(const std::vector<pipeline::PassShares>& shares, std::int64_t step,
-               const pipeline::StageOptions& options) {
-  Lists lists;
-  for (const pipeline::PassShares& one : shares) {
-    lists.push_back(pipeline::step_schedule(one, step, options));
-  }
-  return lists;
-}
-
 }  // namespace
 
 JobSpec with_layout(JobSpec job, const PlannedLayout& layout) {
@@ -83,7 +74,7 @@ std::vector<Lists> lists_of_steps(const StagedJob& job, const std::vector<std::i
   const std::vector<pipeline::PassShares> shares = shares_of(job, job.phases);
   std::vector<Lists> all;
   for (const std::int64_t step : steps) {
-    all.push_back(lists_of(shares, step, options_of(job)));
+    all.push_back(pipeline::step_schedules(shares, step, options_of(job)));
   }
   return all;
 }
@@ -92,11 +83,13 @@ StepLists step_lists(const StagedJob& job) {
   std::vector<pipeline::Phase> phases = job.phases;
   const std::vector<pipeline::PassShares> shares = shares_of(job, phases);
   constexpr std::int64_t kUsualStep = 1;  // no interval above 1 divides it
-  StepLists lists{.usual = lists_of(shares, kUsualStep, options_of(job)), .lazy = {}};
+  StepLists lists{.usual = pipeline::step_schedules(shares, kUsualStep, options_of(job)),
+                  .lazy = {}};
   for (pipeline::Phase& phase : phases) {
     if (phase.interval > 1) {
       const int interval = std::exchange(phase.interval, 1);
-      lists.lazy.emplace_back(phase.index, lists_of(shares, kUsualStep, options_of(job)));
+      lists.lazy.emplace_back(phase.index,
+                              pipeline::step_schedules(shares, kUsualStep, options_of(job)));
       phase.interval = interval;
     }
   }

@@ -78,9 +78,13 @@ TEST(PredictStages, EachHoldsAllWeightsAndOfTheRestItsPart) {
   EXPECT_EQ(cut.memory.arenas_bytes, 2 * kArenaBytes + (whole - 2 * kArenaBytes) / 2);
 }
 
-TEST(PredictStages, KeepForwardsOfAllMicrobatches) {
-  const Prediction four = staged(4, sample_cluster(1, 2), stages(2));
-  const Prediction eight = staged(8, sample_cluster(1, 2), stages(2));
+TEST(PredictStages, KeepForwardsOfAllMicrobatchesWherePhasesBeginAndEndTogether) {
+  const auto by_phase = [](int microbatches) {
+    const auto planner = sample_planner(microbatches, sample_cluster(1, 2), StageOrder::kByPhase);
+    return StagePlanner(planner->input()).predict(stages(2));
+  };
+  const Prediction four = by_phase(4);
+  const Prediction eight = by_phase(8);
   // A block of a network keeps 1000 bytes; a phase has two passes at most.
   EXPECT_GE(eight.memory.working_bytes - four.memory.working_bytes, 4 * 2 * 1000);
 }

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/fill_order.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "pipeline/backward_stations.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+/// Networks at whose weights or statistics the node looks.
+std::optional<NetworkId> looked_at(const Node& node) {
+  if (const auto* application = std::get_if<Application>(&node)) {
+    return application->network;
+  }
+  if (const auto* penalty = std::get_if<Penalty>(&node)) {
+    return penalty->network;
+  }
+  if (const auto* running = std::get_if<Running>(&node)) {
+    return running->network;
+  }
+  if (const auto* augment = std::get_if<Augment>(&node)) {
+    return augment->judge;
+  }
+  return std::nullopt;
+}
+
+// How long things take: a chunk's forward is one, its backward to inputs another, and that to its
+// weights a third.
+constexpr double kForward = 1.0;
+constexpr double kSweeps = 2.0;  // of a penalty: there, and as long back
+// From worker to worker it takes as long as a forward: nothing does, but where work is not even,
+// who comes to it as soon as it could be there has to wait for it.
+constexpr double kJourney = 1.0;
+
+double forward_time(const Node& node) {
+  return std::holds_alternative<Application>(node) ? kForward
+         : std::holds_alternative<Penalty>(node)   ? kSweeps
+                                                   : 0.0;
+}
+
+double backward_time(const Phase& phase, const Node& node) {
+  const auto* penalty = std::get_if<Penalty>(&node);
+  const NetworkId network =
+      penalty != nullptr ? penalty->network : std::get<Application>(node).network;
+  return (penalty != nullptr ? kSweeps : kForward) * (trains(phase, network) ? 2.0 : 1.0);
+}
+
+/// What is asked of a pass again and again.
+struct PassFacts {
+  const Pass* graph = nullptr;
+  int end = 0;    ///< of what goes forward by itself
+  int ahead = 0;  ///< of what may come before its unit's turn
+  std::vector<std::vector<std::optional<int>>> owners = {};  ///< by micro-batch and node
+  std::vector<std::vector<int>> takers = {};  ///< by node: those that take something of it
+};
+
+PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph,
+                   const PerNetwork<NetworkGroup>& groups) {
+  PassFacts facts{.graph = &graph, .end = first_penalty(graph)};
+  facts.ahead = before == nullptr ? 0 : nodes_ahead(*unit.phase, graph, *before);
+  for (int microbatch = 0; microbatch < groups.begin()->ranges.back().end; ++microbatch) {
+    facts.owners.push_back(owners_of(graph, groups, microbatch));
+  }
+  for (std::size_t maker = 0; maker < graph.nodes.size(); ++maker) {
+    const std::vector<std::string> made = outputs_of(graph.nodes[maker]);
+    std::vector<int>& takers = facts.takers.emplace_back();
+    for (std::size_t taker = maker + 1; taker < graph.nodes.size(); ++taker) {
+      const std::vector<std::string> taken = inputs_of(graph.nodes[taker]);
+      if (std::ranges::find_first_of(made, taken) != made.end()) {
+        takers.push_back(static_cast<int>(taker));
+      }
+    }
+  }
+  return facts;
+}
+
+/// A piece of work, or a moment at which something is over.
+struct Task {
+  int worker = -1;  // -1: it takes nobody's time
+  double time = 0.0;
+  StagePiece piece = {};
+  int missing = 0;             // of what it needs
+  std::vector<int> then = {};  // who needs it
+};
+
+/// Of what a worker could begin, the first is what it begins.
+struct Turn {
+  StagePiece piece;
+  int task = 0;
+  [[nodiscard]] auto key() const {
+    return std::tuple(piece.unit, piece.kind, piece.microbatch, piece.pass, piece.index, task);
+  }
+  bool operator<(const Turn& other) const { return key() < other.key(); }
+};
+
+/// What workers need of one another, and one course that it can take.
+class Course {
+ public:
+  Course(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+         bool awaits_at_once);
+  /// Once.
+  [[nodiscard]] std::vector<std::vector<StagePiece>> run();
+
+ private:
+  [[nodiscard]] const Phase& phase(int unit) const {
+    return *units_[static_cast<std::size_t>(unit)].phase;
+  }
+  [[nodiscard]] const PassFacts& facts(int unit, int pass) const {
+    return facts_[static_cast<std::size_t>(unit)][static_cast<std::size_t>(pass)];
+  }
+  int add(int worker, const StagePiece& piece) {
+    tasks_.push_back({.worker = worker, .piece = piece});
+    return static_cast<int>(tasks_.size()) - 1;
+  }
+  [[nodiscard]] Task& at(int task) { return tasks_[static_cast<std::size_t>(task)]; }
+  void needs(int task, int other) {
+    at(other).then.push_back(task);
+    ++at(task).missing;
+  }
+  /// The end of the unit on the worker; before the first there is nothing to need.
+  void needs_end(int task, int unit, int worker) {
+    if (unit >= 0) {
+      needs(task, ends_.at({unit, worker}));
+    }
+  }
+  /// Those that the units before `unit` have left.
+  void needs_weights(int task, int unit, NetworkId network);
+  void add_ends(int unit);
+  void add_forwards(int unit, int microbatch, int pass);
+  void add_forward(int unit, int microbatch, int pass, int node);
+  void add_stations(int unit, int microbatch, const std::vector<BackwardStation>& stations);
+  /// By worker, of those that have work in it.
+  [[nodiscard]] std::map<int, int> add_station(int unit, int microbatch, int index,
+                                               const BackwardStation& station);
+  void is_over(int task);
+  /// One of the things that it needs is there.
+  void is_nearer(int task);
+
+  /// Work is over, or something has come to who needs it.
+  struct Event {
+    double time = 0.0;
+    int task = 0;
+    bool is_over = false;
+    bool operator>(const Event& other) const {
+      return std::tuple(time, is_over, task) > std::tuple(other.time, other.is_over, other.task);
+    }
+  };
+
+  const PerNetwork<NetworkGroup>& groups_;
+  const std::vector<StageUnit>& units_;
+  bool awaits_at_once_;
+  int workers_ = 0;
+  std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
+  std::vector<Task> tasks_;
+  std::map<std::pair<int, int>, int> ends_;                   // by unit and worker
+  std::map<std::pair<int, NetworkId>, int> updates_;          // by unit
+  std::map<std::tuple<int, int, int, int>, int> forwards_;    // by unit, micro-batch, pass, node
+  std::map<std::tuple<int, int, int, int>, int> last_;        // of those, worker for node
+  std::map<std::tuple<int, int, int>, std::vector<int>> of_;  // by unit, micro-batch, worker
+  std::map<std::tuple<int, int, int>, int> stations_;         // by unit, station, worker: the last
+  std::map<int, int> end_of_;                                 // by task that is a unit's end: whose
+  std::vector<std::set<Turn>> ready_;                         // by worker
+  std::vector<std::vector<StagePiece>> order_;                // by worker
+  double now_ = 0.0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+Course::Course(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+               bool awaits_at_once)
+    : groups_(groups), units_(units), awaits_at_once_(awaits_at_once) {
+  for (const NetworkGroup& group : groups) {
+    workers_ = std::max(workers_, *std::ranges::max_element(group.workers) + 1);
+  }
+  ready_.resize(static_cast<std::size_t>(workers_));
+  order_.resize(ready_.size());
+  const int microbatches = groups.begin()->ranges.back().end;
+  for (int unit = 0; unit < static_cast<int>(units_.size()); ++unit) {
+    std::vector<PassFacts>& of_unit = facts_.emplace_back();
+    for (const Pass& graph : phase(unit).passes) {
+      of_unit.push_back(facts_of(units_[static_cast<std::size_t>(unit)],
+                                 unit == 0 ? nullptr : &phase(unit - 1), graph, groups));
+    }
+    add_ends(unit);
+    const std::vector<BackwardStation> stations = backward_stations(phase(unit), groups);
+    for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
+      for (int pass = 0; pass < static_cast<int>(of_unit.size()); ++pass) {
+        add_forwards(unit, microbatch, pass);
+      }
+      add_stations(unit, microbatch, stations);
+    }
+  }
+}
+
+void Course::add_ends(int unit) {
+  for (int worker = 0; worker < workers_; ++worker) {
+    const int end = ends_[{unit, worker}] = add(-1, {.unit = unit, .kind = StagePiece::Kind::kEnd});
+    end_of_[end] = worker;
+    needs_end(end, unit - 1, worker);
+  }
+  for (const NetworkId network : phase(unit).networks) {
+    // Of all who have a part of it: they may have to agree on its norm.
+    const int update = updates_[{unit, network}] = add(-1, {});
+    const std::vector<int>& workers = groups_[network].workers;
+    for (const int worker : std::set(workers.begin(), workers.end())) {
+      needs_end(update, unit, worker);
+    }
+  }
+}
+
+void Course::needs_weights(int task, int unit, NetworkId network) {
+  for (int before = unit; before-- > 0;) {
+    if (const auto found = updates_.find({before, network}); found != updates_.end()) {
+      return needs(task, found->second);
+    }
+  }
+}
+
+void Course::add_forwards(int unit, int microbatch, int pass) {
+  const PassFacts& of = facts(unit, pass);
+  for (int node = 0; node < of.end; ++node) {
+    if (of.owners[static_cast<std::size_t>(microbatch)][static_cast<std::size_t>(node)]) {
+      add_forward(unit, microbatch, pass, node);
+    }
+  }
+}
+
+void Course::add_forward(int unit, int microbatch, int pass, int node) {
+  const PassFacts& of = facts(unit, pass);
+  const auto& owners = of.owners[static_cast<std::size_t>(microbatch)];
+  const int worker = *owners[static_cast<std::size_t>(node)];
+  const int task =
+      add(worker, {.unit = unit, .microbatch = microbatch, .pass = pass, .index = node});
+  at(task).time = forward_time(node_of(*of.graph, node));
+  forwards_[{unit, microbatch, pass, node}] = task;
+  if (const auto before = last_.find({unit, microbatch, pass, worker}); before != last_.end()) {
+    needs(task, before->second);
+  }
+  last_[{unit, microbatch, pass, worker}] = task;
+  of_[{unit, microbatch, worker}].push_back(task);
+  needs(ends_.at({unit, worker}), task);
+  for (int maker = 0; maker < node; ++maker) {
+    // Whatever it takes of others for later nodes is received before this one, too.
+    const auto owner = owners[static_cast<std::size_t>(maker)];
+    if (owner && *owner != worker &&
+        std::ranges::any_of(of.takers[static_cast<std::size_t>(maker)], [&](int taker) {
+          return owners[static_cast<std::size_t>(taker)] == worker;
+        })) {
+      needs(task, forwards_.at({unit, microbatch, pass, maker}));
+    }
+  }
+  const bool may_be_ahead = node < of.ahead;
+  needs_end(task, may_be_ahead ? unit - 2 : unit - 1, worker);
+  if (may_be_ahead) {
+    for (const int other : of_[{unit - 1, microbatch, worker}]) {
+      needs(task, other);  // what it recalls may be among them
+    }
+    if (awaits_at_once_) {
+      needs(ends_.at({unit - 1, worker}), task);  // behind that, others might wait for it in vain
+    }
+  }
+  for (int before = 0; before <= node; ++before) {
+    const std::optional<NetworkId> network = looked_at(node_of(*of.graph, before));
+    if (network && owners[static_cast<std::size_t>(before)] == worker) {
+      needs_weights(task, unit, *network);
+    }
+  }
+}
+
+std::map<int, int> Course::add_station(int unit, int microbatch, int index,
+                                       const BackwardStation& station) {
+  std::map<int, int> tasks;
+  for (const BackwardStation::Item& item : station.items) {
+    const PassFacts& of = facts(unit, item.pass);
+    const Node& node = node_of(*of.graph, item.node);
+    const int worker =
+        *of.owners[static_cast<std::size_t>(microbatch)][static_cast<std::size_t>(item.node)];
+    if (!tasks.contains(worker)) {
+      const int task = tasks[worker] = add(worker, {.unit = unit,
+                                                    .kind = StagePiece::Kind::kStation,
+                                                    .microbatch = microbatch,
+                                                    .index = index});
+      needs(ends_.at({unit, worker}), task);
+      needs_end(task, unit - 1, worker);
+      if (const auto before = stations_.find({unit, index, worker}); before != stations_.end()) {
+        needs(task, before->second);
+      }
+      stations_[{unit, index, worker}] = task;
+    }
+    at(tasks.at(worker)).time += backward_time(phase(unit), node);
+    needs_weights(tasks.at(worker), unit, *looked_at(node));
+  }
+  return tasks;
+}
+
+void Course::add_stations(int unit, int microbatch, const std::vector<BackwardStation>& stations) {
+  std::map<int, std::vector<int>> so_far;  // by pass
+  for (int index = 0; index < static_cast<int>(stations.size()); ++index) {
+    const BackwardStation& station = stations[static_cast<std::size_t>(index)];
+    std::set<int> passes;
+    for (const BackwardStation::Item& item : station.items) {
+      passes.insert(item.pass);
+    }
+    const std::map<int, int> tasks = add_station(unit, microbatch, index, station);
+    for (const auto& [worker, task] : tasks) {
+      for (const int pass : passes) {
+        for (int node = 0; node < facts(unit, pass).end; ++node) {
+          if (const auto forward = forwards_.find({unit, microbatch, pass, node});
+              forward != forwards_.end()) {
+            needs(task, forward->second);
+          }
+        }
+        for (const int before : so_far[pass]) {
+          needs(task, before);
+        }
+      }
+    }
+    for (const auto& [worker, task] : tasks) {
+      for (const int pass : passes) {
+        so_far[pass].push_back(task);
+      }
+    }
+  }
+}
+
+void Course::is_over(int task) {
+  for (const int next : at(task).then) {
+    const bool travels =
+        at(task).worker >= 0 && at(next).worker >= 0 && at(task).worker != at(next).worker;
+    if (travels) {
+      events_.push({.time = now_ + kJourney, .task = next});
+    } else {
+      is_nearer(next);
+    }
+  }
+}
+
+void Course::is_nearer(int task) {
+  if (--at(task).missing > 0) {
+    return;
+  }
+  if (at(task).worker >= 0) {
+    ready_[static_cast<std::size_t>(at(task).worker)].insert({at(task).piece, task});
+    return;
+  }
+  if (const auto end = end_of_.find(task); end != end_of_.end()) {
+    order_[static_cast<std::size_t>(end->second)].push_back(at(task).piece);
+  }
+  is_over(task);
+}
+
+std::vector<std::vector<StagePiece>> Course::run() {
+  const int begin = add(-1, {});
+  for (int task = 0; task < begin; ++task) {
+    if (at(task).missing == 0) {
+      needs(task, begin);
+    }
+  }
+  is_over(begin);
+  std::vector<bool> is_busy(ready_.size());
+  while (true) {
+    for (std::size_t worker = 0; worker < ready_.size(); ++worker) {
+      if (is_busy[worker] || ready_[worker].empty()) {
+        continue;
+      }
+      const int task = ready_[worker].begin()->task;
+      ready_[worker].erase(ready_[worker].begin());
+      order_[worker].push_back(at(task).piece);
+      events_.push({.time = now_ + at(task).time, .task = task, .is_over = true});
+      is_busy[worker] = true;
+    }
+    if (events_.empty()) {
+      break;
+    }
+    now_ = events_.top().time;
+    while (!events_.empty() && events_.top().time == now_) {
+      const Event event = events_.top();
+      events_.pop();
+      if (event.is_over) {
+        is_busy[static_cast<std::size_t>(at(event.task).worker)] = false;
+        is_over(event.task);
+      } else {
+        is_nearer(event.task);
+      }
+    }
+  }
+  if (std::ranges::any_of(tasks_, [](const Task& task) { return task.missing > 0; })) {
+    throw InvariantError(
+        "the pieces of a step wait for one another in a circle; please report this");
+  }
+  return std::move(order_);
+}
+
+}  // namespace
+
+int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
+  const int end = first_penalty(pass);
+  for (int node = 0; node < end; ++node) {
+    const std::optional<NetworkId> network = looked_at(node_of(pass, node));
+    if ((network && trains(before, *network)) ||
+        (phase.takes_reals && std::holds_alternative<Reals>(node_of(pass, node)))) {
+      return node;
+    }
+  }
+  return end;
+}
+
+std::vector<std::vector<StagePiece>> fill_order(const PerNetwork<NetworkGroup>& groups,
+                                                const std::vector<StageUnit>& units,
+                                                bool awaits_at_once) {
+  return Course(groups, units, awaits_at_once).run();
+}
+
+}  // namespace gangway::pipeline

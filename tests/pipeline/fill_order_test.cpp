@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The order of `fill`, by the time that workers lose in it if work takes as long everywhere.
+#include "pipeline/fill_order.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gan/recipes/adversarial.hpp"
+#include "pipeline/cut_phases.hpp"
+#include "pipeline/stage_schedule.hpp"
+#include "tests/adversarial_networks.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+using Lists = std::vector<std::vector<Instruction>>;
+
+/// Where `workers` hold a chunk of each network.
+struct StagedGan {
+  JobSpec job;
+  PerNetwork<NetworkGroup> groups;
+  std::vector<Phase> phases;
+
+  StagedGan(int microbatches, int stages, int workers) {
+    job.training.microbatches = microbatches;
+    job.layout.stages = stages;
+    groups = network_groups(job, workers);
+    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job));
+  }
+  [[nodiscard]] Lists lists(StageOrder order) const {
+    std::vector<PassShares> shares;
+    for (int worker = 0; worker <= groups.begin()->workers.back(); ++worker) {
+      shares.emplace_back(phases, groups, worker);
+    }
+    return step_schedules(shares, 0, {.overlap = Overlap::kAcross, .order = order});
+  }
+};
+
+/// A forward takes one, a backward to inputs another, and that to weights a third.
+double time_of(const Instruction& one) {
+  const bool trains = (one.phase == 0) == (one.network == NetworkId{1});
+  return one.operation == Operation::kForward    ? 1.0
+         : one.operation == Operation::kBackward ? (trains ? 2.0 : 1.0)
+                                                 : 0.0;
+}
+
+/// Two-network workers that do their lists: work takes its time, nothing else does.
+class Replay {
+ public:
+  explicit Replay(const Lists& lists)
+      : lists_(lists), at_(lists.size()), now_(lists.size()), begun_(lists.size()) {}
+
+  /// Of the workers' time until all are done, the share in which they wait.
+  double waiting_share() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t worker = 0; worker < lists_.size(); ++worker) {
+        for (; at_[worker] < lists_[worker].size() && performs(worker); ++at_[worker]) {
+          moved = true;
+        }
+      }
+    }
+    return 1.0 - work_ / (*std::ranges::max_element(now_) * static_cast<double>(lists_.size()));
+  }
+
+ private:
+  using Message = std::tuple<std::size_t, std::size_t, bool, int, int, int, int>;
+
+  /// Whether the worker's next instruction could be.
+  bool performs(std::size_t worker) {
+    const Instruction& one = lists_[worker][at_[worker]];
+    if (one.peer >= 0) {
+      return crosses(worker, static_cast<std::size_t>(one.peer), one);
+    }
+    if (one.operation == Operation::kReduce) {
+      auto& [count, last] = reduced_[{one.network, ++begun_[worker][one.network]}];
+      ++count;
+      last = std::max(last, now_[worker]);
+    } else if (one.operation == Operation::kAwait && begun_[worker][one.network] > 0) {
+      const auto& [count, last] = reduced_[{one.network, begun_[worker][one.network]}];
+      if (count < lists_.size()) {
+        return false;
+      }
+      now_[worker] = std::max(now_[worker], last);
+    }
+    now_[worker] += time_of(one);
+    work_ += time_of(one);
+    return true;
+  }
+
+  bool crosses(std::size_t worker, std::size_t peer, const Instruction& one) {
+    const bool is_gradient =
+        one.operation == Operation::kSendGradient || one.operation == Operation::kReceiveGradient;
+    if (one.operation == Operation::kSend || one.operation == Operation::kSendGradient) {
+      sent_[{worker, peer, is_gradient, one.phase, one.pass, one.microbatch, one.node}] =
+          now_[worker];
+      return true;
+    }
+    const auto found =
+        sent_.find({peer, worker, is_gradient, one.phase, one.pass, one.microbatch, one.node});
+    if (found == sent_.end()) {
+      return false;
+    }
+    now_[worker] = std::max(now_[worker], found->second);
+    return true;
+  }
+
+  const Lists& lists_;
+  std::vector<std::size_t> at_;
+  std::vector<double> now_;
+  std::vector<std::map<NetworkId, int>> begun_;  // updates
+  std::map<std::pair<NetworkId, int>, std::pair<std::size_t, double>> reduced_;
+  std::map<Message, double> sent_;
+  double work_ = 0.0;
+};
+
+double waiting_share(const Lists& lists) { return Replay(lists).waiting_share(); }
+
+TEST(FillOrder, LosesLessThanOtherOrders) {
+  for (const auto& [microbatches, stages, workers] :
+       {std::tuple{8, 2, 2}, {16, 2, 2}, {8, 4, 4}, {16, 4, 8}}) {
+    const StagedGan cut(microbatches, stages, workers);
+    const double filled = waiting_share(cut.lists(StageOrder::kFill));
+    EXPECT_LT(filled, waiting_share(cut.lists(StageOrder::kByPhase)))
+        << microbatches << " micro-batches, " << stages << " stages";
+    EXPECT_LE(filled, waiting_share(cut.lists(StageOrder::kOneForwardOneBackward)))
+        << microbatches << " micro-batches, " << stages << " stages";
+  }
+}
+
+TEST(FillOrder, GoesAheadOnlyWithWhatTheUnitsUpdatesDoNotChange) {
+  const StagedGan cut(8, 2, 2);
+  bool goes_ahead = false;
+  for (const std::vector<Instruction>& list : cut.lists(StageOrder::kFill)) {
+    std::set<NetworkId> is_updated;
+    for (const Instruction& one : list) {
+      if (one.operation == Operation::kReduce) {
+        is_updated.insert(one.network);
+      }
+      const bool is_early = one.phase == 1 && one.operation == Operation::kForward &&
+                            !is_updated.contains(NetworkId{1});
+      EXPECT_FALSE(is_early && one.network == NetworkId{1}) << "of micro-batch " << one.microbatch;
+      goes_ahead = goes_ahead || is_early;
+    }
+  }
+  EXPECT_TRUE(goes_ahead);
+}
+
+TEST(FillOrder, WhereNewWeightsAreAwaitedAtOnceNothingIsLeftForLater) {
+  // Behind a unit's end others would wait for it, and it for them.
+  const StagedGan cut(8, 2, 2);
+  const std::vector<StageUnit> units{{.phase = &cut.phases[0]}, {.phase = &cut.phases[1]}};
+  for (const std::vector<StagePiece>& pieces :
+       fill_order(cut.groups, units, /*awaits_at_once=*/true)) {
+    bool is_over = false;
+    for (const StagePiece& piece : pieces) {
+      is_over = is_over || (piece.kind == StagePiece::Kind::kEnd && piece.unit == 0);
+      if (is_over && piece.unit == 1 && piece.kind == StagePiece::Kind::kForward) {
+        const Pass& pass = cut.phases[1].passes[static_cast<std::size_t>(piece.pass)];
+        EXPECT_GE(piece.index, nodes_ahead(cut.phases[1], pass, cut.phases[0]));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gangway::pipeline

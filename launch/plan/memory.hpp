@@ -43,8 +43,13 @@ struct WorkerMemory {
   bool operator==(const WorkerMemory&) const = default;
 };
 
-/// @param local  as above
+/// What a worker computes that holds all networks.
+struct WorkerCompute {
+  int microbatches = 1;
+  bool recompute = false;  ///< layout.recompute: no gain is known where no profile has seen it
+};
+
 [[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
-                                         const ArenaShare& share, int local);
+                                         const ArenaShare& share, const WorkerCompute& compute);
 
 }  // namespace gangway::launch

@@ -98,7 +98,7 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
   const PlannedLayout layout = first_layout(job, *file, workers);
   std::cout << "plan: " << describe(layout) << '\n';
   options.workers = layout.workers;
-  const std::vector<std::string> keys = job_keys(layout, job.network_names());
+  const std::vector<std::string> keys = job_keys(layout, job);
   options.overrides.insert(options.overrides.begin(), keys.begin(), keys.end());
   return options;
 }

@@ -38,6 +38,18 @@ std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local) {
   return bytes;
 }
 
+std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network, int workers) {
+  if (job.numerics.device != DeviceKind::kCpu) {
+    return 0;
+  }
+  const CheckpointSpec& checkpoint = job.checkpoint;
+  const bool is_taken_again = checkpoint.snapshot_steps != 0 || checkpoint.every_kimg > 0.0 ||
+                              checkpoint.every_seconds > 0.0 || checkpoint.every_steps > 0;
+  const std::int64_t state = 1 + network.moments + (network.is_averaged ? 1 : 0);
+  const auto arena = network.arena_elements * static_cast<std::int64_t>(sizeof(float));
+  return (is_taken_again ? 2 : 1) * arena * state / workers;
+}
+
 WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const ArenaShare& share,
                            const WorkerCompute& compute) {
   const MemoryCost& cost = profile.memory;
@@ -49,6 +61,7 @@ WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const Are
       .other_bytes = cost.other_bytes + kept_bytes(job, profile, compute.microbatches)};
   for (const NetworkCost& network : profile.networks) {
     memory.arenas_bytes += arena_bytes(network, share);
+    memory.snapshots_bytes += snapshot_bytes(job, network, share.workers);
   }
   return memory;
 }

@@ -32,13 +32,20 @@ struct ArenaShare {
 /// @param local  micro-batches of the worker
 [[nodiscard]] std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local);
 
+/// Of a worker's snapshots in its host's memory: its own slices of `network`'s weights, moments and
+/// average, once where only the end of the run takes one, else twice. Of a GPU's memory nothing.
+/// @param workers  that share the slices
+[[nodiscard]] std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network,
+                                          int workers);
+
 struct WorkerMemory {
   std::int64_t process_bytes = 0;
   std::int64_t arenas_bytes = 0;
+  std::int64_t snapshots_bytes = 0;
   std::int64_t working_bytes = 0;
   std::int64_t other_bytes = 0;
   [[nodiscard]] std::int64_t total_bytes() const {
-    return process_bytes + arenas_bytes + working_bytes + other_bytes;
+    return process_bytes + arenas_bytes + snapshots_bytes + working_bytes + other_bytes;
   }
   bool operator==(const WorkerMemory&) const = default;
 };

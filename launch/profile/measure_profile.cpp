@@ -265,10 +265,11 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
                      .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
                     {.microbatches = measured.training.microbatches})
           .arenas_bytes;
+  measure_steps(worker, options.seconds * kStepsShare, profile);
+  // What the allocator keeps grows for some steps.
   profile.memory.other_bytes =
       std::max<std::int64_t>(0, status_bytes("VmHWM:") - profile.memory.process_bytes -
                                     profile.memory.working_bytes - arenas_bytes);
-  measure_steps(worker, options.seconds * kStepsShare, profile);
   profile.data_seconds_per_image = seconds_per_image(worker);
   profile.wake_seconds = seconds_to_wake(worker.lane());
   profile.add_seconds_per_byte = seconds_to_add_a_byte();

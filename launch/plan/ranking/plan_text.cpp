@@ -90,10 +90,11 @@ std::string first_text(const Prediction& best) {
   const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMebibyte; };
   return fmt::format(
       "A step of the first: {}; {:.1f} MiB between hosts.\n"
-      "Its memory: {:.0f} MiB process, {:.0f} arenas, {:.0f} compute, {:.0f} other.\n",
+      "Its memory: {:.0f} MiB process, {:.0f} arenas, {:.0f} snapshots, {:.0f} compute, {:.0f} "
+      "other.\n",
       fmt::join(parts, ", "), mebibytes(best.bytes_between_hosts), mebibytes(memory.process_bytes),
-      mebibytes(memory.arenas_bytes), mebibytes(memory.working_bytes),
-      mebibytes(memory.other_bytes));
+      mebibytes(memory.arenas_bytes), mebibytes(memory.snapshots_bytes),
+      mebibytes(memory.working_bytes), mebibytes(memory.other_bytes));
 }
 
 /// Why forwards are made again; nothing where they are not.

@@ -282,6 +282,7 @@ Prediction StagePlanner::predict(const PlannedLayout& layout) const {
     const WorkerMemory memory{
         .process_bytes = input_.profile.memory.process_bytes + kWorkerProgramBytes,
         .arenas_bytes = shown.arenas_bytes(worker),
+        .snapshots_bytes = shown.snapshots_bytes(worker),
         .working_bytes = transient + step.held_bytes[static_cast<std::size_t>(worker)],
         .other_bytes = input_.profile.memory.other_bytes +
                        kept_bytes(input_.job, input_.profile, microbatches)};

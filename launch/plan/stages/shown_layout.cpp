@@ -233,6 +233,20 @@ std::int64_t ShownLayout::arenas_bytes(int worker) const {
   return static_cast<std::int64_t>(bytes);
 }
 
+std::int64_t ShownLayout::snapshots_bytes(int worker) const {
+  double bytes = 0.0;
+  for (const NetworkId network : staged_.groups.ids()) {
+    if (staged_.groups[network].has(worker)) {
+      const Members members = members_of(network, worker);
+      bytes +=
+          members.share * static_cast<double>(snapshot_bytes(
+                              input_.job, input_.profile.network(input_.job.networks[network].name),
+                              members.workers));
+    }
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 double ShownLayout::exchanged_bytes() const {
   double bytes = 0.0;
   for (int worker = 0; worker < staged_.workers; ++worker) {

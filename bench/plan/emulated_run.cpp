@@ -16,9 +16,9 @@
 
 namespace gangway::bench {
 
-double emulated_step_seconds(const launch::PlanInput& input,
-                             const std::vector<pipeline::Phase>& phases,
-                             const launch::PlannedLayout& layout, int steps) {
+EmulatedStep emulated_step(const launch::PlanInput& input,
+                           const std::vector<pipeline::Phase>& phases,
+                           const launch::PlannedLayout& layout, int steps) {
   constexpr int kWarmUp = 2;
   static std::atomic<int> runs = 0;
   const std::string token = fmt::format("plan{}x{}", ::getpid(), runs++);
@@ -30,7 +30,8 @@ double emulated_step_seconds(const launch::PlanInput& input,
       [&wires](int from, int to, comm::MessageTag tag) { return wires.fate(from, to, tag); });
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(layout.workers));
   std::vector<Sleeper::Clock::time_point> ends(lists.size());
-  std::mutex mutex;  // guards `ends`
+  Sleeper::Clock::duration latest = Sleeper::Clock::duration::zero();
+  std::mutex mutex;  // guards `ends` and `latest`
   {
     std::vector<std::jthread> threads;
     for (int worker = 0; worker < layout.workers; ++worker) {
@@ -40,6 +41,7 @@ double emulated_step_seconds(const launch::PlanInput& input,
               {.layout = emulated, .wires = wires, .hub = hub, .worker = worker, .token = token});
           const std::vector<Sleeper::Clock::time_point> own_ends = own.run(lists);
           const std::scoped_lock lock(mutex);
+          latest = std::max(latest, own.latest());
           for (std::size_t step = 0; step < own_ends.size(); ++step) {
             ends[step] = std::max(ends[step], own_ends[step]);
           }
@@ -59,7 +61,8 @@ double emulated_step_seconds(const launch::PlanInput& input,
   for (std::size_t step = kWarmUp; step < ends.size(); ++step) {
     seconds.push_back(std::chrono::duration<double>(ends[step] - ends[step - 1]).count());
   }
-  return launch::timing_of(std::move(seconds)).seconds;
+  return {.seconds = launch::timing_of(std::move(seconds)).seconds,
+          .late_seconds = std::chrono::duration<double>(latest).count()};
 }
 
 }  // namespace gangway::bench

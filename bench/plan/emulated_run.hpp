@@ -9,11 +9,15 @@
 
 namespace gangway::bench {
 
-/// Seconds of a step by the clock: the median of `steps`, behind two that warm up.
+struct EmulatedStep {
+  double seconds = 0.0;       ///< by the clock: the median of steps, behind two that warm up
+  double late_seconds = 0.0;  ///< by which somebody was woken up late at most: of other work
+};
+
 /// @param input   its profile is what operations cost; blocks have parameters of whole arena blocks
 /// @param phases  of the job, not cut
-[[nodiscard]] double emulated_step_seconds(const launch::PlanInput& input,
-                                           const std::vector<pipeline::Phase>& phases,
-                                           const launch::PlannedLayout& layout, int steps);
+[[nodiscard]] EmulatedStep emulated_step(const launch::PlanInput& input,
+                                         const std::vector<pipeline::Phase>& phases,
+                                         const launch::PlannedLayout& layout, int steps);
 
 }  // namespace gangway::bench

@@ -108,6 +108,7 @@ std::vector<Sleeper::Clock::time_point> EmulatedWorker::run(
     expect(list);
     pipeline::execute(list, *this);
     ends.push_back(Sleeper::Clock::now());
+    latest_ = std::max(latest_, compute_.take_latest());
   }
   for (const auto& network : held_) {
     if (network->reducer) {

@@ -41,6 +41,9 @@ class EmulatedWorker final : public pipeline::Operations {
   /// @return when each step was over
   std::vector<Sleeper::Clock::time_point> run(const std::vector<launch::Lists>& lists);
 
+  /// By how much its compute came late at most.
+  [[nodiscard]] Sleeper::Clock::duration latest() const { return latest_; }
+
   void perform(const pipeline::Instruction& at) override;
 
  private:
@@ -96,6 +99,7 @@ class EmulatedWorker final : public pipeline::Operations {
   std::unique_ptr<comm::Lane> lane_;
   std::optional<comm::TensorChannel> tensors_;
   std::int64_t step_ = 0;
+  Sleeper::Clock::duration latest_ = Sleeper::Clock::duration::zero();
 };
 
 }  // namespace gangway::bench

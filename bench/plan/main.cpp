@@ -28,6 +28,19 @@ struct Options {
   bool searches = true;
 };
 
+/// Again, a few times, while others have the machine: the run that was disturbed least.
+EmulatedStep least_disturbed(const PlanInput& input, const PlannedLayout& layout,
+                             const Options& options) {
+  constexpr int kTries = 4;
+  constexpr double kQuietSeconds = 0.003;  // what is overslept so far is made up for
+  EmulatedStep best{.late_seconds = 1e9};
+  for (int i = 0; i < kTries && best.late_seconds > kQuietSeconds; ++i) {
+    const EmulatedStep step = emulated_step(input, input.costs.phases(), layout, options.steps);
+    best = step.late_seconds < best.late_seconds ? step : best;
+  }
+  return best;
+}
+
 double predicted_seconds(const PlanInput& input, const PlannedLayout& layout) {
   return layout.shape == LayoutShape::kWhole
              ? launch::predict(input, layout).step_seconds
@@ -56,12 +69,13 @@ class Errors {
 /// Emulates it and prints its row.
 void compare(const PlanCase& of, const PlanInput& input, const PlannedLayout& layout,
              const Options& options, Errors& errors) {
-  const double emulated = emulated_step_seconds(input, input.costs.phases(), layout, options.steps);
+  const EmulatedStep emulated = least_disturbed(input, layout, options);
   const double predicted = predicted_seconds(input, layout);
-  const double error = predicted / emulated - 1.0;
+  const double error = predicted / emulated.seconds - 1.0;
   errors.add(error);
-  fmt::print("{:<30}{:>4}  {:<52}{:>12.2f}{:>13.2f}{:>+8.1f} %\n", of.machines.name,
-             of.microbatches, describe(layout), emulated * 1e3, predicted * 1e3, error * 100.0);
+  fmt::print("{:<30}{:>4}  {:<58}{:>12.2f}{:>9.1f}{:>13.2f}{:>+8.1f} %\n", of.machines.name,
+             of.microbatches, describe(layout), emulated.seconds * 1e3, emulated.late_seconds * 1e3,
+             predicted * 1e3, error * 100.0);
   (void)std::fflush(stdout);
 }
 
@@ -92,8 +106,8 @@ std::vector<PlanCase> staged_cases() {
 }
 
 void compare_layouts(const Options& options) {
-  fmt::print("{:<30}{:>4}  {:<52}{:>12}{:>13}{:>9}\n", "machines", "M", "layout", "emulated ms",
-             "predicted ms", "error");
+  fmt::print("{:<30}{:>4}  {:<58}{:>12}{:>9}{:>13}{:>9}\n", "machines", "M", "layout",
+             "emulated ms", "late ms", "predicted ms", "error");
   Errors whole;
   for (const PlanCase& of : whole_cases()) {
     const auto planner = emulated_planner(of, options.slower);
@@ -148,8 +162,7 @@ void search_and_measure(const Options& options) {
         launch::search_layouts(input, {.rows = kMostEmulated, .shapes = launch::Shapes::kAll});
     std::vector<double> seconds;
     for (const launch::Prediction& one : search.ranking) {
-      seconds.push_back(
-          emulated_step_seconds(input, input.costs.phases(), one.layout, options.steps));
+      seconds.push_back(least_disturbed(input, one.layout, options).seconds);
     }
     const auto best = std::ranges::min_element(seconds);
     const double regret = seconds.front() / *best - 1.0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace gangway::bench {
 
@@ -17,6 +18,7 @@ class Sleeper {
   void work(double seconds) {
     end_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     std::this_thread::sleep_until(end_);
+    latest_ = std::max(latest_, Clock::now() - end_);
   }
   /// The same, where nobody has said what was waited for.
   void work_now(double seconds) {
@@ -30,9 +32,12 @@ class Sleeper {
   void wait_until(Clock::time_point moment) { end_ = std::max(end_, moment); }
   /// When the last work was over, had nobody overslept.
   [[nodiscard]] Clock::time_point moment() const { return end_; }
+  /// By how much it came late at most, and forgets that: others had the machine.
+  Clock::duration take_latest() { return std::exchange(latest_, Clock::duration::zero()); }
 
  private:
   Clock::time_point end_ = Clock::now();
+  Clock::duration latest_ = Clock::duration::zero();
 };
 
 }  // namespace gangway::bench

@@ -42,12 +42,10 @@ std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network, int 
   if (job.numerics.device != DeviceKind::kCpu) {
     return 0;
   }
-  const CheckpointSpec& checkpoint = job.checkpoint;
-  const bool is_taken_again = checkpoint.snapshot_steps != 0 || checkpoint.every_kimg > 0.0 ||
-                              checkpoint.every_seconds > 0.0 || checkpoint.every_steps > 0;
+  const std::int64_t slots = job.checkpoint.snapshot_steps == 0 ? 2 : 3;
   const std::int64_t state = 1 + network.moments + (network.is_averaged ? 1 : 0);
   const auto arena = network.arena_elements * static_cast<std::int64_t>(sizeof(float));
-  return (is_taken_again ? 2 : 1) * arena * state / workers;
+  return slots * arena * state / workers;
 }
 
 WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const ArenaShare& share,

@@ -33,7 +33,8 @@ struct ArenaShare {
 [[nodiscard]] std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local);
 
 /// Of a worker's snapshots in its host's memory: its own slices of `network`'s weights, moments and
-/// average, once where only the end of the run takes one, else twice. Of a GPU's memory nothing.
+/// average, in each of two slots, of three where snapshots are taken beside checkpoints
+/// (worker/state/snapshot_service.cpp). Of a GPU's memory nothing.
 /// @param workers  that share the slices
 [[nodiscard]] std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network,
                                           int workers);
@@ -46,6 +47,12 @@ struct WorkerMemory {
   std::int64_t other_bytes = 0;
   [[nodiscard]] std::int64_t total_bytes() const {
     return process_bytes + arenas_bytes + snapshots_bytes + working_bytes + other_bytes;
+  }
+  /// What its device must have: allocators differ, and runs were seen to need 6 % more than their
+  /// prediction (docs/measurements.md).
+  [[nodiscard]] std::int64_t needed_bytes() const {
+    constexpr std::int64_t kSpareShare = 16;
+    return total_bytes() + total_bytes() / kSpareShare;
   }
   bool operator==(const WorkerMemory&) const = default;
 };

@@ -65,7 +65,7 @@ class LayoutModel {
       }
     }
     prediction.fits =
-        prediction.memory_limit == 0 || prediction.memory.total_bytes() <= prediction.memory_limit;
+        prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
   }
 
   /// Of one reduction of `network`, as comm::bytes_between_hosts().

@@ -20,7 +20,7 @@ TEST(EmulatedPlan, RunsEveryShapeOfLayout) {
   ASSERT_GE(layouts.size(), 5U) << "apart, rows of two and one of four, in a loop and in a V";
   layouts.push_back(launch::StagePlanner::with_other_schedules(layouts.back()).back());
   for (const launch::PlannedLayout& layout : layouts) {
-    EXPECT_GE(emulated_step_seconds(input, input.costs.phases(), layout, 1),
+    EXPECT_GE(emulated_step(input, input.costs.phases(), layout, 1).seconds,
               0.9 * stages.least_seconds(layout))
         << describe(layout);
   }
@@ -30,7 +30,7 @@ TEST(EmulatedPlan, TakesLongerWhereForwardsAreMadeAgain) {
   const auto planner = emulated_planner({{"one device", 1, 1}, 2, BlockShape::kEven}, kQuick);
   const launch::PlanInput input = planner->input();
   const launch::PlannedLayout again{.workers = 1, .recompute = true};
-  EXPECT_GE(emulated_step_seconds(input, input.costs.phases(), again, 1),
+  EXPECT_GE(emulated_step(input, input.costs.phases(), again, 1).seconds,
             0.99 * launch::predict(input, again).parts.compute);
 }
 

@@ -157,7 +157,7 @@ class Ranking {
         layout.shape == LayoutShape::kWhole ? predict(input_, layout) : stages().predict(layout);
     prediction.kept_memory_bytes = kept_bytes;
     ++search_.simulated;
-    const Tried tried{.fits = prediction.fits, .bytes = prediction.memory.total_bytes()};
+    const Tried tried{.fits = prediction.fits, .bytes = prediction.memory.needed_bytes()};
     if (std::ranges::none_of(ranking, [&](const Prediction& one) {
           return is_as_good_in_another_order(one, prediction);
         })) {
@@ -232,7 +232,7 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
 std::string why_behind(const Prediction& other, const Prediction& best) {
   if (!other.fits) {
     return fmt::format("does not fit: {:.1f} of {:.1f} GiB",
-                       static_cast<double>(other.memory.total_bytes()) / kGibibyte,
+                       static_cast<double>(other.memory.needed_bytes()) / kGibibyte,
                        static_cast<double>(other.memory_limit) / kGibibyte);
   }
   const double slower = other.step_seconds - best.step_seconds;

@@ -297,7 +297,7 @@ Prediction StagePlanner::predict(const PlannedLayout& layout) const {
     }
   }
   prediction.fits =
-      prediction.memory_limit == 0 || prediction.memory.total_bytes() <= prediction.memory_limit;
+      prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
   return prediction;
 }
 

@@ -56,7 +56,7 @@ TEST(Search, PutsWhatFitsFirst) {
   Cluster cluster = sample_cluster(1, 2);
   const auto probe = sample_planner(2, cluster);
   const auto needs = [&](int workers) {
-    return predict(probe->input(), {.workers = workers}).memory.total_bytes();
+    return predict(probe->input(), {.workers = workers}).memory.needed_bytes();
   };
   cluster.nodes[0].memory_bytes = (needs(1) + needs(2)) / 2;
   const auto planner = sample_planner(2, cluster);
@@ -134,7 +134,7 @@ TEST(Search, MakesActivationsAgainWhereTheyDoNotFit) {
   EXPECT_NEAR(made.step_seconds - kept.step_seconds, 2 * 4 * 0.001, 1e-9);
   EXPECT_FALSE(search_layouts(probe.input(), {.rows = 5}).ranking.front().layout.recompute);
 
-  cluster.nodes[0].memory_bytes = made.memory.total_bytes();
+  cluster.nodes[0].memory_bytes = made.memory.needed_bytes();
   const Planner planner(job, with_large_activations(sample_profile(job), kHalf), "p", cluster);
   const Search search = search_layouts(planner.input(), {.rows = 5});
   EXPECT_TRUE(search.ranking.front().fits);

@@ -118,10 +118,10 @@ TEST(PredictStages, LoseWhereLinksCostNothing) {
 TEST(PredictStages, WinWhereNothingElseFits) {
   Cluster cluster = sample_cluster(1, 2);
   const auto probe = sample_planner(4, cluster);
-  const std::int64_t cut = StagePlanner(probe->input()).predict(stages(2)).memory.total_bytes();
+  const std::int64_t cut = StagePlanner(probe->input()).predict(stages(2)).memory.needed_bytes();
   const std::int64_t whole =
       predict(probe->input(), {.workers = 2, .transport = TransportKind::kMpi})
-          .memory.total_bytes();
+          .memory.needed_bytes();
   ASSERT_LT(cut, whole);
   cluster.nodes[0].memory_bytes = (cut + whole) / 2;
   const auto planner = sample_planner(4, cluster);
@@ -168,9 +168,9 @@ TEST(PredictStages, AVIsChosenWhereBothNetworksBeginDearlyAndIsWhatARunWouldDo) 
   v.placement = StagePlacement::kV;
   // Data parallelism is faster here, and does not fit.
   cluster.nodes[0].memory_bytes =
-      StagePlanner(probe->input()).predict(stages(2)).memory.total_bytes() + 100'000;
+      StagePlanner(probe->input()).predict(stages(2)).memory.needed_bytes() + 100'000;
   ASSERT_LT(cluster.nodes[0].memory_bytes,
-            predict(probe->input(), {.workers = 2}).memory.total_bytes());
+            predict(probe->input(), {.workers = 2}).memory.needed_bytes());
   const Planner planner(job, profile, "p", cluster);
   const Search search =
       search_layouts(planner.input(), {.rows = 20, .workers = 2, .shapes = Shapes::kAll});
@@ -196,8 +196,8 @@ TEST(PredictStages, OrdersThatHoldLessAreTakenWhereNothingElseFits) {
   const StagePlanner stage_planner(probe->input());
   PlannedLayout small = stages(2);
   small.schedule = StageOrder::kOneForwardOneBackward;
-  const std::int64_t needed = stage_planner.predict(small).memory.total_bytes();
-  ASSERT_LT(needed, stage_planner.predict(stages(2)).memory.total_bytes());
+  const std::int64_t needed = stage_planner.predict(small).memory.needed_bytes();
+  ASSERT_LT(needed, stage_planner.predict(stages(2)).memory.needed_bytes());
   Cluster cluster = sample_cluster(1, 2);
   cluster.nodes[0].memory_bytes = needed;
   const auto planner = sample_planner(16, cluster);

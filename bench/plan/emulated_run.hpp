@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
-// A training whose computing is emulated: workers are threads that run their schedules with the
-// real lanes, partial sums and reducers, but operations sleep what they would cost, updates too,
-// and messages take as long as links would. So many devices can be timed on few cores.
+// A training whose computing is emulated, under any layout: workers are threads that run the lists
+// which real workers would run, with the real lanes, partial sums, reducers and tensor messages,
+// but operations sleep what they would cost, updates too, and messages take as long as links would.
+// So many devices can be timed on few cores.
 #pragma once
 
 #include "launch/plan/predict.hpp"
 
 namespace gangway::bench {
 
-/// Seconds of a step by the clock: the mean over `steps`, behind two that warm up.
-/// @param input   its profile is what operations cost; its networks have arenas of whole blocks
-[[nodiscard]] double emulated_step_seconds(const launch::PlanInput& input,
-                                           const std::vector<pipeline::Phase>& phases,
-                                           const launch::PlannedLayout& layout, int steps);
+struct EmulatedStep {
+  double seconds = 0.0;       ///< by the clock: the median of steps, behind two that warm up
+  double late_seconds = 0.0;  ///< by which somebody was woken up late at most: of other work
+};
+
+/// @param input   its profile is what operations cost; blocks have parameters of whole arena blocks
+/// @param phases  of the job, not cut
+[[nodiscard]] EmulatedStep emulated_step(const launch::PlanInput& input,
+                                         const std::vector<pipeline::Phase>& phases,
+                                         const launch::PlannedLayout& layout, int steps);
 
 }  // namespace gangway::bench

@@ -6,19 +6,18 @@
 
 Profiles each job, lets `gangway plan` predict the layouts of 1 and more workers, runs each of them in turns, and prints a row a
 layout: measured (median of rounds), how far rounds lie apart, predicted, error; then mean and worst error beside the mean scatter,
-how far the plan's first layout is from the best measured (regret), and peak memory beside the prediction. Nothing of it is tuned
+how far the plan's first layout is from the best measured (regret), and the peak memory of the fullest worker beside the prediction. Nothing of it is tuned
 to these layouts. Jobs of --staged are run under the plan's layouts with networks apart and with stages, beside its first one with
 whole networks. No third-party package.
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FASHION = "examples/fashion-mnist.yaml"
@@ -29,41 +28,14 @@ JOBS = [
 ]
 STAGED = [f"{FASHION}:training.batch=128,training.microbatches=8"]
 WARM_UP = 4  # of the steps, the first such part
-POLL_SECONDS = 0.2  # a look at the workers' peak memory costs a millisecond
+QUIET = ["output.pictures_kimg=0", "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=0"]
 
 
 def command(*words):
-    return watched(*words)[0]
-
-
-def peaks_of_workers(session):
-    """By process of the session, the most memory that it has had resident, in MiB."""
-    peaks = {}
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if os.getsid(int(folder.name)) == session and (folder / "comm").read_text().startswith("gangway-worker"):
-                status = (folder / "status").read_text()
-                peaks[folder.name] = int(status.split("VmHWM:")[1].split()[0]) / 1024
-        except (OSError, IndexError):
-            pass  # it has just ended
-    return peaks
-
-
-def watched(*words):
-    """What the command prints, and the most MiB that one of its workers had resident."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        process = subprocess.Popen([str(word) for word in words], stdout=out, stderr=err, start_new_session=True)
-        over = threading.Event()
-        threading.Thread(target=lambda: (process.wait(), over.set())).start()
-        most = 0.0
-        while not over.wait(POLL_SECONDS):
-            most = max([most, *peaks_of_workers(process.pid).values()])
-        out.seek(0)
-        err.seek(0)
-        text, errors = out.read(), err.read()
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}: {text[-2000:]}{errors[-2000:]}")
-    return text, most
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
 
 
 def images_per_step(gangway, job, keys):
@@ -71,19 +43,44 @@ def images_per_step(gangway, job, keys):
     return int(next(line.split(" of ")[1].split()[0] for line in out.splitlines() if line.startswith("Steps: ")))
 
 
+def peak_bytes(pid):
+    """What the process has had resident at most; nothing where it has ended."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+
+
+def watched(words, folder, name):
+    """Runs the command; what its fullest worker has had resident at most, in bytes."""
+    peaks = {}
+    with tempfile.TemporaryFile("w+") as output:
+        running = subprocess.Popen([str(word) for word in words], stdout=output, stderr=subprocess.STDOUT)
+        while running.poll() is None:
+            time.sleep(0.1)
+            placement = next(pathlib.Path(folder).glob(f"*-{name}/placement.json"), None)
+            ranks = json.loads(placement.read_text())["ranks"] if placement else []
+            for rank in ranks:
+                if rank["role"] == "worker":
+                    peaks[rank["pid"]] = max(peaks.get(rank["pid"], 0), peak_bytes(rank["pid"]))
+        if running.returncode != 0:
+            output.seek(0)
+            sys.exit(f"{' '.join(map(str, words))}: {output.read()[-4000:]}")
+    return max(peaks.values(), default=0)
+
+
 def measure(gangway, job, keys, layout, images, steps, folder, name):
-    """Seconds a step, and the largest worker's MiB."""
-    _, most = watched(gangway, "run", job, *keys, *layout["arguments"].split(), f"training.kimg={images * steps / 1000}",
-            f"output.tick_kimg={images * 2 / 1000}", "output.pictures_kimg=0", "checkpoint.every_kimg=0",
-            "checkpoint.snapshot_steps=0", "--outdir", folder, "--run", name, "--progress", "lines")
+    """Seconds a step, and the fullest worker's MiB."""
+    peak = watched([gangway, "run", job, *keys, *layout["arguments"].split(), f"training.kimg={images * steps / 1000}",
+                    f"output.tick_kimg={images * 2 / 1000}", *QUIET, "--outdir", folder, "--run", name, "--progress", "lines"], folder, name)
     lines = (next(pathlib.Path(folder).glob(f"*-{name}")) / "stats.jsonl").read_text().splitlines()
-    ticks = [json.loads(line) for line in lines]
     seconds, before = [], 0
-    for tick in ticks:
+    for tick in [json.loads(line) for line in lines]:
         if before >= steps // WARM_UP:
             seconds.append(tick["seconds_tick"] / (tick["step"] - before))
         before = tick["step"]
-    return statistics.median(seconds), most
+    return statistics.median(seconds), peak / 2**20
 
 
 def is_staged(layout):
@@ -94,7 +91,7 @@ def chosen_layouts(gangway, job, keys, profile, options, staged):
     layouts = []
     for workers in options.workers:
         words = [] if staged else ["--whole"]
-        plan = json.loads(command(gangway, "plan", job, *keys, "--profile", profile, "-n", workers, "--rows", 50, "--json", *words))
+        plan = json.loads(command(gangway, "plan", job, *keys, *QUIET, "--profile", profile, "-n", workers, "--rows", 50, "--json", *words))
         ranking = plan["ranking"]
         whole = [layout for layout in ranking if not is_staged(layout)]
         layouts += whole[:1] + [layout for layout in ranking if is_staged(layout)] if staged else ranking

@@ -30,6 +30,10 @@ constexpr std::int64_t kProcessBytes = 300LL << 20U;
 /// Copies of a feature map alive at the peak (input, normalized, output, gradient): gives 1.08 MB
 /// an image for DCGAN-32, where 1.06 were measured between micro-batches of 2 and of 128.
 constexpr std::int64_t kKeptPerElement = 4;
+/// Of a network's feature maps, what stays between its forward and its backward under
+/// layout.recompute: what a chunk takes and what it gives, once each, neither larger than the first
+/// level, which is half of all.
+constexpr double kCrossingShare = 1.0 / static_cast<double>(kKeptPerElement);
 
 /// Elements of all feature maps of one image in one network: the maps shrink fourfold and the
 /// channels double at each level, so the sum is below twice the first level.
@@ -164,6 +168,16 @@ std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<He
                                    static_cast<double>(parts.size()));
 }
 
+/// The same under layout.recompute: of one micro-batch all of it, once its backward comes.
+std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts) {
+  double share = 0.0;
+  for (const HeldPart& held : parts) {
+    share += held.microbatches == 0 ? 0.0 : held.blocks + kCrossingShare * held.microbatches;
+  }
+  return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
+                                   static_cast<double>(parts.size()));
+}
+
 MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& networks,
                          const PerNetwork<NetworkGroup>& groups, int worker) {
   MemoryEstimate memory;
@@ -190,7 +204,10 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   memory.activations_bytes = bytes_of_feature_maps(spec, networks) * kKeptPerElement *
                              feature_elements(spec.model) * spec.images_per_microbatch();
   if (are_apart(groups)) {
-    memory.activations_bytes = kept_activations(memory.activations_bytes, parts);
+    const std::int64_t kept = kept_activations(memory.activations_bytes, parts);
+    memory.activations_bytes =
+        spec.layout.recompute ? std::min(kept, remade_activations(memory.activations_bytes, parts))
+                              : kept;
   }
   if (spec.training.recipe->has_pools) {
     constexpr std::int64_t kSides = 2;

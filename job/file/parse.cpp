@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "job/families/families.hpp"
+#include "job/file/host_names.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/keys/settings.hpp"
 #include "job/library/family_library.hpp"
@@ -198,7 +199,12 @@ const Recipe& recipe_of(const std::vector<Setting>& settings, const HashedFile& 
   return *draft.training.recipe;
 }
 
-JobSpec resolve(const JobSources& sources) {
+struct Resolved {
+  JobSpec spec;
+  std::vector<std::string> named_hosts;
+};
+
+Resolved resolve(const JobSources& sources) {
   std::optional<std::string> text = sources.text;
   if (!text && !sources.file.empty()) {
     text = read_job_file(sources.file);
@@ -213,6 +219,8 @@ JobSpec resolve(const JobSources& sources) {
     problems = {};
     settings = collect(sources, text, recipe, problems);
   }
+  std::vector<std::string> named_hosts =
+      resolve_host_names(settings, recipe, sources.hosts, problems);
   JobSpec begun = JobSpec::of(recipe);
   begun.model.library = library;
   Draft draft = apply(settings, std::move(begun), problems);
@@ -223,7 +231,7 @@ JobSpec resolve(const JobSources& sources) {
   if (const auto lines = problems.lines(); !lines.empty()) {
     throw JobFileError(lines);
   }
-  return draft.spec;
+  return {.spec = std::move(draft.spec), .named_hosts = std::move(named_hosts)};
 }
 
 }  // namespace
@@ -232,9 +240,13 @@ JobFileError::JobFileError(std::vector<std::string> problems)
     : ConfigError(fmt::format("{}", fmt::join(problems, "\n"))), problems_(std::move(problems)) {}
 
 ResolvedJob load_job(const JobSources& sources) {
-  JobSpec spec = resolve(sources);
+  Resolved resolved = resolve(sources);
+  JobSpec& spec = resolved.spec;
   settle_modules(spec, sources.file.parent_path());
-  return {.spec = spec, .name = run_name_of(sources.file), .yaml = to_yaml(spec)};
+  return {.spec = spec,
+          .name = run_name_of(sources.file),
+          .yaml = to_yaml(spec),
+          .named_hosts = std::move(resolved.named_hosts)};
 }
 
 JobSpec parse_job(std::string_view text, const std::string& name,
@@ -243,7 +255,7 @@ JobSpec parse_job(std::string_view text, const std::string& name,
   sources.file = name;
   sources.run = run;
   sources.text = std::string(text);
-  return resolve(sources);
+  return resolve(sources).spec;
 }
 
 }  // namespace gangway

@@ -30,12 +30,17 @@ struct JobSources {
   /// Run directory that keeps the files of the job given as `text`; without `text` that is where
   /// `file` lies.
   std::filesystem::path run = {};
+  /// By worker, the name of its host, for a layout that names hosts. Nothing: nobody knows, and
+  /// names are refused. Empty: nobody knows yet, and what is said by names is left out.
+  std::optional<std::vector<std::string>> hosts = std::nullopt;
 };
 
 struct ResolvedJob {
   JobSpec spec;
   std::string name;  ///< default name of the run: the job file's stem, made a valid run name
   std::string yaml;  ///< to_yaml(spec)
+  /// That the layout says who holds a network by, as they were given; empty: it names none.
+  std::vector<std::string> named_hosts = {};
 };
 
 /// Everything that is wrong with a job; what() has one line a problem, each with its place and the

@@ -90,11 +90,12 @@ Key cuts_key(NetworkId id, const std::string& network) {
 void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
   const PerNetwork<NetworkSpec> networks = networks_of(recipe);
   for (const NetworkId id : networks.ids()) {
-    Key key = make_key({"layout." + networks[id].name, "",
-                        fmt::format("Workers that hold the {}, as in [0, 2]; auto: all "
-                                    "(docs/networks-apart.md)",
-                                    networks[id].name)},
-                       "auto or list of whole numbers", "workers from 0, ascending");
+    Key key =
+        make_key({"layout." + networks[id].name, "",
+                  fmt::format("Workers that hold the {}, as in [0, 2], or hosts whose workers "
+                              "do, as in [node-a]; auto: all (docs/networks-apart.md)",
+                              networks[id].name)},
+                 "auto or list of whole numbers or names", "workers from 0, ascending, or hosts");
     key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
       Read<std::vector<int>> read = read_workers(node);
       if (read.complaint.empty()) {

@@ -165,6 +165,18 @@ std::string hostfile_with_coordinator(std::vector<Host> hosts,
   return text;
 }
 
+std::vector<std::string> hosts_of_workers(
+    std::vector<Host> hosts, int workers,
+    const std::function<bool(const std::string&)>& is_this_host) {
+  put_coordinator_first(hosts, is_this_host);
+  std::vector<std::string> names;
+  for (const Host& host : hosts) {
+    const int left = workers - static_cast<int>(names.size());
+    names.insert(names.end(), static_cast<std::size_t>(std::clamp(left, 0, host.slots)), host.name);
+  }
+  return names;
+}
+
 std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std::vector<int>& ranks,
                                 const std::function<bool(const std::string&)>& is_this_host) {
   put_coordinator_first(hosts, is_this_host);

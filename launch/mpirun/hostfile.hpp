@@ -36,6 +36,12 @@ struct Host {
 [[nodiscard]] std::string hostfile_with_coordinator(
     std::vector<Host> hosts, const std::function<bool(const std::string&)>& is_this_host);
 
+/// By worker, the name of its host, in the order of hostfile_with_coordinator.
+/// @param workers  that are started; those beyond the slots are not listed
+[[nodiscard]] std::vector<std::string> hosts_of_workers(
+    std::vector<Host> hosts, int workers,
+    const std::function<bool(const std::string&)>& is_this_host);
+
 /// What is left where workers of these ranks gave up their slots; a host that lost all its workers
 /// has no slot any more.
 ///

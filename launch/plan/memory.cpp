@@ -38,13 +38,28 @@ std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local) {
   return bytes;
 }
 
+std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network, int workers) {
+  if (job.numerics.device != DeviceKind::kCpu) {
+    return 0;
+  }
+  const std::int64_t slots = job.checkpoint.snapshot_steps == 0 ? 2 : 3;
+  const std::int64_t state = 1 + network.moments + (network.is_averaged ? 1 : 0);
+  const auto arena = network.arena_elements * static_cast<std::int64_t>(sizeof(float));
+  return slots * arena * state / workers;
+}
+
 WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const ArenaShare& share,
-                           int local) {
-  WorkerMemory memory{.process_bytes = profile.memory.process_bytes + kWorkerProgramBytes,
-                      .working_bytes = profile.memory.working_bytes,
-                      .other_bytes = profile.memory.other_bytes + kept_bytes(job, profile, local)};
+                           const WorkerCompute& compute) {
+  const MemoryCost& cost = profile.memory;
+  const bool is_less = compute.recompute && cost.recomputing_bytes > 0;
+  WorkerMemory memory{
+      .process_bytes = cost.process_bytes + kWorkerProgramBytes,
+      .working_bytes =
+          is_less ? std::min(cost.recomputing_bytes, cost.working_bytes) : cost.working_bytes,
+      .other_bytes = cost.other_bytes + kept_bytes(job, profile, compute.microbatches)};
   for (const NetworkCost& network : profile.networks) {
     memory.arenas_bytes += arena_bytes(network, share);
+    memory.snapshots_bytes += snapshot_bytes(job, network, share.workers);
   }
   return memory;
 }

@@ -32,19 +32,38 @@ struct ArenaShare {
 /// @param local  micro-batches of the worker
 [[nodiscard]] std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local);
 
+/// Of a worker's snapshots in its host's memory: its own slices of `network`'s weights, moments and
+/// average, in each of two slots, of three where snapshots are taken beside checkpoints
+/// (worker/state/snapshot_service.cpp). Of a GPU's memory nothing.
+/// @param workers  that share the slices
+[[nodiscard]] std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network,
+                                          int workers);
+
 struct WorkerMemory {
   std::int64_t process_bytes = 0;
   std::int64_t arenas_bytes = 0;
+  std::int64_t snapshots_bytes = 0;
   std::int64_t working_bytes = 0;
   std::int64_t other_bytes = 0;
   [[nodiscard]] std::int64_t total_bytes() const {
-    return process_bytes + arenas_bytes + working_bytes + other_bytes;
+    return process_bytes + arenas_bytes + snapshots_bytes + working_bytes + other_bytes;
+  }
+  /// What its device must have: allocators differ, and runs were seen to need 6 % more than their
+  /// prediction (docs/measurements.md).
+  [[nodiscard]] std::int64_t needed_bytes() const {
+    constexpr std::int64_t kSpareShare = 16;
+    return total_bytes() + total_bytes() / kSpareShare;
   }
   bool operator==(const WorkerMemory&) const = default;
 };
 
-/// @param local  as above
+/// What a worker computes that holds all networks.
+struct WorkerCompute {
+  int microbatches = 1;
+  bool recompute = false;  ///< layout.recompute: no gain is known where no profile has seen it
+};
+
 [[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
-                                         const ArenaShare& share, int local);
+                                         const ArenaShare& share, const WorkerCompute& compute);
 
 }  // namespace gangway::launch

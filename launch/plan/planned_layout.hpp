@@ -28,6 +28,9 @@ struct PlannedLayout {
   std::vector<int> groups = {};  ///< kApart: workers of each network
   /// kStages: of each network the blocks with which chunks begin, but the first; none: it is whole.
   std::vector<std::vector<int>> cuts = {};
+  StagePlacement placement = StagePlacement::kLoop;  ///< kStages
+  StageOrder schedule = StageOrder::kFill;           ///< kStages
+  bool recompute = false;  ///< what networks make inside is made again for backward
   bool operator==(const PlannedLayout&) const = default;
 };
 
@@ -48,14 +51,11 @@ struct WorkerPlace {
 [[nodiscard]] std::vector<int> nodes_by_speed(const Cluster& cluster);
 
 /// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 4 x 2 stages,
-/// cuts 2 | 1,3".
+/// cuts 2 | 1,3, v, 1f1b, recompute".
 [[nodiscard]] std::string describe(const PlannedLayout& layout);
-/// What a job says to be laid out so: "layout.overlap=across", "layout.transport=shm".
-/// @param networks  names of the job's
-[[nodiscard]] std::vector<std::string> job_keys(const PlannedLayout& layout,
-                                                const PerNetwork<std::string>& networks);
-/// "-n 4 layout.overlap=across layout.transport=shm". @param networks  names of the job's
-[[nodiscard]] std::string run_arguments(const PlannedLayout& layout,
-                                        const PerNetwork<std::string>& networks);
+/// What `job` is to be told to be laid out so: "layout.overlap=across", "layout.transport=shm".
+[[nodiscard]] std::vector<std::string> job_keys(const PlannedLayout& layout, const JobSpec& job);
+/// "-n 4 layout.overlap=across layout.transport=shm".
+[[nodiscard]] std::string run_arguments(const PlannedLayout& layout, const JobSpec& job);
 
 }  // namespace gangway::launch

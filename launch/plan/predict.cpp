@@ -48,12 +48,13 @@ class LayoutModel {
       const WorkerPlace& place = places_[i];
       const ClusterNode& node = input_.cluster.nodes[static_cast<std::size_t>(place.node)];
       const HostGroup& host = hosts_[static_cast<std::size_t>(place.host)];
-      const WorkerMemory memory = worker_memory(input_.job, input_.profile,
-                                                {.sums = sums_[i],
-                                                 .workers = static_cast<int>(places_.size()),
-                                                 .partials_of_host = host.partials,
-                                                 .agrees = input_.costs.agrees()},
-                                                place.range.size());
+      const WorkerMemory memory = worker_memory(
+          input_.job, input_.profile,
+          {.sums = sums_[i],
+           .workers = static_cast<int>(places_.size()),
+           .partials_of_host = host.partials,
+           .agrees = input_.costs.agrees()},
+          {.microbatches = place.range.size(), .recompute = prediction.layout.recompute});
       const auto bytes = static_cast<double>(memory.total_bytes());
       const double fullness =
           node.memory_bytes > 0 ? bytes / static_cast<double>(node.memory_bytes) : bytes * 1e-18;
@@ -64,7 +65,7 @@ class LayoutModel {
       }
     }
     prediction.fits =
-        prediction.memory_limit == 0 || prediction.memory.total_bytes() <= prediction.memory_limit;
+        prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
   }
 
   /// Of one reduction of `network`, as comm::bytes_between_hosts().
@@ -173,15 +174,18 @@ double wire_bytes_of(WireFormat wire) { return wire == WireFormat::kFp32 ? 4.0 :
 using Programs = std::vector<std::vector<ProgramPart>>;
 
 Programs programs_of(const PlanInput& input, const std::vector<WorkerClass>& classes,
-                     Overlap overlap, int lazy) {
+                     const PlannedLayout& layout, int lazy) {
   Programs programs;
   std::map<std::pair<int, int>, std::size_t> known;  // by micro-batches and merges
   for (const WorkerClass& one : classes) {
     const auto [found, is_new] =
         known.try_emplace({one.local_microbatches, one.early_merges}, programs.size());
-    programs.push_back(
-        is_new ? input.costs.program(one.early_merges, one.local_microbatches, overlap, lazy)
-               : programs[found->second]);
+    programs.push_back(is_new ? input.costs.program({.early_merges = one.early_merges,
+                                                     .local_microbatches = one.local_microbatches,
+                                                     .overlap = layout.overlap,
+                                                     .recompute = layout.recompute,
+                                                     .lazy = lazy})
+                              : programs[found->second]);
   }
   return programs;
 }
@@ -243,7 +247,7 @@ Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
   }
   const std::vector<WorkerClass> classes = setup.classes;
   StepSimulation simulation(std::move(setup));
-  const Programs usual = programs_of(input, classes, layout.overlap, -1);
+  const Programs usual = programs_of(input, classes, layout, -1);
   simulation.run(usual);
   simulation.run(usual);
   (void)simulation.take();  // by now every step is as the one before
@@ -251,7 +255,7 @@ Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
   const StepSimulation::Stretch step = simulation.take();
   Prediction prediction{.layout = layout, .step_seconds = step.seconds, .parts = step.parts};
   for (const int lazy : input.costs.lazy_phases()) {
-    simulation.run(programs_of(input, classes, layout.overlap, lazy));
+    simulation.run(programs_of(input, classes, layout, lazy));
     simulation.run(usual);
     const double more = simulation.take().seconds - 2.0 * step.seconds;
     prediction.step_seconds += std::max(0.0, more) / input.costs.interval_of(lazy);

@@ -32,6 +32,8 @@ struct Prediction {
   WorkerMemory memory;                   ///< of the worker that needs most of its device
   std::int64_t memory_limit = 0;         ///< of that device; 0: unknown
   bool fits = true;
+  /// Of the same layout without layout.recompute, where it has that; 0: it has not.
+  std::int64_t kept_memory_bytes = 0;
   double price_per_kimg = 0.0;  ///< 0: unknown
 };
 

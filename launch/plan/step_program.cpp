@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "launch/plan/made_again.hpp"
 #include "pipeline/schedule.hpp"
 
 namespace gangway::launch {
@@ -51,6 +52,15 @@ double StepCosts::seconds_of(const Instruction& at) const {
              : found->second;
 }
 
+double StepCosts::again_seconds(const Instruction& at) const {
+  if (at.operation != Operation::kBackward || !is_made_again(phases_, at.phase, at.pass, at.node)) {
+    return 0.0;
+  }
+  Instruction forward = at;
+  forward.operation = Operation::kForward;
+  return seconds_of(forward);
+}
+
 std::vector<double> StepCosts::ready_after(NetworkId network, double seconds) const {
   std::vector<double> after;
   for (const double share : ready_share_[network]) {
@@ -83,19 +93,19 @@ double StepCosts::updates_in_step(NetworkId network) const {
   return updates;
 }
 
-std::vector<ProgramPart> StepCosts::program(int early_merges, int local_microbatches,
-                                            Overlap overlap, int lazy) const {
+std::vector<ProgramPart> StepCosts::program(const ProgramOptions& options) const {
   std::vector<pipeline::Phase> chosen;
   for (pipeline::Phase phase : phases_) {
-    if (phase.interval == 1 || phase.index == lazy) {
+    if (phase.interval == 1 || phase.index == options.lazy) {
       phase.interval = 1;
       chosen.push_back(std::move(phase));
     }
   }
-  const int listed = std::min(local_microbatches, kDistinctMicrobatches);
-  std::vector<Instruction> list = pipeline::one_stage_schedule(chosen, {0, listed}, 0, overlap);
+  const int listed = std::min(options.local_microbatches, kDistinctMicrobatches);
+  std::vector<Instruction> list =
+      pipeline::one_stage_schedule(chosen, {0, listed}, 0, options.overlap);
   // As many times as one of those between the first and the last stands for.
-  const double repeated = local_microbatches - listed + 1;
+  const double repeated = options.local_microbatches - listed + 1;
   std::vector<ProgramPart> parts;
   const auto compute = [&](double seconds) {
     if (parts.empty() || parts.back().kind != ProgramPart::Kind::kCompute) {
@@ -108,7 +118,11 @@ std::vector<ProgramPart> StepCosts::program(int early_merges, int local_microbat
     const double times = listed == kDistinctMicrobatches && at.microbatch == 1 ? repeated : 1.0;
     switch (at.operation) {
       case Operation::kArm: {
-        const double seconds = seconds_of(list[++i]);
+        const Instruction& last = list[++i];
+        if (options.recompute) {
+          compute(again_seconds(last));
+        }
+        const double seconds = seconds_of(last);
         parts.push_back({.kind = ProgramPart::Kind::kBuckets,
                          .network = at.network,
                          .seconds = seconds,
@@ -124,12 +138,12 @@ std::vector<ProgramPart> StepCosts::program(int early_merges, int local_microbat
       case Operation::kCloseLeaf: {
         const auto arena = static_cast<double>(profile_.network(names_[at.network]).arena_elements *
                                                sizeof(float));
-        const double merges = at.microbatch == 0 ? early_merges : 0.0;
+        const double merges = at.microbatch == 0 ? options.early_merges : 0.0;
         compute(times * seconds_of(at) + merges * arena * profile_.add_seconds_per_byte);
         break;
       }
       default:
-        compute(times * seconds_of(at));
+        compute(times * (seconds_of(at) + (options.recompute ? again_seconds(at) : 0.0)));
     }
   }
   return parts;

@@ -24,15 +24,21 @@ struct ProgramPart {
   std::vector<double> ready_after = {};
 };
 
+/// Whose program: a worker that holds all networks.
+struct ProgramOptions {
+  int early_merges = 0;  ///< of PartialSums
+  int local_microbatches = 1;
+  Overlap overlap = Overlap::kAcross;
+  bool recompute = false;  ///< layout.recompute
+  int lazy = -1;  ///< index of the phase that is in this step though not in every one; -1: none
+};
+
 /// Costs of a job's instructions, ready to be looked up many times.
 class StepCosts {
  public:
   StepCosts(const Profile& profile, const std::vector<pipeline::Phase>& phases, const JobSpec& job);
 
-  /// @param early_merges  of PartialSums
-  /// @param lazy          index of the phase that is in this step though not in every one; -1: none
-  [[nodiscard]] std::vector<ProgramPart> program(int early_merges, int local_microbatches,
-                                                 Overlap overlap, int lazy = -1) const;
+  [[nodiscard]] std::vector<ProgramPart> program(const ProgramOptions& options) const;
   [[nodiscard]] const std::vector<pipeline::Phase>& phases() const { return phases_; }
   /// Phases that are not in every step.
   [[nodiscard]] std::vector<int> lazy_phases() const;
@@ -48,6 +54,8 @@ class StepCosts {
 
  private:
   [[nodiscard]] double seconds_of(const pipeline::Instruction& at) const;
+  /// Of the forward that the backward `at` would begin with, if it were made again.
+  [[nodiscard]] double again_seconds(const pipeline::Instruction& at) const;
   [[nodiscard]] std::vector<double> ready_after(NetworkId network, double seconds) const;
 
   const Profile& profile_;

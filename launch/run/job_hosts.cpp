@@ -6,6 +6,10 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/this_host.hpp"
 #include "launch/mpirun/slurm_allocation.hpp"
 
 namespace gangway::launch {
@@ -58,6 +62,20 @@ JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const 
   }
   chosen.workers = workers > 0 ? workers : default_workers(spec, slots);
   return chosen;
+}
+
+std::vector<std::string> keys_of_named_hosts(JobSources sources, const JobHosts& where) {
+  sources.hosts = where.hosts.empty() ? std::vector<std::string>(
+                                            static_cast<std::size_t>(where.workers), host_name())
+                                      : hosts_of_workers(where.hosts, where.workers, is_this_host);
+  const ResolvedJob job = load_job(sources);
+  std::vector<std::string> keys;
+  for (const NetworkSpec& network : job.spec.networks) {
+    if (!job.named_hosts.empty() && !network.workers.empty()) {
+      keys.push_back(fmt::format("layout.{}=[{}]", network.name, fmt::join(network.workers, ",")));
+    }
+  }
+  return keys;
 }
 
 }  // namespace gangway::launch

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "job/file/parse.hpp"
 #include "job/spec.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/process/environment.hpp"
@@ -29,5 +30,11 @@ struct JobHosts {
 /// @throws ConfigError, EnvironmentError
 [[nodiscard]] JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers,
                                     const JobSpec& spec, const Environment& environment);
+
+/// Where the layout names hosts: keys that name the workers which are there, "layout.NETWORK=[0]".
+/// Empty: it names none.
+/// @throws ConfigError where no worker is on one of them
+[[nodiscard]] std::vector<std::string> keys_of_named_hosts(JobSources sources,
+                                                           const JobHosts& where);
 
 }  // namespace gangway::launch

@@ -69,11 +69,12 @@ std::optional<std::filesystem::path> found_profile(const JobSpec& job,
 /// With the layout that a plan ranks first by `profile`, or by that which the job names. What was
 /// typed counts more.
 RunOptions planned(RunOptions options, std::string profile, const Environment& environment) {
-  const JobSpec job = load_job({.file = options.job_file,
-                                .text = std::nullopt,
-                                .overrides = options.overrides,
-                                .environment = gangway_variables(environment)})
-                          .spec;
+  const ResolvedJob loaded = load_job({.file = options.job_file,
+                                       .text = std::nullopt,
+                                       .overrides = options.overrides,
+                                       .environment = gangway_variables(environment),
+                                       .hosts = std::vector<std::string>()});
+  const JobSpec& job = loaded.spec;
   profile = profile.empty() ? job.layout.plan : profile;
   if (profile.empty()) {
     return options;
@@ -83,7 +84,7 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
         "--plan, layout.plan: a profile knows its own machine; with --hostfile type what `gangway "
         "plan --cluster` prints");
   }
-  if (places_networks(job)) {
+  if (places_networks(job) || !loaded.named_hosts.empty()) {
     throw ConfigError(
         "--plan, layout.plan: the job says itself who holds which network; leave layout.stages, "
         "layout.cuts and the workers of networks out, or the plan");
@@ -98,7 +99,7 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
   const PlannedLayout layout = first_layout(job, *file, workers);
   std::cout << "plan: " << describe(layout) << '\n';
   options.workers = layout.workers;
-  const std::vector<std::string> keys = job_keys(layout, job.network_names());
+  const std::vector<std::string> keys = job_keys(layout, job);
   options.overrides.insert(options.overrides.begin(), keys.begin(), keys.end());
   return options;
 }

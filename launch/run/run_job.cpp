@@ -184,6 +184,24 @@ std::vector<std::string> train_arguments(const RunOptions& options, const fs::pa
   return words;
 }
 
+/// Hosts that the layout names are left out: who is where is not known yet.
+JobSources sources_of(const RunOptions& options, const Environment& environment) {
+  return {.file = options.job_file,
+          .text = std::nullopt,
+          .overrides = options.overrides,
+          .environment = gangway_variables(environment),
+          .hosts = std::vector<std::string>()};
+}
+
+/// With workers in the place of hosts that the layout names.
+RunOptions with_named_hosts(RunOptions options, const Environment& environment,
+                            const JobHosts& where) {
+  for (const std::string& key : keys_of_named_hosts(sources_of(options, environment), where)) {
+    options.overrides.push_back(key);
+  }
+  return options;
+}
+
 /// For ranks on other hosts; on this one they inherit all.
 std::vector<std::string> variables_for_ranks(const JobHosts& where,
                                              const Environment& environment) {
@@ -267,16 +285,17 @@ std::string resume_line(std::vector<std::string> typed, const std::string& run_d
   return shell_line(typed);
 }
 
-int run_job(const RunOptions& options, const Environment& environment,
+int run_job(const RunOptions& asked, const Environment& environment,
             const std::vector<std::string>& typed) {
   heed_signals();
-  ResolvedJob job = load_job({.file = options.job_file,
-                              .text = std::nullopt,
-                              .overrides = options.overrides,
-                              .environment = gangway_variables(environment)});
-  (void)parse_trace_steps(options.trace);  // refused before anything is made
-  JobHosts where = choose_hosts(options.hostfile, options.workers, job.spec, environment);
+  ResolvedJob job = load_job(sources_of(asked, environment));
+  (void)parse_trace_steps(asked.trace);  // refused before anything is made
+  JobHosts where = choose_hosts(asked.hostfile, asked.workers, job.spec, environment);
   const int workers = where.workers;
+  const RunOptions options = with_named_hosts(asked, environment, where);
+  if (!job.named_hosts.empty()) {
+    job = load_job(sources_of(options, environment));
+  }
   if (!where.found.empty()) {
     std::cout << where.found << std::endl;
   }
@@ -338,6 +357,7 @@ int run_job(const RunOptions& options, const Environment& environment,
     if (!drained.empty()) {
       where.hosts = hosts_without(std::move(where.hosts), where.workers, drained, is_this_host);
       where.workers -= static_cast<int>(drained.size());
+      again.overrides = with_named_hosts(asked, environment, where).overrides;
       request.workers = where.workers;
       request.hostfile = coordinator_hostfile(where, run);
       job_again.ranks = where.workers + 1;

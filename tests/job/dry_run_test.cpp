@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/estimate/dry_run.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/job/job_problems.hpp"
@@ -154,6 +155,21 @@ TEST(DryRun, CountsOfAChunkItsOwnGradientsAndWhatWaitsForItsBackward) {
   const MemoryEstimate apart = memory(2, {"layout.generator=[0]", "layout.discriminator=[1]"});
   EXPECT_LT(apart.gradients_bytes, whole.gradients_bytes);
   EXPECT_EQ(apart.activations_bytes, 4 * whole.activations_bytes);
+}
+
+TEST(DryRun, CountsOfWhatIsMadeAgainOneMicrobatchAndWhatCrossesCuts) {
+  const auto activations = [](int microbatches, const std::vector<std::string>& more) {
+    std::vector<std::string> keys{"layout.stages=2",
+                                  fmt::format("training.microbatches={}", microbatches),
+                                  fmt::format("training.batch={}", 8 * microbatches)};
+    keys.insert(keys.end(), more.begin(), more.end());
+    return estimate_memory(spec_of("", keys), 2).activations_bytes;
+  };
+  const std::string recompute = "layout.recompute=true";
+  EXPECT_LT(activations(8, {recompute}), activations(8, {}) * 3 / 4);
+  EXPECT_GT(activations(16, {recompute}), activations(8, {recompute}));
+  // Of one there is nothing to gain, and nothing is added.
+  EXPECT_LE(activations(1, {recompute}), activations(1, {}));
 }
 
 TEST(DryRun, EstimatesLittleForPoints) {

@@ -70,6 +70,13 @@ TEST(HostsWithout, TakesASlotForEachWorkerAndTheWholeHostThatHasNoneLeft) {
             (std::vector<Host>{{"b", 0}, {"a", 1}, {"c", 3}}));
 }
 
+TEST(HostsOfWorkers, FollowTheFileBehindTheCoordinatorsHost) {
+  const auto is_b = [](const std::string& name) { return name == "b"; };
+  const auto hosts = parse_hostfile("a slots=2\nb slots=1\nc slots=3");
+  EXPECT_EQ(hosts_of_workers(hosts, 4, is_b), (std::vector<std::string>{"b", "a", "a", "c"}));
+  EXPECT_EQ(hosts_of_workers(hosts, 9, is_b).size(), 6U) << "who is beyond the slots, nobody knows";
+}
+
 TEST(IsThisHost, KnowsItsNamesAndAddresses) {
   std::array<char, 256> name{};
   ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);

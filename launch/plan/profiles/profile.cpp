@@ -192,9 +192,12 @@ Profile profile_in(const json& from) {
   profile.add_seconds_per_byte = seconds_in(from.at("add_seconds_per_byte"));
   profile.wake_seconds = seconds_in(from.at("wake_seconds"));
   const json& memory = from.at("memory");
-  profile.memory = {.process_bytes = count_in<std::int64_t>(memory.at("process_bytes")),
-                    .working_bytes = count_in<std::int64_t>(memory.at("working_bytes")),
-                    .other_bytes = count_in<std::int64_t>(memory.at("other_bytes"))};
+  profile.memory = {
+      .process_bytes = count_in<std::int64_t>(memory.at("process_bytes")),
+      .working_bytes = count_in<std::int64_t>(memory.at("working_bytes")),
+      .other_bytes = count_in<std::int64_t>(memory.at("other_bytes")),
+      // Profiles of before do not have it.
+      .recomputing_bytes = count_in<std::int64_t>(memory.value("recomputing_bytes", json(0)))};
   return profile;
 }
 
@@ -294,7 +297,8 @@ std::string to_json(const Profile& profile) {
                     {"memory",
                      {{"process_bytes", profile.memory.process_bytes},
                       {"working_bytes", profile.memory.working_bytes},
-                      {"other_bytes", profile.memory.other_bytes}}}};
+                      {"other_bytes", profile.memory.other_bytes},
+                      {"recomputing_bytes", profile.memory.recomputing_bytes}}}};
   return out.dump(2) + "\n";
 }
 

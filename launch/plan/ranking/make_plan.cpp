@@ -24,17 +24,6 @@ Profile fitting(Profile profile, const std::string& name, const JobSpec& job) {
   return profile;
 }
 
-/// Cuts are searched for with a row of stages in mind that has as many of each network's chunks.
-JobSpec in_a_loop(JobSpec job) {
-  if (job.layout.placement != StagePlacement::kLoop) {
-    throw ConfigError(
-        "layout.placement v: plans place chunks in a loop alone; leave it out, or choose the "
-        "layout "
-        "yourself");
-  }
-  return job;
-}
-
 }  // namespace
 
 Cluster profiled_host(const Profile& profile) {
@@ -52,7 +41,7 @@ Cluster profiled_host(const Profile& profile) {
 }
 
 Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster)
-    : job_(in_a_loop(std::move(job))),
+    : job_(std::move(job)),
       profile_(fitting(std::move(profile), profile_name, job_)),
       cluster_(std::move(cluster)),
       costs_(profile_, gan::phases_of(job_), job_) {}

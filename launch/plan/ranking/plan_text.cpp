@@ -90,10 +90,23 @@ std::string first_text(const Prediction& best) {
   const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMebibyte; };
   return fmt::format(
       "A step of the first: {}; {:.1f} MiB between hosts.\n"
-      "Its memory: {:.0f} MiB process, {:.0f} arenas, {:.0f} compute, {:.0f} other.\n",
+      "Its memory: {:.0f} MiB process, {:.0f} arenas, {:.0f} snapshots, {:.0f} compute, {:.0f} "
+      "other.\n",
       fmt::join(parts, ", "), mebibytes(best.bytes_between_hosts), mebibytes(memory.process_bytes),
-      mebibytes(memory.arenas_bytes), mebibytes(memory.working_bytes),
-      mebibytes(memory.other_bytes));
+      mebibytes(memory.arenas_bytes), mebibytes(memory.snapshots_bytes),
+      mebibytes(memory.working_bytes), mebibytes(memory.other_bytes));
+}
+
+/// Why forwards are made again; nothing where they are not.
+std::string recompute_text(const Prediction& best) {
+  if (!best.layout.recompute) {
+    return "";
+  }
+  return fmt::format(
+      "layout.recompute, which costs forwards: what is kept without it would need {:.0f} MiB, and "
+      "a device has {:.0f}.\n",
+      static_cast<double>(best.kept_memory_bytes) / kMebibyte,
+      static_cast<double>(best.memory_limit) / kMebibyte);
 }
 
 /// Hosts in the order in which a hostfile should name them, where that is not theirs.
@@ -121,7 +134,8 @@ nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
           {"overlap", name_of(one.layout.overlap)},
           {"transport", name_of(one.layout.transport)},
           {"layout", describe(one.layout)},
-          {"arguments", run_arguments(one.layout, input.job.network_names())},
+          {"recompute", one.layout.recompute},
+          {"arguments", run_arguments(one.layout, input.job)},
           {"step_seconds", one.step_seconds},
           {"images_per_second", one.images_per_second},
           {"efficiency", one.efficiency},
@@ -146,14 +160,14 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
       search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
       ranking_table(search, is_priced));
   text += first_text(best);
+  text += best.fits ? recompute_text(best) : "";
   if (!best.fits) {
     text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
   }
   text += host_order(best, input.cluster);
-  const PerNetwork<std::string> networks = input.job.network_names();
   if (best.fits) {
     text +=
-        fmt::format("Run it: gangway run {} {}\n", job_file, run_arguments(best.layout, networks));
+        fmt::format("Run it: gangway run {} {}\n", job_file, run_arguments(best.layout, input.job));
   }
   return text;
 }

@@ -16,6 +16,12 @@
 namespace gangway::launch {
 namespace {
 
+/// Of a step: nobody would see the difference.
+constexpr double kSame = 1e-3;
+/// Rows that are ranked at least, of which a ranking may show fewer: their lists are tried in each
+/// order.
+constexpr std::size_t kLeastRows = 4;
+
 /// Numbers of workers that could be best: of those with the same largest share, the fewest; and
 /// all devices, since somebody has paid for them.
 std::vector<int> worker_counts(const PlanInput& input) {
@@ -57,6 +63,14 @@ bool is_before(const Prediction& a, const Prediction& b) {
          std::tuple(!b.fits, b.step_seconds, b.layout.workers);
 }
 
+/// Whether `known` is the same rows with other lists, or the same lists, as fast and no larger.
+bool is_as_good_in_another_order(const Prediction& known, const Prediction& other) {
+  PlannedLayout same = other.layout;
+  same.schedule = known.layout.schedule;
+  return known.layout == same && known.step_seconds <= other.step_seconds * (1.0 + kSame) &&
+         known.memory.total_bytes() <= other.memory.total_bytes();
+}
+
 void require_possible(const PlanInput& input, const SearchOptions& options) {
   const int workers = options.workers;
   if (workers > input.cluster.num_devices()) {
@@ -80,8 +94,59 @@ class Ranking {
  public:
   Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
 
+  /// Each worker all networks. Where that does not fit, their activations are made again.
+  void try_whole(const PlannedLayout& layout) {
+    if (const std::optional<Tried> tried = try_layout(layout); tried && !tried->fits) {
+      try_again(layout, *tried);
+    }
+  }
+  /// Networks apart and stages. Where they do not fit: what holds less, and is slower.
+  void try_stages(int workers) {
+    StagePlanner::Candidates candidates = stages().candidates(workers);
+    search_.left_out += candidates.left_out;
+    for (const PlannedLayout& layout : candidates.layouts) {
+      const std::optional<Tried> tried = try_layout(layout);
+      if (!tried || tried->fits) {
+        continue;
+      }
+      const PlannedLayout spare = stages().with_least_memory(layout);
+      const std::optional<Tried> spared = spare != layout ? try_layout(spare) : tried;
+      bool fits = spared && spared->fits;
+      for (const PlannedLayout& other : StagePlanner::with_other_schedules(spare)) {
+        const std::optional<Tried> ordered = try_layout(other);
+        fits = fits || (ordered && ordered->fits);
+      }
+      if (!fits) {
+        try_again(layout, *tried);
+        if (spare != layout && spared) {
+          try_again(spare, *spared);
+        }
+      }
+    }
+  }
+  /// Of the rows that are ranked, the other orders of their lists, where these are faster or hold
+  /// less.
+  void try_schedules() {
+    const std::vector<Prediction> ranked = search_.ranking;
+    for (const Prediction& one : ranked) {
+      for (const PlannedLayout& other : StagePlanner::with_other_schedules(one.layout)) {
+        (void)try_layout(other);
+      }
+    }
+  }
+  [[nodiscard]] Search take(std::size_t rows) {
+    search_.ranking.resize(std::min(search_.ranking.size(), rows));
+    return std::move(search_);
+  }
+
+ private:
+  struct Tried {
+    bool fits = false;
+    std::int64_t bytes = 0;
+  };
+  /// @param kept_bytes  what it would hold without layout.recompute, where it has that
   /// @return nothing where it cannot be among the first
-  std::optional<bool> try_layout(const PlannedLayout& layout) {
+  std::optional<Tried> try_layout(const PlannedLayout& layout, std::int64_t kept_bytes = 0) {
     std::vector<Prediction>& ranking = search_.ranking;
     if (ranking.size() == most_ && ranking.back().fits &&
         bound_of(layout) > ranking.back().step_seconds) {
@@ -90,28 +155,22 @@ class Ranking {
     }
     Prediction prediction =
         layout.shape == LayoutShape::kWhole ? predict(input_, layout) : stages().predict(layout);
+    prediction.kept_memory_bytes = kept_bytes;
     ++search_.simulated;
-    const bool fits = prediction.fits;
-    ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before), std::move(prediction));
-    ranking.resize(std::min(ranking.size(), most_));
-    return fits;
-  }
-  /// Networks apart and stages.
-  void try_stages(int workers) {
-    StagePlanner::Candidates candidates = stages().candidates(workers);
-    search_.left_out += candidates.left_out;
-    for (const PlannedLayout& layout : candidates.layouts) {
-      if (try_layout(layout) == false) {
-        const PlannedLayout spare = stages().with_least_memory(layout);
-        if (spare != layout) {
-          (void)try_layout(spare);
-        }
-      }
+    const Tried tried{.fits = prediction.fits, .bytes = prediction.memory.needed_bytes()};
+    if (std::ranges::none_of(ranking, [&](const Prediction& one) {
+          return is_as_good_in_another_order(one, prediction);
+        })) {
+      ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before),
+                     std::move(prediction));
+      ranking.resize(std::min(ranking.size(), most_));
     }
+    return tried;
   }
-  [[nodiscard]] Search take() { return std::move(search_); }
-
- private:
+  void try_again(PlannedLayout layout, const Tried& kept) {
+    layout.recompute = true;
+    (void)try_layout(layout, kept.bytes);
+  }
   [[nodiscard]] double bound_of(const PlannedLayout& layout) {
     return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
                                                : stages().least_seconds(layout);
@@ -151,32 +210,32 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
   require_possible(input, options);
   const int workers = options.workers;
   const std::vector<int> counts = workers > 0 ? std::vector{workers} : worker_counts(input);
-  Ranking ranking(input, options.rows);
+  Ranking ranking(input, std::max(options.rows, kLeastRows));
   // Most workers first: what they reach prunes those that cannot.
   for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
     if (*count > input.job.training.microbatches) {
       continue;
     }
     for (const PlannedLayout& layout : whole_layouts(*count, input.cluster)) {
-      (void)ranking.try_layout(layout);
+      ranking.try_whole(layout);
     }
   }
   if (options.shapes == Shapes::kAll) {
     for (const int count : staged_counts(input, workers)) {
       ranking.try_stages(count);
     }
+    ranking.try_schedules();
   }
-  return ranking.take();
+  return ranking.take(options.rows);
 }
 
 std::string why_behind(const Prediction& other, const Prediction& best) {
   if (!other.fits) {
     return fmt::format("does not fit: {:.1f} of {:.1f} GiB",
-                       static_cast<double>(other.memory.total_bytes()) / kGibibyte,
+                       static_cast<double>(other.memory.needed_bytes()) / kGibibyte,
                        static_cast<double>(other.memory_limit) / kGibibyte);
   }
   const double slower = other.step_seconds - best.step_seconds;
-  constexpr double kSame = 1e-3;  // of a step: nobody would see it
   if (slower <= kSame * best.step_seconds) {
     return "as fast";
   }

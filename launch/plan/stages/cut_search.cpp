@@ -95,6 +95,17 @@ class PairSearch {
   std::vector<std::vector<Best>> table_;  // by stages, then ends
 };
 
+/// As it is from its end.
+ChainCosts reversed(const ChainCosts& chain) {
+  ChainCosts turned{.blocks = {chain.blocks.rbegin(), chain.blocks.rend()}, .ends = {}};
+  // Behind block i of the turned chain it is cut before what was block n - 1 - i.
+  for (std::size_t i = 1; i < chain.ends.size(); ++i) {
+    turned.ends.push_back(chain.ends[chain.ends.size() - 1 - i]);
+  }
+  turned.ends.push_back(0.0);
+  return turned;
+}
+
 std::vector<int> starts_of(const std::vector<int>& ends) { return {ends.begin(), ends.end() - 1}; }
 
 }  // namespace
@@ -132,7 +143,18 @@ std::vector<std::vector<int>> cuts_by(const BlockCosts& costs, const CutQuestion
                                    : 0.0);
     }
   }
-  return best_cuts(chains, question.stages);
+  const bool is_turned = question.placement == StagePlacement::kV && chains.size() == 2;
+  if (is_turned) {
+    chains.back() = reversed(chains.back());
+  }
+  std::vector<std::vector<int>> cuts = best_cuts(chains, question.stages);
+  if (is_turned) {
+    std::ranges::reverse(cuts.back());
+    for (int& first : cuts.back()) {
+      first = static_cast<int>(chains.back().blocks.size()) - first;
+    }
+  }
+  return cuts;
 }
 
 }  // namespace gangway::launch

@@ -30,6 +30,8 @@ enum class CutGoal {
 struct CutQuestion {
   std::vector<NetworkId> networks;  ///< that are cut
   int stages = 2;
+  /// Of two networks: in a V the second one's first blocks are beside the first one's last.
+  StagePlacement placement = StagePlacement::kLoop;
   CutGoal goal = CutGoal::kTime;
   double seconds_per_byte = 0.0;  ///< of the links between stages
   int microbatches = 1;           ///< that a stage keeps at once

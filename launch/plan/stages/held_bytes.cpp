@@ -41,11 +41,17 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
     const NodeCost& node =
         costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
              [static_cast<std::size_t>(at.node)];
+    const bool is_kept = node.kept_bytes > 0 && !node.is_made_again;
+    const std::int64_t inside = node.is_made_again ? node.kept_bytes : 0;
     switch (at.operation) {
       case Operation::kForward:
       case Operation::kPenaltyForward:
-        held += node.kept_bytes > 0 ? node.kept_bytes : node.output_bytes;
-        until_its_end[pass_of(at)] += node.kept_bytes > 0 ? 0 : node.output_bytes;
+        most = std::max(most, held + inside);
+        held += is_kept ? node.kept_bytes : node.output_bytes;
+        until_its_end[pass_of(at)] += is_kept ? 0 : node.output_bytes;
+        break;
+      case Operation::kBackward:
+        most = std::max(most, held + inside);
         break;
       case Operation::kReceive:
       case Operation::kReceiveGradient:
@@ -56,7 +62,8 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
         break;
     }
     most = std::max(most, held);
-    if (at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward) {
+    if (is_kept &&
+        (at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward)) {
       held -= node.kept_bytes;
     }
     if (last.at(pass_of(at)) == i) {

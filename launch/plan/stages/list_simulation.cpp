@@ -79,18 +79,26 @@ bool ListSimulation::perform(int index, const Instruction& at, const Instruction
     default:
       break;
   }
+  if (at.operation == Operation::kBackward) {
+    compute(index, node_of(at).again_seconds);
+  }
   const double seconds = seconds_of(own, at);
   if (before != nullptr && before->operation == Operation::kArm && own != nullptr) {
     // Its buckets become complete while it goes on.
     const ListWorker& of = setup_.workers[static_cast<std::size_t>(index)];
     Side& side = begun_side(index, at.network);
     const double now = workers_[static_cast<std::size_t>(index)].now;
-    for (int bucket = 1; bucket <= own->buckets; ++bucket) {
-      side.ready.push_back(now + seconds * bucket / own->buckets * of.slowdown / of.speed);
+    for (const BucketLoad& bucket : own->buckets) {
+      side.ready.push_back(now + seconds * bucket.ready_share * of.slowdown / of.speed);
     }
   }
   compute(index, seconds);
   return true;
+}
+
+const NodeCost& ListSimulation::node_of(const Instruction& at) const {
+  return setup_.costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
+                     [static_cast<std::size_t>(at.node)];
 }
 
 double ListSimulation::seconds_of(const ExchangePart* part, const Instruction& at) const {
@@ -99,9 +107,7 @@ double ListSimulation::seconds_of(const ExchangePart* part, const Instruction& a
            : at.operation == Operation::kOpenLeaf ? part->open_seconds
                                                   : part->close_seconds;
   }
-  const NodeCost& node =
-      setup_.costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
-                  [static_cast<std::size_t>(at.node)];
+  const NodeCost& node = node_of(at);
   const bool is_forward =
       at.operation == Operation::kForward || at.operation == Operation::kPenaltyForward;
   return is_forward ? node.forward_seconds : node.backward_seconds;
@@ -117,16 +123,15 @@ void ListSimulation::compute(int index, double seconds) {
 }
 
 void ListSimulation::send(int index, const Instruction& at) {
-  const NodeCost& node =
-      setup_.costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
-                  [static_cast<std::size_t>(at.node)];
+  const NodeCost& node = node_of(at);
   const MessageLink& link =
       setup_.links[static_cast<std::size_t>(index)][static_cast<std::size_t>(at.peer)];
   const double seconds = static_cast<double>(node.output_bytes) * link.seconds_per_byte;
   double begin = workers_[static_cast<std::size_t>(index)].now;
   if (link.is_shared) {
     begin = std::max(begin, link_of(index));
-    link_of(index) = begin + seconds;
+    // Rows that are not simulated have found their place behind one another.
+    link_of(index) = begin + seconds * link.sharing;
   }
   auto& [arrivals, wire] = messages_[{index, at.peer, at.operation == Operation::kSendGradient,
                                       at.phase, at.repeat, at.pass, at.microbatch, at.node}];
@@ -168,9 +173,9 @@ void ListSimulation::reduce(int index, const Instruction& at) {
   compute(index, part.merge_seconds);
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   Side& side = begun_side(index, at.network);
-  side.ready.resize(static_cast<std::size_t>(part.buckets), worker.now);
+  side.ready.resize(part.buckets.size(), worker.now);
   Exchange& exchange = exchange_of(index, at.network, worker.begun[at.network]++);
-  exchange.last_ready = std::max(exchange.last_ready, side.ready.back());
+  exchange.last_ready = std::max(exchange.last_ready, std::ranges::max(side.ready));
   if (++exchange.whole == members_.at(part.group)) {
     carry_out(exchange, at.network);
   }
@@ -194,21 +199,24 @@ void ListSimulation::carry_out(Exchange& exchange, NetworkId network) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     arrived.resize(std::max(arrived.size(), side.ready.size()), 0.0);
     for (std::size_t bucket = 0; bucket < side.ready.size(); ++bucket) {
-      worker.lane_free = std::max(side.ready[bucket], worker.lane_free) + part.fold_seconds;
-      side.lane_seconds += part.fold_seconds;
-      arrived[bucket] = std::max(
-          arrived[bucket],
-          send_bytes(index, worker.lane_free, part.there_seconds, part.latency_seconds, side));
+      const double share = part.buckets[bucket].size_share;
+      worker.lane_free = std::max(side.ready[bucket], worker.lane_free) + share * part.fold_seconds;
+      side.lane_seconds += share * part.fold_seconds;
+      arrived[bucket] =
+          std::max(arrived[bucket], send_bytes(index, worker.lane_free, share * part.there_seconds,
+                                               part.latency_seconds, side));
     }
   }
   for (auto& [index, side] : exchange.sides) {
     const ExchangePart& part = setup_.parts[static_cast<std::size_t>(index)].at(network);
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     for (std::size_t bucket = 0; bucket < side.ready.size(); ++bucket) {
-      worker.lane_free = std::max(arrived[bucket], worker.lane_free) + part.sum_seconds;
-      side.lane_seconds += part.sum_seconds;
-      exchange.done = std::max(exchange.done, send_bytes(index, worker.lane_free, part.back_seconds,
-                                                         part.latency_seconds, side));
+      const double share = part.buckets[bucket].size_share;
+      worker.lane_free = std::max(arrived[bucket], worker.lane_free) + share * part.sum_seconds;
+      side.lane_seconds += share * part.sum_seconds;
+      exchange.done =
+          std::max(exchange.done, send_bytes(index, worker.lane_free, share * part.back_seconds,
+                                             part.latency_seconds, side));
     }
   }
   exchange.done += setup_.wake_seconds;
@@ -226,8 +234,8 @@ bool ListSimulation::await(int index, NetworkId network) {
   }
   ++awaited;
   const Side& side = exchange.sides.at(index);
-  wait_for({.first_ready = side.ready.front(),
-            .last_ready = side.ready.back(),
+  wait_for({.first_ready = std::ranges::min(side.ready),
+            .last_ready = std::ranges::max(side.ready),
             .last_of_all = exchange.last_ready,
             .done = exchange.done,
             .lane_seconds = side.lane_seconds,

@@ -21,17 +21,17 @@ struct ListWorker {
   double lane_steal = 0.0;  ///< share of its lane's work that compute loses where both work
 };
 
-/// A worker's part of a network's exchanges.
+/// A worker's part of a network's exchanges. What each bucket costs is its share of it.
 struct ExchangePart {
   int group = 0;  ///< exchanges of one group go together, whoever is in it
-  int buckets = 1;
+  std::vector<BucketLoad> buckets = {{}};
   double open_seconds = 0.0;   ///< of compute, to begin a leaf
   double close_seconds = 0.0;  ///< and to end it
   double merge_seconds = 0.0;  ///< of compute, once an update
-  double fold_seconds = 0.0;   ///< of the lane, of a bucket, before anything travels
-  double sum_seconds = 0.0;    ///< of the lane, of a bucket, behind that: sums and update
-  double there_seconds = 0.0;  ///< of its node's link, of a bucket's gradients
-  double back_seconds = 0.0;   ///< and of its new weights
+  double fold_seconds = 0.0;   ///< of the lane, before anything travels
+  double sum_seconds = 0.0;    ///< of the lane, behind that: sums and update
+  double there_seconds = 0.0;  ///< of its node's link, of gradients
+  double back_seconds = 0.0;   ///< and of new weights
   double latency_seconds = 0.0;
 };
 
@@ -39,6 +39,7 @@ struct MessageLink {
   double latency_seconds = 0.0;
   double seconds_per_byte = 0.0;
   bool is_shared = false;  ///< with all that leaves the sender's node
+  double sharing = 1.0;    ///< messages that leave it for one: of workers that are not simulated
 };
 
 class ListSimulation {
@@ -81,6 +82,7 @@ class ListSimulation {
 
   /// @return whether its next instruction could be performed
   bool perform(int index, const pipeline::Instruction& at, const pipeline::Instruction* before);
+  [[nodiscard]] const NodeCost& node_of(const pipeline::Instruction& at) const;
   [[nodiscard]] double seconds_of(const ExchangePart* part, const pipeline::Instruction& at) const;
   void compute(int index, double seconds);
   void send(int index, const pipeline::Instruction& at);

@@ -9,6 +9,7 @@
 
 #include "job/families/families.hpp"
 #include "job/stage_cuts.hpp"
+#include "launch/plan/made_again.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -170,6 +171,48 @@ double BlockCosts::share_of(NetworkId network, BlockRange blocks) const {
   return sum_of(shares(std::move(parameters)), blocks);
 }
 
+std::vector<BucketLoad> BlockCosts::buckets(NetworkId network) const {
+  const NetworkCost& cost = profile_.network(names_[network]);
+  const std::vector<double> ready = ready_shares(profile_, cost);
+  std::vector<BucketLoad> buckets;
+  for (std::size_t i = 0; i < ready.size(); ++i) {
+    buckets.push_back({.size_share = static_cast<double>(cost.buckets[i].elements) /
+                                     static_cast<double>(cost.arena_elements),
+                       .ready_share = ready[i]});
+  }
+  return buckets;
+}
+
+std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange blocks,
+                                                  std::size_t count) const {
+  // The one at the end is the smallest, a fourth of the others (comm/arena/bucket_plan.cpp).
+  constexpr double kOthers = 4.0;
+  const auto others = static_cast<double>(std::max<std::size_t>(1, count) - 1);
+  const double all = kOthers * others + 1.0;
+  std::vector<double> parameters;
+  std::vector<double> seconds;
+  for (int i = blocks.begin; i < blocks.end; ++i) {
+    const BlockCost& block = blocks_[network][static_cast<std::size_t>(i)];
+    parameters.push_back(static_cast<double>(block.parameters));
+    seconds.push_back(block.input_gradient.seconds + block.weight_gradient.seconds);
+  }
+  parameters = shares(std::move(parameters));
+  seconds = shares(std::move(seconds));
+  std::vector<BucketLoad> buckets;
+  for (double left = others; left >= 0.0; left -= 1.0) {
+    const double begin = kOthers * left / all;
+    double end_of_block = 0.0;
+    double done = 0.0;
+    for (std::size_t block = 0; block < parameters.size(); ++block) {
+      end_of_block += parameters[block];
+      done += end_of_block > begin + 1e-9 ? seconds[block] : 0.0;
+    }
+    buckets.push_back(
+        {.size_share = (left == others ? 1.0 : kOthers) / all, .ready_share = std::min(1.0, done)});
+  }
+  return buckets;
+}
+
 NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phase,
                                       const WholeNode& of, int node) const {
   const Pass& cut = phase.passes[static_cast<std::size_t>(of.pass)];
@@ -190,6 +233,10 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
   const bool is_kept = cut.has_gradient[static_cast<std::size_t>(node)];
   for (int block = blocks.begin; block < blocks.end && is_kept; ++block) {
     cost.kept_bytes += blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
+  }
+  if (staged.job.layout.recompute && is_made_again(staged.phases, phase.index, of.pass, node)) {
+    cost.is_made_again = true;
+    cost.again_seconds = cost.forward_seconds;
   }
   return cost;
 }

@@ -15,7 +15,10 @@ namespace gangway::launch {
 struct NodeCost {
   double forward_seconds = 0.0;   ///< of a penalty: its first two sweeps
   double backward_seconds = 0.0;  ///< its last two
+  /// What its backward begins with where what it made inside is not kept: its forward again.
+  double again_seconds = 0.0;
   std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 where it has none
+  bool is_made_again = false;     ///< then kept_bytes are there while either runs, not between them
   std::int64_t output_bytes = 0;  ///< what goes on to whoever takes what it makes
 };
 
@@ -26,6 +29,12 @@ struct BlockLoad {
   double cut_messages = 0.0;    ///< how often they and their gradients do, in a step
   std::int64_t held_bytes = 0;  ///< kept for the backwards of a phase: the most of any phase
   std::int64_t parameters = 0;
+};
+
+/// Of what is reduced together, one bucket of several.
+struct BucketLoad {
+  double size_share = 1.0;   ///< of all of them
+  double ready_share = 1.0;  ///< of the last backward, behind which it is complete
 };
 
 /// Costs of a job's blocks, ready to be looked up for many layouts.
@@ -44,6 +53,11 @@ class BlockCosts {
   [[nodiscard]] int num_blocks(NetworkId network) const {
     return static_cast<int>(loads_[network].size());
   }
+  /// In the order in which they become ready.
+  [[nodiscard]] std::vector<BucketLoad> buckets(NetworkId network) const;
+  /// Of a chunk that has about so many: as comm::BucketPlan cuts it.
+  [[nodiscard]] std::vector<BucketLoad> chunk_buckets(NetworkId network, BlockRange blocks,
+                                                      std::size_t count) const;
   /// The share of `network`'s trained numbers that is in `blocks`.
   [[nodiscard]] double share_of(NetworkId network, BlockRange blocks) const;
 

@@ -11,6 +11,7 @@
 #include "launch/plan/stages/held_bytes.hpp"
 #include "launch/plan/stages/list_simulation.hpp"
 #include "launch/plan/stages/shown_layout.hpp"
+#include "launch/plan/stages/working_bytes.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -90,19 +91,10 @@ Simulated simulated(const PlanInput& input, const BlockCosts& costs, const Shown
 }  // namespace
 
 StagePlanner::StagePlanner(const PlanInput& input)
-    : input_(input), costs_(input.job, input.profile, input.costs.phases()) {
-  JobSpec one = input.job;
-  one.training.microbatches = 1;
-  one.training.batch = static_cast<int>(input.job.images_per_microbatch());
-  const StagedJob alone = staged_job(one, input.costs.phases(), {.workers = 1});
-  const BlockCosts::Table table = costs_.table(alone);
-  const StepLists lists = step_lists(alone);
-  std::int64_t kept = most_held_bytes(lists.usual.front(), table);
-  for (const auto& [phase, with] : lists.lazy) {
-    kept = std::max(kept, most_held_bytes(with.front(), table));
-  }
-  transient_bytes_ = std::max<std::int64_t>(0, input.profile.memory.working_bytes - kept);
-}
+    : input_(input),
+      costs_(input.job, input.profile, input.costs.phases()),
+      transient_bytes_(transient_bytes(input, costs_, Activations::kKept)),
+      recomputing_transient_bytes_(transient_bytes(input, costs_, Activations::kMadeAgain)) {}
 
 double StagePlanner::seconds_of(NetworkId network) const {
   double seconds = 0.0;
@@ -139,18 +131,22 @@ std::vector<int> StagePlanner::apart_groups(int workers) const {
 }
 
 PlannedLayout StagePlanner::cut_layout(int workers, int stages,
-                                       const std::vector<NetworkId>& networks) const {
+                                       const std::vector<NetworkId>& networks,
+                                       StagePlacement placement) const {
   const int on_first =
       input_.cluster.nodes[static_cast<std::size_t>(nodes_by_speed(input_.cluster).front())]
           .num_devices();
   const Link& link = workers > on_first ? input_.cluster.between : input_.cluster.inside;
-  const std::vector<std::vector<int>> cuts = cuts_by(
-      costs_,
-      {.networks = networks, .stages = stages, .seconds_per_byte = 1.0 / link.bytes_per_second});
+  const std::vector<std::vector<int>> cuts =
+      cuts_by(costs_, {.networks = networks,
+                       .stages = stages,
+                       .placement = placement,
+                       .seconds_per_byte = 1.0 / link.bytes_per_second});
   PlannedLayout layout{.workers = workers,
                        .shape = LayoutShape::kStages,
                        .stages = stages,
-                       .cuts = std::vector<std::vector<int>>(input_.job.networks.size())};
+                       .cuts = std::vector<std::vector<int>>(input_.job.networks.size()),
+                       .placement = placement};
   for (std::size_t i = 0; i < networks.size(); ++i) {
     layout.cuts[static_cast<std::size_t>(networks[i])] = cuts[i];
   }
@@ -171,12 +167,25 @@ PlannedLayout StagePlanner::with_least_memory(PlannedLayout layout) const {
   const auto cuts =
       cuts_by(costs_, {.networks = networks,
                        .stages = layout.stages,
+                       .placement = layout.placement,
                        .goal = CutGoal::kMemory,
                        .microbatches = (input_.job.training.microbatches + copies - 1) / copies});
   for (std::size_t i = 0; i < networks.size(); ++i) {
     layout.cuts[static_cast<std::size_t>(networks[i])] = cuts[i];
   }
   return layout;
+}
+
+std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayout& layout) {
+  std::vector<PlannedLayout> others;
+  for (const StageOrder order :
+       {StageOrder::kFill, StageOrder::kByPhase, StageOrder::kOneForwardOneBackward}) {
+    if (layout.shape == LayoutShape::kStages && order != layout.schedule) {
+      others.push_back(layout);
+      others.back().schedule = order;
+    }
+  }
+  return others;
 }
 
 StagePlanner::Candidates StagePlanner::candidates(int workers) const {
@@ -215,7 +224,10 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
           networks, [&](NetworkId id) { return costs_.num_blocks(id) >= stages; });
       // What is not cut is on all workers, each with micro-batches of its own.
       if (have_blocks && (are_all || workers <= microbatches)) {
-        offer(cut_layout(workers, stages, networks));
+        offer(cut_layout(workers, stages, networks, StagePlacement::kLoop));
+        if (networks.size() > 1) {
+          offer(cut_layout(workers, stages, networks, StagePlacement::kV));
+        }
       }
     }
   }
@@ -234,10 +246,12 @@ double StagePlanner::least_seconds(const PlannedLayout& layout) const {
       const int members = layout.groups[index];
       apart = std::max(apart, seconds_of(id) * ((microbatches + members - 1) / members));
     } else if (layout.shape == LayoutShape::kStages && !layout.cuts[index].empty()) {
-      std::size_t stage = 0;
+      std::size_t chunk = 0;
+      const bool is_turned = layout.placement == StagePlacement::kV && id != NetworkId{0};
       for (int block = 0; block < costs_.num_blocks(id); ++block) {
-        stage += stage < layout.cuts[index].size() && block == layout.cuts[index][stage] ? 1 : 0;
-        stages[stage] += costs_.loads(id)[static_cast<std::size_t>(block)].seconds;
+        chunk += chunk < layout.cuts[index].size() && block == layout.cuts[index][chunk] ? 1 : 0;
+        stages[is_turned ? stages.size() - 1 - chunk : chunk] +=
+            costs_.loads(id)[static_cast<std::size_t>(block)].seconds;
       }
     }
   }
@@ -262,12 +276,14 @@ Prediction StagePlanner::predict(const PlannedLayout& layout) const {
   set_step_figures(input_, shown.all_places(), prediction);
   prediction.bytes_between_hosts =
       static_cast<std::int64_t>(step.sent_bytes + shown.exchanged_bytes());
+  const std::int64_t transient = layout.recompute ? recomputing_transient_bytes_ : transient_bytes_;
   double fullest = -1.0;
   for (int worker = 0; worker < shown.staged().workers; ++worker) {
     const WorkerMemory memory{
         .process_bytes = input_.profile.memory.process_bytes + kWorkerProgramBytes,
         .arenas_bytes = shown.arenas_bytes(worker),
-        .working_bytes = transient_bytes_ + step.held_bytes[static_cast<std::size_t>(worker)],
+        .snapshots_bytes = shown.snapshots_bytes(worker),
+        .working_bytes = transient + step.held_bytes[static_cast<std::size_t>(worker)],
         .other_bytes = input_.profile.memory.other_bytes +
                        kept_bytes(input_.job, input_.profile, microbatches)};
     const std::int64_t limit =
@@ -281,7 +297,7 @@ Prediction StagePlanner::predict(const PlannedLayout& layout) const {
     }
   }
   prediction.fits =
-      prediction.memory_limit == 0 || prediction.memory.total_bytes() <= prediction.memory_limit;
+      prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
   return prediction;
 }
 

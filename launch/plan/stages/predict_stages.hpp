@@ -23,8 +23,10 @@ class StagePlanner {
   };
   /// Those of `workers` workers that could be worth it, and that workers would not refuse: each
   /// network on workers of its own, by what they compute, and rows of stages, of all networks or
-  /// of one, cut where the busiest stage has least to do.
+  /// of one, in a loop and in a V, cut where the busiest stage has least to do.
   [[nodiscard]] Candidates candidates(int workers) const;
+  /// The same rows with the other orders of forwards and backwards.
+  [[nodiscard]] static std::vector<PlannedLayout> with_other_schedules(const PlannedLayout& layout);
   /// Cut where the fullest stage holds least; the same layout where that is where it is cut.
   [[nodiscard]] PlannedLayout with_least_memory(PlannedLayout layout) const;
 
@@ -36,7 +38,8 @@ class StagePlanner {
  private:
   [[nodiscard]] std::vector<int> apart_groups(int workers) const;
   [[nodiscard]] PlannedLayout cut_layout(int workers, int stages,
-                                         const std::vector<NetworkId>& networks) const;
+                                         const std::vector<NetworkId>& networks,
+                                         StagePlacement placement) const;
   [[nodiscard]] double seconds_of(NetworkId network) const;
   [[nodiscard]] double fastest() const;
 
@@ -44,6 +47,7 @@ class StagePlanner {
   BlockCosts costs_;
   /// Of a step's compute beside what waits for a backward: gradients on their way, workspaces.
   std::int64_t transient_bytes_ = 0;
+  std::int64_t recomputing_transient_bytes_ = 0;
 };
 
 }  // namespace gangway::launch

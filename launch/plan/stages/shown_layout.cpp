@@ -2,7 +2,6 @@
 #include "launch/plan/stages/shown_layout.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -133,10 +132,13 @@ ExchangePart ShownLayout::part_of(NetworkId network, int worker) const {
   constexpr int kChunks = 1 << 16;
   ExchangePart part{.group = static_cast<int>(network) * kChunks +
                              *staged_.groups[network].chunk_of(worker)};
-  part.buckets = std::max(
-      1, static_cast<int>(std::lround(members.share * static_cast<double>(cost.buckets.size()))));
-  const double bytes =
-      members.share * static_cast<double>(cost.arena_elements) * sizeof(float) / part.buckets;
+  const NetworkGroup& group = staged_.groups[network];
+  part.buckets = group.is_cut()
+                     ? costs_.chunk_buckets(
+                           network, group.chunks[static_cast<std::size_t>(*group.chunk_of(worker))],
+                           cost.buckets.size() / static_cast<std::size_t>(group.num_chunks()))
+                     : costs_.buckets(network);
+  const double bytes = members.share * static_cast<double>(cost.arena_elements) * sizeof(float);
   const double wire = bytes / sizeof(float) * bytes_of_element(spec.wire) / members.shown_on_node;
   const double node_share = static_cast<double>(members.on_node) / members.workers;
   const int partials = members.on_node * sums.partials;
@@ -146,14 +148,12 @@ ExchangePart ShownLayout::part_of(NetworkId network, int worker) const {
       members.share * seconds_of(input_.profile, pipeline::Operation::kOpenLeaf, spec.name);
   part.close_seconds =
       members.share * seconds_of(input_.profile, pipeline::Operation::kCloseLeaf, spec.name);
-  part.merge_seconds =
-      sums.early_merges * bytes * part.buckets * input_.profile.add_seconds_per_byte;
+  part.merge_seconds = sums.early_merges * bytes * input_.profile.add_seconds_per_byte;
   part.fold_seconds =
       (sums.last_merges + elsewhere * std::max(0, partials - members.node_sums)) * bytes * add;
   const int sources = partials + members.all_sums - members.node_sums;
   part.sum_seconds =
-      (bytes * (sources - 1) * add + update * members.share / part.buckets * slower) /
-      members.workers;
+      (bytes * (sources - 1) * add + update * members.share * slower) / members.workers;
   part.there_seconds = wire * (1.0 - node_share) * members.node_sums * members.seconds_per_byte;
   part.back_seconds = wire * node_share * (members.nodes - 1) * members.seconds_per_byte;
   part.latency_seconds = members.latency_seconds;
@@ -174,8 +174,9 @@ MessageLink ShownLayout::link_between(int from, int to) const {
     sharing = members_of(NetworkId{0}, from).on_node;
   }
   return {.latency_seconds = link.latency_seconds,
-          .seconds_per_byte = sharing / link.bytes_per_second,
-          .is_shared = link.is_shared};
+          .seconds_per_byte = 1.0 / link.bytes_per_second,
+          .is_shared = link.is_shared,
+          .sharing = sharing};
 }
 
 ListSimulation::Setup ShownLayout::setup(BlockCosts::Table table) const {
@@ -232,6 +233,20 @@ std::int64_t ShownLayout::arenas_bytes(int worker) const {
   return static_cast<std::int64_t>(bytes);
 }
 
+std::int64_t ShownLayout::snapshots_bytes(int worker) const {
+  double bytes = 0.0;
+  for (const NetworkId network : staged_.groups.ids()) {
+    if (staged_.groups[network].has(worker)) {
+      const Members members = members_of(network, worker);
+      bytes +=
+          members.share * static_cast<double>(snapshot_bytes(
+                              input_.job, input_.profile.network(input_.job.networks[network].name),
+                              members.workers));
+    }
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 double ShownLayout::exchanged_bytes() const {
   double bytes = 0.0;
   for (int worker = 0; worker < staged_.workers; ++worker) {
@@ -244,8 +259,7 @@ double ShownLayout::exchanged_bytes() const {
       const Members members = members_of(network, worker);
       if (members.nodes > 1) {
         bytes += (part.there_seconds + part.back_seconds) / members.seconds_per_byte *
-                 part.buckets * input_.costs.updates_in_step(network) *
-                 (is_row_ ? members.nodes : 1);
+                 input_.costs.updates_in_step(network) * (is_row_ ? members.nodes : 1);
       }
     }
   }

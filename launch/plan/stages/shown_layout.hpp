@@ -28,6 +28,7 @@ class ShownLayout {
   [[nodiscard]] const WorkerPlace& place(int worker) const;
   [[nodiscard]] ListSimulation::Setup setup(BlockCosts::Table table) const;
   [[nodiscard]] std::int64_t arenas_bytes(int worker) const;
+  [[nodiscard]] std::int64_t snapshots_bytes(int worker) const;
   /// Of gradients and weights, by all workers in a step, between nodes.
   [[nodiscard]] double exchanged_bytes() const;
   /// Of what the shown workers' lists of a step send to workers on other nodes, by all workers.

@@ -30,6 +30,9 @@ JobSpec with_layout(JobSpec job, const PlannedLayout& layout) {
   job.layout.data = 0;
   job.layout.stages = layout.stages;
   job.layout.overlap = layout.overlap;
+  job.layout.placement = layout.placement;
+  job.layout.schedule = layout.schedule;
+  job.layout.recompute = layout.recompute;
   int first = 0;
   for (const NetworkId id : job.networks.ids()) {
     const auto index = static_cast<std::size_t>(id);

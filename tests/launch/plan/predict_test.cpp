@@ -148,8 +148,10 @@ TEST(Predict, CountsMemoryByHand) {
   const std::int64_t arena = kArenaElements * 4;
   EXPECT_EQ(two.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 2 / 2));
   // Three micro-batches of points more than the profile's one.
-  EXPECT_EQ(two.memory.total_bytes(),
-            two.memory.arenas_bytes + kWorkerProgramBytes + 1230 + 3 * 8 * 2 * 4);
+  EXPECT_EQ(two.memory.total_bytes(), two.memory.arenas_bytes + two.memory.snapshots_bytes +
+                                          kWorkerProgramBytes + 1230 + 3 * 8 * 2 * 4);
+  // In three slots each worker's half of weights and two moments of both networks.
+  EXPECT_EQ(two.memory.snapshots_bytes, 2 * 3 * arena * (1 + 2) / 2);
   // In shared memory, half of the other's sums is read as well.
   const Prediction shared = predicted(8, sample_cluster(1, 2), {.workers = 2});
   EXPECT_EQ(shared.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 3 / 2));
@@ -157,7 +159,7 @@ TEST(Predict, CountsMemoryByHand) {
 
 TEST(Predict, SaysWhatDoesNotFit) {
   Cluster cluster = sample_cluster(1, 1);
-  const std::int64_t needed = predicted(2, cluster, {.workers = 1}).memory.total_bytes();
+  const std::int64_t needed = predicted(2, cluster, {.workers = 1}).memory.needed_bytes();
   cluster.nodes[0].memory_bytes = needed;
   EXPECT_TRUE(predicted(2, cluster, {.workers = 1}).fits);
   cluster.nodes[0].memory_bytes = needed - 1;

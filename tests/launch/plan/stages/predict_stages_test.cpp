@@ -8,6 +8,8 @@
 
 #include "launch/plan/ranking/plan_text.hpp"
 #include "launch/plan/ranking/search.hpp"
+#include "launch/plan/stages/schedule_text.hpp"
+#include "launch/plan/stages/staged_job.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {
@@ -120,10 +122,10 @@ TEST(PredictStages, LoseWhereLinksCostNothing) {
 TEST(PredictStages, WinWhereNothingElseFits) {
   Cluster cluster = sample_cluster(1, 2);
   const auto probe = sample_planner(4, cluster);
-  const std::int64_t cut = StagePlanner(probe->input()).predict(stages(2)).memory.total_bytes();
+  const std::int64_t cut = StagePlanner(probe->input()).predict(stages(2)).memory.needed_bytes();
   const std::int64_t whole =
       predict(probe->input(), {.workers = 2, .transport = TransportKind::kMpi})
-          .memory.total_bytes();
+          .memory.needed_bytes();
   ASSERT_LT(cut, whole);
   cluster.nodes[0].memory_bytes = (cut + whole) / 2;
   const auto planner = sample_planner(4, cluster);
@@ -142,11 +144,88 @@ TEST(PredictStages, AreOfferedOnlyWhereBlocksMicrobatchesAndRulesAllowIt) {
   const auto planner = sample_planner(2, sample_cluster(1, 16));
   const StagePlanner stage_planner(planner->input());
   const StagePlanner::Candidates four = stage_planner.candidates(4);
-  EXPECT_THAT(four.layouts, ::testing::SizeIs(3));  // apart 2 + 2, two rows of two, one of four
+  // Apart 2 + 2, two rows of two and one of four, each in a loop and in a V.
+  EXPECT_THAT(four.layouts, ::testing::SizeIs(5));
   EXPECT_TRUE(stage_planner.candidates(16).layouts.empty());
   const JobSpec job = sample_job(4, {"numerics.precision=fp16"});
   const Planner scaled(job, sample_profile(job), "p", sample_cluster(1, 2));
   EXPECT_TRUE(StagePlanner(scaled.input()).candidates(2).layouts.empty());
+}
+
+/// Both networks begin with what is dear: in a loop the first worker would have both.
+Profile with_dear_beginnings(Profile profile) {
+  for (BlockCost& block : profile.blocks) {
+    const double factor = block.block == 0 ? 1.6 : 0.4;
+    block.forward.seconds *= factor;
+    block.input_gradient.seconds *= factor;
+    block.weight_gradient.seconds *= factor;
+  }
+  return profile;
+}
+
+TEST(PredictStages, AVIsChosenWhereBothNetworksBeginDearlyAndIsWhatARunWouldDo) {
+  const JobSpec job = sample_job(16);
+  const Profile profile = with_dear_beginnings(sample_profile(job));
+  Cluster cluster = sample_cluster(1, 2);
+  const auto probe = std::make_unique<Planner>(job, profile, "p", cluster);
+  PlannedLayout v = stages(2);
+  v.placement = StagePlacement::kV;
+  // Data parallelism is faster here, and does not fit.
+  cluster.nodes[0].memory_bytes =
+      StagePlanner(probe->input()).predict(stages(2)).memory.needed_bytes() + 100'000;
+  ASSERT_LT(cluster.nodes[0].memory_bytes,
+            predict(probe->input(), {.workers = 2}).memory.needed_bytes());
+  const Planner planner(job, profile, "p", cluster);
+  const Search search =
+      search_layouts(planner.input(), {.rows = 20, .workers = 2, .shapes = Shapes::kAll});
+  const PlannedLayout first = search.ranking.front().layout;
+  EXPECT_EQ(first.placement, StagePlacement::kV);
+  EXPECT_THAT(describe(first), HasSubstr(", v"));
+  EXPECT_LT(search.ranking.front().step_seconds,
+            0.95 * StagePlanner(planner.input()).predict(stages(2)).step_seconds);
+  const std::vector<std::string> keys = job_keys(first, job);
+  EXPECT_THAT(keys, ::testing::Contains("layout.placement=v"));
+  const PerNetwork<NetworkGroup> of_a_run = network_groups(sample_job(16, keys), 2);
+  const StagedJob planned = staged_job(job, planner.input().costs.phases(), first);
+  for (const NetworkId network : of_a_run.ids()) {
+    EXPECT_EQ(of_a_run[network], planned.groups[network]);
+  }
+  const std::string text = schedule_texts(planner.input(), first).front();
+  EXPECT_THAT(text, HasSubstr("generator chunk 0 of 2"));
+  EXPECT_THAT(text, HasSubstr("discriminator chunk 1 of 2"));
+}
+
+TEST(PredictStages, OrdersThatHoldLessAreTakenWhereNothingElseFits) {
+  const auto probe = sample_planner(16, sample_cluster(1, 2));
+  const StagePlanner stage_planner(probe->input());
+  PlannedLayout small = stages(2);
+  small.schedule = StageOrder::kOneForwardOneBackward;
+  const std::int64_t needed = stage_planner.predict(small).memory.needed_bytes();
+  ASSERT_LT(needed, stage_planner.predict(stages(2)).memory.needed_bytes());
+  Cluster cluster = sample_cluster(1, 2);
+  cluster.nodes[0].memory_bytes = needed;
+  const auto planner = sample_planner(16, cluster);
+  const Search search =
+      search_layouts(planner->input(), {.rows = 4, .workers = 2, .shapes = Shapes::kAll});
+  const Prediction& first = search.ranking.front();
+  EXPECT_TRUE(first.fits);
+  EXPECT_EQ(first.layout.schedule, StageOrder::kOneForwardOneBackward);
+  EXPECT_FALSE(first.layout.recompute);
+  EXPECT_THAT(run_arguments(first.layout, planner->input().job), HasSubstr("layout.schedule=1f1b"));
+}
+
+TEST(PredictStages, MakeAgainWhatAllMicrobatchesTogetherCannotKeep) {
+  PlannedLayout again = stages(2);
+  again.recompute = true;
+  const Prediction kept = staged(16, sample_cluster(1, 2), stages(2));
+  const Prediction made = staged(16, sample_cluster(1, 2), again);
+  // Four of nine passes are forwards that have a backward: as much more work for each.
+  EXPECT_GT(made.parts.compute, 1.2 * kept.parts.compute);
+  EXPECT_GT(made.step_seconds, 1.1 * kept.step_seconds);
+  EXPECT_LT(made.memory.working_bytes, kept.memory.working_bytes);
+  // More micro-batches are more that crosses the cut.
+  EXPECT_GT(staged(32, sample_cluster(1, 2), again).memory.working_bytes,
+            made.memory.working_bytes);
 }
 
 TEST(PredictStages, NoScheduleIsFasterThanItsBound) {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "bench/plan/emulated_jobs.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "comm/arena/arena_layout.hpp"
+#include "comm/arena/bucket_plan.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "job/file/parse.hpp"
+
+namespace gangway::bench {
+namespace {
+
+using launch::Cluster;
+using launch::Profile;
+
+/// Seconds of a whole network over one micro-batch.
+struct Costs {
+  double forward = 0.008;
+  double backward = 0.016;
+  double update = 0.030;
+};
+/// Of the arena, in each block of a network.
+constexpr std::int64_t kParameters = 20 * static_cast<std::int64_t>(comm::kBlockElements);
+constexpr std::size_t kBuckets = 4;
+/// That a micro-batch makes where a network may be cut: a tenth of what weights and gradients are.
+constexpr std::int64_t kCutBytes = 200'000;
+constexpr std::int64_t kKeptBytes = 4 * kCutBytes;
+
+/// A GAN of five blocks each.
+JobSpec emulated_job(int microbatches) {
+  return load_job({.file = {},
+                   .text = std::nullopt,
+                   .overrides = {"data.source=images:emulated", "model.family=dcgan",
+                                 "model.resolution=64",
+                                 fmt::format("training.batch={}", 2 * microbatches),
+                                 fmt::format("training.microbatches={}", microbatches)},
+                   .environment = {}})
+      .spec;
+}
+
+/// Of each block, its share of the network's seconds.
+std::vector<double> block_shares(BlockShape shape, bool is_first, std::size_t count) {
+  std::vector<double> shares(count, 1.0);
+  for (std::size_t block = 0; block < count; ++block) {
+    const std::size_t from_images = is_first ? count - 1 - block : block;
+    if (shape == BlockShape::kImages) {
+      shares[block] = static_cast<double>(count - from_images);
+    } else if (shape == BlockShape::kDense) {
+      shares[block] = from_images + 1 == count ? static_cast<double>(count) : 1.0;
+    }
+  }
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) {
+    share /= all;
+  }
+  return shares;
+}
+
+void add_network(const JobSpec& job, NetworkId network, BlockShape shape, const Costs& costs,
+                 Profile& profile) {
+  const std::string& name = job.networks[network].name;
+  const std::vector<double> shares =
+      block_shares(shape, network == NetworkId{0}, job.architectures()[network].blocks.size());
+  std::vector<comm::ArenaLayout::Tensor> tensors;
+  for (std::size_t block = 0; block < shares.size(); ++block) {
+    tensors.push_back({.name = fmt::format("block-{}", block),
+                       .elements = static_cast<std::size_t>(kParameters),
+                       .network_block = block});
+    profile.blocks.push_back({.network = name,
+                              .block = static_cast<int>(block),
+                              .forward = {.seconds = costs.forward * shares[block]},
+                              .input_gradient = {.seconds = costs.backward / 2 * shares[block]},
+                              .weight_gradient = {.seconds = costs.backward / 2 * shares[block]},
+                              .kept_bytes = kKeptBytes,
+                              .output_bytes = kCutBytes,
+                              .parameters = kParameters});
+  }
+  const comm::ArenaLayout arena(tensors, {});
+  launch::NetworkCost cost{.name = name,
+                           .parameters = kParameters * static_cast<std::int64_t>(shares.size()),
+                           .arena_elements = static_cast<std::int64_t>(arena.size()),
+                           .moments = 2,
+                           .update = {.seconds = costs.update}};
+  const comm::BucketPlan plan(arena, 1, kBuckets);
+  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
+    cost.buckets.push_back(
+        {.elements = static_cast<std::int64_t>(plan.bucket(bucket).size()),
+         .first_block =
+             static_cast<int>(static_cast<std::int64_t>(plan.bucket(bucket).begin) / kParameters)});
+  }
+  profile.networks.push_back(std::move(cost));
+}
+
+Profile emulated_profile(const JobSpec& job, BlockShape shape, double slower) {
+  Profile profile{.job = "emulated",
+                  .costs_hash = launch::costs_fingerprint(job),
+                  .images_per_microbatch = job.images_per_microbatch()};
+  const Costs costs{.forward = Costs{}.forward * slower,
+                    .backward = Costs{}.backward * slower,
+                    .update = Costs{}.update * slower};
+  for (const NetworkId network : job.networks.ids()) {
+    add_network(job, network, shape, costs, profile);
+  }
+  for (const pipeline::Instruction& at :
+       pipeline::one_stage_schedule(gan::phases_of(job), {0, 1}, 0, Overlap::kNone)) {
+    const double seconds = at.operation == pipeline::Operation::kForward    ? costs.forward
+                           : at.operation == pipeline::Operation::kBackward ? costs.backward
+                                                                            : 0.0;
+    if (at.operation != pipeline::Operation::kAwait) {
+      profile.instructions.push_back({.operation = at.operation,
+                                      .network = job.networks[at.network].name,
+                                      .phase = at.phase,
+                                      .pass = at.pass,
+                                      .node = at.node,
+                                      .time = {.seconds = seconds}});
+    }
+  }
+  return profile;
+}
+
+Cluster cluster_of(const Machines& machines, double slower) {
+  Cluster cluster{.name = machines.name};
+  for (int i = 0; i < machines.nodes; ++i) {
+    cluster.nodes.push_back(
+        {.name = fmt::format("node-{}", i),
+         .speeds = std::vector<double>(static_cast<std::size_t>(machines.devices), 1.0),
+         .memory_bytes = machines.memory_bytes});
+  }
+  cluster.nodes.back().speeds.back() = machines.slowest;
+  cluster.inside = {.bytes_per_second = 1e12};
+  cluster.between = {.latency_seconds = 5e-4, .bytes_per_second = machines.rate / slower};
+  return cluster;
+}
+
+}  // namespace
+
+std::unique_ptr<launch::Planner> emulated_planner(const PlanCase& of, double slower) {
+  const JobSpec job = emulated_job(of.microbatches);
+  return std::make_unique<launch::Planner>(job, emulated_profile(job, of.shape, slower), "emulated",
+                                           cluster_of(of.machines, slower));
+}
+
+}  // namespace gangway::bench

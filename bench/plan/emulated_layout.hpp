@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Who does what in an emulated training: the lists that workers of a layout would run, who holds
+// what with whom, and arenas and buckets as theirs would be. Equal for all workers; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comm/arena/arena_layout.hpp"
+#include "comm/arena/bucket_plan.hpp"
+#include "launch/plan/stages/node_costs.hpp"
+#include "launch/plan/stages/staged_job.hpp"
+
+namespace gangway::bench {
+
+/// The part of a network that several workers exchange: all of it, or a chunk.
+struct EmulatedPart {
+  NetworkGroup group;  ///< the workers, and their micro-batches
+  std::vector<comm::ElementRange> ranges;
+  comm::BucketPlan plan;               ///< among them
+  std::vector<double> ready_shares{};  ///< by bucket: of the last backward
+  double update_seconds = 0.0;         ///< of an element
+};
+
+class EmulatedLayout {
+ public:
+  /// All outlive this.
+  EmulatedLayout(const launch::PlanInput& input, const std::vector<pipeline::Phase>& phases,
+                 const launch::PlannedLayout& layout);
+
+  [[nodiscard]] const launch::PlanInput& input() const { return input_; }
+  [[nodiscard]] const launch::StagedJob& staged() const { return staged_; }
+  [[nodiscard]] const std::vector<launch::WorkerPlace>& places() const { return places_; }
+  [[nodiscard]] std::vector<int> hosts() const;
+  /// The steps' lists, by worker. @param steps  of them from the first
+  [[nodiscard]] std::vector<launch::Lists> lists(int steps) const;
+  [[nodiscard]] const launch::NodeCost& cost_of(const pipeline::Instruction& at) const;
+  [[nodiscard]] const comm::ArenaLayout& arena(NetworkId network) const { return arenas_[network]; }
+  /// By chunk.
+  [[nodiscard]] const std::vector<EmulatedPart>& parts(NetworkId network) const {
+    return parts_[network];
+  }
+  /// What `worker` holds of `network`; null: nothing.
+  [[nodiscard]] const EmulatedPart* part_of(NetworkId network, int worker) const;
+
+ private:
+  [[nodiscard]] comm::ArenaLayout arena_of(NetworkId network) const;
+  [[nodiscard]] std::vector<EmulatedPart> parts_of(NetworkId network) const;
+  [[nodiscard]] std::vector<double> ready_shares(NetworkId network, BlockRange blocks,
+                                                 const comm::BucketPlan& plan) const;
+
+  const launch::PlanInput& input_;
+  launch::StagedJob staged_;
+  std::vector<launch::WorkerPlace> places_;
+  launch::BlockCosts::Table table_;
+  PerNetwork<comm::ArenaLayout> arenas_;
+  PerNetwork<std::vector<EmulatedPart>> parts_;
+};
+
+}  // namespace gangway::bench

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "bench/plan/emulated_worker.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace gangway::bench {
+namespace {
+
+using pipeline::Instruction;
+using pipeline::Operation;
+
+constexpr std::chrono::seconds kPatience{60};
+
+bool is_receive(const Instruction& at) {
+  return at.operation == Operation::kReceive || at.operation == Operation::kReceiveGradient;
+}
+
+bool is_of_gradient(const Instruction& at) {
+  return at.operation == Operation::kSendGradient || at.operation == Operation::kReceiveGradient;
+}
+
+/// What goes in the place of a tensor: when all of it would be there, on the clock that all share.
+using Arrival = Sleeper::Clock::rep;
+
+}  // namespace
+
+EmulatedWorker::EmulatedWorker(const Setup& setup)
+    : layout_(setup.layout),
+      wires_(setup.wires),
+      worker_(setup.worker),
+      transport_(setup.hub, setup.worker) {
+  const std::size_t networks = layout_.input().job.networks.size();
+  comm::HostMemory memory({.members = comm::workers_of(place().host, layout_.hosts()),
+                           .worker = worker_,
+                           .token = setup.token,
+                           .num_flags = networks * comm::kFlagsPerNetwork});
+  allocate(memory);
+  host_.emplace(std::move(memory).connect(0, comm::Deadline(kPatience)));
+  lane_ = std::make_unique<comm::Lane>([] {});
+  lane_->listen_to(&*host_, comm::Lane::Core::kShared);
+  for (const NetworkId network : layout_.input().job.networks.ids()) {
+    connect(network);
+  }
+  tensors_.emplace(transport_, *lane_, comm::TensorChannel::Setup{.timeout = kPatience});
+}
+
+EmulatedWorker::~EmulatedWorker() {
+  tensors_.reset();
+  for (const auto& network : held_) {
+    if (network->reducer) {
+      lane_->detach(*network->reducer);
+    }
+  }
+  lane_->listen_to(nullptr, comm::Lane::Core::kShared);
+}
+
+/// All workers of a host in the same order, whatever they hold.
+void EmulatedWorker::allocate(comm::HostMemory& memory) {
+  for (const NetworkId network : layout_.input().job.networks.ids()) {
+    const std::size_t size = layout_.arena(network).size();
+    const EmulatedPart* part = layout_.part_of(network, worker_);
+    comm::Arena weights = memory.allocate_shared(size, comm::Deadline(kPatience));
+    comm::PartialStack stack(memory, size, layout_.staged().groups[network].range_of(worker_),
+                             layout_.input().job.training.microbatches,
+                             part != nullptr ? part->ranges : std::vector<comm::ElementRange>());
+    held_.push_back(std::make_unique<Held>(std::move(weights), std::move(stack)));
+  }
+}
+
+void EmulatedWorker::connect(NetworkId network) {
+  const EmulatedPart* part = layout_.part_of(network, worker_);
+  if (part == nullptr) {
+    return;
+  }
+  Held& own = held(network);
+  std::vector<int> hosts;
+  for (const int worker : part->group.workers) {
+    hosts.push_back(layout_.places()[static_cast<std::size_t>(worker)].host);
+  }
+  own.transport.emplace(transport_, part->group.workers);
+  own.host.emplace(host_->among(part->group.workers));
+  own.updater.emplace(part->update_seconds / place().speed, on_lane_);
+  own.reducer.emplace(
+      *own.transport,
+      comm::Reducer::Setup{.network = static_cast<int>(network),
+                           .layout = &layout_.arena(network),
+                           .plan = &part->plan,
+                           .weights = &own.weights,
+                           .updater = &*own.updater,
+                           .partials = &own.stack,
+                           .host = &*own.host,
+                           .ranges = part->group.ranges,
+                           .hosts = std::move(hosts),
+                           .num_microbatches = layout_.input().job.training.microbatches});
+  lane_->attach(*own.reducer);
+}
+
+std::vector<Sleeper::Clock::time_point> EmulatedWorker::run(
+    const std::vector<launch::Lists>& lists) {
+  std::vector<Sleeper::Clock::time_point> ends;
+  compute_.wait_until(Sleeper::Clock::now());
+  for (step_ = 0; step_ < static_cast<std::int64_t>(lists.size()); ++step_) {
+    const std::vector<Instruction>& list =
+        lists[static_cast<std::size_t>(step_)][static_cast<std::size_t>(worker_)];
+    expect(list);
+    pipeline::execute(list, *this);
+    ends.push_back(Sleeper::Clock::now());
+    latest_ = std::max(latest_, compute_.take_latest());
+  }
+  for (const auto& network : held_) {
+    if (network->reducer) {
+      lane_->wait(*network->reducer);
+    }
+  }
+  tensors_->finish_sending();
+  return ends;
+}
+
+void EmulatedWorker::perform(const Instruction& at) {
+  Held& network = held(at.network);
+  switch (at.operation) {
+    case Operation::kOpenLeaf:
+      (void)network.stack.open_leaf();
+      return;
+    case Operation::kCloseLeaf:
+      return network.stack.push(at.microbatch);
+    case Operation::kArm:
+      open(network);
+      network.is_armed = true;
+      return;
+    case Operation::kReduce:
+      open(network);
+      (void)network.reducer->all_ready();
+      network.is_open = false;
+      return lane_->wake();
+    case Operation::kAwait:
+      return await(network);
+    case Operation::kSend:
+    case Operation::kSendGradient:
+      return send(at);
+    case Operation::kReceive:
+    case Operation::kReceiveGradient:
+      return receive(at);
+    default:
+      return compute(at);
+  }
+}
+
+void EmulatedWorker::open(Held& network) {
+  if (!network.is_open) {
+    network.reducer->open();
+    network.is_open = true;
+  }
+}
+
+void EmulatedWorker::await(Held& network) {
+  lane_->wait(*network.reducer);
+  if (!network.reducer->finished_at().empty()) {
+    compute_.wait_until(*std::ranges::max_element(network.reducer->finished_at()));
+  }
+}
+
+void EmulatedWorker::compute(const Instruction& at) {
+  const launch::NodeCost& cost = layout_.cost_of(at);
+  const bool is_forward =
+      at.operation == Operation::kForward || at.operation == Operation::kPenaltyForward;
+  const double seconds =
+      (is_forward ? cost.forward_seconds : cost.backward_seconds) / place().speed;
+  compute_.work(is_forward ? 0.0 : cost.again_seconds / place().speed);
+  double done = 0.0;
+  Held& network = held(at.network);
+  if (std::exchange(network.is_armed, false)) {
+    const std::vector<double>& ready = layout_.part_of(at.network, worker_)->ready_shares;
+    for (std::size_t bucket = 0; bucket < ready.size(); ++bucket) {
+      compute_.work((ready[bucket] - done) * seconds);
+      done = ready[bucket];
+      network.reducer->bucket_ready(bucket);
+      lane_->wake();
+    }
+  }
+  compute_.work((1.0 - done) * seconds);
+}
+
+comm::TensorKey EmulatedWorker::key_of(const Instruction& at) const {
+  return {.step = step_,
+          .phase = at.phase,
+          .repeat = at.repeat,
+          .pass = at.pass,
+          .microbatch = at.microbatch,
+          .node = at.node,
+          .is_gradient = is_of_gradient(at) ? 1 : 0};
+}
+
+void EmulatedWorker::expect(const std::vector<Instruction>& list) {
+  std::map<int, int> counts;  // by peer
+  for (const Instruction& at : list) {
+    counts[at.peer] += is_receive(at) ? 1 : 0;
+  }
+  for (const auto& [peer, count] : counts) {
+    if (count > 0) {
+      tensors_->expect(peer, count);
+    }
+  }
+}
+
+void EmulatedWorker::send(const Instruction& at) {
+  const auto there = wires_.arrival(
+      worker_, at.peer, static_cast<double>(layout_.cost_of(at).output_bytes), compute_.moment());
+  const auto word = std::make_shared<const Arrival>(there.time_since_epoch().count());
+  comm::TensorShape shape{.axes = 1, .bytes = sizeof(Arrival)};
+  tensors_->send(at.peer, key_of(at), shape, std::as_bytes(std::span(word.get(), 1)), word);
+}
+
+void EmulatedWorker::receive(const Instruction& at) {
+  const comm::ReceivedTensor received = tensors_->receive(at.peer, key_of(at));
+  Arrival word = 0;
+  std::memcpy(&word, received.memory.get(), sizeof(word));
+  compute_.wait_until(Sleeper::Clock::time_point(Sleeper::Clock::duration(word)));
+}
+
+}  // namespace gangway::bench

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// A worker of an emulated training: runs its lists with the real lane, partial sums, reducers and
+// tensor messages, but sleeps in the place of work. The thread that made it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/plan/emulated_layout.hpp"
+#include "bench/plan/emulated_wires.hpp"
+#include "bench/plan/sleeper.hpp"
+#include "comm/lane.hpp"
+#include "comm/reduce/reducer.hpp"
+#include "comm/tensors/tensor_channel.hpp"
+#include "comm/transport/group_transport.hpp"
+#include "comm/transport/loopback_transport.hpp"
+#include "pipeline/executor.hpp"
+
+namespace gangway::bench {
+
+class EmulatedWorker final : public pipeline::Operations {
+ public:
+  struct Setup {
+    const EmulatedLayout& layout;  ///< all outlive the worker
+    EmulatedWires& wires;
+    comm::LoopbackHub& hub;
+    int worker = 0;
+    std::string token;  ///< of the segments of this run
+  };
+  explicit EmulatedWorker(const Setup& setup);
+  ~EmulatedWorker() override;
+  EmulatedWorker(const EmulatedWorker&) = delete;
+  EmulatedWorker& operator=(const EmulatedWorker&) = delete;
+
+  /// @param lists  by step, then worker
+  /// @return when each step was over
+  std::vector<Sleeper::Clock::time_point> run(const std::vector<launch::Lists>& lists);
+
+  /// By how much its compute came late at most.
+  [[nodiscard]] Sleeper::Clock::duration latest() const { return latest_; }
+
+  void perform(const pipeline::Instruction& at) override;
+
+ private:
+  /// Updates a slice: sleeps.
+  class Updater final : public comm::SliceUpdater {
+   public:
+    Updater(double seconds_per_element, Sleeper& lane)
+        : seconds_per_element_(seconds_per_element), lane_(lane) {}
+    void update(comm::ElementRange range, std::span<const float> /*mean*/) override {
+      lane_.work_now(seconds_per_element_ * static_cast<double>(range.size()));
+    }
+
+   private:
+    double seconds_per_element_;
+    Sleeper& lane_;
+  };
+  /// One network, or a chunk of it; of one that it does not hold, what others of its host map.
+  struct Held {
+    Held(comm::Arena of_host, comm::PartialStack own)
+        : weights(std::move(of_host)), stack(std::move(own)) {}
+    comm::Arena weights;
+    comm::PartialStack stack;
+    std::optional<comm::GroupTransport> transport = {};
+    std::optional<comm::HostGroup> host = {};
+    std::optional<Updater> updater = {};
+    std::optional<comm::Reducer> reducer = {};
+    bool is_open = false;
+    bool is_armed = false;  ///< of the backward that follows
+  };
+
+  [[nodiscard]] const launch::WorkerPlace& place() const {
+    return layout_.places()[static_cast<std::size_t>(worker_)];
+  }
+  [[nodiscard]] Held& held(NetworkId network) { return *held_[static_cast<std::size_t>(network)]; }
+  void allocate(comm::HostMemory& memory);
+  void connect(NetworkId network);
+  static void open(Held& network);
+  void await(Held& network);
+  void compute(const pipeline::Instruction& at);
+  void send(const pipeline::Instruction& at);
+  void receive(const pipeline::Instruction& at);
+  void expect(const std::vector<pipeline::Instruction>& list);
+  [[nodiscard]] comm::TensorKey key_of(const pipeline::Instruction& at) const;
+
+  const EmulatedLayout& layout_;
+  EmulatedWires& wires_;
+  int worker_;
+  comm::LoopbackTransport transport_;
+  Sleeper compute_;
+  Sleeper on_lane_;
+  std::vector<std::unique_ptr<Held>> held_;  // by network
+  std::optional<comm::HostGroup> host_;
+  std::unique_ptr<comm::Lane> lane_;
+  std::optional<comm::TensorChannel> tensors_;
+  std::int64_t step_ = 0;
+  Sleeper::Clock::duration latest_ = Sleeper::Clock::duration::zero();
+};
+
+}  // namespace gangway::bench

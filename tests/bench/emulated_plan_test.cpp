@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Emulated trainings of every shape of layout come to their end, and take what their work takes.
+#include <gtest/gtest.h>
+
+#include "bench/plan/emulated_jobs.hpp"
+#include "bench/plan/emulated_run.hpp"
+#include "launch/plan/stages/predict_stages.hpp"
+
+namespace gangway::bench {
+namespace {
+
+constexpr double kQuick = 0.05;
+
+TEST(EmulatedPlan, RunsEveryShapeOfLayout) {
+  const PlanCase of{{"2 hosts of 2", 2, 2, 5e8}, 4, BlockShape::kDense};
+  const auto planner = emulated_planner(of, kQuick);
+  const launch::PlanInput input = planner->input();
+  const launch::StagePlanner stages(input);
+  std::vector<launch::PlannedLayout> layouts = stages.candidates(4).layouts;
+  ASSERT_GE(layouts.size(), 5U) << "apart, rows of two and one of four, in a loop and in a V";
+  layouts.push_back(launch::StagePlanner::with_other_schedules(layouts.back()).back());
+  for (const launch::PlannedLayout& layout : layouts) {
+    EXPECT_GE(emulated_step(input, input.costs.phases(), layout, 1).seconds,
+              0.9 * stages.least_seconds(layout))
+        << describe(layout);
+  }
+}
+
+TEST(EmulatedPlan, TakesLongerWhereForwardsAreMadeAgain) {
+  const auto planner = emulated_planner({{"one device", 1, 1}, 2, BlockShape::kEven}, kQuick);
+  const launch::PlanInput input = planner->input();
+  const launch::PlannedLayout again{.workers = 1, .recompute = true};
+  EXPECT_GE(emulated_step(input, input.costs.phases(), again, 1).seconds,
+            0.99 * launch::predict(input, again).parts.compute);
+}
+
+}  // namespace
+}  // namespace gangway::bench

@@ -34,11 +34,28 @@ std::string check_group_sizes(const JobSpec& job) {
   return {};
 }
 
-std::string check_apart_device(const JobSpec& job) {
-  return places_networks(job) && job.numerics.device == DeviceKind::kCuda
-             ? "networks apart or cut go from CPU to CPU, and numerics.device is cuda; leave the "
-               "workers of networks, layout.cuts and layout.stages out, or use cpu"
+std::string check_apart_order(const JobSpec& job) {
+  return places_networks(job) && job.numerics.order == SumOrder::kNccl
+             ? "numerics.order nccl sums over all workers, which do not all hold a network that is "
+               "apart or cut; leave the workers of networks, layout.cuts and layout.stages out, or "
+               "use tree"
              : "";
+}
+
+/// On a device the norm's parts would have to come from workers with whom it has no communicator.
+std::string check_cut_clipping(const JobSpec& job) {
+  if (job.numerics.device == DeviceKind::kCuda) {
+    for (const NetworkSpec& network : job.networks) {
+      if (network.clip_norm > 0.0 && cuts(job, network.name)) {
+        return fmt::format(
+            "the layout cuts the {0}, and on GPUs a network whose gradient is clipped is whole so "
+            "far; keep it whole with layout.cuts.{0} [], or use {0}.clip_norm 0 or "
+            "numerics.device cpu",
+            network.name);
+      }
+    }
+  }
+  return {};
 }
 
 std::string check_apart_loss_scale(const JobSpec& job) {
@@ -81,9 +98,13 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
       about("training.microbatches",
             "A network's workers in `layout` are at most `training.microbatches` a chunk.",
             check_group_sizes),
+      about("numerics.order",
+            "Workers of networks in `layout`, and `layout.stages`, go with `numerics.order` tree.",
+            check_apart_order),
       about("numerics.device",
-            "Workers of networks in `layout`, and `layout.stages`, go with `numerics.device` cpu.",
-            check_apart_device),
+            "A network that `layout.stages` or `layout.cuts` cuts has `clip_norm` 0 with "
+            "`numerics.device` cuda.",
+            check_cut_clipping),
       about("numerics.precision",
             "Workers of networks in `layout`, and `layout.stages`, do not go with "
             "`numerics.precision` "

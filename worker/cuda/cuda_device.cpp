@@ -8,13 +8,18 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "comm/nccl/connect_peers.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "comm/transport/group_transport.hpp"
 #include "gan/kernels/convolution.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
+#include "worker/cuda/nccl_carrier.hpp"
+#include "worker/cuda/staged_carrier.hpp"
 #include "worker/cuda/torch_cuda.hpp"
+#include "worker/step/absent_exchange.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -23,6 +28,9 @@ using comm::check;
 
 /// Small pictures of a fast network take that many; more wait for each other.
 constexpr int kMostReaders = 8;
+/// Of NCCL's kernels that move one tensor. They stand on the device until both ends are there, and
+/// there is one for each edge beside those that reduce.
+constexpr int kMostCtasOfAnEdge = 4;
 
 int num_devices() {
   int devices = 0;
@@ -74,25 +82,41 @@ CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
 CudaDevice::~CudaDevice() = default;
 
 // Its gradients are summed in the device's memory, once the workers have met.
-void CudaDevice::place(NetworkState& network, MicrobatchRange /*own*/, comm::HostMemory& /*host*/) {
-  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get());
+void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> own,
+                       comm::HostMemory& /*host*/) {
+  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get(),
+                                                own ? Holding::kAll : Holding::kWeights);
   networks_[&network] = memory.get();
   network.place_on(std::move(memory));
 }
 
 NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                                      const ExchangeSetup& setup) {
-  meet(setup);
+  meet(setup.transport, setup.lane);
+  std::map<std::vector<int>, const ExchangeSetup*> groups;
+  for (const NetworkId network : networks.ids()) {
+    if (const ExchangeSetup* const own = setup.of(network)) {
+      groups.emplace(own->workers, own);
+    }
+  }
+  for (const auto& [workers, group] : groups) {
+    begin_session(*group, setup);
+  }
   NetworkExchanges exchanges;
   for (const NetworkId network : networks.ids()) {
+    const ExchangeSetup* const own = setup.of(network);
+    if (own == nullptr) {
+      exchanges.add(std::make_unique<AbsentExchange>());
+      continue;
+    }
     NetworkState& state = *networks[network];
     auto exchange = std::make_unique<CudaExchange>(
         CudaExchange::Setup{.state = state,
                             .memory = *networks_.at(&state),
                             .network = network,
-                            .exchange = setup,
-                            .session = *session_,
-                            .worker = setup.transport.worker(),
+                            .exchange = *own,
+                            .session = sessions_.at(own->workers),
+                            .worker = own->transport.worker(),
                             .job = job_,
                             .stream = stream_.get(),
                             .wait_for_launches = [this] {
@@ -104,20 +128,77 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
   return exchanges;
 }
 
-void CudaDevice::meet(const ExchangeSetup& setup) {
+void CudaDevice::meet(comm::Transport& transport, comm::Lane& lane) {
+  if (std::exchange(has_met_, true)) {
+    return;
+  }
+  lane.wait(lane.submit([&] {
+    const comm::DeviceSharing sharing =
+        comm::find_device_sharing(transport, index_, kStartDeadline);
+    if (sharing.pretended_host) {
+      pretend_(*sharing.pretended_host);
+    }
+    shares_devices_ = sharing.is_any_shared;
+  }));
+}
+
+void CudaDevice::begin_session(const ExchangeSetup& setup, const ExchangeSetup& all) {
+  ncclUniqueId id{};
+  setup.lane.wait(
+      setup.lane.submit([&] { id = comm::agree_on_unique_id(setup.transport, kStartDeadline); }));
+  comm::NcclSession& session =
+      sessions_
+          .try_emplace(
+              setup.workers,
+              comm::NcclSession::Setup{.id = id,
+                                       .worker = setup.transport.worker(),
+                                       .num_workers = setup.transport.num_workers(),
+                                       .known_as = setup.workers.empty()
+                                                       ? std::nullopt
+                                                       : std::optional(all.transport.worker()),
+                                       .device = index_,
+                                       .timeout = setup.timeout,
+                                       .meeting_timeout = kStartDeadline})
+          .first->second;
+  if (!all.by_network.empty()) {
+    comm::connect_all(session);
+  }
+}
+
+std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setup) {
+  meet(setup.transport, setup.lane);
+  const CarrierDevice device{.index = index_, .torch = device_, .compute = stream_.get()};
+  if (shares_devices_ && job_.layout.transport != TransportKind::kNccl) {
+    return std::make_unique<StagedCarrier>(setup, device);
+  }
+  std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions;
+  for (const comm::TensorEdges::Edge& edge : setup.edges) {
+    sessions[edge] = &begin_edge(edge, setup);
+  }
+  return std::make_unique<NcclCarrier>(setup, device, std::move(sessions));
+}
+
+comm::NcclSession& CudaDevice::begin_edge(comm::TensorEdges::Edge edge, const CarrierSetup& setup) {
+  const auto [from, to] = edge;
+  const int worker = setup.transport.worker();
   ncclUniqueId id{};
   setup.lane.wait(setup.lane.submit([&] {
-    if (const auto host = comm::pretended_host(setup.transport, index_, kStartDeadline)) {
-      pretend_(*host);
-    }
-    id = comm::agree_on_unique_id(setup.transport, kStartDeadline);
+    comm::GroupTransport both(setup.transport, {std::min(from, to), std::max(from, to)});
+    id = comm::agree_on_unique_id(both, kStartDeadline);
   }));
-  session_.emplace(comm::NcclSession::Setup{.id = id,
-                                            .worker = setup.transport.worker(),
-                                            .num_workers = setup.transport.num_workers(),
-                                            .device = index_,
-                                            .timeout = setup.timeout,
-                                            .meeting_timeout = kStartDeadline});
+  comm::NcclSession& session =
+      edges_
+          .try_emplace(edge, comm::NcclSession::Setup{.id = id,
+                                                      .worker = worker == from ? 0 : 1,
+                                                      .num_workers = 2,
+                                                      .known_as = worker,
+                                                      .device = index_,
+                                                      .max_ctas = kMostCtasOfAnEdge,
+                                                      .timeout = setup.channel.timeout,
+                                                      .meeting_timeout = kStartDeadline})
+          .first->second;
+  comm::connect_one_way(session);
+  return session;
 }
 
 std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
@@ -132,8 +213,11 @@ std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
 
 void CudaDevice::finish() {
   exchanges_.clear();
-  if (session_) {
-    session_->finalize();
+  for (auto& [edge, session] : edges_) {
+    session.finalize();
+  }
+  for (auto& [workers, session] : sessions_) {
+    session.finalize();
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A worker on one CUDA device: one stream for all computing, one NCCL session for all networks.
-// Compute thread; the lane launches the exchanges.
+// A worker on one CUDA device: one stream for all computing, one NCCL session for all networks that
+// the same workers hold. Compute thread; the lane launches the exchanges.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
+#include "comm/nccl/tensor_edges.hpp"
 #include "worker/cuda/cuda_exchange.hpp"
 #include "worker/step/compute_device.hpp"
 
@@ -36,16 +37,23 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] std::string kind() const override { return kind_; }
   [[nodiscard]] bool lags_behind() const override { return true; }
-  void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) override;
+  void place(NetworkState& network, std::optional<MicrobatchRange> own,
+             comm::HostMemory& host) override;
   [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                          const ExchangeSetup& setup) override;
   [[nodiscard]] std::unique_ptr<BatchStaging> make_staging(const StagingSetup& setup) override;
   [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() override;
+  [[nodiscard]] std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) override;
   void finish() override;
 
  private:
-  /// Begins the session with the devices of all other workers.
-  void meet(const ExchangeSetup& setup);
+  /// Learns with all others who shares a device, and pretends for NCCL what that needs. Once,
+  /// before NCCL's first call.
+  void meet(comm::Transport& transport, comm::Lane& lane);
+  /// Begins the session of those whose exchanges `setup` is about.
+  void begin_session(const ExchangeSetup& setup, const ExchangeSetup& all);
+  /// Begins that of the two workers of an edge.
+  comm::NcclSession& begin_edge(comm::TensorEdges::Edge edge, const CarrierSetup& setup);
 
   const JobSpec& job_;
   int index_;
@@ -56,7 +64,12 @@ class CudaDevice final : public ComputeDevice {
   at::Device device_;
   std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
   std::vector<CudaExchange*> exchanges_;                    // of StepOperations, while it lives
-  std::optional<comm::NcclSession> session_;
+  bool has_met_ = false;
+  bool shares_devices_ = false;  // whether any two workers of the job do
+  /// By the workers whose it is; none: of all. Those of one set share a communicator: several on
+  /// one device can lock each other up. All workers begin and end theirs in this order.
+  std::map<std::vector<int>, comm::NcclSession> sessions_;
+  std::map<comm::TensorEdges::Edge, comm::NcclSession> edges_;
 };
 
 /// One device for each worker of a machine, in turn; several share one where there are too few.

@@ -34,12 +34,12 @@ CudaExchange::CudaExchange(const Setup& setup)
       gradients_(setup.stream),
       partials_(gradients_, state_.layout().size(),
                 exchange_.ranges[static_cast<std::size_t>(setup.worker)],
-                exchange_.num_microbatches),
+                exchange_.num_microbatches, state_.parts()),
       registrations_(shared_memory()),
       reducer_(setup.session, reducer_setup()),
       watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
-      waits_(state_.plan().num_buckets()),
-      is_complete_(state_.plan().num_buckets()) {
+      waits_(state_.group_plan().num_buckets()),
+      is_complete_(state_.group_plan().num_buckets()) {
   exchange_.lane.attach(reducer_);
 }
 
@@ -72,7 +72,7 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
   const NetworkSpec& network = setup_.job.networks[setup_.network];
   return {.network = network.name.c_str(),
           .layout = &state_.layout(),
-          .plan = &state_.plan(),
+          .plan = &state_.group_plan(),
           .ranges = exchange_.ranges,
           .num_microbatches = exchange_.num_microbatches,
           .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
@@ -112,7 +112,7 @@ void CudaExchange::complete(std::size_t bucket) {
   if (std::exchange(is_complete_[bucket], 1) != 0) {
     return;
   }
-  partials_.fold(state_.plan().bucket(bucket));
+  partials_.fold(state_.group_plan().bucket(bucket));
   reducer_.bucket_ready(bucket, setup_.stream);
   exchange_.lane.wake();
 }

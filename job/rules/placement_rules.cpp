@@ -42,22 +42,6 @@ std::string check_apart_order(const JobSpec& job) {
              : "";
 }
 
-/// On a device the norm's parts would have to come from workers with whom it has no communicator.
-std::string check_cut_clipping(const JobSpec& job) {
-  if (job.numerics.device == DeviceKind::kCuda) {
-    for (const NetworkSpec& network : job.networks) {
-      if (network.clip_norm > 0.0 && cuts(job, network.name)) {
-        return fmt::format(
-            "the layout cuts the {0}, and on GPUs a network whose gradient is clipped is whole so "
-            "far; keep it whole with layout.cuts.{0} [], or use {0}.clip_norm 0 or "
-            "numerics.device cpu",
-            network.name);
-      }
-    }
-  }
-  return {};
-}
-
 std::string check_apart_loss_scale(const JobSpec& job) {
   return places_networks(job) && job.scales_losses()
              ? "fp16 needs one loss scale of all networks, which workers that lack some do not "
@@ -101,10 +85,6 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
       about("numerics.order",
             "Workers of networks in `layout`, and `layout.stages`, go with `numerics.order` tree.",
             check_apart_order),
-      about("numerics.device",
-            "A network that `layout.stages` or `layout.cuts` cuts has `clip_norm` 0 with "
-            "`numerics.device` cuda.",
-            check_cut_clipping),
       about("numerics.precision",
             "Workers of networks in `layout`, and `layout.stages`, do not go with "
             "`numerics.precision` "

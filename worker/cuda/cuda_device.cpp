@@ -57,6 +57,11 @@ int readers_beside(int sharing_cores) {
   return std::clamp(cores - kOwn, 1, kMostReaders);
 }
 
+std::vector<int> in_order(std::vector<int> workers) {
+  std::ranges::sort(workers);
+  return workers;
+}
+
 comm::CudaStream make_compute_stream(int index) {
   check(cudaSetDevice(index), "choosing the GPU");
   cudaStream_t stream = nullptr;
@@ -93,15 +98,7 @@ void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> own
 NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                                      const ExchangeSetup& setup) {
   meet(setup.transport, setup.lane);
-  std::map<std::vector<int>, const ExchangeSetup*> groups;
-  for (const NetworkId network : networks.ids()) {
-    if (const ExchangeSetup* const own = setup.of(network)) {
-      groups.emplace(own->workers, own);
-    }
-  }
-  for (const auto& [workers, group] : groups) {
-    begin_session(*group, setup);
-  }
+  const PerNetwork<Sessions> sessions = begin_sessions(setup);
   NetworkExchanges exchanges;
   for (const NetworkId network : networks.ids()) {
     const ExchangeSetup* const own = setup.of(network);
@@ -115,8 +112,9 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                             .memory = *networks_.at(&state),
                             .network = network,
                             .exchange = *own,
-                            .session = sessions_.at(own->workers),
+                            .session = *sessions[network].group,
                             .worker = own->transport.worker(),
+                            .whole = sessions[network].whole,
                             .job = job_,
                             .stream = stream_.get(),
                             .wait_for_launches = [this] {
@@ -126,6 +124,45 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
     exchanges.add(std::move(exchange));
   }
   return exchanges;
+}
+
+PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup& setup) {
+  // On one stream a network that waits for its norm would hold up others, which those who hold its
+  // other chunks may exchange before it.
+  const auto is_alone = [&](NetworkId network) {
+    return !setup.of(network)->whole.workers.empty() && job_.networks[network].clip_norm > 0.0;
+  };
+  std::map<std::pair<std::vector<int>, std::optional<NetworkId>>, comm::NcclSession*> groups;
+  const auto key = [&](NetworkId network) {
+    return std::pair(setup.of(network)->workers,
+                     is_alone(network) ? std::optional(network) : std::nullopt);
+  };
+  for (const NetworkId network : job_.networks.ids()) {
+    if (setup.of(network) != nullptr) {
+      groups[key(network)] = nullptr;
+    }
+  }
+  const Meeting meeting{.world = setup.transport, .lane = setup.lane, .timeout = setup.timeout};
+  const auto begin = [&](const std::vector<int>& workers) {
+    comm::NcclSession& session = begin_session(meeting, workers);
+    if (!setup.by_network.empty()) {
+      comm::connect_all(session);
+    }
+    return &session;
+  };
+  for (auto& [of, session] : groups) {
+    session = begin(of.first);
+  }
+  PerNetwork<Sessions> found;
+  for (const NetworkId network : job_.networks.ids()) {
+    Sessions own;
+    if (setup.of(network) != nullptr) {
+      own.group = groups.at(key(network));
+      own.whole = is_alone(network) ? begin(in_order(setup.of(network)->whole.workers)) : nullptr;
+    }
+    found.add(own);
+  }
+  return found;
 }
 
 void CudaDevice::meet(comm::Transport& transport, comm::Lane& lane) {
@@ -142,27 +179,30 @@ void CudaDevice::meet(comm::Transport& transport, comm::Lane& lane) {
   }));
 }
 
-void CudaDevice::begin_session(const ExchangeSetup& setup, const ExchangeSetup& all) {
+comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
+                                             const std::vector<int>& workers) {
   ncclUniqueId id{};
-  setup.lane.wait(
-      setup.lane.submit([&] { id = comm::agree_on_unique_id(setup.transport, kStartDeadline); }));
-  comm::NcclSession& session =
-      sessions_
-          .try_emplace(
-              setup.workers,
-              comm::NcclSession::Setup{.id = id,
-                                       .worker = setup.transport.worker(),
-                                       .num_workers = setup.transport.num_workers(),
-                                       .known_as = setup.workers.empty()
-                                                       ? std::nullopt
-                                                       : std::optional(all.transport.worker()),
-                                       .device = index_,
-                                       .timeout = setup.timeout,
-                                       .meeting_timeout = kStartDeadline})
-          .first->second;
-  if (!all.by_network.empty()) {
-    comm::connect_all(session);
+  meeting.lane.wait(meeting.lane.submit([&] {
+    if (workers.empty()) {
+      id = comm::agree_on_unique_id(meeting.world, kStartDeadline);
+    } else {
+      comm::GroupTransport group(meeting.world, in_order(workers));
+      id = comm::agree_on_unique_id(group, kStartDeadline);
+    }
+  }));
+  comm::NcclSession::Setup setup{.id = id,
+                                 .worker = meeting.world.worker(),
+                                 .num_workers = meeting.world.num_workers(),
+                                 .device = index_,
+                                 .max_ctas = meeting.max_ctas,
+                                 .timeout = meeting.timeout,
+                                 .meeting_timeout = kStartDeadline};
+  if (!workers.empty()) {
+    setup.known_as = setup.worker;
+    setup.worker = static_cast<int>(std::ranges::find(workers, setup.worker) - workers.begin());
+    setup.num_workers = static_cast<int>(workers.size());
   }
+  return sessions_.emplace_back(setup);
 }
 
 std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setup) {
@@ -172,33 +212,16 @@ std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setu
     return std::make_unique<StagedCarrier>(setup, device);
   }
   std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions;
+  const Meeting meeting{.world = setup.transport,
+                        .lane = setup.lane,
+                        .timeout = setup.channel.timeout,
+                        .max_ctas = kMostCtasOfAnEdge};
   for (const comm::TensorEdges::Edge& edge : setup.edges) {
-    sessions[edge] = &begin_edge(edge, setup);
+    comm::NcclSession& session = begin_session(meeting, {edge.first, edge.second});
+    comm::connect_one_way(session);
+    sessions[edge] = &session;
   }
   return std::make_unique<NcclCarrier>(setup, device, std::move(sessions));
-}
-
-comm::NcclSession& CudaDevice::begin_edge(comm::TensorEdges::Edge edge, const CarrierSetup& setup) {
-  const auto [from, to] = edge;
-  const int worker = setup.transport.worker();
-  ncclUniqueId id{};
-  setup.lane.wait(setup.lane.submit([&] {
-    comm::GroupTransport both(setup.transport, {std::min(from, to), std::max(from, to)});
-    id = comm::agree_on_unique_id(both, kStartDeadline);
-  }));
-  comm::NcclSession& session =
-      edges_
-          .try_emplace(edge, comm::NcclSession::Setup{.id = id,
-                                                      .worker = worker == from ? 0 : 1,
-                                                      .num_workers = 2,
-                                                      .known_as = worker,
-                                                      .device = index_,
-                                                      .max_ctas = kMostCtasOfAnEdge,
-                                                      .timeout = setup.channel.timeout,
-                                                      .meeting_timeout = kStartDeadline})
-          .first->second;
-  comm::connect_one_way(session);
-  return session;
 }
 
 std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
@@ -213,10 +236,7 @@ std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
 
 void CudaDevice::finish() {
   exchanges_.clear();
-  for (auto& [edge, session] : edges_) {
-    session.finalize();
-  }
-  for (auto& [workers, session] : sessions_) {
+  for (comm::NcclSession& session : sessions_) {
     session.finalize();
   }
 }

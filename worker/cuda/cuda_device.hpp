@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A worker on one CUDA device: one stream for all computing, one NCCL session for all networks that
-// the same workers hold. Compute thread; the lane launches the exchanges.
+// the same workers hold (several on one device can lock each other up). Compute thread; the lane
+// launches the exchanges.
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,7 +14,6 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
-#include "comm/nccl/tensor_edges.hpp"
 #include "worker/cuda/cuda_exchange.hpp"
 #include "worker/step/compute_device.hpp"
 
@@ -50,10 +52,22 @@ class CudaDevice final : public ComputeDevice {
   /// Learns with all others who shares a device, and pretends for NCCL what that needs. Once,
   /// before NCCL's first call.
   void meet(comm::Transport& transport, comm::Lane& lane);
-  /// Begins the session of those whose exchanges `setup` is about.
-  void begin_session(const ExchangeSetup& setup, const ExchangeSetup& all);
-  /// Begins that of the two workers of an edge.
-  comm::NcclSession& begin_edge(comm::TensorEdges::Edge edge, const CarrierSetup& setup);
+  /// Of one network.
+  struct Sessions {
+    comm::NcclSession* group = nullptr;  ///< of those who reduce it; null: not this worker
+    comm::NcclSession* whole = nullptr;  ///< CudaExchange::Setup::whole
+  };
+  /// Begins those of all networks' exchanges.
+  [[nodiscard]] PerNetwork<Sessions> begin_sessions(const ExchangeSetup& setup);
+  /// What beginning a session needs.
+  struct Meeting {
+    comm::Transport& world;
+    comm::Lane& lane;
+    std::chrono::milliseconds timeout;
+    int max_ctas = comm::NcclSetup{}.max_ctas;
+  };
+  /// Begins one of `workers` by their place there, the own one among them; none: of all.
+  comm::NcclSession& begin_session(const Meeting& meeting, const std::vector<int>& workers);
 
   const JobSpec& job_;
   int index_;
@@ -66,10 +80,8 @@ class CudaDevice final : public ComputeDevice {
   std::vector<CudaExchange*> exchanges_;                    // of StepOperations, while it lives
   bool has_met_ = false;
   bool shares_devices_ = false;  // whether any two workers of the job do
-  /// By the workers whose it is; none: of all. Those of one set share a communicator: several on
-  /// one device can lock each other up. All workers begin and end theirs in this order.
-  std::map<std::vector<int>, comm::NcclSession> sessions_;
-  std::map<comm::TensorEdges::Edge, comm::NcclSession> edges_;
+  /// In the order in which they began, which is one for all workers, and in which they end.
+  std::deque<comm::NcclSession> sessions_;
 };
 
 /// One device for each worker of a machine, in turn; several share one where there are too few.

@@ -69,21 +69,25 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
   for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
     partials.push_back(partials_.partial(i));
   }
+  std::vector<int> holders = exchange_.whole.workers;
+  std::ranges::sort(holders);
   const NetworkSpec& network = setup_.job.networks[setup_.network];
-  return {.network = network.name.c_str(),
-          .layout = &state_.layout(),
-          .plan = &state_.group_plan(),
-          .ranges = exchange_.ranges,
-          .num_microbatches = exchange_.num_microbatches,
-          .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
-                                                                : comm::NcclOrder::kNcclOrder,
-          .wire = wire_type(network.wire),
-          .clip_norm = network.clip_norm,
-          .weights = memory_.weights(),
-          .optimizer = state_.optimizer(),
-          .moments = memory_.moments(),
-          .average = memory_.average(),
-          .partials = std::move(partials)};
+  return {
+      .network = network.name.c_str(),
+      .layout = &state_.layout(),
+      .plan = &state_.group_plan(),
+      .ranges = exchange_.ranges,
+      .num_microbatches = exchange_.num_microbatches,
+      .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                            : comm::NcclOrder::kNcclOrder,
+      .wire = wire_type(network.wire),
+      .clip_norm = network.clip_norm,
+      .weights = memory_.weights(),
+      .optimizer = state_.optimizer(),
+      .moments = memory_.moments(),
+      .average = memory_.average(),
+      .partials = std::move(partials),
+      .whole = {.session = setup_.whole, .plan = &state_.plan(), .workers = std::move(holders)}};
 }
 
 void CudaExchange::show_updates_to(UpdateWatcher& /*watcher*/) {

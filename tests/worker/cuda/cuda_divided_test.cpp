@@ -24,19 +24,12 @@ class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInte
   static TransportKind transport_of(std::size_t number) {
     return number % 2 == 0 ? TransportKind::kNccl : TransportKind::kAuto;
   }
-  static bool clips(const JobSpec& job) {
-    return std::ranges::any_of(job.networks,
-                               [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
-  }
 };
 
 TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStages) {
   NamedJob named = jobs_for_gpus(images())[GetParam()];
   JobSpec& job = named.job;
   job.training.translation.pool = 0;
-  if (clips(job)) {
-    GTEST_SKIP() << "refused (job/rules/placement_rules.cpp)";
-  }
   const Outcome reference = on_cpu(job, named.steps);
   job.layout.stages = 2;
   const auto chunks = chunks_of(job);

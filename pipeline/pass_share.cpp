@@ -287,4 +287,23 @@ PassShares::PassShares(const std::vector<Phase>& phases, PerNetwork<NetworkGroup
   }
 }
 
+std::set<std::pair<int, int>> PassShares::edges() const {
+  std::set<std::pair<int, int>> edges;
+  for (const auto& [place, share] : shares_) {
+    for (const Crossing& sent : share.sends) {
+      edges.emplace(worker_, sent.peer);
+      if (sent.has_gradient) {
+        edges.emplace(sent.peer, worker_);
+      }
+    }
+    for (const Crossing& received : share.receives) {
+      edges.emplace(received.peer, worker_);
+      if (received.has_gradient) {
+        edges.emplace(worker_, received.peer);
+      }
+    }
+  }
+  return edges;
+}
+
 }  // namespace gangway::pipeline

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "job/network_groups.hpp"
@@ -76,6 +78,8 @@ class PassShares {
   [[nodiscard]] int worker() const { return worker_; }
   /// Whether some worker does without some network, or a part of one.
   [[nodiscard]] bool are_apart() const { return gangway::are_apart(groups_); }
+  /// From whom to whom tensors go that this worker sends or takes, gradients among them.
+  [[nodiscard]] std::set<std::pair<int, int>> edges() const;
   /// Whether some network is cut.
   [[nodiscard]] bool are_cut() const { return std::ranges::any_of(groups_, &NetworkGroup::is_cut); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/replica.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -74,7 +75,11 @@ comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks,
                                   const Placement& placement, comm::HostMemory memory,
                                   ComputeDevice& device, std::uint64_t plan_hash) {
   for (const NetworkId network : networks.ids()) {
-    device.place(*networks[network], placement.groups[network].range_of(placement.worker), memory);
+    const NetworkGroup& group = placement.groups[network];
+    device.place(*networks[network],
+                 group.has(placement.worker) ? std::optional(group.range_of(placement.worker))
+                                             : std::nullopt,
+                 memory);
   }
   return std::move(memory).connect(plan_hash, comm::Deadline(kStartDeadline));
 }

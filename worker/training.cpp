@@ -85,12 +85,16 @@ std::vector<int> reals_of(const pipeline::PassShares& shares, pipeline::StepSche
 }
 
 std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
-                                         const ExchangeSetup& exchange) {
+                                         const ExchangeSetup& exchange, ComputeDevice& device) {
   if (!shares.are_apart()) {
     return nullptr;
   }
-  comm::TensorChannel::Setup setup{.timeout = exchange.timeout, .on_stall = exchange.on_stall};
-  return std::make_unique<RemoteTensors>(shares, exchange.transport, exchange.lane, setup);
+  return std::make_unique<RemoteTensors>(
+      shares,
+      device.make_carrier({.transport = exchange.transport,
+                           .lane = exchange.lane,
+                           .channel = {.timeout = exchange.timeout, .on_stall = exchange.on_stall},
+                           .edges = shares.edges()}));
 }
 
 }  // namespace
@@ -128,7 +132,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       exchange_(groups_.all()),
       reals_(job_, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
-      remote_(remote_of(shares_, exchange_)),
+      remote_(remote_of(shares_, exchange_, device_)),
       operations_({.job = job_,
                    .phases = phases_,
                    .networks = replica_.networks(),
@@ -190,6 +194,9 @@ messages::Ready Training::describe() const {
   }
   info.plan_hash = replica_.plan_hash();
   info.plan_summary = fmt::format("reduced in {} buckets", fmt::join(buckets, " and "));
+  if (remote_ && device_.lags_behind()) {  // else there is but one way
+    info.plan_summary += fmt::format("; tensors of passes go {}", remote_->way());
+  }
   info.data_fingerprint = dataset_->fingerprint();
   info.libtorch = TORCH_VERSION;
   info.has_buddies = snapshots_.copies() != nullptr;

@@ -84,6 +84,8 @@ void NcclReducer::allocate() {
   if (setup_.clip_norm > 0.0) {
     mean_ = allocate_nccl_memory(elements * sizeof(float));
     allocate_registered(squares_, 2 * setup_.layout->num_blocks() * sizeof(double));
+    squares_made_ = make_event();
+    squares_shared_ = make_event();
   }
 }
 
@@ -179,6 +181,9 @@ std::size_t NcclReducer::all_ready(cudaStream_t compute) {
 
 bool NcclReducer::advance() {
   session_.throw_if_failed();
+  if (setup_.whole.session != nullptr) {
+    setup_.whole.session->throw_if_failed();
+  }
   bool launched = false;
   while (const std::optional<std::size_t> bucket = launches_.next()) {
     check(cudaSetDevice(session_.device()), setup_.network);  // of the lane's thread
@@ -282,9 +287,7 @@ void NcclReducer::decide_clip() {
     launch_block_squares(sums_[bucket].out, static_cast<std::int64_t>(blocks.size()),
                          squares + blocks.begin, session_.stream());
   }
-  if (session_.num_workers() > 1) {
-    session_.group(setup_.network, [this](ncclComm_t comm) { enqueue_squares(comm); });
-  }
+  share_squares();
   const ElementRange all = blocks_of(setup_.layout->parameter_range());
   launch_clip_decision({.squares = squares,
                         .num_blocks = static_cast<std::int64_t>(all.size()),
@@ -294,23 +297,47 @@ void NcclReducer::decide_clip() {
                        squares + setup_.layout->num_blocks(), session_.stream());
 }
 
+void NcclReducer::share_squares() {
+  const auto enqueue = [this](ncclComm_t communicator) { enqueue_squares(communicator); };
+  NcclSession* const whole = setup_.whole.session;
+  if (whole == nullptr) {
+    if (session_.num_workers() > 1) {
+      session_.group(setup_.network, enqueue);
+    }
+    return;
+  }
+  check(cudaEventRecord(squares_made_.get(), session_.stream()), setup_.network);
+  check(cudaStreamWaitEvent(whole->stream(), squares_made_.get(), 0), setup_.network);
+  whole->group(setup_.network, enqueue);
+  check(cudaEventRecord(squares_shared_.get(), whole->stream()), setup_.network);
+  check(cudaStreamWaitEvent(session_.stream(), squares_shared_.get(), 0), setup_.network);
+  whole->watch(whole->stream(), setup_.network);
+}
+
 void NcclReducer::enqueue_squares(ncclComm_t communicator) {
+  const Setup::Whole& whole = setup_.whole;
+  const NcclSession& session = whole.session != nullptr ? *whole.session : session_;
+  const BucketPlan& plan = whole.session != nullptr ? *whole.plan : *setup_.plan;
+  const auto blocks = [&](std::size_t bucket, int place) {
+    return blocks_of(plan.slice(
+        bucket, whole.session == nullptr ? place : whole.workers[static_cast<std::size_t>(place)]));
+  };
   auto* const squares = static_cast<double*>(squares_.get());
-  for (std::size_t bucket = 0; bucket < events_.size(); ++bucket) {
-    const ElementRange own = blocks_of(updated(bucket));
-    for (int peer = 0; peer < session_.num_workers(); ++peer) {
-      if (peer == session_.worker()) {
+  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
+    const ElementRange own = blocks(bucket, session.worker());
+    for (int peer = 0; peer < session.num_workers(); ++peer) {
+      if (peer == session.worker()) {
         continue;
       }
-      const ElementRange theirs = blocks_of(setup_.plan->slice(bucket, peer));
+      const ElementRange theirs = blocks(bucket, peer);
       if (!theirs.empty()) {
         check(ncclRecv(squares + theirs.begin, theirs.size(), ncclFloat64, peer, communicator,
-                       session_.stream()),
+                       session.stream()),
               "receiving squares");
       }
       if (!own.empty()) {
         check(ncclSend(squares + own.begin, own.size(), ncclFloat64, peer, communicator,
-                       session_.stream()),
+                       session.stream()),
               "sending squares");
       }
     }

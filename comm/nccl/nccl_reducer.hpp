@@ -54,13 +54,27 @@ class NcclReducer final : public Exchange {
     PerMoment<float*> moments = {};
     float* average = nullptr;            ///< null: the network keeps none
     std::vector<const float*> partials;  ///< sums of the own whole subtrees, left to right
+    /// Where the session's workers share one chunk of a network that is clipped: all who hold some
+    /// of it, and agree on its norm.
+    struct Whole {
+      NcclSession* session = nullptr;  ///< for this alone; null: the others have no part of it
+      /// By their numbers among all workers; outlives the reducer.
+      const BucketPlan* plan = nullptr;
+      std::vector<int> workers = {};  ///< these numbers, by place in the session
+    };
+    Whole whole = {};
   };
 
   /// @throws InvariantError if the setup is not that of the session's workers or asks for what
   /// NCCL's own order cannot do.
   NcclReducer(NcclSession& session, Setup setup);
   /// Waits for what is launched: freeing its memory waits for no stream.
-  ~NcclReducer() override { (void)session_.drain(); }
+  ~NcclReducer() override {
+    (void)session_.drain();
+    if (setup_.whole.session != nullptr) {
+      (void)setup_.whole.session->drain();
+    }
+  }
   NcclReducer(const NcclReducer&) = delete;
   NcclReducer& operator=(const NcclReducer&) = delete;
 
@@ -109,6 +123,8 @@ class NcclReducer final : public Exchange {
   void all_reduce(std::size_t bucket);
   void launch_bucket(std::size_t bucket);
   void decide_clip();
+  /// All workers that hold some of the network come to know the squares of all.
+  void share_squares();
   void update_and_share(std::size_t bucket);
   void enqueue_partials(std::size_t bucket, ncclComm_t communicator);
   void enqueue_weights(std::size_t bucket, ncclComm_t communicator);
@@ -132,6 +148,8 @@ class NcclReducer final : public Exchange {
   NcclMemory residual_;  // what rounding took from them
   NcclMemory mean_;      // arena-sized; where sums are needed apart from updates
   NcclMemory squares_;   // clipping: a double a block, then as many of scratch
+  CudaEvent squares_made_;
+  CudaEvent squares_shared_;
   CudaMemory scalars_;
   std::vector<std::unique_ptr<NcclRegistration>> registrations_;
 };

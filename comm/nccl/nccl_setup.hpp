@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include <nccl.h>
 
@@ -17,6 +18,7 @@ struct NcclSetup {
   ncclUniqueId id{};
   int worker = 0;
   int num_workers = 1;
+  std::optional<int> known_as = {};  ///< its number among all workers, where these are a group
   int device = 0;
   int max_ctas = 8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
   NcclCalls calls = NcclCalls::kNonBlocking;

@@ -18,7 +18,9 @@ constexpr std::chrono::milliseconds kPatience{1000};
 }  // namespace
 
 std::string NcclState::who() const {
-  return fmt::format("worker {} of {}", setup.worker, setup.num_workers);
+  return setup.known_as
+             ? fmt::format("worker {}, in a group of {}", *setup.known_as, setup.num_workers)
+             : fmt::format("worker {} of {}", setup.worker, setup.num_workers);
 }
 
 void NcclState::fail(const std::string& reason) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -33,17 +34,19 @@ std::string bus_of(int device) {
 
 }  // namespace
 
-std::optional<std::string> pretended_host(Transport& transport, int device,
-                                          std::chrono::milliseconds timeout) {
+DeviceSharing find_device_sharing(Transport& transport, int device,
+                                  std::chrono::milliseconds timeout) {
   const std::string machine = boot_id();
   const std::uint64_t own = hash_of(machine + bus_of(device));
   const std::vector<std::uint64_t> devices =
       exchange_words(transport, own, "which workers share a GPU", timeout);
   const auto before = std::count(devices.begin(), devices.begin() + transport.worker(), own);
-  if (before == 0) {
-    return std::nullopt;
+  DeviceSharing sharing{.is_any_shared =
+                            std::set(devices.begin(), devices.end()).size() < devices.size()};
+  if (before > 0) {
+    sharing.pretended_host = fmt::format("gangway-{:016x}-{}", hash_of(machine), before);
   }
-  return fmt::format("gangway-{:016x}-{}", hash_of(machine), before);
+  return sharing;
 }
 
 }  // namespace gangway::comm

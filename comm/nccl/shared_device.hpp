@@ -12,11 +12,17 @@
 
 namespace gangway::comm {
 
-/// Every worker calls it with the device that it computes on. None for the first worker of each
-/// device: these are one host, whatever number of devices each process sees. The second workers of
-/// the devices of a machine are another host, and so on; it is named for NCCL_HOSTID.
+struct DeviceSharing {
+  /// For NCCL_HOSTID. None for the first worker of each device: these are one host, whatever number
+  /// of devices each process sees. The second workers of the devices of a machine are another host,
+  /// and so on.
+  std::optional<std::string> pretended_host = {};
+  bool is_any_shared = false;  ///< whether any two workers share one: equal on all
+};
+
+/// Every worker calls it with the device that it computes on.
 /// @throws CommError naming a silent worker; EnvironmentError where there is no such device.
-[[nodiscard]] std::optional<std::string> pretended_host(Transport& transport, int device,
-                                                        std::chrono::milliseconds timeout);
+[[nodiscard]] DeviceSharing find_device_sharing(Transport& transport, int device,
+                                                std::chrono::milliseconds timeout);
 
 }  // namespace gangway::comm

@@ -11,14 +11,14 @@
 namespace gangway::comm {
 
 PartialStack::PartialStack(GradientMemory& memory, std::size_t arena_elements,
-                           MicrobatchRange range, int num_microbatches)
+                           MicrobatchRange range, int num_microbatches,
+                           std::vector<ElementRange> parts)
     : memory_(&memory),
       elements_(arena_elements),
-      parts_{{0, arena_elements}},
+      parts_(std::move(parts)),
       range_(range),
       num_microbatches_(num_microbatches) {
-  plan();
-  buffers_ = memory_->allocate(num_buffers_ * arena_elements);
+  begin();
 }
 
 PartialStack::PartialStack(HostMemory& host, std::size_t arena_elements, MicrobatchRange range,
@@ -30,11 +30,15 @@ PartialStack::PartialStack(HostMemory& host, std::size_t arena_elements, Microba
       range_(range),
       num_microbatches_(num_microbatches),
       host_index_(host.num_own()) {
+  begin();
+}
+
+void PartialStack::begin() {
   if (parts_.empty()) {
-    parts_ = {{0, arena_elements}};
+    parts_ = {{0, elements_}};
   }
   plan();
-  buffers_ = memory_->allocate(num_buffers_ * arena_elements);
+  buffers_ = memory_->allocate(num_buffers_ * elements_);
 }
 
 void PartialStack::plan() {

@@ -21,10 +21,10 @@ namespace gangway::comm {
 class PartialStack {
  public:
   /// @param range  the worker's micro-batches; @param memory  where the buffers lie; outlives this
-  PartialStack(GradientMemory& memory, std::size_t arena_elements, MicrobatchRange range,
-               int num_microbatches);
-  /// In the memory of `host`, which is used here alone.
   /// @param parts  of the arena that gradients are added to; the rest is never touched; empty: all
+  PartialStack(GradientMemory& memory, std::size_t arena_elements, MicrobatchRange range,
+               int num_microbatches, std::vector<ElementRange> parts = {});
+  /// In the memory of `host`, which is used here alone.
   PartialStack(HostMemory& host, std::size_t arena_elements, MicrobatchRange range,
                int num_microbatches, std::vector<ElementRange> parts = {});
 
@@ -53,6 +53,7 @@ class PartialStack {
 
  private:
   [[nodiscard]] float* buffer(std::size_t index) const { return buffers_ + index * elements_; }
+  void begin();
   void plan();
 
   std::unique_ptr<GradientMemory> own_memory_;  // null: the caller's

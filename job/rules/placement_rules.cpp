@@ -34,10 +34,11 @@ std::string check_group_sizes(const JobSpec& job) {
   return {};
 }
 
-std::string check_apart_device(const JobSpec& job) {
-  return places_networks(job) && job.numerics.device == DeviceKind::kCuda
-             ? "networks apart or cut go from CPU to CPU, and numerics.device is cuda; leave the "
-               "workers of networks, layout.cuts and layout.stages out, or use cpu"
+std::string check_apart_order(const JobSpec& job) {
+  return places_networks(job) && job.numerics.order == SumOrder::kNccl
+             ? "numerics.order nccl sums over all workers, which do not all hold a network that is "
+               "apart or cut; leave the workers of networks, layout.cuts and layout.stages out, or "
+               "use tree"
              : "";
 }
 
@@ -81,9 +82,9 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
       about("training.microbatches",
             "A network's workers in `layout` are at most `training.microbatches` a chunk.",
             check_group_sizes),
-      about("numerics.device",
-            "Workers of networks in `layout`, and `layout.stages`, go with `numerics.device` cpu.",
-            check_apart_device),
+      about("numerics.order",
+            "Workers of networks in `layout`, and `layout.stages`, go with `numerics.order` tree.",
+            check_apart_order),
       about("numerics.precision",
             "Workers of networks in `layout`, and `layout.stages`, do not go with "
             "`numerics.precision` "

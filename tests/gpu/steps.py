@@ -224,6 +224,8 @@ def nccl_steps(programs, trainings):
     ]
     steps += [Step("B", "loss", f"NCCL, 2 workers: {what}", 25, lost_worker(programs, 2, how), (SMOKE,))
               for how, what in LOSSES.items()]
+    steps += [Step("B", "divided", f"training: {what}", 25, whole.divided(trainings, workers, way, *overrides), (two,))
+              for what, (workers, way, overrides) in DIVIDED.items()]
     return steps + [
         Step("B", "nccl4", four, 30, whole.equal_digest(trainings, 4, "layout.overlap=across"), (two,)),
         Step("B", "nccl4", "NCCL, 4 workers: all tests", 60, googletest(programs, suite, 4), (four,)),
@@ -231,6 +233,19 @@ def nccl_steps(programs, trainings):
     ]
 
 
+# Layouts in which tensors of passes go from worker to worker, and how. Workers that share a GPU take the way through the
+# hosts' memory unless the job says nccl.
+STAGED, OVER_NCCL = "through memory of the hosts", "over NCCL"
+APART = ("layout.generator=[0]", "layout.discriminator=[1]")
+DIVIDED = {
+    "2 stages, through the host": (2, STAGED, ("layout.stages=2",)),
+    "2 stages over NCCL": (2, OVER_NCCL, ("layout.stages=2", "layout.transport=nccl")),
+    "networks apart, through the host": (2, STAGED, APART),
+    "networks apart over NCCL": (2, OVER_NCCL, (*APART, "layout.transport=nccl")),
+    "2 stages in a V, in turns, over NCCL": (2, OVER_NCCL, ("layout.stages=2", "layout.placement=v", "layout.schedule=1f1b",
+                                                            "layout.transport=nccl")),
+    "2 stages over NCCL on 4 workers": (4, OVER_NCCL, ("layout.stages=2", "layout.transport=nccl")),
+}
 LOSSES = {"die": "one dies", "stop": "one goes silent", "graph": "one dies while the others replay a graph"}
 
 

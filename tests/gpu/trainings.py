@@ -132,6 +132,21 @@ def equal_digest(trainings, workers, *overrides, **environment):
     return show
 
 
+def divided(trainings, workers, way, *overrides):
+    """The job's reference with networks cut or apart, whose tensors go that way."""
+    def show(bench):
+        expected = trainings.reference(bench)
+        run = trainings.train(bench, workers, *overrides)
+        said = trainings.said(run, "tensors of passes go") or "nothing"
+        digest = trainings.digest(bench, run)
+        if digest != expected:
+            raise Failure(f"digest {digest}, one worker's is {expected}; the log says of the tensors: {said}")
+        if way not in said:  # where each worker has a GPU of its own nothing goes through the host
+            raise (Skip if "over NCCL" in said else Failure)(f"tensors were to go {way}; the log says: {said}")
+        return f"digest {digest}", {"digest": digest}
+    return show
+
+
 def recorded(trainings):
     """Steps are played, not only allowed to be, with the bits of plain ones. Eight steps: two plain, one recorded, one
     computed both ways, four played."""

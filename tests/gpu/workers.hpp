@@ -21,7 +21,7 @@ inline NcclSession::Setup session_setup(
     std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
   const int device = transport.worker() % num_devices();
   check(cudaSetDevice(device), "choosing the device");
-  if (const auto host = pretended_host(transport, device, timeout)) {
+  if (const auto host = find_device_sharing(transport, device, timeout).pretended_host) {
     (void)setenv("NCCL_HOSTID", host->c_str(), 1);
   }
   return {.id = agree_on_unique_id(transport, timeout),

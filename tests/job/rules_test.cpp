@@ -255,6 +255,16 @@ TEST(Rules, NcclsOrderOfSumsIsForPlainJobsOnGpus) {
                           "alone; leave it out"));
 }
 
+TEST(Rules, NetworksOnGpusMayBeApartAndCutInTheJobsOrderOfSums) {
+  EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {stages: 2}"
+                          "\ngenerator: {clip_norm: 1}"),
+              ElementsAre());
+  EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {generator: [0], discriminator: [1]}"),
+              ElementsAre());
+  EXPECT_THAT(problems_of("numerics: {device: cuda, order: nccl}\nlayout: {stages: 2}"),
+              ElementsAre(::testing::HasSubstr("numerics.order nccl sums over all workers")));
+}
+
 TEST(Rules, Tf32IsForGpus) {
   EXPECT_THAT(problems_of("numerics: {precision: tf32}"),
               ElementsAre(::testing::HasSubstr("numerics.precision tf32 is what GPUs make of "

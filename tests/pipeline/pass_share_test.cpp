@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/pass_share.hpp"
 
+#include <set>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +52,17 @@ TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {
               ElementsAre(Crossing{
                   .node = 2, .peer = 1, .outputs = {0}, .has_gradient = true, .last_taker = 3}));
   EXPECT_TRUE(maker.receives.empty());
+}
+
+TEST(PassShares, KnowFromWhomToWhomTensorsGo) {
+  const std::vector<Phase> phases = phases_of(mixed_pass());
+  using Edges = std::set<std::pair<int, int>>;
+  const auto edges = [&](int worker) {
+    return PassShares(phases, {on({0}, 2), on({1, 2}, 2)}, worker).edges();
+  };
+  EXPECT_EQ(edges(0), (Edges{{0, 1}, {0, 2}, {1, 0}, {2, 0}}));  // tensors, and gradients back
+  EXPECT_EQ(edges(1), (Edges{{0, 1}, {1, 0}}));
+  EXPECT_EQ(edges(2), (Edges{{0, 2}, {2, 0}}));
 }
 
 TEST(PassShares, MakeDrawsAndRealsWhereverTheyAreTaken) {

@@ -199,6 +199,9 @@ TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
   EXPECT_EQ(why_not(job), "");
   job.training.penalty.final_factor = 0.1;
   EXPECT_NE(why_not(job), "");
+  job = small_dcgan(images());
+  job.layout.stages = 2;
+  EXPECT_NE(why_not(job), "");
 }
 
 TEST_F(StepGraphs, IsOffWhereTheJobSaysSo) {

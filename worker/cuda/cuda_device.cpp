@@ -8,13 +8,18 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "comm/nccl/connect_peers.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
+#include "comm/transport/group_transport.hpp"
 #include "gan/kernels/convolution.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
+#include "worker/cuda/nccl_carrier.hpp"
+#include "worker/cuda/staged_carrier.hpp"
 #include "worker/cuda/torch_cuda.hpp"
+#include "worker/step/absent_exchange.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -23,6 +28,9 @@ using comm::check;
 
 /// Small pictures of a fast network take that many; more wait for each other.
 constexpr int kMostReaders = 8;
+/// Of NCCL's kernels that move one tensor. They stand on the device until both ends are there, and
+/// there is one for each edge beside those that reduce.
+constexpr int kMostCtasOfAnEdge = 4;
 
 int num_devices() {
   int devices = 0;
@@ -47,6 +55,11 @@ int readers_beside(int sharing_cores) {
   constexpr int kOwn = 2;  // the compute thread, the lane
   const int cores = static_cast<int>(std::thread::hardware_concurrency()) / sharing_cores;
   return std::clamp(cores - kOwn, 1, kMostReaders);
+}
+
+std::vector<int> in_order(std::vector<int> workers) {
+  std::ranges::sort(workers);
+  return workers;
 }
 
 comm::CudaStream make_compute_stream(int index) {
@@ -74,25 +87,34 @@ CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
 CudaDevice::~CudaDevice() = default;
 
 // Its gradients are summed in the device's memory, once the workers have met.
-void CudaDevice::place(NetworkState& network, MicrobatchRange /*own*/, comm::HostMemory& /*host*/) {
-  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get());
+void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> own,
+                       comm::HostMemory& /*host*/) {
+  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get(),
+                                                own ? Holding::kAll : Holding::kWeights);
   networks_[&network] = memory.get();
   network.place_on(std::move(memory));
 }
 
 NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                                      const ExchangeSetup& setup) {
-  meet(setup);
+  meet(setup.transport, setup.lane);
+  const PerNetwork<Sessions> sessions = begin_sessions(setup);
   NetworkExchanges exchanges;
   for (const NetworkId network : networks.ids()) {
+    const ExchangeSetup* const own = setup.of(network);
+    if (own == nullptr) {
+      exchanges.add(std::make_unique<AbsentExchange>());
+      continue;
+    }
     NetworkState& state = *networks[network];
     auto exchange = std::make_unique<CudaExchange>(
         CudaExchange::Setup{.state = state,
                             .memory = *networks_.at(&state),
                             .network = network,
-                            .exchange = setup,
-                            .session = *session_,
-                            .worker = setup.transport.worker(),
+                            .exchange = *own,
+                            .session = *sessions[network].group,
+                            .worker = own->transport.worker(),
+                            .whole = sessions[network].whole,
                             .job = job_,
                             .stream = stream_.get(),
                             .wait_for_launches = [this] {
@@ -104,20 +126,102 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
   return exchanges;
 }
 
-void CudaDevice::meet(const ExchangeSetup& setup) {
-  ncclUniqueId id{};
-  setup.lane.wait(setup.lane.submit([&] {
-    if (const auto host = comm::pretended_host(setup.transport, index_, kStartDeadline)) {
-      pretend_(*host);
+PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup& setup) {
+  // On one stream a network that waits for its norm would hold up others, which those who hold its
+  // other chunks may exchange before it.
+  const auto is_alone = [&](NetworkId network) {
+    return !setup.of(network)->whole.workers.empty() && job_.networks[network].clip_norm > 0.0;
+  };
+  std::map<std::pair<std::vector<int>, std::optional<NetworkId>>, comm::NcclSession*> groups;
+  const auto key = [&](NetworkId network) {
+    return std::pair(setup.of(network)->workers,
+                     is_alone(network) ? std::optional(network) : std::nullopt);
+  };
+  for (const NetworkId network : job_.networks.ids()) {
+    if (setup.of(network) != nullptr) {
+      groups[key(network)] = nullptr;
     }
-    id = comm::agree_on_unique_id(setup.transport, kStartDeadline);
+  }
+  const Meeting meeting{.world = setup.transport, .lane = setup.lane, .timeout = setup.timeout};
+  const auto begin = [&](const std::vector<int>& workers) {
+    comm::NcclSession& session = begin_session(meeting, workers);
+    if (!setup.by_network.empty()) {
+      comm::connect_all(session);
+    }
+    return &session;
+  };
+  for (auto& [of, session] : groups) {
+    session = begin(of.first);
+  }
+  PerNetwork<Sessions> found;
+  for (const NetworkId network : job_.networks.ids()) {
+    Sessions own;
+    if (setup.of(network) != nullptr) {
+      own.group = groups.at(key(network));
+      own.whole = is_alone(network) ? begin(in_order(setup.of(network)->whole.workers)) : nullptr;
+    }
+    found.add(own);
+  }
+  return found;
+}
+
+void CudaDevice::meet(comm::Transport& transport, comm::Lane& lane) {
+  if (std::exchange(has_met_, true)) {
+    return;
+  }
+  lane.wait(lane.submit([&] {
+    const comm::DeviceSharing sharing =
+        comm::find_device_sharing(transport, index_, kStartDeadline);
+    if (sharing.pretended_host) {
+      pretend_(*sharing.pretended_host);
+    }
+    shares_devices_ = sharing.is_any_shared;
   }));
-  session_.emplace(comm::NcclSession::Setup{.id = id,
-                                            .worker = setup.transport.worker(),
-                                            .num_workers = setup.transport.num_workers(),
-                                            .device = index_,
-                                            .timeout = setup.timeout,
-                                            .meeting_timeout = kStartDeadline});
+}
+
+comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
+                                             const std::vector<int>& workers) {
+  ncclUniqueId id{};
+  meeting.lane.wait(meeting.lane.submit([&] {
+    if (workers.empty()) {
+      id = comm::agree_on_unique_id(meeting.world, kStartDeadline);
+    } else {
+      comm::GroupTransport group(meeting.world, in_order(workers));
+      id = comm::agree_on_unique_id(group, kStartDeadline);
+    }
+  }));
+  comm::NcclSession::Setup setup{.id = id,
+                                 .worker = meeting.world.worker(),
+                                 .num_workers = meeting.world.num_workers(),
+                                 .device = index_,
+                                 .max_ctas = meeting.max_ctas,
+                                 .timeout = meeting.timeout,
+                                 .meeting_timeout = kStartDeadline};
+  if (!workers.empty()) {
+    setup.known_as = setup.worker;
+    setup.worker = static_cast<int>(std::ranges::find(workers, setup.worker) - workers.begin());
+    setup.num_workers = static_cast<int>(workers.size());
+  }
+  return sessions_.emplace_back(setup);
+}
+
+std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setup) {
+  meet(setup.transport, setup.lane);
+  const CarrierDevice device{.index = index_, .torch = device_, .compute = stream_.get()};
+  if (shares_devices_ && job_.layout.transport != TransportKind::kNccl) {
+    return std::make_unique<StagedCarrier>(setup, device);
+  }
+  std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions;
+  const Meeting meeting{.world = setup.transport,
+                        .lane = setup.lane,
+                        .timeout = setup.channel.timeout,
+                        .max_ctas = kMostCtasOfAnEdge};
+  for (const comm::TensorEdges::Edge& edge : setup.edges) {
+    comm::NcclSession& session = begin_session(meeting, {edge.first, edge.second});
+    comm::connect_one_way(session);
+    sessions[edge] = &session;
+  }
+  return std::make_unique<NcclCarrier>(setup, device, std::move(sessions));
 }
 
 std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
@@ -132,8 +236,8 @@ std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
 
 void CudaDevice::finish() {
   exchanges_.clear();
-  if (session_) {
-    session_->finalize();
+  for (comm::NcclSession& session : sessions_) {
+    session.finalize();
   }
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A worker on one CUDA device: one stream for all computing, one NCCL session for all networks.
-// Compute thread; the lane launches the exchanges.
+// A worker on one CUDA device: one stream for all computing, one NCCL session for all networks that
+// the same workers hold (several on one device can lock each other up). Compute thread; the lane
+// launches the exchanges.
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -36,16 +39,35 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] std::string kind() const override { return kind_; }
   [[nodiscard]] bool lags_behind() const override { return true; }
-  void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) override;
+  void place(NetworkState& network, std::optional<MicrobatchRange> own,
+             comm::HostMemory& host) override;
   [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                          const ExchangeSetup& setup) override;
   [[nodiscard]] std::unique_ptr<BatchStaging> make_staging(const StagingSetup& setup) override;
   [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() override;
+  [[nodiscard]] std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) override;
   void finish() override;
 
  private:
-  /// Begins the session with the devices of all other workers.
-  void meet(const ExchangeSetup& setup);
+  /// Learns with all others who shares a device, and pretends for NCCL what that needs. Once,
+  /// before NCCL's first call.
+  void meet(comm::Transport& transport, comm::Lane& lane);
+  /// Of one network.
+  struct Sessions {
+    comm::NcclSession* group = nullptr;  ///< of those who reduce it; null: not this worker
+    comm::NcclSession* whole = nullptr;  ///< CudaExchange::Setup::whole
+  };
+  /// Begins those of all networks' exchanges.
+  [[nodiscard]] PerNetwork<Sessions> begin_sessions(const ExchangeSetup& setup);
+  /// What beginning a session needs.
+  struct Meeting {
+    comm::Transport& world;
+    comm::Lane& lane;
+    std::chrono::milliseconds timeout;
+    int max_ctas = comm::NcclSetup{}.max_ctas;
+  };
+  /// Begins one of `workers` by their place there, the own one among them; none: of all.
+  comm::NcclSession& begin_session(const Meeting& meeting, const std::vector<int>& workers);
 
   const JobSpec& job_;
   int index_;
@@ -56,7 +78,10 @@ class CudaDevice final : public ComputeDevice {
   at::Device device_;
   std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
   std::vector<CudaExchange*> exchanges_;                    // of StepOperations, while it lives
-  std::optional<comm::NcclSession> session_;
+  bool has_met_ = false;
+  bool shares_devices_ = false;  // whether any two workers of the job do
+  /// In the order in which they began, which is one for all workers, and in which they end.
+  std::deque<comm::NcclSession> sessions_;
 };
 
 /// One device for each worker of a machine, in turn; several share one where there are too few.

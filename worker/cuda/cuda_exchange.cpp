@@ -34,12 +34,12 @@ CudaExchange::CudaExchange(const Setup& setup)
       gradients_(setup.stream),
       partials_(gradients_, state_.layout().size(),
                 exchange_.ranges[static_cast<std::size_t>(setup.worker)],
-                exchange_.num_microbatches),
+                exchange_.num_microbatches, state_.parts()),
       registrations_(shared_memory()),
       reducer_(setup.session, reducer_setup()),
       watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
-      waits_(state_.plan().num_buckets()),
-      is_complete_(state_.plan().num_buckets()) {
+      waits_(state_.group_plan().num_buckets()),
+      is_complete_(state_.group_plan().num_buckets()) {
   exchange_.lane.attach(reducer_);
 }
 
@@ -69,21 +69,25 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
   for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
     partials.push_back(partials_.partial(i));
   }
+  std::vector<int> holders = exchange_.whole.workers;
+  std::ranges::sort(holders);
   const NetworkSpec& network = setup_.job.networks[setup_.network];
-  return {.network = network.name.c_str(),
-          .layout = &state_.layout(),
-          .plan = &state_.plan(),
-          .ranges = exchange_.ranges,
-          .num_microbatches = exchange_.num_microbatches,
-          .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
-                                                                : comm::NcclOrder::kNcclOrder,
-          .wire = wire_type(network.wire),
-          .clip_norm = network.clip_norm,
-          .weights = memory_.weights(),
-          .optimizer = state_.optimizer(),
-          .moments = memory_.moments(),
-          .average = memory_.average(),
-          .partials = std::move(partials)};
+  return {
+      .network = network.name.c_str(),
+      .layout = &state_.layout(),
+      .plan = &state_.group_plan(),
+      .ranges = exchange_.ranges,
+      .num_microbatches = exchange_.num_microbatches,
+      .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                            : comm::NcclOrder::kNcclOrder,
+      .wire = wire_type(network.wire),
+      .clip_norm = network.clip_norm,
+      .weights = memory_.weights(),
+      .optimizer = state_.optimizer(),
+      .moments = memory_.moments(),
+      .average = memory_.average(),
+      .partials = std::move(partials),
+      .whole = {.session = setup_.whole, .plan = &state_.plan(), .workers = std::move(holders)}};
 }
 
 void CudaExchange::show_updates_to(UpdateWatcher& /*watcher*/) {
@@ -112,7 +116,7 @@ void CudaExchange::complete(std::size_t bucket) {
   if (std::exchange(is_complete_[bucket], 1) != 0) {
     return;
   }
-  partials_.fold(state_.plan().bucket(bucket));
+  partials_.fold(state_.group_plan().bucket(bucket));
   reducer_.bucket_ready(bucket, setup_.stream);
   exchange_.lane.wake();
 }

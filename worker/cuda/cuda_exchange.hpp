@@ -24,8 +24,10 @@ class CudaExchange final : public NetworkExchange {
     DeviceNetwork& memory;  ///< where the state lies
     NetworkId network{};
     const ExchangeSetup& exchange;
-    comm::NcclSession& session;
-    int worker = 0;
+    comm::NcclSession& session;  ///< of those whose exchange it is
+    int worker = 0;              ///< among them
+    /// Where the network is cut and clipped: of all who hold some of it, in their order.
+    comm::NcclSession* whole = nullptr;
     const JobSpec& job;
     cudaStream_t stream = nullptr;  ///< of all computing
     /// Waits until the exchanges of all networks lie on their stream.

@@ -19,15 +19,17 @@ PinnedPages pin(comm::Arena& arena) {
   return PinnedPages(arena.data());
 }
 
-DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream)
+DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream,
+                             Holding holding)
     : state_(state),
       device_(device),
       stream_(stream),
       bytes_(state.layout().size() * sizeof(float)),
       weights_(comm::allocate_nccl_memory(bytes_)),
-      average_(state.average() != nullptr ? comm::allocate_nccl_memory(bytes_)
-                                          : comm::NcclMemory()) {
-  while (moments_.size() < state.moments().size()) {
+      average_(holding == Holding::kAll && state.average() != nullptr
+                   ? comm::allocate_nccl_memory(bytes_)
+                   : comm::NcclMemory()) {
+  while (holding == Holding::kAll && moments_.size() < state.moments().size()) {
     moments_.push_back(comm::allocate_nccl_memory(bytes_));
   }
   for (const Copy& copy : copies()) {

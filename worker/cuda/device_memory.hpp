@@ -24,11 +24,15 @@ struct PinnedPagesTraits {
 using PinnedPages = UniqueHandle<PinnedPagesTraits>;
 [[nodiscard]] PinnedPages pin(comm::Arena& arena);
 
+/// kWeights: of a network that another worker trains, room for what is loaded.
+enum class Holding { kAll, kWeights };
+
 /// Weights, moments and average. The state's arenas are pinned as long as it lives.
 class DeviceNetwork final : public DeviceMirror {
  public:
   /// @param stream  of all computing with the network; outlives this, as the state does
-  DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream);
+  DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream,
+                Holding holding = Holding::kAll);
 
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] float* weights() override { return floats(weights_); }

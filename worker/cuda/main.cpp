@@ -6,6 +6,9 @@
 #include "worker/worker_program.hpp"
 
 int main(int argc, char** argv) {
+  // Streams of workers that send each other tensors are more than the 8 queues that a device has
+  // otherwise: in one queue with a receive that waits, a send would wait behind it.
+  (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   return gangway::worker::worker_program(
       {argv, argv + argc}, "cuda",
       [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,

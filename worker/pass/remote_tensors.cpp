@@ -24,55 +24,11 @@ bool is_receive(const Instruction& at) {
   return at.operation == Operation::kReceive || at.operation == Operation::kReceiveGradient;
 }
 
-/// Elements between the first and the last of `tensor` in memory: all of them, and what lies
-/// between them.
-std::int64_t spanned(const at::Tensor& tensor) {
-  if (tensor.numel() == 0) {
-    return 0;
-  }
-  std::int64_t count = 1;
-  for (std::int64_t axis = 0; axis < tensor.dim(); ++axis) {
-    count += (tensor.size(axis) - 1) * tensor.stride(axis);
-  }
-  return count;
-}
-
-comm::TensorShape shape_of(const at::Tensor& tensor) {
-  if (!tensor.defined()) {
-    return {};
-  }
-  if (tensor.dim() > static_cast<std::int64_t>(comm::TensorShape::kMostAxes)) {
-    throw InvariantError(
-        "a tensor of so many axes cannot go to another worker; please report this");
-  }
-  comm::TensorShape shape{
-      .type = static_cast<std::int32_t>(tensor.scalar_type()),
-      .axes = static_cast<std::int32_t>(tensor.dim()),
-      .bytes = static_cast<std::uint64_t>(spanned(tensor)) * tensor.element_size()};
-  std::ranges::copy(tensor.sizes(), shape.sizes.begin());
-  std::ranges::copy(tensor.strides(), shape.strides.begin());
-  return shape;
-}
-
-at::Tensor tensor_of(comm::ReceivedTensor received) {
-  const comm::TensorShape& shape = received.shape;
-  if (shape.axes < 0) {
-    return {};
-  }
-  const auto axes = static_cast<std::size_t>(shape.axes);
-  std::byte* const memory = received.memory.get();
-  return at::from_blob(
-      memory, at::IntArrayRef(shape.sizes.data(), axes),
-      at::IntArrayRef(shape.strides.data(), axes),
-      [owner = std::move(received.memory)](void*) mutable { owner.reset(); },
-      static_cast<at::ScalarType>(shape.type));
-}
-
 }  // namespace
 
-RemoteTensors::RemoteTensors(const pipeline::PassShares& shares, comm::Transport& transport,
-                             comm::Lane& lane, comm::TensorChannel::Setup setup)
-    : shares_(shares), channel_(transport, lane, std::move(setup)) {}
+RemoteTensors::RemoteTensors(const pipeline::PassShares& shares,
+                             std::unique_ptr<TensorCarrier> carrier)
+    : shares_(shares), carrier_(std::move(carrier)) {}
 
 void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>& schedule) {
   step_ = step;
@@ -83,7 +39,7 @@ void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>
     }
   }
   for (const auto& [peer, count] : counts) {
-    channel_.expect(peer, count);
+    carrier_->expect(peer, count);
   }
 }
 
@@ -124,17 +80,12 @@ comm::TensorKey RemoteTensors::key(const Instruction& at, int output) const {
 }
 
 void RemoteTensors::send(const Instruction& at, int output, const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.defined() ? tensor.detach() : tensor;
-  const comm::TensorShape shape = shape_of(plain);
-  const auto* const memory =
-      plain.defined() ? static_cast<const std::byte*>(plain.const_data_ptr()) : nullptr;
-  channel_.send(at.peer, key(at, output), shape, {memory, shape.bytes},
-                std::make_shared<const at::Tensor>(plain));
+  carrier_->send(at.peer, key(at, output), tensor.defined() ? tensor.detach() : tensor);
 }
 
 at::Tensor RemoteTensors::receive(const Instruction& at, int output) {
   const auto begin = std::chrono::steady_clock::now();
-  at::Tensor tensor = tensor_of(channel_.receive(at.peer, key(at, output)));
+  at::Tensor tensor = carrier_->receive(at.peer, key(at, output));
   waits_[at.phase] +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return tensor;

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The tensors of passes that go from worker to worker where networks are apart. What is received
-// has the sender's type, sizes and strides: another order in memory gives other bits. Compute
-// thread.
+// The tensors of passes that go from worker to worker where networks are apart: which ones, and by
+// what names. How they go is the carrier's. Compute thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "comm/tensors/tensor_channel.hpp"
 #include "gan/torch.hpp"
 #include "pipeline/pass_share.hpp"
 #include "pipeline/schedule.hpp"
+#include "worker/pass/tensor_carrier.hpp"
 
 namespace gangway::worker {
 
 class RemoteTensors {
  public:
   /// @param shares  outlives this
-  RemoteTensors(const pipeline::PassShares& shares, comm::Transport& transport, comm::Lane& lane,
-                comm::TensorChannel::Setup setup);
+  RemoteTensors(const pipeline::PassShares& shares, std::unique_ptr<TensorCarrier> carrier);
+
+  /// "through memory of the hosts", for the log.
+  [[nodiscard]] std::string way() const { return carrier_->way(); }
 
   /// Listens for all that the instructions of a step receive. Once a step, before them.
   void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>& schedule);
@@ -33,7 +35,7 @@ class RemoteTensors {
   /// Waits for it.
   [[nodiscard]] at::Tensor receive(const pipeline::Instruction& at, int output);
   /// Until all that was sent has left.
-  void finish() { channel_.finish_sending(); }
+  void finish() { carrier_->finish(); }
   /// For how many seconds receives waited since the last call, by phase.
   [[nodiscard]] std::map<int, double> take_waits();
 
@@ -41,7 +43,7 @@ class RemoteTensors {
   [[nodiscard]] comm::TensorKey key(const pipeline::Instruction& at, int output) const;
 
   const pipeline::PassShares& shares_;
-  comm::TensorChannel channel_;
+  std::unique_ptr<TensorCarrier> carrier_;
   std::int64_t step_ = 0;
   std::map<int, double> waits_;  // seconds, by phase
 };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "comm/host/host_memory.hpp"
@@ -13,6 +14,7 @@
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 #include "worker/pass/batch_staging.hpp"
+#include "worker/pass/tensor_carrier.hpp"
 #include "worker/state/network_state.hpp"
 #include "worker/step/graph_recorder.hpp"
 #include "worker/step/neighbours.hpp"
@@ -34,7 +36,9 @@ class ComputeDevice {
   /// Takes a network up, which outlives this: moves it to the device's memory, if that is another,
   /// and lays out the sums of its gradients over the micro-batches `own`, in memory of the host
   /// where the CPU adds them. All workers place theirs in one order.
-  virtual void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) = 0;
+  /// @param own  nothing: this worker does not hold the network
+  virtual void place(NetworkState& network, std::optional<MicrobatchRange> own,
+                     comm::HostMemory& host) = 0;
   /// Meets the devices of all other workers, who call it as well. @pre the networks were placed
   /// @throws CommError
   [[nodiscard]] virtual NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
@@ -44,6 +48,9 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<BatchStaging> make_staging(const StagingSetup& /*setup*/) {
     return nullptr;
   }
+  /// How tensors of passes come to and from other workers' devices, who call it as well, before
+  /// they connect().
+  [[nodiscard]] virtual std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) = 0;
   /// Records what is computed; null: the device has nothing to gain from it, or cannot.
   [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
@@ -56,9 +63,11 @@ class CpuDevice : public ComputeDevice {
   [[nodiscard]] at::Device device() const override { return at::kCPU; }
   [[nodiscard]] std::string kind() const override { return "cpu"; }
   [[nodiscard]] bool lags_behind() const override { return false; }
-  void place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) override;
+  void place(NetworkState& network, std::optional<MicrobatchRange> own,
+             comm::HostMemory& host) override;
   [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                          const ExchangeSetup& setup) override;
+  [[nodiscard]] std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) override;
   void finish() override {}
 
  private:

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
+#include "worker/pass/host_carrier.hpp"
 #include "worker/step/absent_exchange.hpp"
 #include "worker/step/compute_device.hpp"
 #include "worker/step/cpu_exchange.hpp"
 
 namespace gangway::worker {
 
-void CpuDevice::place(NetworkState& network, MicrobatchRange own, comm::HostMemory& host) {
-  partials_.emplace(&network, comm::PartialStack(host, network.layout().size(), own,
-                                                 job_.training.microbatches, network.parts()));
+void CpuDevice::place(NetworkState& network, std::optional<MicrobatchRange> own,
+                      comm::HostMemory& host) {
+  partials_.emplace(
+      &network, comm::PartialStack(host, network.layout().size(), own.value_or(MicrobatchRange{}),
+                                   job_.training.microbatches, network.parts()));
 }
 
 NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
@@ -28,6 +31,10 @@ NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
                                       std::move(partials_.extract(&state).mapped())));
   }
   return exchanges;
+}
+
+std::unique_ptr<TensorCarrier> CpuDevice::make_carrier(const CarrierSetup& setup) {
+  return std::make_unique<HostCarrier>(setup);
 }
 
 }  // namespace gangway::worker

@@ -34,7 +34,8 @@ GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& group)
             .num_microbatches = world.num_microbatches,
             .timeout = world.timeout,
             .on_stall = world.on_stall,
-            .trace = world.trace} {}
+            .trace = world.trace,
+            .workers = group.workers} {}
 
 GroupSetups::GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& groups)
     : world_(std::move(world)) {

@@ -35,6 +35,8 @@ struct ExchangeSetup {
   /// is every network's.
   std::vector<const ExchangeSetup*> by_network = {};
 
+  std::vector<int> workers = {};  ///< whose this is, of a group; empty: of all
+
   /// All who hold some chunk of the network, where these workers share one chunk of it.
   struct Whole {
     comm::Transport* transport = nullptr;  ///< of all workers

@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"
+#include "job/network_groups.hpp"
 #include "pipeline/unarmed.hpp"
 
 namespace gangway::worker {
@@ -62,6 +63,9 @@ std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
 std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Phase>& phases) {
   if (job.growth_level(0) != kFullyGrown) {
     return "its networks grow";
+  }
+  if (places_networks(job)) {
+    return "tensors come from other workers and go to them";
   }
   if (job.scales_losses()) {
     return "losses are scaled by what the host has seen";

@@ -68,6 +68,8 @@ struct Operation {
 
 std::size_t bytes_of(std::size_t count, ncclDataType_t type) {
   switch (type) {
+    case ncclInt8:
+      return count;
     case ncclFloat64:
       return count * 8;
     case ncclFloat32:

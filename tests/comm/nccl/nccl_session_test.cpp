@@ -127,8 +127,10 @@ TEST_F(NcclSessions, PretendHostsOnlyWhereWorkersShareADevice) {
     spawn_ranks(3, [&](int worker) {
       fake::see_device(buses[worker]);  // as index 0, whichever it is
       LoopbackTransport transport(hub, worker);
-      const auto host = pretended_host(transport, 0, 20s);
-      EXPECT_EQ(host.has_value(), buses == two_share && worker == 2) << "worker " << worker;
+      const DeviceSharing sharing = find_device_sharing(transport, 0, 20s);
+      EXPECT_EQ(sharing.pretended_host.has_value(), buses == two_share && worker == 2)
+          << "worker " << worker;
+      EXPECT_EQ(sharing.is_any_shared, buses == two_share) << "worker " << worker;
     });
   }
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Networks cut and apart on the CUDA path: the bits of one CPU worker.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "job/stage_cuts.hpp"
+#include "tests/comm/nccl/fake_nccl.hpp"
+#include "tests/worker/cuda/cuda_training.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+/// Networks cut and apart, their tensors through memory of the hosts (the stand-ins share a device)
+/// and over NCCL in turn.
+class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInterface<std::size_t> {
+ protected:
+  void expect_bits(const JobSpec& job, int workers, std::int64_t steps, const Outcome& reference) {
+    const Outcome divided = on_devices(job, workers, 0, steps);
+    EXPECT_EQ(divided.digest, reference.digest) << workers << " workers";
+    EXPECT_TRUE(same_losses(divided, reference)) << workers << " workers";
+    EXPECT_EQ(fake::num_communicators(), 0);
+  }
+  static TransportKind transport_of(std::size_t number) {
+    return number % 2 == 0 ? TransportKind::kNccl : TransportKind::kAuto;
+  }
+};
+
+TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStages) {
+  NamedJob named = jobs_for_gpus(images())[GetParam()];
+  JobSpec& job = named.job;
+  job.training.translation.pool = 0;
+  const Outcome reference = on_cpu(job, named.steps);
+  job.layout.stages = 2;
+  const auto chunks = chunks_of(job);
+  if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
+    GTEST_SKIP() << "nothing of it may be cut";
+  }
+  for (const int workers : {2, 4}) {
+    const std::size_t number = GetParam() + static_cast<std::size_t>(workers / 4);
+    job.layout.transport = transport_of(number);
+    job.layout.overlap = static_cast<Overlap>(number % 3);
+    job.layout.schedule = number % 4 < 2 ? StageOrder::kFill : StageOrder::kOneForwardOneBackward;
+    job.layout.placement = number % 5 < 3 ? StagePlacement::kLoop : StagePlacement::kV;
+    fake::dawdle(1 + number);
+    expect_bits(job, workers, named.steps, reference);
+  }
+}
+
+TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerWithNetworksApart) {
+  NamedJob named = jobs_for_gpus(images())[GetParam()];
+  JobSpec& job = named.job;
+  job.training.translation.pool = 0;
+  const Outcome reference = on_cpu(job, named.steps);
+  int workers = 0;
+  for (const NetworkId network : job.networks.ids()) {  // the first on one, the others on two each
+    const int index = static_cast<int>(network);
+    job.networks[network].workers =
+        index == 0 ? std::vector<int>{0} : std::vector<int>{index, index + 1};
+    workers = index + (index == 0 ? 1 : 2);
+  }
+  job.layout.transport = transport_of(GetParam() + 1);
+  job.layout.overlap = static_cast<Overlap>((GetParam() + 1) % 3);
+  fake::dawdle(100 + GetParam());
+  expect_bits(job, workers, named.steps, reference);
+}
+
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryDividedCudaJob,
+                         ::testing::Range(std::size_t{0}, gpu_jobs().size()),
+                         [](const auto& instance) { return gpu_jobs()[instance.param].name; });
+
+TEST_F(CudaTraining, GoesOnInStagesAndApartFromWhatOneWorkerLeft) {
+  JobSpec job = small_dcgan(images());
+  const Outcome one_go = on_cpu(job, 6);
+  const Outcome first = on_devices(job, 1, 0, 2);
+  job.layout.stages = 2;
+  const Outcome second = on_devices(job, 4, 2, 4, first.checkpoint);
+  job.layout.stages = 1;
+  job.network("generator").workers = {1};
+  job.network("discriminator").workers = {0};
+  EXPECT_EQ(on_devices(job, 2, 4, 6, second.checkpoint).digest, one_go.digest);
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Whole trainings on the CUDA path, on stand-ins whose arithmetic is the CPU's, beside the CPU's
+// path.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/comm/nccl/fake_cuda.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+#include "worker/cuda/cuda_device.hpp"
+
+namespace gangway::fidelity {
+
+inline std::unique_ptr<worker::ComputeDevice> stand_in(const JobSpec& job,
+                                                       const worker::Neighbours& neighbours,
+                                                       int /*worker*/) {
+  return worker::make_cuda_device(job, neighbours, [](const std::string& /*name*/) {});
+}
+
+class CudaTraining : public ::testing::Test {
+ protected:
+  CudaTraining() { write_tiny_images(images()); }
+  ~CudaTraining() override { fake::dawdle(0); }
+
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+  Outcome on_cpu(const JobSpec& job, std::int64_t steps) {
+    return train({.job = job, .end = steps}, next_folder());
+  }
+  Outcome on_devices(const JobSpec& job, int workers, std::int64_t begin, std::int64_t end,
+                     const std::filesystem::path& resume = {}) {
+    return train({.job = job,
+                  .workers = workers,
+                  .begin = begin,
+                  .end = end,
+                  .resume = resume,
+                  .device = stand_in},
+                 next_folder());
+  }
+  std::filesystem::path next_folder() {
+    return scratch_.path() / ("run" + std::to_string(runs_++));
+  }
+
+ private:
+  testing::ScratchFolder scratch_;
+  int runs_ = 0;
+};
+
+/// Those that there are for GPUs: fp16 is refused there (job/rules/rules.cpp).
+inline std::vector<NamedJob> jobs_for_gpus(const std::filesystem::path& images) {
+  std::vector<NamedJob> jobs = job_breadth(images);
+  std::erase_if(jobs, [](const NamedJob& named) { return named.job.scales_losses(); });
+  return jobs;
+}
+
+inline const std::vector<NamedJob>& gpu_jobs() {
+  static const std::vector<NamedJob> jobs = jobs_for_gpus("");
+  return jobs;
+}
+
+}  // namespace gangway::fidelity

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "worker/cuda/nccl_carrier.hpp"
+
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+
+namespace gangway::worker {
+namespace {
+
+/// Numbers of notices come again: far fewer are under way.
+std::int32_t after(std::int32_t number) {
+  return number == std::numeric_limits<std::int32_t>::max() ? 0 : number + 1;
+}
+
+}  // namespace
+
+NcclCarrier::NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
+                         std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions)
+    : device_(device),
+      notices_(setup.transport, setup.lane, setup.channel),
+      edges_(setup.lane, {.worker = setup.transport.worker(),
+                          .sessions = std::move(sessions),
+                          .compute = device.compute}) {}
+
+comm::TensorKey NcclCarrier::key_of_notice(std::int64_t step, std::int32_t number) {
+  return {.step = step, .reserved = number};
+}
+
+void NcclCarrier::expect(int peer, int count) {
+  incoming_[peer].num_announced += count;
+  notices_.expect(peer, count);
+}
+
+void NcclCarrier::send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) {
+  const auto notice = std::make_shared<const Notice>(Notice{key, shape_of(tensor)});
+  std::int32_t& number = sent_[peer];
+  notices_.send(peer, key_of_notice(key.step, number), {.axes = 0, .bytes = sizeof(Notice)},
+                std::as_bytes(std::span(notice.get(), 1)), notice);
+  number = after(number);
+  if (notice->shape.bytes > 0) {
+    edges_.send(peer, {.bytes = const_cast<void*>(tensor.const_data_ptr()),
+                       .size = notice->shape.bytes,
+                       .owner = std::make_shared<const at::Tensor>(tensor)});
+  }
+}
+
+at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
+  Incoming& incoming = incoming_[peer];
+  while (!incoming.coming.contains(key)) {
+    if (incoming.num_announced == 0) {
+      throw InvariantError(fmt::format(
+          "worker {} has sent all that it should, and not {} of step {}, phase {}, micro-batch {}; "
+          "please report this",
+          peer, key.is_gradient != 0 ? "a gradient" : "a tensor", key.step, key.phase,
+          key.microbatch));
+    }
+    ask_for_next(peer, key.step, incoming);
+  }
+  const Coming one = std::move(incoming.coming.extract(key).mapped());
+  if (one.ticket) {
+    edges_.await(*one.ticket);
+  }
+  return one.tensor;
+}
+
+void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) {
+  const comm::ReceivedTensor message = notices_.receive(peer, key_of_notice(step, incoming.next));
+  --incoming.num_announced;
+  incoming.next = after(incoming.next);
+  Notice notice;
+  std::memcpy(&notice, message.memory.get(), sizeof notice);
+  Coming one;
+  if (notice.shape.axes >= 0) {
+    one.tensor = empty_of(notice.shape, device_.torch);
+  }
+  if (notice.shape.bytes > 0) {
+    one.ticket = edges_.receive(peer, {.bytes = one.tensor.mutable_data_ptr(),
+                                       .size = notice.shape.bytes,
+                                       .owner = std::make_shared<const at::Tensor>(one.tensor)});
+  }
+  if (!incoming.coming.emplace(notice.key, std::move(one)).second) {
+    throw InvariantError(fmt::format("worker {} sent a tensor twice; please report this", peer));
+  }
+}
+
+void NcclCarrier::finish() {
+  notices_.finish_sending();
+  edges_.finish_sending();
+}
+
+}  // namespace gangway::worker

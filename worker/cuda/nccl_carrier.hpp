@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Tensors of passes from device to device over NCCL. Which tensor comes next on an edge, and its
+// shape, its sender says ahead by a message of the host, numbered along the edge: receives are
+// asked for in the order of the sends, whatever the order in which the passes here take them.
+// Nobody waits for a device. Compute thread; the lane carries the messages and launches.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "comm/nccl/tensor_edges.hpp"
+#include "worker/cuda/staged_carrier.hpp"
+#include "worker/pass/tensor_carrier.hpp"
+
+namespace gangway::worker {
+
+class NcclCarrier final : public TensorCarrier {
+ public:
+  /// @param sessions  TensorEdges::Setup::sessions
+  NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
+              std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions);
+  NcclCarrier(const NcclCarrier&) = delete;
+  NcclCarrier& operator=(const NcclCarrier&) = delete;
+
+  [[nodiscard]] std::string way() const override { return "from GPU to GPU over NCCL"; }
+  void expect(int peer, int count) override;
+  void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) override;
+  /// @throws InvariantError where all that was announced has come, and this was not among it
+  [[nodiscard]] at::Tensor receive(int peer, const comm::TensorKey& key) override;
+  void finish() override;
+
+ private:
+  /// What the message ahead of a tensor says.
+  struct Notice {
+    comm::TensorKey key;
+    comm::TensorShape shape;
+  };
+  /// A tensor that was asked for.
+  struct Coming {
+    at::Tensor tensor;                                // undefined: none follows
+    std::optional<comm::TensorEdges::Ticket> ticket;  // none: it has no elements
+  };
+  struct Incoming {
+    int num_announced = 0;  // and whose notices have not been read
+    std::int32_t next = 0;  // number of the next notice
+    std::map<comm::TensorKey, Coming> coming;
+  };
+
+  /// Of the message with the notice of that number, which goes in the same step as its tensor.
+  [[nodiscard]] static comm::TensorKey key_of_notice(std::int64_t step, std::int32_t number);
+  /// Reads the next notice from `peer` and asks for what it is about.
+  void ask_for_next(int peer, std::int64_t step, Incoming& incoming);
+
+  CarrierDevice device_;
+  comm::TensorChannel notices_;
+  comm::TensorEdges edges_;
+  std::map<int, std::int32_t> sent_;  // notices, by peer
+  std::map<int, Incoming> incoming_;  // by peer
+};
+
+}  // namespace gangway::worker

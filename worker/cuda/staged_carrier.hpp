@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Tensors of passes between devices through memory of their hosts: where several workers share a
+// device, or there is no NCCL between them. What leaves is copied on a stream of its own, and sent
+// when that is done; what has come is copied on the compute stream. Compute thread; the lane sends.
+//
+//   compute stream   made | ready
+//   copy stream             wait until it is ready | copy to the host | copied: the lane sends it
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+
+#include "base/guarded.hpp"
+#include "comm/cuda/cuda_handles.hpp"
+#include "worker/cuda/pinned_buffers.hpp"
+#include "worker/pass/tensor_carrier.hpp"
+
+namespace gangway::worker {
+
+/// What carriers of tensors on a device have of it.
+struct CarrierDevice {
+  int index = 0;
+  at::Device torch;
+  cudaStream_t compute = nullptr;  ///< outlives them
+};
+
+class StagedCarrier final : public TensorCarrier, private comm::Exchange {
+ public:
+  StagedCarrier(const CarrierSetup& setup, CarrierDevice device);
+  /// Waits for what it has put on streams.
+  ~StagedCarrier() override;
+  StagedCarrier(const StagedCarrier&) = delete;
+  StagedCarrier& operator=(const StagedCarrier&) = delete;
+
+  [[nodiscard]] std::string way() const override {
+    return "from GPU to GPU through memory of the hosts";
+  }
+  void expect(int peer, int count) override { channel_.expect(peer, count); }
+  void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) override;
+  [[nodiscard]] at::Tensor receive(int peer, const comm::TensorKey& key) override;
+  void finish() override;
+
+ private:
+  /// On its way to the host.
+  struct Leaving {
+    int peer = 0;
+    comm::TensorKey key;
+    comm::TensorShape shape;
+    at::Tensor tensor;  // nobody may have its memory before it is copied
+    std::shared_ptr<std::byte> buffer;
+    comm::CudaEvent copied;
+  };
+  /// On its way to the device.
+  struct Arriving {
+    at::Tensor tensor;
+    std::shared_ptr<std::byte> buffer;
+    comm::CudaEvent arrived;
+  };
+
+  // --- lane ---
+
+  [[nodiscard]] Need needs() const override {
+    return num_leaving_.load(std::memory_order_acquire) > 0 ? Need::kMessages : Need::kNothing;
+  }
+  bool advance() override;
+
+  comm::Lane& lane_;
+  CarrierDevice device_;
+  comm::TensorChannel channel_;
+  PinnedBuffers buffers_;
+  comm::CudaStream copies_;
+  std::deque<Arriving> arriving_;  // compute thread
+  std::atomic<int> num_leaving_ = 0;
+  Mutex mutex_;
+  std::deque<Leaving> leaving_ GANGWAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace gangway::worker

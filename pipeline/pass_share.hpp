@@ -73,6 +73,8 @@ class PassShares {
   [[nodiscard]] int worker() const { return worker_; }
   /// Whether some worker does without some network, or a part of one.
   [[nodiscard]] bool are_apart() const { return gangway::are_apart(groups_); }
+  /// With whom this worker exchanges tensors, ascending; they name it likewise.
+  [[nodiscard]] std::vector<int> peers() const;
   /// Whether some network is cut.
   [[nodiscard]] bool are_cut() const { return std::ranges::any_of(groups_, &NetworkGroup::is_cut); }
 

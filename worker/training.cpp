@@ -87,11 +87,15 @@ std::vector<int> reals_of(const pipeline::PassShares& shares, StageOrder order) 
 }
 
 std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
-                                         const ExchangeSetup& exchange) {
+                                         const ExchangeSetup& exchange,
+                                         std::optional<comm::HostStreams>& streams,
+                                         Replica& replica) {
   if (!shares.are_apart()) {
     return nullptr;
   }
-  comm::TensorChannel::Setup setup{.timeout = exchange.timeout, .on_stall = exchange.on_stall};
+  streams.emplace(replica.streams(), replica.host());
+  comm::TensorChannel::Setup setup{
+      .timeout = exchange.timeout, .on_stall = exchange.on_stall, .streams = &*streams};
   return std::make_unique<RemoteTensors>(shares, exchange.transport, exchange.lane, setup);
 }
 
@@ -130,7 +134,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       reals_(job_, *dataset_, reals_of(shares_, job_.layout.schedule), first_step_,
              &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
-      remote_(remote_of(shares_, exchange_)),
+      remote_(remote_of(shares_, exchange_, streams_, setup.replica)),
       operations_({.job = job_,
                    .phases = phases_,
                    .networks = replica_.networks(),

@@ -2,6 +2,7 @@
 #include "pipeline/pass_share.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -304,6 +305,18 @@ std::set<std::pair<int, int>> PassShares::edges() const {
     }
   }
   return edges;
+}
+
+std::vector<int> PassShares::peers() const {
+  std::set<int> peers;
+  for (const auto& [place, share] : shares_) {
+    for (const std::vector<Crossing>* crossings : {&share.sends, &share.receives}) {
+      for (const Crossing& one : *crossings) {
+        peers.insert(one.peer);
+      }
+    }
+  }
+  return {peers.begin(), peers.end()};
 }
 
 }  // namespace gangway::pipeline

@@ -80,6 +80,8 @@ class PassShares {
   [[nodiscard]] bool are_apart() const { return gangway::are_apart(groups_); }
   /// From whom to whom tensors go that this worker sends or takes, gradients among them.
   [[nodiscard]] std::set<std::pair<int, int>> edges() const;
+  /// With whom this worker exchanges tensors, ascending; they name it likewise.
+  [[nodiscard]] std::vector<int> peers() const;
   /// Whether some network is cut.
   [[nodiscard]] bool are_cut() const { return std::ranges::any_of(groups_, &NetworkGroup::is_cut); }
 

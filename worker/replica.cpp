@@ -8,6 +8,8 @@
 #include <torch/version.h>
 
 #include "gan/recipes/recipes.hpp"
+#include "pipeline/cut_phases.hpp"
+#include "pipeline/pass_share.hpp"
 #include "pipeline/phases.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/plan_hash.hpp"
@@ -63,6 +65,21 @@ std::unique_ptr<ImagePools> pools_of(const JobSpec& job, const Placement& placem
                                                                         .device = device});
 }
 
+/// Workers of the host with which this one exchanges tensors.
+std::vector<int> stream_peers(const JobSpec& job, const Placement& placement) {
+  if (!are_apart(placement.groups)) {
+    return {};
+  }
+  const std::vector<pipeline::Phase> phases =
+      pipeline::cut_phases(gan::phases_of(job, TORCH_VERSION), pipeline::cuts_of(job));
+  std::vector<int> peers = pipeline::PassShares(phases, placement.groups, placement.worker).peers();
+  const auto host_of = [&](int worker) {
+    return placement.hosts[static_cast<std::size_t>(worker)];
+  };
+  std::erase_if(peers, [&](int peer) { return host_of(peer) != host_of(placement.worker); });
+  return peers;
+}
+
 std::vector<const comm::BucketPlan*> plans_of(const PerNetwork<NetworkState*>& networks) {
   std::vector<const comm::BucketPlan*> plans;
   for (const NetworkState* network : networks) {
@@ -92,6 +109,7 @@ Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memor
       networks_(initialised_networks(job)),
       states_(states_of(networks_, job, placement_, memory)),
       pools_(pools_of(job, placement_, device.device())),
+      streams_(memory, stream_peers(job, placement_)),
       plan_hash_(worker::plan_hash({.networks = plans_of(networks()),
                                     .ranges = placement_.ranges,
                                     .hosts = placement_.hosts,

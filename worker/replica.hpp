@@ -9,6 +9,7 @@
 
 #include "comm/host/host_group.hpp"
 #include "comm/host/host_memory.hpp"
+#include "comm/host/host_streams.hpp"
 #include "gan/blocks/build_networks.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "job/models/network_id.hpp"
@@ -44,6 +45,9 @@ class Replica {
   /// All that checkpoints have: the networks in the job's order, then the pools.
   [[nodiscard]] std::vector<NetworkState*> stored();
   [[nodiscard]] comm::HostGroup& host() { return host_; }
+  /// Of streams to the workers of the host with which tensors are exchanged; none where no network
+  /// is apart.
+  [[nodiscard]] comm::StreamMemory& streams() { return streams_; }
   /// worker/plan_hash.hpp
   [[nodiscard]] std::uint64_t plan_hash() const { return plan_hash_; }
 
@@ -52,6 +56,7 @@ class Replica {
   PerNetwork<gan::Network> networks_;
   PerNetwork<std::unique_ptr<NetworkState>> states_;
   std::unique_ptr<ImagePools> pools_;
+  comm::StreamMemory streams_;
   std::uint64_t plan_hash_;
   comm::HostGroup host_;
 };

@@ -85,16 +85,20 @@ std::vector<int> reals_of(const pipeline::PassShares& shares, pipeline::StepSche
 }
 
 std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
-                                         const ExchangeSetup& exchange, ComputeDevice& device) {
+                                         const ExchangeSetup& exchange, ComputeDevice& device,
+                                         std::optional<comm::HostStreams>& streams,
+                                         Replica& replica) {
   if (!shares.are_apart()) {
     return nullptr;
   }
+  streams.emplace(replica.streams(), replica.host());
   return std::make_unique<RemoteTensors>(
-      shares,
-      device.make_carrier({.transport = exchange.transport,
-                           .lane = exchange.lane,
-                           .channel = {.timeout = exchange.timeout, .on_stall = exchange.on_stall},
-                           .edges = shares.edges()}));
+      shares, device.make_carrier({.transport = exchange.transport,
+                                   .lane = exchange.lane,
+                                   .channel = {.timeout = exchange.timeout,
+                                               .on_stall = exchange.on_stall,
+                                               .streams = &*streams},
+                                   .edges = shares.edges()}));
 }
 
 }  // namespace
@@ -132,7 +136,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       exchange_(groups_.all()),
       reals_(job_, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
-      remote_(remote_of(shares_, exchange_, device_)),
+      remote_(remote_of(shares_, exchange_, device_, streams_, setup.replica)),
       operations_({.job = job_,
                    .phases = phases_,
                    .networks = replica_.networks(),

@@ -92,7 +92,8 @@ class Training {
   GroupSetups groups_;
   const ExchangeSetup& exchange_;
   RealBatches reals_;
-  std::unique_ptr<RemoteTensors> remote_;  // null: networks are not apart
+  std::optional<comm::HostStreams> streams_;  // with workers of this host, where networks are apart
+  std::unique_ptr<RemoteTensors> remote_;     // null: networks are not apart
   StepOperations operations_;
   MarkedOperations marked_operations_;
   std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded

@@ -3,15 +3,13 @@
 // another, elsewhere, takes, and its gradient back. A send never waits, and a receive finds its
 // tensor by its key, in whatever order they come. Knows shapes and bytes, and no LibTorch.
 //
-// Of two workers each sends in one stream: a header that says what follows, then its elements.
+// Between workers that share memory they go through it, between others as messages, before which
+// gradients leave room.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -20,44 +18,20 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/guarded.hpp"
 #include "comm/lane.hpp"
-#include "comm/transport/pending.hpp"
+#include "comm/tensors/tensor_carrier.hpp"
+#include "comm/tensors/tensor_messages.hpp"
+#include "comm/tensors/tensor_streams.hpp"
 #include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
 
-/// Which tensor of a step it is: unique among those that two workers have under way.
-struct TensorKey {
-  std::int64_t step = 0;
-  std::int32_t phase = 0;
-  std::int32_t repeat = 0;
-  std::int32_t pass = 0;
-  std::int32_t microbatch = 0;
-  std::int32_t node = 0;
-  std::int32_t output = 0;       ///< of the node's
-  std::int32_t is_gradient = 0;  ///< 1: of a loss, with respect to it
-  std::int32_t reserved = 0;
-  auto operator<=>(const TensorKey&) const = default;
-};
-
-/// As bits on the wire: workers of a job run one build on machines of one kind.
-struct TensorShape {
-  static constexpr std::size_t kMostAxes = 6;
-  std::int32_t type = 0;   ///< the sender's number of its elements' type
-  std::int32_t axes = -1;  ///< -1: there is no tensor (nothing gave a gradient)
-  std::array<std::int64_t, kMostAxes> sizes{};
-  std::array<std::int64_t, kMostAxes> strides{};
-  std::uint64_t bytes = 0;  ///< of memory that it spans
-  bool operator==(const TensorShape&) const = default;
-};
-
-struct ReceivedTensor {
-  TensorShape shape;
-  std::shared_ptr<std::byte> memory;  ///< shape.bytes, aligned to 64
-};
+/// Of gradients and weights on their way to one worker while there are tensors to be sent: what a
+/// tensor may find before it in MPI, beside what the kernel has taken. 1 Gbit/s carries it in a
+/// millisecond; docs/measurements.md says what more and less do.
+inline constexpr std::size_t kBulkBesideTensors = 2 * kMostSegmentBytes;
 
 class TensorChannel final : public Exchange {
  public:
@@ -65,6 +39,9 @@ class TensorChannel final : public Exchange {
   struct Setup {
     std::chrono::milliseconds timeout{60'000};
     std::function<void(const std::string&)> on_stall = {};  ///< lane thread
+    HostStreams* streams = nullptr;  ///< with workers of this host; outlives the channel; or null
+    std::size_t bulk_window = kBulkBesideTensors;  ///< 0: tensors go behind all that was sent
+    std::size_t most_joined = kMostJoinedBytes;    ///< of TensorMessages; equal on all workers
   };
   /// @param transport  of all workers; outlives this, as the lane does, to which it is attached
   TensorChannel(Transport& transport, Lane& lane, Setup setup);
@@ -81,7 +58,7 @@ class TensorChannel final : public Exchange {
             std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   /// Waits for it. @throws CommError naming `peer` where it does not come in time
   [[nodiscard]] ReceivedTensor receive(int peer, const TensorKey& key);
-  /// Until all that was sent has left.
+  /// Until all that was sent has left. @throws CommError naming who does not take it in time
   void finish_sending();
 
   // --- lane ---
@@ -90,41 +67,26 @@ class TensorChannel final : public Exchange {
   bool advance() override;
 
  private:
-  struct Header {
-    TensorKey key;
-    TensorShape shape;
-  };
-  struct Outgoing {
-    Header header;
-    int peer = 0;
-    std::span<const std::byte> bytes;
-    std::shared_ptr<const void> owner;
-    std::vector<PendingRequest> requests = {};
-  };
-  /// What comes from one worker.
-  struct Incoming {
-    int expected = 0;  // headers not yet seen
-    std::optional<RequestId> request;
-    bool is_payload = false;  // `request` is for
-    Header header;
-    ReceivedTensor tensor;
-  };
   /// What compute waits for.
   struct Wait {
     int peer = 0;
-    TensorKey key;
-    Clock::time_point since;
+    std::optional<TensorKey> key = {};  ///< nothing: that what was sent has left
+    Clock::time_point since;            ///< of a send, when anything moved last
   };
 
-  [[nodiscard]] MessageTag tag() const {
-    return {transport_.epoch(), 0, MessageKind::kTensor, 0, 0};
+  [[nodiscard]] bool is_shared(int peer) const { return streams_ && setup_.streams->reach(peer); }
+  [[nodiscard]] TensorCarrier& carrier(int peer);
+  [[nodiscard]] Need need_of(int peer) const {
+    return is_shared(peer) ? Need::kHost : Need::kMessages;
   }
+  /// Has the lane look after `peer`.
+  void call_for(int peer) GANGWAY_REQUIRES(mutex_);
   void take_over();
-  bool advance_sends();
-  bool advance_receives(int peer, Incoming& incoming);
-  void arrived(int peer, Incoming& incoming);
+  void arrived(int peer, const TensorKey& key, ReceivedTensor tensor);
   void check_deadline();
-  void set_need();
+  [[nodiscard]] std::string describe(const Wait& wait, double seconds) const;
+  /// After a round that `moved` something or not.
+  void settle(bool moved);
 
   Transport& transport_;
   Lane& lane_;
@@ -132,15 +94,15 @@ class TensorChannel final : public Exchange {
   std::atomic<Need> need_ = Need::kNothing;
 
   Mutex mutex_;
-  std::deque<Outgoing> submitted_ GANGWAY_GUARDED_BY(mutex_);
+  std::deque<OutgoingTensor> submitted_ GANGWAY_GUARDED_BY(mutex_);
   std::map<int, int> announced_ GANGWAY_GUARDED_BY(mutex_);  // by peer
   std::map<std::pair<int, TensorKey>, ReceivedTensor> here_ GANGWAY_GUARDED_BY(mutex_);
   std::optional<Wait> wait_ GANGWAY_GUARDED_BY(mutex_);
   std::size_t unsent_ GANGWAY_GUARDED_BY(mutex_) = 0;
 
   // Lane thread.
-  std::deque<Outgoing> leaving_;
-  std::map<int, Incoming> incoming_;  // by peer
+  TensorMessages messages_;
+  std::optional<TensorStreams> streams_;
   bool stall_told_ = false;
 };
 

@@ -30,6 +30,10 @@ class GroupTransport final : public Transport {
                                         std::span<std::byte> bytes) override {
     return inner_.start_receive(workers_[static_cast<std::size_t>(peer)], tag, bytes);
   }
+  [[nodiscard]] RequestId start_receive_up_to(int peer, MessageTag tag,
+                                              std::span<std::byte> bytes) override {
+    return inner_.start_receive_up_to(workers_[static_cast<std::size_t>(peer)], tag, bytes);
+  }
   [[nodiscard]] bool done(RequestId request) override { return inner_.done(request); }
   void idle() override { inner_.idle(); }
 

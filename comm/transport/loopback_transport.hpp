@@ -64,6 +64,8 @@ class LoopbackTransport final : public Transport {
                                      std::span<const std::byte> bytes) override;
   [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
                                         std::span<std::byte> bytes) override;
+  [[nodiscard]] RequestId start_receive_up_to(int peer, MessageTag tag,
+                                              std::span<std::byte> bytes) override;
   [[nodiscard]] bool done(RequestId request) override;
   void idle() override;
 
@@ -72,6 +74,7 @@ class LoopbackTransport final : public Transport {
     int peer = 0;
     MessageTag tag;
     std::span<std::byte> bytes;
+    bool may_be_shorter = false;
   };
 
   LoopbackHub& hub_;

@@ -37,6 +37,14 @@ RequestId TracedTransport::start_receive(int peer, MessageTag tag, std::span<std
   return request;
 }
 
+RequestId TracedTransport::start_receive_up_to(int peer, MessageTag tag,
+                                               std::span<std::byte> bytes) {
+  const auto begin = TraceClock::now();
+  const RequestId request = inner_.start_receive_up_to(peer, tag, bytes);
+  opened(request, {begin, {}, tag, peer, bytes.size(), /*is_send=*/false});
+  return request;
+}
+
 bool TracedTransport::done(RequestId request) {
   if (!inner_.done(request)) {
     return false;

@@ -17,7 +17,7 @@ struct MessageEvent {
   TraceClock::time_point end;
   MessageTag tag;
   int peer = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  ///< of a receive of unknown length: the most that it could be
   bool is_send = false;
 };
 
@@ -33,8 +33,11 @@ class TracedTransport final : public Transport {
                                      std::span<const std::byte> bytes) override;
   [[nodiscard]] RequestId start_receive(int peer, MessageTag tag,
                                         std::span<std::byte> bytes) override;
+  [[nodiscard]] RequestId start_receive_up_to(int peer, MessageTag tag,
+                                              std::span<std::byte> bytes) override;
   [[nodiscard]] bool done(RequestId request) override;
   void idle() override { inner_.idle(); }
+  void bound_bulk(std::size_t window_bytes) override { inner_.bound_bulk(window_bytes); }
 
   [[nodiscard]] TraceRing<MessageEvent>& ring() { return ring_; }
 

@@ -32,12 +32,20 @@ class Transport {
   /// Starts receiving exactly bytes.size() bytes from `peer`.
   [[nodiscard]] virtual RequestId start_receive(int peer, MessageTag tag,
                                                 std::span<std::byte> bytes) = 0;
+  /// The same for a message whose length only its sender knows: at most bytes.size() bytes, which
+  /// fill `bytes` from its beginning. @pre bytes.size() <= kMostSegmentBytes
+  [[nodiscard]] virtual RequestId start_receive_up_to(int peer, MessageTag tag,
+                                                      std::span<std::byte> bytes) = 0;
   /// Makes progress; true once, when the request is complete (it is then forgotten).
   /// @throws CommError if the peer failed or sent another number of bytes; the request is then
   /// forgotten.
   [[nodiscard]] virtual bool done(RequestId request) = 0;
   /// Called between polls that found nothing done: gives up the core, pumps what shares the thread.
   virtual void idle() = 0;
+  /// From now on no more than `window_bytes` of gradients and weights are on their way to a worker
+  /// at a time, so that tensors, for which somebody waits, find little before them. Changes no
+  /// message. Where nothing is ever on its way it does nothing.
+  virtual void bound_bulk(std::size_t /*window_bytes*/) {}
 
   /// Payload of all sends so far but kState, which goes behind the steps. Any thread.
   [[nodiscard]] std::uint64_t bytes_sent() const {

@@ -18,6 +18,8 @@ struct MpirunRequest {
   std::filesystem::path program;   ///< this program, absolute
   std::filesystem::path hostfile;  ///< of hostfile_with_coordinator(); empty: this host alone
   HostMessages host_messages = HostMessages::kSharedMemory;
+  /// Workers send tensors in the midst of steps, which are to find little before them.
+  bool sends_tensors = false;
   std::vector<std::string>
       exported_variables;  ///< names of environment variables that workers elsewhere need too
   std::vector<std::string> train_arguments;  ///< what follows `gangway train`

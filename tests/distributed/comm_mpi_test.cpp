@@ -2,7 +2,10 @@
 // The reduction over MPI, under mpirun with one rank more than workers (rank 0 is the coordinator
 // and idles). Every worker runs every test, in step with the others, and compares with one worker
 // in its own process.
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "comm/transport/loopback_transport.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
+#include "comm/transport/segments.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/comm/toy_job.hpp"
 
@@ -98,6 +102,16 @@ TEST_P(MpiReductionTest, ReducesOnALaneToTheSameBitsAsOneWorker) {
     EXPECT_TRUE(same_bits(result.weights, expected.weights));
     EXPECT_EQ(result.squared_norms, expected.squared_norms);
   }
+}
+
+TEST_P(MpiReductionTest, ReducesToTheSameBitsWhereGradientsLeaveRoomForTensors) {
+  transport_.bound_bulk(3000);  // less than a message: one segment at a time
+  const ArenaLayout layout = toy_layout();
+  const ToyJob job{6, 8, Clipping::kByNorm};
+  const ToyResult expected = run_one_worker(layout, job);
+  ToyWorker worker(transport_, layout, {.job = job, .hosts = hosts(), .token = token(2000)});
+  Lane lane([] {});
+  EXPECT_TRUE(same_bits(worker.run(lane, 5).weights, expected.weights));
 }
 
 /// The same job with all workers in this process.
@@ -269,6 +283,58 @@ TEST_F(MpiPairTest, KeepsMessagesOfOneTagInOrder) {
     std::vector<float> value(1);
     receive(0, kValues, value);
     ASSERT_EQ(value[0], static_cast<float>(i));
+  }
+}
+
+TEST_F(MpiPairTest, TakesAMessageWhoseLengthOnlyItsSenderKnows) {
+  for (const std::size_t size : {0U, 1U, 777U, 15'000U}) {
+    std::vector<float> values(size);
+    std::iota(values.begin(), values.end(), 5.0F);
+    if (worker() == 0) {
+      send(1, kValues, values);
+      continue;
+    }
+    std::vector<float> room(15'000);
+    std::vector<PendingRequest> pending{
+        {transport_.start_receive_up_to(0, kValues, std::as_writable_bytes(std::span(room))), 0}};
+    wait_all(transport_, pending, Deadline(60s), "a test's value");
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), room.begin())) << size;
+  }
+}
+
+TEST_F(MpiPairTest, KeepsGradientsBackWhereTensorsAreToFindLittleBeforeThem) {
+  constexpr std::size_t kLong = 500'000;
+  constexpr MessageTag kTensor{0, 0, MessageKind::kTensor, 0, 0};
+  const std::array<MessageTag, 3> bulk{MessageTag{0, 0, MessageKind::kPartial, 0, 0},
+                                       MessageTag{0, 0, MessageKind::kPartial, 0, 0},
+                                       MessageTag{0, 0, MessageKind::kWeights, 0, 0}};
+  transport_.bound_bulk(2 * kMostSegmentBytes);
+  std::vector<std::vector<float>> values;
+  std::vector<PendingRequest> pending;
+  for (std::size_t i = 0; i < bulk.size(); ++i) {
+    values.emplace_back(kLong, worker() == 0 ? static_cast<float>(i + 1) : 0.0F);
+    const std::span<float> all(values.back());
+    pending.push_back(
+        worker() == 0
+            ? PendingRequest{transport_.start_send(1, bulk[i], std::as_bytes(all)), 1}
+            : PendingRequest{transport_.start_receive(0, bulk[i], std::as_writable_bytes(all)), 0});
+  }
+  std::vector<float> tensor(9);
+  if (worker() == 0) {
+    send(1, kTensor, std::vector<float>(9, 4.0F));
+    receive(1, kGo, tensor);  // meanwhile nobody asks after the gradients
+  } else {
+    receive(0, kTensor, tensor);
+    EXPECT_THAT(tensor, testing::Each(4.0F));
+    for (const PendingRequest& one : pending) {
+      EXPECT_FALSE(transport_.done(one.id));
+    }
+    EXPECT_EQ(values[2].front(), 0.0F);
+    send(0, kGo, tensor);
+  }
+  wait_all(transport_, pending, Deadline(60s), "a test's gradients");
+  for (std::size_t i = 0; i < bulk.size(); ++i) {
+    EXPECT_THAT(values[i], testing::Each(static_cast<float>(i + 1)));
   }
 }
 

@@ -23,14 +23,15 @@ TRIES = 1
 WORKER_LOST = 3
 TIMEOUT = 1.5  # seconds that a worker waits for another
 # What passes between the signal and the end of `gangway run`: the wait, and the orderly end of mpirun.
+STAGES = ["layout.stages=2"]  # tensors of every micro-batch through the host's memory
 PATIENCE = {signal.SIGSTOP: 30.0, signal.SIGKILL: 15.0}
 
 
 class Faults(Trainings):
-    def start(self, transport, workers):
+    def start(self, transport, workers, layout):
         command = [GANGWAY, "run", EXAMPLES / "ring8.yaml", "-n", workers, "--run", "a", "training.kimg=1000000",
                    "training.microbatches=4", "output.pictures_kimg=0", "output.tick_kimg=5", "checkpoint.every_kimg=20",
-                   f"layout.transport={transport}", f"layout.timeout_seconds={TIMEOUT}"]
+                   f"layout.transport={transport}", f"layout.timeout_seconds={TIMEOUT}", *layout]
         self.log = self.folder / "log"
         self.began = time.time()
         with open(self.log, "w") as log:
@@ -48,8 +49,8 @@ class Faults(Trainings):
         path = next((self.folder / "runs").glob("*-a")) / "placement.json"
         return [rank["pid"] for rank in json.loads(path.read_text())["ranks"]]
 
-    def hurt_one(self, transport, workers, blow):
-        process = self.start(transport, workers)
+    def hurt_one(self, transport, workers, blow, layout):
+        process = self.start(transport, workers, layout)
         pids = self.pids()
         victim = random.randrange(1, workers + 1)
         time.sleep(random.uniform(0.0, 0.2))  # the moment is what varies
@@ -95,10 +96,10 @@ class Faults(Trainings):
         except (FileNotFoundError, BlockingIOError):
             return False
 
-    def check(self, transport, workers, blow):
+    def check(self, transport, workers, blow, layout=()):
         for attempt in range(TRIES):
             with self.subTest(attempt=attempt):
-                self.hurt_one(transport, workers, blow)
+                self.hurt_one(transport, workers, blow, layout)
             subprocess.run(["rm", "-rf", str(self.folder / "runs")], check=True)
 
     def test_a_worker_stopped_on_shared_memory(self):
@@ -106,6 +107,12 @@ class Faults(Trainings):
 
     def test_a_worker_killed_on_shared_memory(self):
         self.check("shm", 2, signal.SIGKILL)
+
+    def test_a_stage_stopped_on_shared_memory(self):
+        self.check("shm", 2, signal.SIGSTOP, STAGES)
+
+    def test_a_stage_killed_on_shared_memory(self):
+        self.check("shm", 4, signal.SIGKILL, STAGES)
 
     def test_a_worker_stopped_over_mpi(self):
         self.check("mpi", 2, signal.SIGSTOP)

@@ -66,6 +66,14 @@ TEST(MpirunCommand, FillsOneHostAfterTheOtherAndConnectsAllAtTheStart) {
   EXPECT_NE(line.find("--mca mpi_preconnect_mpi 1"), std::string::npos);
 }
 
+TEST(MpirunCommand, KeepsTheKernelsQueuesShortWhereTensorsTravelInStepsAndNowhereElse) {
+  MpirunRequest request{.workers = 2, .program = "g", .hostfile = "hosts"};
+  EXPECT_EQ(shell_line(mpirun_command(request)).find("sndbuf"), std::string::npos);
+  request.sends_tensors = true;
+  EXPECT_NE(shell_line(mpirun_command(request)).find("--mca btl_tcp_sndbuf 131072 "),
+            std::string::npos);
+}
+
 TEST(MeasuringCommand, StartsAnotherProgramAtThePlacesOfAJob) {
   const MpirunRequest request{.workers = 2,
                               .threads = 1,

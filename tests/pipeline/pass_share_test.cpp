@@ -81,6 +81,14 @@ TEST(PassShares, LeaveAMicrobatchWholeThatOneWorkerHas) {
   EXPECT_FALSE(shares.of(0, 0, 1).crosses());
 }
 
+TEST(PassShares, KnowWithWhomTensorsAreExchanged) {
+  const std::vector<Phase> phases = phases_of(mixed_pass());
+  EXPECT_THAT(PassShares(phases, {on({0, 3}, 2), on({1, 2}, 2)}, 0).peers(), ElementsAre(1));
+  EXPECT_THAT(PassShares(phases, {on({0}, 2), on({1, 2}, 2)}, 0).peers(), ElementsAre(1, 2));
+  EXPECT_THAT(PassShares(phases, {on({0}, 2), on({1, 2}, 2)}, 2).peers(), ElementsAre(0));
+  EXPECT_THAT(PassShares(phases, {on({0, 1}, 2), on({0, 1}, 2)}, 0).peers(), ElementsAre());
+}
+
 TEST(PassShares, CountTheirInstructions) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
   const Pass& pass = phases.front().passes.front();

@@ -55,6 +55,10 @@ class Meddler final : public comm::Transport {
     last_ = bytes;
     return inner_.start_receive(peer, tag, bytes);
   }
+  comm::RequestId start_receive_up_to(int peer, comm::MessageTag tag,
+                                      std::span<std::byte> bytes) override {
+    return inner_.start_receive_up_to(peer, tag, bytes);
+  }
   bool done(comm::RequestId request) override {
     const bool is_done = inner_.done(request);
     if (is_done && flips > 0 && last_.size() == kCopyChunk) {

@@ -15,6 +15,7 @@
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
 #include "worker/cuda/torch_cuda.hpp"
+#include "worker/gauges/gpu_gauges.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -65,7 +66,8 @@ CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
       pretend_(std::move(pretend)),
       kind_(name_of_device(index_)),
       stream_(make_compute_stream(index_)),
-      device_(torch_device(index_)) {
+      device_(torch_device(index_)),
+      gauges_({.library = kNvmlLibrary, .bus = comm::bus_of(index_)}) {
   compute_on(index_, stream_.get());
   choose_kernels(job_.numerics.kernels);
   gan::derive_convolutions_well(c10::DispatchKey::AutogradCUDA);

@@ -12,6 +12,7 @@
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "worker/cuda/cuda_exchange.hpp"
+#include "worker/gauges/gauge_watch.hpp"
 #include "worker/step/compute_device.hpp"
 
 namespace gangway::worker {
@@ -41,6 +42,9 @@ class CudaDevice final : public ComputeDevice {
                                          const ExchangeSetup& setup) override;
   [[nodiscard]] std::unique_ptr<BatchStaging> make_staging(const StagingSetup& setup) override;
   [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() override;
+  [[nodiscard]] std::optional<messages::DeviceGauges> gauges() const override {
+    return gauges_.newest();
+  }
   void finish() override;
 
  private:
@@ -57,6 +61,7 @@ class CudaDevice final : public ComputeDevice {
   std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
   std::vector<CudaExchange*> exchanges_;                    // of StepOperations, while it lives
   std::optional<comm::NcclSession> session_;
+  GaugeWatch gauges_;
 };
 
 /// One device for each worker of a machine, in turn; several share one where there are too few.

@@ -207,7 +207,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
        .reach = options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
        .networks = networks_of_the_hosts()},
       parts.session.size() - 1);
-  const auto page = open_live_page(run.spec.output.http,
+  const auto page = open_live_page(run.spec.output,
                                    {.run_directory = run.directory,
                                     .host = self.host,
                                     .version = GANGWAY_VERSION,

@@ -293,8 +293,9 @@ struct OutputSpec {
       0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
   /// Where the live page listens: auto, off, or as job/http_address.hpp has it.
   std::string http = "auto";
+  bool http_plain = false;          ///< without TLS, to other hosts too
   std::string control = "auto";     ///< where the job is steered: auto, off or ADDRESS:PORT
-  std::string control_certificate;  ///< PEM file; empty: no TLS
+  std::string control_certificate;  ///< PEM file, of both of them; empty: no TLS
   std::string control_key;          ///< PEM file
   bool operator==(const OutputSpec&) const = default;
 };

@@ -37,6 +37,7 @@ void Training::report(std::int64_t steps_done) {
   progress.figures.check_seconds = operations_.take_check_seconds();
   progress.figures.host_wait_seconds = operations_.take_host_wait_seconds();
   progress.resident_bytes = resident_bytes();
+  progress.gauges = device_.gauges();
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);

@@ -24,15 +24,14 @@ std::string boot_id() {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// What NCCL tells devices apart by. Indices are no use: each process counts those that it sees.
+}  // namespace
+
 std::string bus_of(int device) {
   std::array<char, 32> name{};
   check(cudaDeviceGetPCIBusId(name.data(), static_cast<int>(name.size()), device),
         "asking for the GPU's PCI bus");
   return name.data();
 }
-
-}  // namespace
 
 DeviceSharing find_device_sharing(Transport& transport, int device,
                                   std::chrono::milliseconds timeout) {

@@ -12,6 +12,11 @@
 
 namespace gangway::comm {
 
+/// The PCI address of a device of this process, as "0000:65:00.0": what NCCL and the driver tell
+/// devices apart by. Indices are no use: each process counts those that it sees. Any thread.
+/// @throws CommError where there is no such device.
+[[nodiscard]] std::string bus_of(int device);
+
 struct DeviceSharing {
   /// For NCCL_HOSTID. None for the first worker of each device: these are one host, whatever number
   /// of devices each process sees. The second workers of the devices of a machine are another host,

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
 #include "base/secret.hpp"
@@ -26,6 +25,7 @@
 #include "coordinator/control/replies.hpp"
 #include "coordinator/control/watchers.hpp"
 #include "coordinator/edges/disk_thread.hpp"
+#include "coordinator/pem_file.hpp"
 #include "run/control/control.grpc.pb.h"
 #include "run/control/control_file.hpp"
 
@@ -49,7 +49,6 @@ constexpr int kLongestMetadataBytes = 8'192;
 constexpr int kStreamsPerConnection = 100;
 constexpr std::size_t kMemoryBytes = std::size_t{32} << 20U;
 constexpr int kThreads = 8;  // of the services for health and reflection
-constexpr std::size_t kPemLimitBytes = std::size_t{1} << 20U;
 
 /// A call that waits for the event loop: whoever claims it first answers it.
 struct PendingCall {
@@ -229,23 +228,12 @@ class Service : public wire::Control::CallbackService {
   bool is_closed_ GANGWAY_GUARDED_BY(mutex_) = false;
 };
 
-std::string pem(const std::string& path) {
-  auto text = read_small_file(path, kPemLimitBytes);
-  if (!text) {
-    throw ConfigError(
-        fmt::format("{}: is not there: output.control_certificate and "
-                    "output.control_key name PEM files",
-                    path));
-  }
-  return *text;
-}
-
 std::shared_ptr<grpc::ServerCredentials> credentials(const ControlSettings& settings) {
   if (settings.certificate.empty()) {
     return grpc::InsecureServerCredentials();
   }
   grpc::SslServerCredentialsOptions options;
-  options.pem_key_cert_pairs.push_back({pem(settings.key), pem(settings.certificate)});
+  options.pem_key_cert_pairs.push_back({read_pem(settings.key), read_pem(settings.certificate)});
   return grpc::SslServerCredentials(options);
 }
 

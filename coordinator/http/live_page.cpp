@@ -16,6 +16,7 @@
 #include "base/time.hpp"
 #include "coordinator/http/http_place.hpp"
 #include "coordinator/http/page_site.hpp"
+#include "coordinator/http/web/tls_context.hpp"
 #include "coordinator/http/web/web_server.hpp"
 
 namespace gangway::coordinator {
@@ -29,13 +30,16 @@ constexpr int kPageNiceness = 10;  // behind whoever trains
 constexpr std::chrono::milliseconds kHousekeeping{500};
 constexpr std::chrono::milliseconds kFarewell{300};
 
-std::string url_of(const HttpAddress& address, const std::string& host, std::uint16_t port) {
-  if (address.host == "0.0.0.0" || address.host == "::") {
-    return fmt::format("http://{}:{}/", host, port);
-  }
-  const bool is_v6 = address.host.find(':') != std::string::npos;
-  return is_v6 ? fmt::format("http://[{}]:{}/", address.host, port)
-               : fmt::format("http://{}:{}/", address.host, port);
+std::string url_of(const PageSettings& settings, std::uint16_t port) {
+  const std::string& address = settings.address.host;
+  const std::string& host = address == "0.0.0.0" || address == "::" ? settings.host : address;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return fmt::format("{}://{}:{}/", settings.tls ? "https" : "http",
+                     is_v6 ? fmt::format("[{}]", host) : host, port);
+}
+
+std::unique_ptr<boost::asio::ssl::context> tls_of(const PageSettings& settings) {
+  return settings.tls ? tls_context(settings.tls->certificate, settings.tls->key) : nullptr;
 }
 
 }  // namespace
@@ -47,7 +51,11 @@ struct LivePage::Parts {
         token(run_token(settings.run_directory)),
         io(std::make_shared<boost::asio::io_context>(1)),
         housekeeping(*io),
-        server(*io, settings.address, port_before(settings.run_directory),
+        tls(tls_of(settings)),
+        server(*io,
+               {.address = settings.address,
+                .port_before = port_before(settings.run_directory),
+                .tls = tls.get()},
                [this](const WebRequest& request, const Reply& reply) {
                  site->handle(request, reply);
                }),
@@ -60,7 +68,7 @@ struct LivePage::Parts {
                                    .run = settings.run_directory.filename().string(),
                                    .started_unix = unix_seconds()}},
             Gate(token, fmt::format("gangway-{}", port)))),
-        url(url_of(settings.address, settings.host, port)) {}
+        url(url_of(settings, port)) {}
 
   void run() {
     (void)::setpriority(PRIO_PROCESS, 0, kPageNiceness);  // on Linux, of this thread
@@ -114,6 +122,7 @@ struct LivePage::Parts {
   std::string token;
   std::shared_ptr<boost::asio::io_context> io;
   boost::asio::steady_timer housekeeping;
+  std::unique_ptr<boost::asio::ssl::context> tls;  // null: all is in clear
   WebServer server;
   std::uint16_t port;
   std::shared_ptr<PageSite> site;
@@ -137,10 +146,12 @@ LivePage::~LivePage() {
 }
 
 std::string LivePage::line() const {
-  return parts_->settings.address.is_open_to_others()
-             ? fmt::format("page   {} with the token in {}, not encrypted", parts_->url,
-                           (parts_->settings.run_directory / kHttpFile).string())
-             : fmt::format("page   {} on {}, for this user", parts_->url, parts_->settings.host);
+  const PageSettings& settings = parts_->settings;
+  return settings.address.is_open_to_others()
+             ? fmt::format("page   {} with the token in {}{}", parts_->url,
+                           (settings.run_directory / kHttpFile).string(),
+                           settings.tls ? "" : ", not encrypted")
+             : fmt::format("page   {} on {}, for this user", parts_->url, settings.host);
 }
 
 Viewers LivePage::viewers() {
@@ -166,13 +177,16 @@ Viewers LivePage::viewers() {
               }};
 }
 
-std::unique_ptr<LivePage> open_live_page(const std::string& http, PageSettings settings,
+std::unique_ptr<LivePage> open_live_page(const OutputSpec& output, PageSettings settings,
                                          const std::function<void(const std::string&)>& warn) {
-  if (http == "off") {
+  if (output.http == "off") {
     return nullptr;
   }
-  if (http != "auto") {
-    settings.address = parse_http_address(http).value_or(HttpAddress());
+  if (output.http != "auto") {
+    settings.address = parse_http_address(output.http).value_or(HttpAddress());
+    if (settings.address.is_open_to_others() && !output.http_plain) {
+      settings.tls = TlsFiles{.certificate = output.control_certificate, .key = output.control_key};
+    }
     return std::make_unique<LivePage>(settings);
   }
   try {

@@ -5,16 +5,26 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "coordinator/edges/viewers.hpp"
 #include "job/http_address.hpp"
+#include "job/spec.hpp"
 
 namespace gangway::coordinator {
 
+/// PEM files.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+};
+
 struct PageSettings {
   HttpAddress address;
+  std::optional<TlsFiles> tls = {};  ///< none: all is in clear
   std::filesystem::path run_directory;
   std::string host;  ///< this host's name, for people
   std::string version;
@@ -23,7 +33,8 @@ struct PageSettings {
 
 class LivePage {
  public:
-  /// Listens, and says where in the run directory. @throws EnvironmentError when it cannot.
+  /// Listens, and says where in the run directory. @throws EnvironmentError when it cannot,
+  /// ConfigError where its certificate is none.
   explicit LivePage(const PageSettings& settings);
   /// Tells who looks that nothing follows, and waits a moment for that to be taken.
   ~LivePage();
@@ -41,9 +52,11 @@ class LivePage {
 };
 
 /// The page that the job asks for; nothing for `off`, and where auto finds no port, which `warn` is
-/// told. @throws EnvironmentError where an address was given and cannot be listened at.
+/// told. Where others can reach it, it talks TLS, unless the job has http_plain.
+/// @throws EnvironmentError where an address was given and cannot be listened at; ConfigError where
+/// the certificate is none.
 [[nodiscard]] std::unique_ptr<LivePage> open_live_page(
-    const std::string& http, PageSettings settings,
+    const OutputSpec& output, PageSettings settings,
     const std::function<void(const std::string&)>& warn);
 
 }  // namespace gangway::coordinator

@@ -186,13 +186,35 @@ void add_checkpoints(Families& families, const MetricSources& sources) {
                     status.snapshot_step);
 }
 
+Labels labels_of(const WorkerStatus& worker) {
+  return {{"rank", std::to_string(worker.rank)}, {"host", worker.host}, {"device", worker.device}};
+}
+
+void add_gpus(Families& families, const JobStatus& status) {
+  const auto each = [&](std::string name, std::string help, auto member) {
+    families.begin(MetricType::Gauge, std::move(name), std::move(help));
+    for (const WorkerStatus& worker : status.workers) {
+      if (const auto value = worker.gauges ? (*worker.gauges).*member : std::nullopt) {
+        families.add(static_cast<double>(*value), labels_of(worker));
+      }
+    }
+  };
+  using Gauges = messages::DeviceGauges;
+  each("gangway_gpu_utilization_ratio",
+       "Share of the last moments in which the worker's GPU ran some kernel, whoever's.",
+       &Gauges::busy);
+  each("gangway_gpu_memory_used_bytes", "Memory of the worker's GPU that is in use, whoever's.",
+       &Gauges::used_bytes);
+  each("gangway_gpu_memory_bytes", "Memory of the worker's GPU.", &Gauges::total_bytes);
+  each("gangway_gpu_temperature_celsius", "Of the worker's GPU.", &Gauges::celsius);
+  each("gangway_gpu_power_watts", "What the worker's GPU draws.", &Gauges::watts);
+}
+
 void add_workers(Families& families, const JobStatus& status) {
   const auto each = [&](std::string name, std::string help, auto value_of) {
     families.begin(MetricType::Gauge, std::move(name), std::move(help));
     for (const WorkerStatus& worker : status.workers) {
-      families.add(static_cast<double>(value_of(worker)), {{"rank", std::to_string(worker.rank)},
-                                                           {"host", worker.host},
-                                                           {"device", worker.device}});
+      families.add(static_cast<double>(value_of(worker)), labels_of(worker));
     }
   };
   each("gangway_worker_up", "1: the worker takes part.", [](const WorkerStatus& worker) {
@@ -213,6 +235,7 @@ void add_workers(Families& families, const JobStatus& status) {
        [](const WorkerStatus& worker) { return worker.wait_seconds_per_step; });
   each("gangway_worker_data_wait_seconds", "Of a step, mean of the last tick: waiting for data.",
        [](const WorkerStatus& worker) { return worker.data_seconds_per_step; });
+  add_gpus(families, status);
 }
 
 void add_host(Families& families, const MetricSources& sources) {

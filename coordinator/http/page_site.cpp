@@ -117,9 +117,15 @@ void PageSite::handle(const WebRequest& request, const Reply& reply) {
 }
 
 std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
+  constexpr int kBadRequest = 400;
   constexpr int kUnauthorized = 401;
   constexpr int kMisdirected = 421;
   constexpr int kSeeOther = 303;
+  if (request.channel == Channel::kPlainBesideTls) {
+    return plain_answer(kBadRequest,
+                        "this is shown over TLS alone: ask https://; a token that came in clear "
+                        "may be known by now (rm http.token, and the next start has another)");
+  }
   switch (gate_.admit(request.peer, request.credentials())) {
     case Admission::kYes:
       return std::nullopt;
@@ -129,7 +135,9 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
       }
       // A browser keeps the token where neither its history nor a picture of its window shows it.
       WebDocument document = plain_answer(kSeeOther, "");
-      document.headers = {{"Location", "/"}, {"Set-Cookie", gate_.set_cookie()}};
+      const CookieCover cover =
+          request.channel == Channel::kTls ? CookieCover::kTlsAlone : CookieCover::kAnything;
+      document.headers = {{"Location", "/"}, {"Set-Cookie", gate_.set_cookie(cover)}};
       return document;
     }
     case Admission::kForeignHost:

@@ -150,6 +150,7 @@ void TickAccounting::add_to_tick(int rank, const messages::Progress& step) {
   }
   sum.progress.unfired = std::max(sum.progress.unfired, step.unfired);
   sum.progress.resident_bytes = step.resident_bytes;
+  sum.progress.gauges = step.gauges;
   sum.progress.sent_bytes += step.sent_bytes;
   // Every step names the newest: it counts when it is new, and when it is of this run.
   const auto newest = newest_snapshots_.try_emplace(rank, plan_.start_step).first;
@@ -231,7 +232,8 @@ void TickAccounting::keep_means(double tick_seconds) {
         .wait_seconds = figures.exposed_seconds / steps,
         .data_seconds = figures.data_seconds / steps,
         .sent_bytes = static_cast<double>(sum.progress.sent_bytes) / steps,
-        .resident_bytes = sum.progress.resident_bytes};
+        .resident_bytes = sum.progress.resident_bytes,
+        .gauges = sum.progress.gauges};
   }
 }
 

@@ -71,6 +71,7 @@ class TickAccounting {
     double data_seconds = 0.0;
     double sent_bytes = 0.0;
     std::uint64_t resident_bytes = 0;
+    std::optional<messages::DeviceGauges> gauges;
   };
   /// By rank; empty before the first tick.
   [[nodiscard]] const std::map<int, WorkerMeans>& last_means() const { return last_means_; }
@@ -83,7 +84,7 @@ class TickAccounting {
     std::map<int, messages::MicrobatchLoss> losses;  ///< by micro-batch
   };
   /// The steps of a tick of one worker: what can be is added up; `unfired` is the most of a step,
-  /// `resident_bytes` the last; of snapshots those count that are new.
+  /// `resident_bytes` and `gauges` the last; of snapshots those count that are new.
   struct Sum {
     messages::Progress progress;
     std::int64_t snapshots = 0;

@@ -12,6 +12,7 @@
 
 #include "job/microbatch_ranges.hpp"
 #include "report/tick.hpp"
+#include "run/messages/messages.hpp"
 
 namespace gangway::coordinator {
 
@@ -41,6 +42,7 @@ struct WorkerStatus {
   double data_seconds_per_step = 0;  ///< for the loader; part of the work
   std::uint64_t resident_bytes = 0;
   double sent_mib_per_step = 0;
+  std::optional<messages::DeviceGauges> gauges = {};  ///< of its GPU
   bool is_straggler = false;  ///< its work takes far longer than the others', who wait for it
 };
 

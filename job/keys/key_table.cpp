@@ -180,6 +180,11 @@ void add_output(Keys& keys) {
        "Where the run's live page and metrics are served; auto: to this user on the coordinator's "
        "host, at any free port (docs/metrics.md)"},
       [](auto& job) -> auto& { return job.output.http; })));
+  keys.push_back(later(choice_key(
+      {"output.http_plain", "",
+       "Whether the page goes to other hosts, and its token comes from them, without TLS: where "
+       "something in between encrypts"},
+      [](auto& job) -> auto& { return job.output.http_plain; })));
   keys.push_back(later(text_key(
       {"output.control", "",
        "Where the running job is watched and steered: auto: a socket of this user's alone; off; or "
@@ -187,7 +192,8 @@ void add_output(Keys& keys) {
       [](auto& job) -> auto& { return job.output.control; }, "auto, off or ADDRESS:PORT")));
   keys.push_back(file_or_none_key(
       {"output.control_certificate", "",
-       "Of output.control, which talks TLS where there is one: PEM; others than loopback need it"},
+       "For TLS: PEM; output.control uses it where there is one, output.http where other hosts can "
+       "reach it"},
       [](auto& job) -> auto& { return job.output.control_certificate; }, "a file, or none"));
   keys.push_back(file_or_none_key(
       {"output.control_key", "", "Of output.control_certificate: PEM"},

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/this_host.hpp"
+#include "job/http_address.hpp"
 
 namespace gangway {
 namespace {
@@ -52,6 +53,20 @@ std::string check_control(const JobSpec& job) {
   return {};
 }
 
+std::string check_http(const JobSpec& job) {
+  const OutputSpec& output = job.output;
+  const auto address = parse_http_address(output.http);
+  if (!address || !address->is_open_to_others() || output.http_plain ||
+      !output.control_certificate.empty()) {
+    return {};
+  }
+  return fmt::format(
+      "output.http {} can be reached from other hosts, and the page's token would go there in "
+      "clear; set output.control_certificate and output.control_key (TLS), or use {} and ssh -L, "
+      "or say output.http_plain=true where something in between encrypts",
+      output.http, address->port == 0 ? "auto" : fmt::format("127.0.0.1:{}", address->port));
+}
+
 std::string check_certificate(const JobSpec& job) {
   return job.output.control_certificate.empty() == job.output.control_key.empty()
              ? ""
@@ -67,6 +82,9 @@ std::vector<Rule> output_rules() {
        "output.control is auto, off or ADDRESS:PORT; an address other than loopback needs "
        "output.control_certificate",
        check_control},
+      {{"output.http", "output.http_plain", "output.control_certificate"},
+       "output.http other than loopback needs output.control_certificate, or output.http_plain",
+       check_http},
       {{"output.control_certificate", "output.control_key"},
        "output.control_certificate and output.control_key come together",
        check_certificate},

@@ -259,6 +259,19 @@ struct HistogramPart {
   bool operator==(const HistogramPart&) const = default;
 };
 
+/// What a GPU's driver tells of it, whoever computes there; nothing: the driver does not tell that.
+struct DeviceGauges {
+  std::optional<double> busy;  ///< share of the last moments in which some kernel ran, 0 to 1
+  std::optional<std::uint64_t> used_bytes;
+  std::optional<std::uint64_t> total_bytes;
+  std::optional<double> celsius;
+  std::optional<double> watts;
+  static auto fields(auto& it) {
+    return std::tie(it.busy, it.used_bytes, it.total_bytes, it.celsius, it.watts);
+  }
+  bool operator==(const DeviceGauges&) const = default;
+};
+
 /// Worker -> coordinator, after every step (sent without waiting).
 struct Progress {
   static constexpr std::string_view kName = "Progress";
@@ -279,11 +292,12 @@ struct Progress {
   /// Of updates that were looked at and are over; all workers tell the same ones in one step.
   std::vector<UpdateFigures> updates = {};
   std::vector<HistogramPart> histograms = {};
+  std::optional<DeviceGauges> gauges = {};  ///< nothing: it computes on a CPU, or nobody tells them
   static auto fields(auto& it) {
     return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.resident_bytes,
                     it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
                     it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot, it.updates,
-                    it.histograms, it.skips);
+                    it.histograms, it.skips, it.gauges);
   }
   bool operator==(const Progress&) const = default;
 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Debian's Chromium without a screen, driven by the DevTools protocol over two pipes: no driver, no package."""
 import base64
+import importlib.util
 import json
 import os
 import select
@@ -8,15 +9,25 @@ import shutil
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DEADLINE = 60  # seconds for any answer
+WINDOWS = [(1440, "light"), (390, "light"), (1440, "dark"), (390, "dark")]  # pages are looked at in
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, "Tab": 9, "Enter": 13,
         " ": 32}
 # The browser itself may ask its maker for this and that; a test of what pages ask for does without.
 QUIET = ("--headless=new", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
          "--force-color-profile=srgb", "--disable-extensions", "--mute-audio", "--remote-debugging-pipe")
+
+
+def axe_source():
+    package = importlib.util.find_spec("axe_core_python")
+    return Path(package.origin).with_name("axe.min.js").read_text() if package else None
+
+
+AXE = axe_source()  # axe-core, which looks for what keeps people out; None: it is not installed
 
 
 class Page:
@@ -65,6 +76,12 @@ class Page:
                 raise AssertionError(f"never: {script}; the page said {self.problems}")
             self.browser.listen(0.02)
 
+    def serious_faults(self):
+        """What axe-core finds that is serious or worse, a line each. @pre AXE"""
+        self.run(f"{AXE}; 0")
+        found = self.run("axe.run().then(({violations}) => violations.map(({id, impact, nodes}) => "
+                         "`${impact} ${id}: ${nodes.slice(0, 3).map(({html}) => html.slice(0, 160)).join(' | ')}`))")
+        return [one for one in found if one.startswith(("serious", "critical"))]
 
     def place(self, selector):
         """Middle of an element, scrolled into view."""

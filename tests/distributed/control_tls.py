@@ -6,38 +6,18 @@ wrong one is refused in a line.
     GANGWAY_BIN=build/release/bin control_tls.py [unittest arguments]      with .venv/bin/python: grpcio is in there
 """
 import json
-import subprocess
 import unittest
 
 import grpc
 
+from certificates import Certificates
 from control import Steered
 from control_calls import place_of
 
-OWN_NAME = "subjectAltName=IP:127.0.0.1"
 
-
-class Tls(Steered):
-    def openssl(self, *words):
-        subprocess.run(["openssl", *map(str, words)], cwd=self.folder, check=True, capture_output=True, timeout=60)
-
-    def make_ca(self, name):
-        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem",
-                     "-days", 2, "-subj", f"/CN={name}")
-
-    def sign(self, name, ca="ca", names=OWN_NAME, dates=("-days", "2")):
-        """A server's key and certificate, the CA's behind it: NAME.key, NAME.pem."""
-        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
-                     "-subj", f"/CN={name}")
-        (self.folder / "names").write_text(names)
-        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial",
-                     "-out", f"{name}.leaf", "-extfile", "names", *dates)
-        (self.folder / f"{name}.pem").write_text((self.folder / f"{name}.leaf").read_text() +
-                                                 (self.folder / f"{ca}.pem").read_text())
-
+class Tls(Certificates, Steered):
     def begin_with(self, name):
-        return self.begin("output.control=127.0.0.1:0", f"output.control_certificate={self.folder}/{name}.pem",
-                          f"output.control_key={self.folder}/{name}.key", run=name)
+        return self.begin("output.control=127.0.0.1:0", *self.tls_words(name), run=name)
 
     def setUp(self):
         super().setUp()

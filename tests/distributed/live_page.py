@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The page of a running job in a real browser: ticks come by themselves, a pause is seen, a lost connection is said and comes back,
-and so does a run that ended and is resumed.
+"""The page of a running job in a real browser, on a wide window and on a phone's, light and dark: ticks come by themselves, a
+pause is seen, a lost connection is said and comes back, and so does a run that ended and is resumed; axe-core finds nothing serious.
 
     GANGWAY_BIN=build/release/bin live_page.py [unittest arguments]    (Debian's chromium)
 """
 import json
+import re
 import sys
 import unittest
 
-from browser import CHROMIUM, Browser
+from browser import AXE, CHROMIUM, WINDOWS, Browser
 from page_client import ENDLESS, RING, Page
 from train_command import GANGWAY, Trainings
 
@@ -20,15 +21,15 @@ NUM_TICKS = "document.querySelector('.plot').getAttribute('aria-valuemax')"
 class LivePage(Trainings):
     deadline = 120
 
-    def begin(self, name, address="auto"):
+    def begin(self, name, address="auto", words=()):
         running = self.start("run", RING, "-n", "2", "--run", "seen", ENDLESS, "output.tick_kimg=5", "output.pictures_kimg=20",
-                             "checkpoint.every_kimg=50", f"output.http={address}", name=name)
+                             "checkpoint.every_kimg=50", f"output.http={address}", *words, name=name)
         running.wait_for("^page ")
         return Page(running, next((self.folder / "runs").glob("*-seen")))
 
-    def look(self, url, width):
-        page = self.browser.page()
-        page.show(url, width)
+    def look(self, url, width, colours="light", page=None):
+        page = page or self.browser.page()
+        page.show(url, width, colours=colours)
         page.wait("document.querySelector('.chart svg path.line')")
         return page
 
@@ -77,12 +78,20 @@ class LivePage(Trainings):
         page.wait("document.querySelector('.state').textContent === 'training'")
         resumed.running.kill_all()
 
-    def test_is_whole_on_a_phone(self):
-        job = self.begin("said")
-        page = self.look(f"http://127.0.0.1:{job.port}/", 390)
-        page.wait("document.querySelector('.link').textContent === 'Live'")
-        self.assertEqual(page.run("document.documentElement.scrollWidth"), 390, "it scrolls sideways")
-        self.assertEqual(page.problems, [])
+    def test_is_whole_in_every_window(self):
+        # So rarely that each picture is there before the next comes, however busy the machine is.
+        job = self.begin("said", words=["output.tick_kimg=100", "output.pictures_kimg=500", "checkpoint.every_kimg=0"])
+        page = self.browser.page()
+        for width, colours in WINDOWS:
+            with self.subTest(width=width, colours=colours):
+                self.look(f"http://127.0.0.1:{job.port}/", width, colours, page)
+                page.wait("document.querySelector('.link').textContent === 'Live'")
+                page.wait("document.querySelector('.picture')?.naturalWidth > 32")
+                self.assertEqual(page.run("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+                background = page.run("getComputedStyle(document.body).backgroundColor")
+                self.assertEqual(sum(map(int, re.findall(r"\d+", background))) < 200, colours == "dark", background)
+                self.assertEqual(page.serious_faults() if AXE else [], [])
+                self.assertEqual(page.problems, [])
         job.running.kill_all()
 
 

@@ -35,11 +35,14 @@ TEST(HttpAddress, SaysWhetherOthersReachIt) {
 }
 
 TEST(HttpAddress, IsCheckedInTheJobFile) {
+  const auto http_of = [](const std::string& given) {
+    return testing::spec_of("", {"output.http=" + given, "output.http_plain=true"}).output.http;
+  };
   EXPECT_EQ(testing::spec_of("").output.http, "auto");
   for (const char* right : {"auto", "off", "8080", "10.0.0.7:80"}) {
-    EXPECT_EQ(testing::spec_of("", {std::string("output.http=") + right}).output.http, right);
+    EXPECT_EQ(http_of(right), right);
   }
-  EXPECT_EQ(testing::spec_of("", {"output.http='[::]:80'"}).output.http, "[::]:80");
+  EXPECT_EQ(http_of("'[::]:80'"), "[::]:80");
 }
 
 }  // namespace

@@ -42,6 +42,24 @@ TEST(OutputRules, RefuseWhatIsNoAddress) {
   }
 }
 
+TEST(OutputRules, RefuseAPageThatShowsItsTokenToTheNetworkUnlessToldTo) {
+  const auto with_page = [](const std::string& address, std::vector<std::string> words = {}) {
+    words.push_back("output.http=" + address);
+    return problems_of("", words);
+  };
+  for (const char* own : {"auto", "off", "8080", "127.0.0.1:80", "'[::1]:80'"}) {
+    EXPECT_THAT(with_page(own), IsEmpty()) << own;
+  }
+  for (const char* open : {"0.0.0.0:8080", "10.0.0.7", "'[::]:80'"}) {
+    EXPECT_THAT(with_page(open), ElementsAre(HasSubstr("in clear; set output.control_certificate")))
+        << open;
+    EXPECT_THAT(with_page(open, {"output.http_plain=true"}), IsEmpty()) << open;
+    EXPECT_THAT(with_page(open, {"output.control_certificate=a.pem", "output.control_key=b.pem"}),
+                IsEmpty())
+        << open;
+  }
+}
+
 TEST(OutputRules, WantACertificateWithItsKey) {
   EXPECT_THAT(problems_of("", {"output.control_key=b.pem"}),
               ElementsAre(HasSubstr("is of no use without its key")));

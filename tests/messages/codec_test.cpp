@@ -120,7 +120,8 @@ std::vector<Message> samples_of_training() {
                                           .least = -kInfinite,
                                           .most = kInfinite,
                                           .sum = -0.0,
-                                          .sum_of_squares = 1e300}}}},
+                                          .sum_of_squares = 1e300}}},
+               .gauges = DeviceGauges{.busy = 0.0, .used_bytes = kHugest, .watts = 1e-320}},
   };
 }
 

@@ -19,6 +19,7 @@
 #include "worker/cuda/nccl_carrier.hpp"
 #include "worker/cuda/staged_carrier.hpp"
 #include "worker/cuda/torch_cuda.hpp"
+#include "worker/gauges/gpu_gauges.hpp"
 #include "worker/step/absent_exchange.hpp"
 
 namespace gangway::worker {
@@ -78,7 +79,8 @@ CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
       pretend_(std::move(pretend)),
       kind_(name_of_device(index_)),
       stream_(make_compute_stream(index_)),
-      device_(torch_device(index_)) {
+      device_(torch_device(index_)),
+      gauges_({.library = kNvmlLibrary, .bus = comm::bus_of(index_)}) {
   compute_on(index_, stream_.get());
   choose_kernels(job_.numerics.kernels);
   gan::derive_convolutions_well(c10::DispatchKey::AutogradCUDA);

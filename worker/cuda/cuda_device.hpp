@@ -15,6 +15,7 @@
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "worker/cuda/cuda_exchange.hpp"
+#include "worker/gauges/gauge_watch.hpp"
 #include "worker/step/compute_device.hpp"
 
 namespace gangway::worker {
@@ -46,6 +47,9 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<BatchStaging> make_staging(const StagingSetup& setup) override;
   [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() override;
   [[nodiscard]] std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) override;
+  [[nodiscard]] std::optional<messages::DeviceGauges> gauges() const override {
+    return gauges_.newest();
+  }
   void finish() override;
 
  private:
@@ -82,6 +86,7 @@ class CudaDevice final : public ComputeDevice {
   bool shares_devices_ = false;  // whether any two workers of the job do
   /// In the order in which they began, which is one for all workers, and in which they end.
   std::deque<comm::NcclSession> sessions_;
+  GaugeWatch gauges_;
 };
 
 /// One device for each worker of a machine, in turn; several share one where there are too few.

@@ -13,6 +13,7 @@
 #include "comm/reduce/partial_stack.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
+#include "run/messages/messages.hpp"
 #include "worker/pass/batch_staging.hpp"
 #include "worker/pass/tensor_carrier.hpp"
 #include "worker/state/network_state.hpp"
@@ -53,6 +54,10 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) = 0;
   /// Records what is computed; null: the device has nothing to gain from it, or cannot.
   [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
+  /// What its driver last told of it; does not wait. Nothing where none does.
+  [[nodiscard]] virtual std::optional<messages::DeviceGauges> gauges() const {
+    return std::nullopt;
+  }
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };

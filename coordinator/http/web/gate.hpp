@@ -31,6 +31,9 @@ enum class Admission {
   kForeignHost  ///< a page of another site whose name was made to lead here (DNS rebinding)
 };
 
+/// Over what a browser may send the cookie.
+enum class CookieCover { kAnything, kTlsAlone };
+
 class Gate {
  public:
   /// @param token  64 hexadecimal digits
@@ -39,8 +42,9 @@ class Gate {
       : token_(std::move(token)), cookie_(std::move(cookie)) {}
 
   [[nodiscard]] Admission admit(Peer peer, const Credentials& credentials) const;
-  /// Value of a Set-Cookie header: kept from scripts and from other sites.
-  [[nodiscard]] std::string set_cookie() const;
+  /// Value of a Set-Cookie header: kept from scripts and from other sites, and where it came over
+  /// TLS from what goes in clear.
+  [[nodiscard]] std::string set_cookie(CookieCover cover) const;
 
  private:
   [[nodiscard]] std::string_view cookie_in(std::string_view header) const;

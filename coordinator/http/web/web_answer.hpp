@@ -15,6 +15,13 @@
 
 namespace gangway::coordinator {
 
+/// How a request came.
+enum class Channel {
+  kPlain,
+  kTls,
+  kPlainBesideTls  ///< in clear, to a server that talks TLS
+};
+
 /// A GET or HEAD whose syntax is right.
 struct WebRequest {
   std::string path;   ///< "/pictures/reals.png"
@@ -25,6 +32,7 @@ struct WebRequest {
   std::string if_none_match;
   std::string last_event_id;
   Peer peer = Peer::kStranger;
+  Channel channel = Channel::kPlain;
 
   [[nodiscard]] Credentials credentials() const {
     return {.host = host, .authorization = authorization, .cookie = cookie, .query = query};

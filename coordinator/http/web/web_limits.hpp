@@ -11,9 +11,10 @@ namespace gangway::coordinator {
 struct WebLimits {
   std::size_t connections = 256;
   std::uint32_t header_bytes = 8192;
-  std::chrono::milliseconds request{10'000};  ///< from the first connection to a whole request
-  std::chrono::milliseconds idle{30'000};     ///< from an answer to the next request
-  std::chrono::milliseconds answer{20'000};   ///< until there is one
+  /// From the connection to a whole request; where TLS is talked, for its handshake before it too.
+  std::chrono::milliseconds request{10'000};
+  std::chrono::milliseconds idle{30'000};    ///< from an answer to the next request
+  std::chrono::milliseconds answer{20'000};  ///< until there is one
   /// For an answer or an event to be taken, and what its bytes take of a slow network beside.
   std::chrono::milliseconds write{20'000};
   double slowest_bytes_per_second = 32'768;

@@ -24,24 +24,25 @@ constexpr std::string_view kNoRoom =
 
 }  // namespace
 
-WebServer::WebServer(boost::asio::io_context& io, const HttpAddress& address,
-                     std::uint16_t port_before, WebHandler handler, WebLimits limits)
+WebServer::WebServer(boost::asio::io_context& io, const WebPlace& place, WebHandler handler,
+                     WebLimits limits)
     : io_(io),
       acceptor_(io),
       pause_(io),
       sweeper_(io),
       handler_(std::move(handler)),
+      tls_(place.tls),
       limits_(limits) {
-  const auto host = boost::asio::ip::make_address(address.host);
-  if (address.port == 0 && port_before != 0) {
+  const auto host = boost::asio::ip::make_address(place.address.host);
+  if (place.address.port == 0 && place.port_before != 0) {
     try {
-      listen({host, port_before});
+      listen({host, place.port_before});
       return;
     } catch (const EnvironmentError&) {
       acceptor_ = tcp::acceptor(io_);  // somebody else has it by now
     }
   }
-  listen({host, address.port});
+  listen({host, place.address.port});
 }
 
 WebServer::~WebServer() = default;
@@ -103,6 +104,7 @@ void WebServer::welcome(tcp::socket socket) {
   const auto session = std::make_shared<WebSession>(
       std::move(socket), WebSession::Host{.limits = limits_,
                                           .handler = handler_,
+                                          .tls = tls_,
                                           .num_requests = num_requests_,
                                           .gone = [this, number] { sessions_.erase(number); }});
   sessions_[number] = session;

@@ -14,6 +14,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "coordinator/http/web/web_answer.hpp"
@@ -23,12 +24,20 @@
 
 namespace gangway::coordinator {
 
+/// Where a WebServer listens, and how.
+struct WebPlace {
+  HttpAddress address;
+  std::uint16_t port_before = 0;  ///< taken where the address leaves the port open, and it is free
+  /// Outlives the server; null: all is in clear. Where there is one, what comes in clear is handed
+  /// on as such, and its answer is in clear.
+  boost::asio::ssl::context* tls = nullptr;
+};
+
 class WebServer {
  public:
-  /// Listens. @param port_before  taken where the address leaves the port open, and it is free
-  /// @throws EnvironmentError when it cannot.
-  WebServer(boost::asio::io_context& io, const HttpAddress& address, std::uint16_t port_before,
-            WebHandler handler, WebLimits limits = {});
+  /// Listens. @throws EnvironmentError when it cannot.
+  WebServer(boost::asio::io_context& io, const WebPlace& place, WebHandler handler,
+            WebLimits limits = {});
   ~WebServer();
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;
@@ -58,6 +67,7 @@ class WebServer {
   boost::asio::steady_timer pause_;
   boost::asio::steady_timer sweeper_;
   WebHandler handler_;
+  boost::asio::ssl::context* tls_;
   WebLimits limits_;
   std::uint64_t num_accepted_ = 0;
   std::uint64_t num_requests_ = 0;

@@ -22,6 +22,8 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using std::chrono::steady_clock;
 
+/// Type of the record that TLS begins with (RFC 8446, 5.1); no request in clear begins with it.
+constexpr unsigned char kTlsHandshake = 22;
 constexpr int kSendBufferBytes = 256 * 1024;  // of the kernel's, for each of many
 constexpr int kBadRequest = 400;
 constexpr int kMethodNotAllowed = 405;
@@ -47,7 +49,7 @@ Peer peer_of(const boost::asio::ip::tcp::socket& socket) {
 std::string text_of(boost::string_view view) { return {view.data(), view.size()}; }
 
 template <typename Fields>
-WebRequest request_of(const Fields& fields, Peer peer) {
+WebRequest request_of(const Fields& fields, Peer peer, Channel channel) {
   const std::string target = text_of(fields.target());
   const std::size_t end = std::min(target.find('?'), target.size());
   return {.path = target.substr(0, end),
@@ -57,29 +59,66 @@ WebRequest request_of(const Fields& fields, Peer peer) {
           .cookie = text_of(fields[http::field::cookie]),
           .if_none_match = text_of(fields[http::field::if_none_match]),
           .last_event_id = text_of(fields["Last-Event-ID"]),
-          .peer = peer};
+          .peer = peer,
+          .channel = channel};
 }
 
 }  // namespace
 
 WebSession::WebSession(boost::asio::ip::tcp::socket socket, Host host)
-    : socket_(std::move(socket)), host_(std::move(host)) {}
+    : stream_(std::move(socket)), host_(std::move(host)) {}
 
 void WebSession::start() {
   error_code ignored;
-  socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
-  socket_.set_option(boost::asio::socket_base::send_buffer_size(kSendBufferBytes), ignored);
+  auto& socket = stream_.socket();
+  socket.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(boost::asio::socket_base::send_buffer_size(kSendBufferBytes), ignored);
   // A client that has vanished without a word acknowledges nothing.
   const auto vanished = static_cast<unsigned int>(host_.limits.write.count());
-  (void)::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished,
+  (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished,
                      sizeof(vanished));
-  peer_ = peer_of(socket_);
-  read(host_.limits.request);
+  peer_ = peer_of(socket);
+  if (host_.tls == nullptr) {
+    read(host_.limits.request);
+  } else {
+    listen_for_tls();
+  }
+}
+
+void WebSession::listen_for_tls() {
+  be_idle();
+  expect_within(host_.limits.request);
+  stream_.socket().async_wait(
+      boost::asio::socket_base::wait_read, [self = shared_from_this()](const error_code& error) {
+        unsigned char first = 0;
+        const auto size = error ? -1
+                                : ::recv(self->stream_.socket().native_handle(), &first,
+                                         sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+        if (size <= 0) {
+          self->drop();
+        } else if (first == kTlsHandshake) {
+          self->shake_hands();
+        } else {
+          self->channel_ = Channel::kPlainBesideTls;
+          self->read(self->host_.limits.request);
+        }
+      });
+}
+
+void WebSession::shake_hands() {
+  channel_ = Channel::kTls;
+  stream_.async_shake_hands(*host_.tls, [self = shared_from_this()](const error_code& error) {
+    if (error) {
+      self->drop();
+    } else {
+      self->read(self->host_.limits.request);
+    }
+  });
 }
 
 void WebSession::drop() {
   error_code ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
   deadline_.reset();
   host_.gone();
 }
@@ -88,15 +127,19 @@ void WebSession::expect_within(std::chrono::milliseconds limit) {
   deadline_ = steady_clock::now() + limit;
 }
 
-void WebSession::read(std::chrono::milliseconds limit) {
+void WebSession::be_idle() {
   is_idle_ = true;
   idle_since_ = steady_clock::now();
+}
+
+void WebSession::read(std::chrono::milliseconds limit) {
+  be_idle();
   expect_within(limit);
   parser_.emplace();
   parser_->header_limit(host_.limits.header_bytes);
   buffer_.max_size(2 * static_cast<std::size_t>(host_.limits.header_bytes));
   http::async_read_header(
-      socket_, buffer_, *parser_,
+      stream_, buffer_, *parser_,
       [self = shared_from_this()](const error_code& error, std::size_t /*size*/) {
         if (!error) {
           self->take_request();
@@ -130,11 +173,11 @@ void WebSession::take_request() {
   if (fields.target().empty() || fields.target().front() != '/') {
     return refuse(kBadRequest, "the path of a request begins with /");
   }
-  const WebRequest request = request_of(fields, peer_);
+  const WebRequest request = request_of(fields, peer_, channel_);
   if_none_match_ = request.if_none_match;
   expect_within(host_.limits.answer);
   host_.handler(request, [weak = weak_from_this()](WebAnswer answer) {
-    if (const auto self = weak.lock(); self && self->socket_.is_open()) {
+    if (const auto self = weak.lock(); self && self->stream_.socket().is_open()) {
       self->answer(std::move(answer));
     }
   });
@@ -187,7 +230,7 @@ void WebSession::send_body(const SharedText& body) {
   const std::array<boost::asio::const_buffer, 2> parts{boost::asio::buffer(head_),
                                                        boost::asio::buffer(*sent_)};
   boost::asio::async_write(
-      socket_, parts, [self = shared_from_this()](const error_code& error, std::size_t /*size*/) {
+      stream_, parts, [self = shared_from_this()](const error_code& error, std::size_t /*size*/) {
         self->sent_.reset();
         if (error) {
           self->drop();
@@ -224,13 +267,13 @@ void WebSession::stream(const WebEvents& events) {
 }
 
 void WebSession::watch_for_end() {
-  socket_.async_read_some(boost::asio::buffer(ignored_),
+  stream_.async_read_some(boost::asio::buffer(ignored_),
                           [self = shared_from_this()](const error_code& /*error*/,
                                                       std::size_t /*size*/) { self->drop(); });
 }
 
 void WebSession::pump() {
-  if (!events_ || sent_ || !socket_.is_open()) {
+  if (!events_ || sent_ || !stream_.socket().is_open()) {
     return;
   }
   if (events_->begins_anew || events_->ring->has_dropped_after(events_->after)) {
@@ -250,14 +293,12 @@ void WebSession::send_event(const SharedText& text) {
 }
 
 void WebSession::linger() {
-  error_code ignored;
-  socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   expect_within(host_.limits.linger);
-  discard();
+  stream_.async_end([self = shared_from_this()] { self->discard(); });
 }
 
 void WebSession::discard() {
-  socket_.async_read_some(
+  stream_.socket().async_read_some(
       boost::asio::buffer(ignored_),
       [self = shared_from_this()](const error_code& error, std::size_t /*size*/) {
         if (error) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -18,6 +19,7 @@
 #include "base/time.hpp"
 #include "coordinator/http/web/web_answer.hpp"
 #include "coordinator/http/web/web_limits.hpp"
+#include "coordinator/http/web/web_stream.hpp"
 
 namespace gangway::coordinator {
 
@@ -27,6 +29,7 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   struct Host {
     const WebLimits& limits;
     const WebHandler& handler;
+    boost::asio::ssl::context* tls;  ///< null: all is in clear
     std::uint64_t& num_requests;
     std::function<void()> gone;
   };
@@ -49,7 +52,11 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
 
+  /// Tells by the first byte whether TLS is talked.
+  void listen_for_tls();
+  void shake_hands();
   void read(std::chrono::milliseconds limit);
+  void be_idle();
   void take_request();
   void refuse(int status, const std::string& line);
   void answer(WebAnswer answer);
@@ -64,7 +71,7 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   void discard();
   void expect_within(std::chrono::milliseconds limit);
 
-  boost::asio::ip::tcp::socket socket_;
+  WebStream stream_;
   Host host_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
@@ -75,6 +82,7 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   bool keeps_alive_ = false;
   std::string if_none_match_;
   Peer peer_ = Peer::kStranger;
+  Channel channel_ = Channel::kPlain;
   std::string head_;                 ///< of the answer under way
   SharedText sent_;                  ///< under way
   std::optional<WebEvents> events_;  ///< its own place in them

@@ -88,6 +88,25 @@ TEST(Metrics, TellEachWorkerAndQuoteItsNames) {
             Not(HasSubstr("gangway_worker_resident_memory_bytes"))));
 }
 
+TEST(Metrics, TellOfEachGpuWhatItsDriverDoes) {
+  MetricSources known = sources();
+  known.status.tick.emplace();
+  known.status.workers = {
+      {.rank = 1,
+       .host = "a",
+       .device = "H100",
+       .gauges = messages::DeviceGauges{.busy = 0.75, .used_bytes = 1024, .celsius = 61.0}},
+      {.rank = 2, .host = "b", .device = "H100"}};
+  const std::string text = metrics_text(known);
+  const std::string labels = "{rank=\"1\",host=\"a\",device=\"H100\"}";
+  EXPECT_THAT(text, AllOf(HasSubstr("gangway_gpu_utilization_ratio" + labels + " 0.75\n"),
+                          HasSubstr("gangway_gpu_memory_used_bytes" + labels + " 1024\n"),
+                          HasSubstr("gangway_gpu_temperature_celsius" + labels + " 61\n"),
+                          Not(HasSubstr("gangway_gpu_memory_bytes")),
+                          Not(HasSubstr("gangway_gpu_power_watts"))));
+  EXPECT_THAT(text, Not(HasSubstr("gangway_gpu_utilization_ratio{rank=\"2\"")));
+}
+
 TEST(Metrics, LeaveLossesThatAreNotNumbersToPrometheus) {
   MetricSources known = sources();
   known.status.losses = {{"generator", std::numeric_limits<double>::quiet_NaN()}};

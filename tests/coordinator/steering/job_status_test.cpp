@@ -68,6 +68,20 @@ TEST_F(ConductorTest, MarksAWorkerForWhichTheOthersWait) {
   EXPECT_NEAR(status.workers[0].wait_seconds_per_step, 0.4, 1e-9);
 }
 
+TEST_F(ConductorTest, TellsWhatTheDriversLastSaidOfTheGpus) {
+  begin();
+  for (std::int64_t step = 1; step <= 10; ++step) {
+    send(1, messages::Progress{
+                .step = step,
+                .losses = {{0, {1.0, 1.0}}},
+                .gauges = messages::DeviceGauges{.celsius = 50.0 + static_cast<double>(step)}});
+    send(2, messages::Progress{.step = step, .losses = {{1, {1.0, 1.0}}}});
+  }
+  const JobStatus status = conductor_.status(now_, 5.0);
+  EXPECT_EQ(status.workers[0].gauges, messages::DeviceGauges{.celsius = 60.0});
+  EXPECT_FALSE(status.workers[1].gauges);
+}
+
 TEST(Stragglers, AreNoneWhereWorkersAreAlike) {
   std::vector<WorkerStatus> workers(3);
   for (int rank = 1; rank <= 3; ++rank) {

@@ -50,6 +50,7 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
                            "output.grid=2",
                            "output.histograms_kimg=5",
                            "output.http=off",
+                           "output.http_plain=true",
                            "training.kimg=99",
                            "data.prefetch=9"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;

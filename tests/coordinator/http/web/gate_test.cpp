@@ -43,7 +43,9 @@ TEST(Gate, TakesNoOtherToken) {
 }
 
 TEST(Gate, KeepsItsCookieFromScriptsAndOtherSites) {
-  EXPECT_EQ(gate().set_cookie(), "gangway-80=" + kToken + "; Path=/; HttpOnly; SameSite=Strict");
+  const std::string cookie = "gangway-80=" + kToken + "; Path=/; HttpOnly; SameSite=Strict";
+  EXPECT_EQ(gate().set_cookie(CookieCover::kAnything), cookie);
+  EXPECT_EQ(gate().set_cookie(CookieCover::kTlsAlone), cookie + "; Secure");
 }
 
 TEST(LocalHost, IsANameThatNobodyElseCanHave) {

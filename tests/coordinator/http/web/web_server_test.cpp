@@ -30,7 +30,7 @@ class Server {
  public:
   explicit Server(WebLimits limits = {})
       : server_(
-            io_, HttpAddress(), 0,
+            io_, WebPlace(),
             [this](const WebRequest& request, const Reply& reply) { handle(request, reply); },
             limits) {
     thread_ = std::jthread([this] {
@@ -226,14 +226,14 @@ TEST(WebServer, TakesThePortBeforeWhereItIsFree) {
   boost::asio::io_context io;
   std::uint16_t port = 0;
   {
-    const WebServer first(io, HttpAddress(), 0, {});
+    const WebServer first(io, {}, {});
     port = first.port();
-    const WebServer second(io, HttpAddress(), port, {});
+    const WebServer second(io, {.port_before = port}, {});
     EXPECT_NE(second.port(), port);
   }
-  const WebServer third(io, HttpAddress(), port, {});
+  const WebServer third(io, {.port_before = port}, {});
   EXPECT_EQ(third.port(), port);
-  EXPECT_THROW(WebServer(io, HttpAddress{.port = port}, 0, {}), EnvironmentError);
+  EXPECT_THROW(WebServer(io, {.address = {.port = port}}, {}), EnvironmentError);
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// A driver's library for tests: two GPUs, of which the second is as a slice of one (MIG), whose
+// driver tells little.
+#include <string_view>
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kNotSupported = 3;
+constexpr int kNotFound = 6;
+
+struct Gpu {
+  bool tells_all;
+  unsigned int celsius;
+};
+Gpu whole{.tells_all = true, .celsius = 40};
+Gpu slice{.tells_all = false, .celsius = 0};
+int users = 0;
+
+}  // namespace
+
+extern "C" {
+
+int fake_nvml_users() { return users; }
+
+int nvmlInit_v2() {
+  ++users;
+  return kSuccess;
+}
+
+int nvmlShutdown() {
+  --users;
+  return kSuccess;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
+  if (users == 0) {
+    return kNotFound;
+  }
+  *device = std::string_view(bus) == "0000:65:00.0"   ? &whole
+            : std::string_view(bus) == "0000:66:00.0" ? &slice
+                                                      : nullptr;
+  return *device == nullptr ? kNotFound : kSuccess;
+}
+
+int nvmlDeviceGetUtilizationRates(void* device, unsigned int* percent) {
+  percent[0] = 75;
+  percent[1] = 12;
+  return static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
+}
+
+int nvmlDeviceGetMemoryInfo(void* /*device*/, unsigned long long* bytes) {
+  bytes[0] = 80'000'000'000;
+  bytes[1] = 50'000'000'000;
+  bytes[2] = 30'000'000'000;
+  return kSuccess;
+}
+
+/// A degree warmer each time.
+int nvmlDeviceGetTemperature(void* device, int sensor, unsigned int* celsius) {
+  *celsius = ++static_cast<Gpu*>(device)->celsius;
+  return sensor == 0 && static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
+}
+
+// nvmlDeviceGetPowerUsage: this driver is so old that it has none.
+
+}  // extern "C"

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "worker/gauges/gpu_gauges.hpp"
+
+#include <utility>
+
+#include <dlfcn.h>
+
+#include "base/unique_handle.hpp"
+
+namespace gangway::worker {
+namespace {
+
+// As nvml.h declares it (NVML API reference, version 13), which only machines with a CUDA toolkit
+// have. All of it is a part of the library that has not changed since its version 2.
+using Result = int;
+constexpr Result kSuccess = 0;
+constexpr int kOfTheChip = 0;  // NVML_TEMPERATURE_GPU
+struct DeviceOfNvml;
+using Device = DeviceOfNvml*;
+struct Utilization {
+  unsigned int gpu = 0;  ///< percent
+  unsigned int memory = 0;
+};
+struct Memory {
+  unsigned long long total = 0;  // NOLINT(google-runtime-int): as it is declared there
+  unsigned long long free = 0;   // NOLINT(google-runtime-int)
+  unsigned long long used = 0;   // NOLINT(google-runtime-int)
+};
+constexpr double kPercent = 0.01;
+constexpr double kMilliwatt = 0.001;
+
+struct LibraryTraits {
+  using type = void*;
+  static type null() noexcept { return nullptr; }
+  static void release(type library) noexcept { (void)::dlclose(library); }
+};
+
+/// A function of the library; one that it does not have is never successful.
+template <typename... Arguments>
+class Function {
+ public:
+  void find(void* library, const char* name) {
+    function_ = reinterpret_cast<Result (*)(Arguments...)>(::dlsym(library, name));
+  }
+  [[nodiscard]] bool succeeds(Arguments... arguments) const {
+    return function_ != nullptr && function_(arguments...) == kSuccess;
+  }
+
+ private:
+  Result (*function_)(Arguments...) = nullptr;
+};
+
+}  // namespace
+
+struct GpuGauges::Library {
+  ~Library() {
+    if (is_begun) {
+      (void)end.succeeds();
+    }
+  }
+
+  UniqueHandle<LibraryTraits> handle;
+  Function<> begin;
+  Function<> end;
+  Function<const char*, Device*> find_device;
+  Function<Device, Utilization*> utilization;
+  Function<Device, Memory*> memory;
+  Function<Device, int, unsigned int*> temperature;
+  Function<Device, unsigned int*> power;
+  bool is_begun = false;
+  Device device = nullptr;
+};
+
+std::unique_ptr<GpuGauges> GpuGauges::open(const std::string& name, const std::string& bus) {
+  auto library = std::make_unique<Library>();
+  library->handle.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
+  void* const handle = library->handle.get();
+  if (handle == nullptr) {
+    return nullptr;
+  }
+  library->begin.find(handle, "nvmlInit_v2");
+  library->end.find(handle, "nvmlShutdown");
+  library->find_device.find(handle, "nvmlDeviceGetHandleByPciBusId_v2");
+  library->utilization.find(handle, "nvmlDeviceGetUtilizationRates");
+  library->memory.find(handle, "nvmlDeviceGetMemoryInfo");
+  library->temperature.find(handle, "nvmlDeviceGetTemperature");
+  library->power.find(handle, "nvmlDeviceGetPowerUsage");
+  library->is_begun = library->begin.succeeds();
+  if (!library->is_begun || !library->find_device.succeeds(bus.c_str(), &library->device)) {
+    return nullptr;
+  }
+  return std::make_unique<GpuGauges>(std::move(library));
+}
+
+GpuGauges::GpuGauges(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+GpuGauges::~GpuGauges() = default;
+
+messages::DeviceGauges GpuGauges::read() const {
+  messages::DeviceGauges gauges;
+  if (Utilization rates; library_->utilization.succeeds(library_->device, &rates)) {
+    gauges.busy = kPercent * rates.gpu;
+  }
+  if (Memory memory; library_->memory.succeeds(library_->device, &memory)) {
+    gauges.used_bytes = memory.used;
+    gauges.total_bytes = memory.total;
+  }
+  if (unsigned int celsius = 0;
+      library_->temperature.succeeds(library_->device, kOfTheChip, &celsius)) {
+    gauges.celsius = celsius;
+  }
+  if (unsigned int milliwatts = 0; library_->power.succeeds(library_->device, &milliwatts)) {
+    gauges.watts = kMilliwatt * milliwatts;
+  }
+  return gauges;
+}
+
+}  // namespace gangway::worker

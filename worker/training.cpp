@@ -92,13 +92,13 @@ std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
     return nullptr;
   }
   streams.emplace(replica.streams(), replica.host());
-  return std::make_unique<RemoteTensors>(
-      shares, device.make_carrier({.transport = exchange.transport,
-                                   .lane = exchange.lane,
-                                   .channel = {.timeout = exchange.timeout,
-                                               .on_stall = exchange.on_stall,
-                                               .streams = &*streams},
-                                   .edges = shares.edges()}));
+  const comm::TensorChannel::Setup channel{
+      .timeout = exchange.timeout, .on_stall = exchange.on_stall, .streams = &*streams};
+  const CarrierSetup carrier{.transport = exchange.transport,
+                             .lane = exchange.lane,
+                             .channel = channel,
+                             .edges = shares.edges()};
+  return std::make_unique<RemoteTensors>(shares, device.make_carrier(carrier));
 }
 
 }  // namespace

@@ -143,6 +143,13 @@ std::vector<std::vector<int>> cuts_by(const BlockCosts& costs, const CutQuestion
                                    : 0.0);
     }
   }
+  if (question.are_alone) {
+    std::vector<std::vector<int>> cuts;
+    for (const ChainCosts& chain : chains) {
+      cuts.push_back(best_cuts({chain}, question.stages).front());
+    }
+    return cuts;
+  }
   const bool is_turned = question.placement == StagePlacement::kV && chains.size() == 2;
   if (is_turned) {
     chains.back() = reversed(chains.back());

@@ -32,6 +32,9 @@ struct CutQuestion {
   int stages = 2;
   /// Of two networks: in a V the second one's first blocks are beside the first one's last.
   StagePlacement placement = StagePlacement::kLoop;
+  /// Each network as if it were alone: then every phase is shared out well, whichever it trains.
+  /// Else what one network's chunks take less is made up for by the other's, over all phases.
+  bool are_alone = false;
   CutGoal goal = CutGoal::kTime;
   double seconds_per_byte = 0.0;  ///< of the links between stages
   int microbatches = 1;           ///< that a stage keeps at once

@@ -132,7 +132,7 @@ std::vector<int> StagePlanner::apart_groups(int workers) const {
 
 PlannedLayout StagePlanner::cut_layout(int workers, int stages,
                                        const std::vector<NetworkId>& networks,
-                                       StagePlacement placement) const {
+                                       StagePlacement placement, bool are_alone) const {
   const int on_first =
       input_.cluster.nodes[static_cast<std::size_t>(nodes_by_speed(input_.cluster).front())]
           .num_devices();
@@ -141,6 +141,7 @@ PlannedLayout StagePlanner::cut_layout(int workers, int stages,
       cuts_by(costs_, {.networks = networks,
                        .stages = stages,
                        .placement = placement,
+                       .are_alone = are_alone,
                        .seconds_per_byte = 1.0 / link.bytes_per_second});
   PlannedLayout layout{.workers = workers,
                        .shape = LayoutShape::kStages,
@@ -191,6 +192,9 @@ std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayou
 StagePlanner::Candidates StagePlanner::candidates(int workers) const {
   Candidates found;
   const auto offer = [&](PlannedLayout layout) {
+    if (std::ranges::find(found.layouts, layout) != found.layouts.end()) {
+      return;
+    }
     if (!why_refused(with_layout(input_.job, layout)).empty()) {
       return;
     }
@@ -224,9 +228,10 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
           networks, [&](NetworkId id) { return costs_.num_blocks(id) >= stages; });
       // What is not cut is on all workers, each with micro-batches of its own.
       if (have_blocks && (are_all || workers <= microbatches)) {
-        offer(cut_layout(workers, stages, networks, StagePlacement::kLoop));
+        offer(cut_layout(workers, stages, networks, StagePlacement::kLoop, false));
         if (networks.size() > 1) {
-          offer(cut_layout(workers, stages, networks, StagePlacement::kV));
+          offer(cut_layout(workers, stages, networks, StagePlacement::kLoop, true));
+          offer(cut_layout(workers, stages, networks, StagePlacement::kV, false));
         }
       }
     }

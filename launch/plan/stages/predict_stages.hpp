@@ -37,9 +37,10 @@ class StagePlanner {
 
  private:
   [[nodiscard]] std::vector<int> apart_groups(int workers) const;
+  /// @param are_alone  CutQuestion
   [[nodiscard]] PlannedLayout cut_layout(int workers, int stages,
                                          const std::vector<NetworkId>& networks,
-                                         StagePlacement placement) const;
+                                         StagePlacement placement, bool are_alone) const;
   [[nodiscard]] double seconds_of(NetworkId network) const;
   [[nodiscard]] double fastest() const;
 

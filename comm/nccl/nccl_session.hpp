@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One NCCL communicator for one epoch of the membership, for all networks together: operations are
-// launched by one thread in an order that data decides (several communicators on one GPU can lock
-// each other up: NVIDIA/nccl issues 195, 1174).
+// One NCCL communicator for one epoch of the membership, for all networks that its workers hold
+// together: operations are launched by one thread in an order that data decides (several
+// communicators on one GPU can lock each other up: NVIDIA/nccl issues 195, 1174).
 //
 // Failure: a watchdog thread reads NCCL's asynchronous errors and the deadlines of what is in
 // flight. It never aborts by itself, as ncclCommAbort may block: it signals, and a thread of its

@@ -224,7 +224,7 @@ def nccl_steps(programs, trainings):
     ]
     steps += [Step("B", "loss", f"NCCL, 2 workers: {what}", 25, lost_worker(programs, 2, how), (SMOKE,))
               for how, what in LOSSES.items()]
-    steps += [Step("B", "divided", f"training: {what}", 25, whole.divided(trainings, workers, way, *overrides), (two,))
+    steps += [Step("B", "divided", f"training: {what}", 25, whole.divided(trainings, workers, way, *overrides))
               for what, (workers, way, overrides) in DIVIDED.items()]
     return steps + [
         Step("B", "nccl4", four, 30, whole.equal_digest(trainings, 4, "layout.overlap=across"), (two,)),

@@ -129,6 +129,14 @@ std::vector<std::vector<int>> best_cuts(const std::vector<ChainCosts>& chains, i
   return cuts;
 }
 
+std::vector<std::vector<int>> cuts_alone(const std::vector<ChainCosts>& chains, int stages) {
+  std::vector<std::vector<int>> cuts;
+  for (const ChainCosts& chain : chains) {
+    cuts.push_back(best_cuts({chain}, stages).front());
+  }
+  return cuts;
+}
+
 std::vector<std::vector<int>> cuts_by(const BlockCosts& costs, const CutQuestion& question) {
   std::vector<ChainCosts> chains;
   for (const NetworkId id : question.networks) {
@@ -144,11 +152,7 @@ std::vector<std::vector<int>> cuts_by(const BlockCosts& costs, const CutQuestion
     }
   }
   if (question.are_alone) {
-    std::vector<std::vector<int>> cuts;
-    for (const ChainCosts& chain : chains) {
-      cuts.push_back(best_cuts({chain}, question.stages).front());
-    }
-    return cuts;
+    return cuts_alone(chains, question.stages);
   }
   const bool is_turned = question.placement == StagePlacement::kV && chains.size() == 2;
   if (is_turned) {

@@ -22,6 +22,10 @@ struct ChainCosts {
 [[nodiscard]] std::vector<std::vector<int>> best_cuts(const std::vector<ChainCosts>& chains,
                                                       int stages);
 
+/// Each chain as if it were alone.
+[[nodiscard]] std::vector<std::vector<int>> cuts_alone(const std::vector<ChainCosts>& chains,
+                                                       int stages);
+
 enum class CutGoal {
   kTime,    ///< the seconds of the busiest stage, messages included
   kMemory,  ///< the bytes of the fullest

@@ -27,6 +27,12 @@ TEST(CutSearch, LetsOneNetworkMakeUpForWhatTheOtherIsShortOf) {
               ElementsAre(ElementsAre(1), ElementsAre(1)));
 }
 
+TEST(CutSearch, OrHalvesEachByItself) {
+  const std::vector<ChainCosts> chains{chain({3, 1, 1, 1}), chain({1, 1, 1, 9})};
+  EXPECT_THAT(best_cuts(chains, 2), ElementsAre(ElementsAre(3), ElementsAre(3)));
+  EXPECT_THAT(cuts_alone(chains, 2), ElementsAre(ElementsAre(1), ElementsAre(3)));
+}
+
 TEST(CutSearch, AvoidsWhatIsDearToSend) {
   EXPECT_THAT(best_cuts({{.blocks = {2, 2, 2, 2}, .ends = {0, 9, 0, 0}}}, 2),
               ElementsAre(ElementsAre(1)));

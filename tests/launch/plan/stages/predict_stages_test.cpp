@@ -224,6 +224,26 @@ TEST(PredictStages, MakeAgainWhatAllMicrobatchesTogetherCannotKeep) {
             made.memory.working_bytes);
 }
 
+TEST(PredictStages, ActivationsAreMadeAgainWhereNothingElseFitsAndThePlanSaysWhy) {
+  const auto probe = sample_planner(16, sample_cluster(1, 2));
+  const StagePlanner stage_planner(probe->input());
+  PlannedLayout again = stages(2);
+  again.recompute = true;
+  again.schedule = StageOrder::kOneForwardOneBackward;
+  Cluster cluster = sample_cluster(1, 2);
+  cluster.nodes[0].memory_bytes = stage_planner.predict(again).memory.needed_bytes();
+  const auto planner = sample_planner(16, cluster);
+  const Search search =
+      search_layouts(planner->input(), {.rows = 4, .workers = 2, .shapes = Shapes::kAll});
+  const Prediction& first = search.ranking.front();
+  EXPECT_TRUE(first.fits);
+  EXPECT_TRUE(first.layout.recompute);
+  EXPECT_GT(first.kept_memory_bytes, first.memory_limit);
+  const std::string text = plan_text(search, planner->input(), "j.yaml");
+  EXPECT_THAT(text, HasSubstr("layout.recompute=true"));
+  EXPECT_THAT(text, HasSubstr("what is kept without it would need"));
+}
+
 TEST(PredictStages, NoScheduleIsFasterThanItsBound) {
   const auto planner = sample_planner(8, sample_cluster(2, 2));
   const StagePlanner stage_planner(planner->input());

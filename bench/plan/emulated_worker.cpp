@@ -172,7 +172,7 @@ void EmulatedWorker::compute(const Instruction& at) {
   compute_.work(is_forward ? 0.0 : cost.again_seconds / place().speed);
   double done = 0.0;
   Held& network = held(at.network);
-  if (std::exchange(network.is_armed, false)) {
+  if (!is_forward && std::exchange(network.is_armed, false)) {
     const std::vector<double>& ready = layout_.part_of(at.network, worker_)->ready_shares;
     for (std::size_t bucket = 0; bucket < ready.size(); ++bucket) {
       compute_.work((ready[bucket] - done) * seconds);

@@ -49,14 +49,10 @@ std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network, int 
 }
 
 WorkerMemory worker_memory(const JobSpec& job, const Profile& profile, const ArenaShare& share,
-                           const WorkerCompute& compute) {
-  const MemoryCost& cost = profile.memory;
-  const bool is_less = compute.recompute && cost.recomputing_bytes > 0;
-  WorkerMemory memory{
-      .process_bytes = cost.process_bytes + kWorkerProgramBytes,
-      .working_bytes =
-          is_less ? std::min(cost.recomputing_bytes, cost.working_bytes) : cost.working_bytes,
-      .other_bytes = cost.other_bytes + kept_bytes(job, profile, compute.microbatches)};
+                           int local) {
+  WorkerMemory memory{.process_bytes = profile.memory.process_bytes + kWorkerProgramBytes,
+                      .working_bytes = profile.memory.working_bytes,
+                      .other_bytes = profile.memory.other_bytes + kept_bytes(job, profile, local)};
   for (const NetworkCost& network : profile.networks) {
     memory.arenas_bytes += arena_bytes(network, share);
     memory.snapshots_bytes += snapshot_bytes(job, network, share.workers);

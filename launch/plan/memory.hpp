@@ -57,13 +57,10 @@ struct WorkerMemory {
   bool operator==(const WorkerMemory&) const = default;
 };
 
-/// What a worker computes that holds all networks.
-struct WorkerCompute {
-  int microbatches = 1;
-  bool recompute = false;  ///< layout.recompute: no gain is known where no profile has seen it
-};
-
+/// Of a worker that holds all networks. With layout.recompute it is no less: what its one
+/// micro-batch does not keep the allocator does (docs/recompute.md).
+/// @param local  as above
 [[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
-                                         const ArenaShare& share, const WorkerCompute& compute);
+                                         const ArenaShare& share, int local);
 
 }  // namespace gangway::launch

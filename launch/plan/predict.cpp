@@ -48,13 +48,12 @@ class LayoutModel {
       const WorkerPlace& place = places_[i];
       const ClusterNode& node = input_.cluster.nodes[static_cast<std::size_t>(place.node)];
       const HostGroup& host = hosts_[static_cast<std::size_t>(place.host)];
-      const WorkerMemory memory = worker_memory(
-          input_.job, input_.profile,
-          {.sums = sums_[i],
-           .workers = static_cast<int>(places_.size()),
-           .partials_of_host = host.partials,
-           .agrees = input_.costs.agrees()},
-          {.microbatches = place.range.size(), .recompute = prediction.layout.recompute});
+      const WorkerMemory memory = worker_memory(input_.job, input_.profile,
+                                                {.sums = sums_[i],
+                                                 .workers = static_cast<int>(places_.size()),
+                                                 .partials_of_host = host.partials,
+                                                 .agrees = input_.costs.agrees()},
+                                                place.range.size());
       const auto bytes = static_cast<double>(memory.total_bytes());
       const double fullness =
           node.memory_bytes > 0 ? bytes / static_cast<double>(node.memory_bytes) : bytes * 1e-18;

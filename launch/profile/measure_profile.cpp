@@ -84,7 +84,7 @@ JobSpec measured_job(JobSpec job) {
   const int images = job.images_per_microbatch();
   job.training.microbatches = std::min(2, job.training.microbatches);
   job.training.batch = images * job.training.microbatches;
-  job.layout.recompute = false;  // its time follows from the forwards; its memory is measured apart
+  job.layout.recompute = false;  // what it costs follows from the forwards
   return job;
 }
 
@@ -166,21 +166,6 @@ void measure_steps(OneWorker& worker, double seconds, Profile& profile) {
   }
 }
 
-/// Of a step's compute, at most.
-std::int64_t most_live(OneWorker& worker) {
-  const LiveBytes live;
-  (void)worker.run_step();
-  return live.most();
-}
-
-/// The same where what networks make inside is made again for backward.
-std::int64_t recomputing_bytes(JobSpec job) {
-  job.layout.recompute = true;
-  OneWorker worker(job);
-  (void)worker.run_step();
-  return most_live(worker);
-}
-
 double seconds_per_image(OneWorker& worker) {
   const JobSpec& job = worker.job();
   const data::SampleOrder order(job.training.seed, worker.dataset().size());
@@ -255,7 +240,11 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   for (int step = 0; step < kWarmUpSteps; ++step) {
     (void)worker.run_step();
   }
-  profile.memory.working_bytes = most_live(worker);
+  {
+    const LiveBytes live;
+    (void)worker.run_step();
+    profile.memory.working_bytes = live.most();
+  }
   const PartialSums sums =
       partial_sums({0, measured.training.microbatches}, measured.training.microbatches);
   const std::int64_t arenas_bytes =
@@ -263,7 +252,7 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
                     {.sums = sums,
                      .partials_of_host = sums.partials,
                      .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
-                    {.microbatches = measured.training.microbatches})
+                    measured.training.microbatches)
           .arenas_bytes;
   measure_steps(worker, options.seconds * kStepsShare, profile);
   // What the allocator keeps grows for some steps.
@@ -280,7 +269,6 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   profile.blocks =
       block_costs(worker, options.seconds * kBlocksShare /
                               (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))));
-  profile.memory.recomputing_bytes = recomputing_bytes(measured);
   file.write(to_json(profile));
   file.commit();
   fmt::print("{}written to {}\n", profile_text(profile, worker.phases(), worker.job()),

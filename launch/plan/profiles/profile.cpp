@@ -192,12 +192,9 @@ Profile profile_in(const json& from) {
   profile.add_seconds_per_byte = seconds_in(from.at("add_seconds_per_byte"));
   profile.wake_seconds = seconds_in(from.at("wake_seconds"));
   const json& memory = from.at("memory");
-  profile.memory = {
-      .process_bytes = count_in<std::int64_t>(memory.at("process_bytes")),
-      .working_bytes = count_in<std::int64_t>(memory.at("working_bytes")),
-      .other_bytes = count_in<std::int64_t>(memory.at("other_bytes")),
-      // Profiles of before do not have it.
-      .recomputing_bytes = count_in<std::int64_t>(memory.value("recomputing_bytes", json(0)))};
+  profile.memory = {.process_bytes = count_in<std::int64_t>(memory.at("process_bytes")),
+                    .working_bytes = count_in<std::int64_t>(memory.at("working_bytes")),
+                    .other_bytes = count_in<std::int64_t>(memory.at("other_bytes"))};
   return profile;
 }
 
@@ -297,8 +294,7 @@ std::string to_json(const Profile& profile) {
                     {"memory",
                      {{"process_bytes", profile.memory.process_bytes},
                       {"working_bytes", profile.memory.working_bytes},
-                      {"other_bytes", profile.memory.other_bytes},
-                      {"recomputing_bytes", profile.memory.recomputing_bytes}}}};
+                      {"other_bytes", profile.memory.other_bytes}}}};
   return out.dump(2) + "\n";
 }
 

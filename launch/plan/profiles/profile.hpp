@@ -74,8 +74,6 @@ struct MemoryCost {
   std::int64_t working_bytes = 0;  ///< peak of what a step's compute has alive beside the arenas
   /// Peak resident of a worker alone that none of the others explains: allocator, batches, queues.
   std::int64_t other_bytes = 0;
-  /// As working_bytes, under layout.recompute; 0: nobody has measured it.
-  std::int64_t recomputing_bytes = 0;
   bool operator==(const MemoryCost&) const = default;
 };
 

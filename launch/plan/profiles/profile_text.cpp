@@ -165,7 +165,7 @@ std::string profile_text(const Profile& profile, const std::vector<pipeline::Pha
       "{}, micro-batches of {} images, {} thread{}, on {} ({} x {})\n\n{}\n{}\n{}\n"
       "step of {} micro-batches: {} ms; slower beside others: {}\n"
       "loader: {:.4f} ms an image; adding arenas: {:.2f} GB/s; waking the lane: {:.0f} us\n"
-      "memory: {} MiB process, {} MiB compute at most ({} with layout.recompute), {} MiB other\n",
+      "memory: {} MiB process, {} MiB compute at most, {} MiB other\n",
       profile.job, profile.images_per_microbatch, profile.threads, profile.threads == 1 ? "" : "s",
       profile.host, profile.cores, profile.processor, blocks_table(profile),
       passes_table(profile, phases, job), networks_table(profile), profile.step_microbatches,
@@ -173,7 +173,7 @@ std::string profile_text(const Profile& profile, const std::vector<pipeline::Pha
       profile.data_seconds_per_image * 1e3,
       profile.add_seconds_per_byte > 0.0 ? 1e-9 / profile.add_seconds_per_byte : 0.0,
       profile.wake_seconds * 1e6, shown_mib(memory.process_bytes), shown_mib(memory.working_bytes),
-      shown_mib(memory.recomputing_bytes), shown_mib(memory.other_bytes));
+      shown_mib(memory.other_bytes));
 }
 
 }  // namespace gangway::launch

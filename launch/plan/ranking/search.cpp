@@ -94,12 +94,8 @@ class Ranking {
  public:
   Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
 
-  /// Each worker all networks. Where that does not fit, their activations are made again.
-  void try_whole(const PlannedLayout& layout) {
-    if (const std::optional<Tried> tried = try_layout(layout); tried && !tried->fits) {
-      try_again(layout, *tried);
-    }
-  }
+  /// Each worker all networks.
+  void try_whole(const PlannedLayout& layout) { (void)try_layout(layout); }
   /// Networks apart and stages. Where they do not fit: what holds less, and is slower.
   void try_stages(int workers) {
     StagePlanner::Candidates candidates = stages().candidates(workers);
@@ -118,9 +114,6 @@ class Ranking {
       }
       if (!fits) {
         try_again(layout, *tried);
-        if (spare != layout && spared) {
-          try_again(spare, *spared);
-        }
       }
     }
   }
@@ -167,10 +160,15 @@ class Ranking {
     }
     return tried;
   }
+  /// With what networks make inside made again, in every order.
   void try_again(PlannedLayout layout, const Tried& kept) {
     layout.recompute = true;
     (void)try_layout(layout, kept.bytes);
+    for (const PlannedLayout& other : StagePlanner::with_other_schedules(layout)) {
+      (void)try_layout(other, kept.bytes);
+    }
   }
+
   [[nodiscard]] double bound_of(const PlannedLayout& layout) {
     return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
                                                : stages().least_seconds(layout);

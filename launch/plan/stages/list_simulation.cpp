@@ -47,8 +47,7 @@ void ListSimulation::run(const Lists& lists) {
     }
     Worker& worker = workers_[static_cast<std::size_t>(first)];
     const auto& list = lists[static_cast<std::size_t>(first)];
-    const Instruction* before = worker.next == 0 ? nullptr : &list[worker.next - 1];
-    if (perform(first, list[worker.next], before)) {
+    if (perform(first, list[worker.next])) {
       ++worker.next;
       waits.assign(waits.size(), false);
     } else {
@@ -57,7 +56,7 @@ void ListSimulation::run(const Lists& lists) {
   }
 }
 
-bool ListSimulation::perform(int index, const Instruction& at, const Instruction* before) {
+bool ListSimulation::perform(int index, const Instruction& at) {
   const auto& parts = setup_.parts[static_cast<std::size_t>(index)];
   const auto part = parts.find(at.network);
   const ExchangePart* own = part == parts.end() ? nullptr : &part->second;
@@ -75,6 +74,7 @@ bool ListSimulation::perform(int index, const Instruction& at, const Instruction
       reduce(index, at);
       return true;
     case Operation::kArm:
+      workers_[static_cast<std::size_t>(index)].armed = at.network;
       return true;
     default:
       break;
@@ -83,7 +83,11 @@ bool ListSimulation::perform(int index, const Instruction& at, const Instruction
     compute(index, node_of(at).again_seconds);
   }
   const double seconds = seconds_of(own, at);
-  if (before != nullptr && before->operation == Operation::kArm && own != nullptr) {
+  std::optional<NetworkId>& armed = workers_[static_cast<std::size_t>(index)].armed;
+  const bool is_backward =
+      at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward;
+  if (is_backward && armed == at.network && own != nullptr) {
+    armed.reset();
     // Its buckets become complete while it goes on.
     const ListWorker& of = setup_.workers[static_cast<std::size_t>(index)];
     Side& side = begun_side(index, at.network);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -77,11 +78,12 @@ class ListSimulation {
     double lane_free = 0.0;
     std::map<NetworkId, std::size_t> begun;  ///< exchanges
     std::map<NetworkId, std::size_t> awaited;
+    std::optional<NetworkId> armed;  ///< whose last backward is still to come
     StepParts parts;
   };
 
   /// @return whether its next instruction could be performed
-  bool perform(int index, const pipeline::Instruction& at, const pipeline::Instruction* before);
+  bool perform(int index, const pipeline::Instruction& at);
   [[nodiscard]] const NodeCost& node_of(const pipeline::Instruction& at) const;
   [[nodiscard]] double seconds_of(const ExchangePart* part, const pipeline::Instruction& at) const;
   void compute(int index, double seconds);

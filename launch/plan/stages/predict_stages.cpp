@@ -11,7 +11,6 @@
 #include "launch/plan/stages/held_bytes.hpp"
 #include "launch/plan/stages/list_simulation.hpp"
 #include "launch/plan/stages/shown_layout.hpp"
-#include "launch/plan/stages/working_bytes.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -91,10 +90,19 @@ Simulated simulated(const PlanInput& input, const BlockCosts& costs, const Shown
 }  // namespace
 
 StagePlanner::StagePlanner(const PlanInput& input)
-    : input_(input),
-      costs_(input.job, input.profile, input.costs.phases()),
-      transient_bytes_(transient_bytes(input, costs_, Activations::kKept)),
-      recomputing_transient_bytes_(transient_bytes(input, costs_, Activations::kMadeAgain)) {}
+    : input_(input), costs_(input.job, input.profile, input.costs.phases()) {
+  JobSpec one = input.job;
+  one.training.microbatches = 1;
+  one.training.batch = static_cast<int>(input.job.images_per_microbatch());
+  const StagedJob alone = staged_job(one, input.costs.phases(), {.workers = 1});
+  const BlockCosts::Table table = costs_.table(alone);
+  const StepLists lists = step_lists(alone);
+  std::int64_t kept = most_held_bytes(lists.usual.front(), table);
+  for (const auto& [phase, with] : lists.lazy) {
+    kept = std::max(kept, most_held_bytes(with.front(), table));
+  }
+  transient_bytes_ = std::max<std::int64_t>(0, input.profile.memory.working_bytes - kept);
+}
 
 double StagePlanner::seconds_of(NetworkId network) const {
   double seconds = 0.0;
@@ -281,14 +289,13 @@ Prediction StagePlanner::predict(const PlannedLayout& layout) const {
   set_step_figures(input_, shown.all_places(), prediction);
   prediction.bytes_between_hosts =
       static_cast<std::int64_t>(step.sent_bytes + shown.exchanged_bytes());
-  const std::int64_t transient = layout.recompute ? recomputing_transient_bytes_ : transient_bytes_;
   double fullest = -1.0;
   for (int worker = 0; worker < shown.staged().workers; ++worker) {
     const WorkerMemory memory{
         .process_bytes = input_.profile.memory.process_bytes + kWorkerProgramBytes,
         .arenas_bytes = shown.arenas_bytes(worker),
         .snapshots_bytes = shown.snapshots_bytes(worker),
-        .working_bytes = transient + step.held_bytes[static_cast<std::size_t>(worker)],
+        .working_bytes = transient_bytes_ + step.held_bytes[static_cast<std::size_t>(worker)],
         .other_bytes = input_.profile.memory.other_bytes +
                        kept_bytes(input_.job, input_.profile, microbatches)};
     const std::int64_t limit =

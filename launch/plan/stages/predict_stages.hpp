@@ -48,7 +48,6 @@ class StagePlanner {
   BlockCosts costs_;
   /// Of a step's compute beside what waits for a backward: gradients on their way, workspaces.
   std::int64_t transient_bytes_ = 0;
-  std::int64_t recomputing_transient_bytes_ = 0;
 };
 
 }  // namespace gangway::launch

@@ -228,6 +228,32 @@ TEST(PredictStages, MakeAgainWhatAllMicrobatchesTogetherCannotKeep) {
             made.memory.working_bytes);
 }
 
+TEST(PredictStages, ActivationsAreMadeAgainWhereNothingElseFitsAndThePlanSaysWhy) {
+  const JobSpec job = sample_job(16);
+  Profile profile = sample_profile(job);
+  profile.memory.working_bytes = 20'000'000;
+  for (BlockCost& block : profile.blocks) {  // much is kept, little crosses a cut
+    block.kept_bytes = 1'000'000;
+    block.output_bytes = 10;
+  }
+  Cluster cluster = sample_cluster(1, 2);
+  const Planner probe(job, profile, "p", cluster);
+  PlannedLayout again = stages(2);
+  again.recompute = true;
+  again.schedule = StageOrder::kOneForwardOneBackward;
+  cluster.nodes[0].memory_bytes = StagePlanner(probe.input()).predict(again).memory.needed_bytes();
+  const Planner planner(job, profile, "p", cluster);
+  const Search search =
+      search_layouts(planner.input(), {.rows = 4, .workers = 2, .shapes = Shapes::kAll});
+  const Prediction& first = search.ranking.front();
+  EXPECT_TRUE(first.fits);
+  EXPECT_TRUE(first.layout.recompute);
+  EXPECT_GT(first.kept_memory_bytes, first.memory_limit);
+  const std::string text = plan_text(search, planner.input(), "j.yaml");
+  EXPECT_THAT(text, HasSubstr("layout.recompute=true"));
+  EXPECT_THAT(text, HasSubstr("what is kept without it would need"));
+}
+
 TEST(PredictStages, NoScheduleIsFasterThanItsBound) {
   const auto planner = sample_planner(8, sample_cluster(2, 2));
   const StagePlanner stage_planner(planner->input());

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 """How quickly a job of 3 workers answers those who steer it while it trains, and what one who watches costs it.
 
-    GANGWAY_BIN=build/release/bin .venv/bin/python bench/control.py [--calls 200] [--rounds 5] [--seconds 4]
+    GANGWAY_BIN=build/release/bin .venv/bin/python bench/control.py [--calls 200] [--ends 20] [--busy 0] [--rounds 5] [--seconds 4]
 
 Prints milliseconds of each verb (p50, p99), over one connection, and steps a second without and with a watcher, of
-stretches that alternate. The commands' own effects (a pause, a checkpoint) are part of it.
+stretches that alternate. The commands' own effects (a pause, a checkpoint) are part of it. A drain and a stop end a start
+of the job, so that there are fewer of them: each drain of a worker that is there is one of a new job, each stop of the
+start behind it. `--busy` processes compute beside all of it.
 """
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -29,7 +32,7 @@ training: {kimg: 64000, batch: 64, microbatches: 4}
 checkpoint: {every_kimg: 0}
 output: {tick_kimg: 6.4, pictures_kimg: 0}
 """  # a million steps
-VERBS = [("Status", {}), ("Pause", {}), ("Resume", {}), ("Checkpoint", {}), ("Trace", None), ("Drain", {"host": "x"}),
+VERBS = [("Status", {}), ("Pause", {}), ("Resume", {}), ("Checkpoint", {}), ("Trace", None),
          ("Set", {"key": "checkpoint.keep", "value": "2"})]
 
 
@@ -52,9 +55,52 @@ def latencies(control, calls):
             if verb == "Pause":
                 control.call("Resume")
             time.sleep(0.02)
-        found.sort()
-        print(f"{verb:<11} p50 {found[len(found) // 2]:6.2f} ms   p99 {found[len(found) * 99 // 100]:6.2f} ms   "
-              f"worst {found[-1]:6.2f} ms", flush=True)
+        say(verb, found)
+
+
+def say(verb, found):
+    found.sort()
+    print(f"{verb:<11} p50 {found[len(found) // 2]:6.2f} ms   p99 {found[len(found) * 99 // 100]:6.2f} ms   "
+          f"worst {found[-1]:6.2f} ms   of {len(found)}", flush=True)
+
+
+def start(folder, name):
+    """A job that trains, and its run directory."""
+    running = Running([GANGWAY, "run", "job.yaml", "-n", 3, "--run", name], folder, 120, f"said-{name}")
+    running.wait_for(r"^tick 2 ")
+    run, = (folder / "runs").glob(f"*-{name}")
+    return running, run
+
+
+def trains_again(run):
+    """Whether the run's second start trains."""
+    import grpc
+    try:
+        with Control(run) as control:
+            status = control.status()
+        return status.start == 2 and status.phase == "training"
+    except (grpc.RpcError, OSError, KeyError, ValueError):
+        return False  # one start ends, or the next one begins
+
+
+def endings(folder, count):
+    """Milliseconds of drains and of stops that are obeyed."""
+    drains, stops = [], []
+    for number in range(count):
+        running, run = start(folder, f"ends{number}")
+        try:
+            with Control(run) as control:
+                control.status()  # as for the others: the connection is there already
+                drains.append(seconds_of(control, "Drain", {"host": "3"}) * 1e3)
+            running.wait_until(lambda: trains_again(run), "the start without a worker")
+            with Control(run) as control:
+                control.status()
+                stops.append(seconds_of(control, "Stop", {}) * 1e3)
+            if running.end() != 75:
+                raise RuntimeError(running.said()[-2000:])
+        finally:
+            running.kill_all()
+    return drains, stops
 
 
 def steps_a_second(control, seconds):
@@ -85,29 +131,45 @@ def quietly(stream):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=200, help="of each verb")
+    parser.add_argument("--ends", type=int, default=20, help="drains and stops")
+    parser.add_argument("--busy", type=int, default=0, help="processes that compute beside the job")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4, help="of each stretch")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gangway-bench-") as name:
         folder = Path(name)
         (folder / "job.yaml").write_text(JOB)
-        running = Running([GANGWAY, "run", "job.yaml", "-n", 3], folder, 120, "said")
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
         try:
-            running.wait_for(r"^tick 2 ")
-            run, = (folder / "runs").iterdir()
-            with Control(run) as control:
-                latencies(control, options.calls)
-                alone, beside = [], []
-                for _ in range(options.rounds):
-                    alone.append(steps_a_second(control, options.seconds))
-                    beside.append(watched(control, run, options.seconds))
-                ratios = [with_one / without for with_one, without in zip(beside, alone)]
-                print(f"steps/s     {statistics.median(alone):.1f} alone, {statistics.median(beside):.1f} watched: "
-                      f"ratio {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
-                control.call("Stop")
-            return 0 if running.end() == 75 else 1
+            return measure(folder, options)
         finally:
-            running.kill_all()
+            for one in busy:
+                one.kill()
+                one.wait()
+
+
+def measure(folder, options):
+    running, run = start(folder, "a")
+    try:
+        with Control(run) as control:
+            latencies(control, options.calls)
+            alone, beside = [], []
+            for _ in range(options.rounds):
+                alone.append(steps_a_second(control, options.seconds))
+                beside.append(watched(control, run, options.seconds))
+            ratios = [with_one / without for with_one, without in zip(beside, alone)]
+            control.call("Stop")
+        if running.end() != 75:
+            return 1
+    finally:
+        running.kill_all()
+    if options.ends:
+        for verb, found in zip(("Drain", "Stop"), endings(folder, options.ends)):
+            say(verb, found)
+    if ratios:
+        print(f"steps/s     {statistics.median(alone):.1f} alone, {statistics.median(beside):.1f} watched: "
+              f"ratio {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
+    return 0
 
 
 if __name__ == "__main__":

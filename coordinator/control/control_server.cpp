@@ -25,9 +25,9 @@
 #include "coordinator/control/replies.hpp"
 #include "coordinator/control/watchers.hpp"
 #include "coordinator/edges/disk_thread.hpp"
-#include "coordinator/pem_file.hpp"
 #include "run/control/control.grpc.pb.h"
 #include "run/control/control_file.hpp"
+#include "run/control/pem_file.hpp"
 
 namespace gangway::coordinator {
 namespace {

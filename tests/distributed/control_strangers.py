@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What comes to a job's control service from programs that are no clients of it, or bad ones: training is unharmed, those
-who may are still answered, and the coordinator keeps no more descriptors than before.
+"""What comes to a job's control service, and to its page, from programs that are no clients of it, or bad ones: training is
+unharmed, those who may are still answered, and the coordinator keeps no more descriptors and memory than before.
 
     GANGWAY_BIN=build/release/bin control_strangers.py [unittest arguments]     with .venv/bin/python: grpcio is in there
+
+Seconds of garbage: in the environment, GARBAGE_SECONDS.
 """
+import json
 import os
 import random
 import socket
@@ -18,13 +21,16 @@ from control import Steered
 from control_calls import Control, descriptors_of, place_of, resident_mib
 
 GARBAGE_SECONDS = float(os.environ.get("GARBAGE_SECONDS", "3"))
+ENDLESS = "training.kimg=1000000"
 SETTLED = 30  # seconds until what strangers have left open is closed
+WARM = 0.2  # of the time, in which what is kept for later strangers is made
+MOST_MIB = 16  # that the coordinator may grow by behind that
 
 
 class Strangers(Steered):
     def setUp(self):
         super().setUp()
-        self.running, self.run_folder = self.begin("output.control=127.0.0.1:0")
+        self.running, self.run_folder = self.begin("output.control=127.0.0.1:0", ENDLESS)
         place = place_of(self.run_folder)
         self.pid = place["pid"]
         host, port = place["address"].rsplit(":", 1)
@@ -49,19 +55,32 @@ class Strangers(Steered):
             control.wait_until(lambda now: now.step > step + 10, "another step")
         self.assertLessEqual(self.settled(self.before), self.before)
 
+    def be_rude(self, draw, address):
+        """Says something that nobody understands, and listens for a moment."""
+        begins = [b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /", b"\x16\x03\x01"]
+        with socket.create_connection(address, timeout=10) as stranger:
+            try:
+                stranger.sendall(draw.choice(begins) + draw.randbytes(draw.randrange(4000)))
+                stranger.settimeout(0.05)
+                while stranger.recv(4096):
+                    pass
+            except OSError:
+                pass  # closed, or nothing came
+
     def test_garbage(self):
+        page = ("127.0.0.1", json.loads((self.run_folder / "http.json").read_text())["port"])
         draw = random.Random(11)
-        end = time.monotonic() + GARBAGE_SECONDS
-        begins = [b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01"]
-        while time.monotonic() < end:
-            with self.connect() as stranger:
-                try:
-                    stranger.sendall(draw.choice(begins) + draw.randbytes(draw.randrange(4000)))
-                    stranger.settimeout(0.05)
-                    while stranger.recv(4096):
-                        pass
-                except OSError:
-                    pass  # closed, or nothing came
+        begin, strangers, warm, most = time.monotonic(), 0, None, 0
+        while (passed := time.monotonic() - begin) < GARBAGE_SECONDS:
+            self.be_rude(draw, draw.choice((self.address, page)))
+            strangers += 1
+            if passed > WARM * GARBAGE_SECONDS:
+                memory = resident_mib(self.pid)
+                warm = warm or memory
+                most = max(most, memory)
+                self.assertLess(memory, warm + MOST_MIB)
+                self.assertLess(descriptors_of(self.pid), self.before + 32)  # some are on their way out
+        print(f"{strangers} strangers in {passed:.0f} s: {warm:.1f} MiB resident when warm, {most:.1f} at most")
         self.require_unharmed()
 
     def test_half_open_connections(self):

@@ -6,7 +6,7 @@
 #include <openssl/ssl.h>
 
 #include "base/errors.hpp"
-#include "coordinator/pem_file.hpp"
+#include "run/control/pem_file.hpp"
 
 namespace gangway::coordinator {
 

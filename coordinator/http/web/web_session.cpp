@@ -41,6 +41,8 @@ void add_protection(http::fields& fields) {
   fields.set("Referrer-Policy", "no-referrer");
 }
 
+/// The kernel writes down all connections of the host for this answer: only for who has asked
+/// something that is understood. Who has said by then that it says no more is a stranger.
 Peer peer_of(const boost::asio::ip::tcp::socket& socket) {
   const auto owner = peer_owner(socket);
   return owner && (*owner == ::geteuid() || *owner == 0) ? Peer::kOwner : Peer::kStranger;
@@ -77,7 +79,6 @@ void WebSession::start() {
   const auto vanished = static_cast<unsigned int>(host_.limits.write.count());
   (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished,
                      sizeof(vanished));
-  peer_ = peer_of(socket);
   if (host_.tls == nullptr) {
     read(host_.limits.request);
   } else {
@@ -173,7 +174,10 @@ void WebSession::take_request() {
   if (fields.target().empty() || fields.target().front() != '/') {
     return refuse(kBadRequest, "the path of a request begins with /");
   }
-  const WebRequest request = request_of(fields, peer_, channel_);
+  if (!peer_) {
+    peer_ = peer_of(stream_.socket());
+  }
+  const WebRequest request = request_of(fields, *peer_, channel_);
   if_none_match_ = request.if_none_match;
   expect_within(host_.limits.answer);
   host_.handler(request, [weak = weak_from_this()](WebAnswer answer) {

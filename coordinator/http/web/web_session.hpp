@@ -81,7 +81,7 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   bool is_head_ = false;
   bool keeps_alive_ = false;
   std::string if_none_match_;
-  Peer peer_ = Peer::kStranger;
+  std::optional<Peer> peer_;  ///< once it has asked something
   Channel channel_ = Channel::kPlain;
   std::string head_;                 ///< of the answer under way
   SharedText sent_;                  ///< under way

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace gangway::coordinator {
+namespace gangway {
 
 /// The text of a PEM file. @throws ConfigError where it is not there, EnvironmentError where it
 /// cannot be read.
 [[nodiscard]] std::string read_pem(const std::string& path);
 
-}  // namespace gangway::coordinator
+}  // namespace gangway

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/pem_file.hpp"
+#include "run/control/pem_file.hpp"
 
 #include <fmt/format.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 
-namespace gangway::coordinator {
+namespace gangway {
 
 std::string read_pem(const std::string& path) {
   constexpr std::size_t kLimitBytes = std::size_t{1} << 20U;
@@ -20,4 +20,4 @@ std::string read_pem(const std::string& path) {
   return *text;
 }
 
-}  // namespace gangway::coordinator
+}  // namespace gangway

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 #include "bench/allreduce/contestants.hpp"
 #include "bench/allreduce/figures.hpp"
 #include "bench/allreduce/measure.hpp"
+#include "bench/rank_zero.hpp"
 #include "bench/run_bench.hpp"
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/host/host_group.hpp"
@@ -29,7 +29,6 @@
 namespace gangway::bench {
 namespace {
 
-constexpr auto kSleepOfRankZero = std::chrono::milliseconds(5);
 constexpr const char* kCopyRow = "copy";
 constexpr const char* kRival = "MPI_Allreduce";
 
@@ -207,17 +206,6 @@ void work(const comm::MpiSession& session, const Options& options, MPI_Comm work
   }
 }
 
-/// As the coordinator in training: there, but on no core.
-void sleep_until_the_end(const comm::MpiSession& session) {
-  char word = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Irecv(&word, 1, MPI_CHAR, 1, kControlTag, session.communicator(), &request);
-  for (int finished = 0; finished == 0;) {
-    std::this_thread::sleep_for(kSleepOfRankZero);
-    MPI_Test(&request, &finished, MPI_STATUS_IGNORE);
-  }
-}
-
 int run(int argc, char** argv) {
   // The kernel's default slack of 50 us would lengthen short sleeps.
   (void)::prctl(PR_SET_TIMERSLACK, 1000UL);
@@ -231,8 +219,7 @@ int run(int argc, char** argv) {
   } else {
     work(session, options, workers);
     if (session.rank() == 1) {
-      const char word = 0;
-      MPI_Send(&word, 1, MPI_CHAR, 0, kControlTag, session.communicator());
+      wake_rank_zero(session);
     }
     MPI_Comm_free(&workers);
   }

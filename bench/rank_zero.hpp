@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Rank 0 of a measuring program under mpirun: as the coordinator in training it is there, but on no
+// core.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include "comm/transport/mpi_session.hpp"
+#include "run/control_protocol.hpp"
+
+namespace gangway::bench {
+
+/// Rank 0's part: returns when rank 1 has called wake_rank_zero.
+inline void sleep_until_the_end(const comm::MpiSession& session) {
+  constexpr auto kNap = std::chrono::milliseconds(5);
+  char word = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(&word, 1, MPI_CHAR, 1, kControlTag, session.communicator(), &request);
+  for (int finished = 0; finished == 0;) {
+    std::this_thread::sleep_for(kNap);
+    MPI_Test(&request, &finished, MPI_STATUS_IGNORE);
+  }
+}
+
+/// Called by rank 1 when all is measured.
+inline void wake_rank_zero(const comm::MpiSession& session) {
+  const char word = 0;
+  MPI_Send(&word, 1, MPI_CHAR, 0, kControlTag, session.communicator());
+}
+
+}  // namespace gangway::bench

@@ -57,7 +57,7 @@ bool TensorMessages::advance_receives(int peer, Incoming& incoming, const Arrive
       continue;
     }
     --incoming.expected;
-    arrived(peer, incoming.header.key, std::move(incoming.tensor));
+    arrived(peer, incoming.header.key, std::exchange(incoming.tensor, {}));
   }
   return moved;
 }

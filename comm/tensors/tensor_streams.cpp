@@ -85,7 +85,7 @@ bool TensorStreams::advance_receives(int peer, Incoming& incoming, const Arrived
     if (incoming.taken >= kHeader && incoming.taken == kHeader + bytes) {
       incoming.taken = 0;
       --incoming.expected;
-      arrived(peer, incoming.header.key, std::move(incoming.tensor));
+      arrived(peer, incoming.header.key, std::exchange(incoming.tensor, {}));
     } else if (incoming.taken == before) {
       return moved;
     }

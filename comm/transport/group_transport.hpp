@@ -36,6 +36,7 @@ class GroupTransport final : public Transport {
   }
   [[nodiscard]] bool done(RequestId request) override { return inner_.done(request); }
   void idle() override { inner_.idle(); }
+  void bound_bulk(std::size_t window_bytes) override { inner_.bound_bulk(window_bytes); }
 
  private:
   Transport& inner_;

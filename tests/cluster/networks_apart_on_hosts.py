@@ -29,6 +29,15 @@ class Apart(OnHosts):
             self.assertEqual(self.digest(run), self.digest("one"))
         self.assertLess(self.sent_mib("apart"), self.sent_mib("together") / 10)
 
+    def test_has_it_where_activations_go_before_gradients(self):
+        short = [*SHORT, "training.kimg=0.192", "training.microbatches=4"]
+        self.train(NET, *short, run="one", workers=1)
+        code, out, err = self.call_inside("4", " ".join([
+            GANGWAY, "run", str(NET), "-n", "4", "--hostfile", HOSTFILE, "--run", "stages", *short, "layout.stages=2"]))
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("--mca btl_tcp_sndbuf ", out)
+        self.assertEqual(self.digest("stages"), self.digest("one"))
+
 
 if __name__ == "__main__":
     main()

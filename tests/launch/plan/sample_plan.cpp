@@ -78,10 +78,8 @@ Cluster sample_cluster(int nodes, int devices) {
   return cluster;
 }
 
-std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster,
-                                        StageOrder order) {
-  JobSpec job = sample_job(microbatches);
-  job.layout.schedule = order;
+std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster) {
+  const JobSpec job = sample_job(microbatches);
   return std::make_unique<Planner>(job, sample_profile(job), "sample.profile.json", cluster);
 }
 

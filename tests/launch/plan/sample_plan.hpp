@@ -29,7 +29,6 @@ inline constexpr std::int64_t kArenaElements = 24 * 4096;
 /// `nodes` alike, whose links cost nothing.
 [[nodiscard]] Cluster sample_cluster(int nodes, int devices);
 
-[[nodiscard]] std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster,
-                                                      StageOrder order = StageOrder::kFill);
+[[nodiscard]] std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster);
 
 }  // namespace gangway::launch

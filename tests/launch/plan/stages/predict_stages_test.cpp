@@ -82,8 +82,9 @@ TEST(PredictStages, EachHoldsAllWeightsAndOfTheRestItsPart) {
 
 TEST(PredictStages, KeepForwardsOfAllMicrobatchesWherePhasesBeginAndEndTogether) {
   const auto by_phase = [](int microbatches) {
-    const auto planner = sample_planner(microbatches, sample_cluster(1, 2), StageOrder::kByPhase);
-    return StagePlanner(planner->input()).predict(stages(2));
+    PlannedLayout layout = stages(2);
+    layout.schedule = StageOrder::kByPhase;
+    return staged(microbatches, sample_cluster(1, 2), layout);
   };
   const Prediction four = by_phase(4);
   const Prediction eight = by_phase(8);

@@ -97,12 +97,28 @@ struct Task {
 /// Of what a worker could begin, the first is what it begins.
 struct Turn {
   StagePiece piece;
+  int place = 0;  // of its micro-batch among those that follow one another
   int task = 0;
   [[nodiscard]] auto key() const {
-    return std::tuple(piece.unit, piece.kind, piece.microbatch, piece.pass, piece.index, task);
+    return std::tuple(piece.unit, piece.kind, place, piece.microbatch, piece.pass, piece.index,
+                      task);
   }
   bool operator<(const Turn& other) const { return key() < other.key(); }
 };
+
+/// Where several share a network's micro-batches, each one's first come first, then each one's
+/// second: all of them have work soonest.
+int place_of(int microbatch, const PerNetwork<NetworkGroup>& groups) {
+  int place = microbatch;
+  for (const NetworkGroup& group : groups) {
+    for (const MicrobatchRange& range : group.ranges) {
+      if (range.contains({microbatch, microbatch + 1})) {
+        place = std::min(place, microbatch - range.begin);
+      }
+    }
+  }
+  return place;
+}
 
 /// What workers need of one another, and one course that it can take.
 class Course {
@@ -161,6 +177,7 @@ class Course {
   const std::vector<StageUnit>& units_;
   bool awaits_at_once_;
   int workers_ = 0;
+  std::vector<int> places_;                    // by micro-batch
   std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
   std::vector<Task> tasks_;
   std::map<std::pair<int, int>, int> ends_;                   // by unit and worker
@@ -185,6 +202,9 @@ Course::Course(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUn
   ready_.resize(static_cast<std::size_t>(workers_));
   order_.resize(ready_.size());
   const int microbatches = groups.begin()->ranges.back().end;
+  for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
+    places_.push_back(place_of(microbatch, groups));
+  }
   for (int unit = 0; unit < static_cast<int>(units_.size()); ++unit) {
     std::vector<PassFacts>& of_unit = facts_.emplace_back();
     for (const Pass& graph : phase(unit).passes) {
@@ -350,7 +370,8 @@ void Course::is_nearer(int task) {
     return;
   }
   if (at(task).worker >= 0) {
-    ready_[static_cast<std::size_t>(at(task).worker)].insert({at(task).piece, task});
+    ready_[static_cast<std::size_t>(at(task).worker)].insert(
+        {at(task).piece, places_[static_cast<std::size_t>(at(task).piece.microbatch)], task});
     return;
   }
   if (const auto end = end_of_.find(task); end != end_of_.end()) {

@@ -95,6 +95,18 @@ TEST_F(Stages, SkipTheSameUpdates) {
   }
 }
 
+TEST_F(Stages, OfOneNetworkWhileTheOtherIsWholeOnAllWorkers) {
+  for (const std::string whole : {"generator", "discriminator"}) {
+    JobSpec job = small_dcgan(images());
+    job.training.microbatches = 4;
+    job.network(whole).cuts = std::vector<int>{};
+    for (const StageOrder order : kOrders) {
+      job.layout.schedule = order;
+      expect_equal_bits(job, 3, 2, 2);
+    }
+  }
+}
+
 TEST_F(Stages, WithTwoCopiesOfEach) { expect_equal_bits(small_dcgan(images()), 3, 4, 2); }
 
 class EveryJobStaged : public Stages, public ::testing::WithParamInterface<std::size_t> {};

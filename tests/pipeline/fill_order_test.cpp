@@ -133,6 +133,14 @@ TEST(FillOrder, LosesLessThanOtherOrders) {
   }
 }
 
+TEST(FillOrder, KeepsWhoSharesAWholeNetworkAtWorkFromTheBeginning) {
+  StagedGan gan(8, 2, 2);
+  gan.job.network("discriminator").cuts = std::vector<int>{};  // each worker has all of it
+  gan.groups = network_groups(gan.job, 2);
+  gan.phases = cut_phases(gan::adversarial_phases(gan.job), cuts_of(gan.job));
+  EXPECT_LT(waiting_share(gan.lists(StageOrder::kFill)), 0.1);
+}
+
 TEST(FillOrder, GoesAheadOnlyWithWhatTheUnitsUpdatesDoNotChange) {
   const StagedGan cut(8, 2, 2);
   bool goes_ahead = false;

@@ -234,7 +234,7 @@ std::string accusation(int accused, const std::function<void()>& body) {
 TEST_P(TensorChannelTest, NamesWhoIsSilent) {
   std::string stall;
   const TensorChannel::Setup impatient{
-      .timeout = 40ms, .on_stall = [&stall](const std::string& line) { stall = line; }};
+      .timeout = 400ms, .on_stall = [&stall](const std::string& line) { stall = line; }};
   run_workers(2, GetParam(), impatient, [](int worker, TensorChannel& channel, LoopbackTransport&) {
     if (worker == 1) {
       return;  // as one that died: its memory stays as it is

@@ -24,7 +24,7 @@ TensorChannel::TensorChannel(Transport& transport, Lane& lane, Setup setup)
 
 TensorChannel::~TensorChannel() { lane_.detach(*this); }
 
-TensorCarrier& TensorChannel::carrier(int peer) {
+TensorWay& TensorChannel::way_to(int peer) {
   if (is_shared(peer)) {
     return *streams_;
   }
@@ -110,11 +110,11 @@ void TensorChannel::take_over() {
   const MutexLock lock(mutex_);
   for (; !submitted_.empty(); submitted_.pop_front()) {
     const int peer = submitted_.front().peer;
-    carrier(peer).send(std::move(submitted_.front()));
+    way_to(peer).send(std::move(submitted_.front()));
   }
   for (auto& [peer, count] : announced_) {
     if (count > 0) {
-      carrier(peer).expect(peer, std::exchange(count, 0));
+      way_to(peer).expect(peer, std::exchange(count, 0));
     }
   }
 }

@@ -21,9 +21,9 @@
 
 #include "base/guarded.hpp"
 #include "comm/lane.hpp"
-#include "comm/tensors/tensor_carrier.hpp"
 #include "comm/tensors/tensor_messages.hpp"
 #include "comm/tensors/tensor_streams.hpp"
+#include "comm/tensors/tensor_way.hpp"
 #include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
@@ -75,7 +75,7 @@ class TensorChannel final : public Exchange {
   };
 
   [[nodiscard]] bool is_shared(int peer) const { return streams_ && setup_.streams->reach(peer); }
-  [[nodiscard]] TensorCarrier& carrier(int peer);
+  [[nodiscard]] TensorWay& way_to(int peer);
   [[nodiscard]] Need need_of(int peer) const {
     return is_shared(peer) ? Need::kHost : Need::kMessages;
   }

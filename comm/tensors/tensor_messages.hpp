@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "comm/tensors/tensor_carrier.hpp"
+#include "comm/tensors/tensor_way.hpp"
 #include "comm/transport/pending.hpp"
 #include "comm/transport/segments.hpp"
 #include "comm/transport/transport.hpp"
@@ -20,7 +20,7 @@ namespace gangway::comm {
 /// second message costs more than copying that much (docs/measurements.md).
 inline constexpr std::size_t kMostJoinedBytes = kMostSegmentBytes - sizeof(TensorHeader);
 
-class TensorMessages final : public TensorCarrier {
+class TensorMessages final : public TensorWay {
  public:
   /// @param transport    of all workers; outlives this
   /// @param most_joined  equal on all workers, at most kMostJoinedBytes

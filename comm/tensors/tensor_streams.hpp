@@ -10,11 +10,11 @@
 #include <map>
 
 #include "comm/host/host_streams.hpp"
-#include "comm/tensors/tensor_carrier.hpp"
+#include "comm/tensors/tensor_way.hpp"
 
 namespace gangway::comm {
 
-class TensorStreams final : public TensorCarrier {
+class TensorStreams final : public TensorWay {
  public:
   /// @param streams  outlives this
   /// @param worker   own index

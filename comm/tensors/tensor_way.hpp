@@ -30,10 +30,10 @@ struct ReceivedTensor {
 /// @throws PeerError where no such tensor can be
 [[nodiscard]] ReceivedTensor room_for(const TensorShape& shape, int worker, int peer);
 
-class TensorCarrier {
+class TensorWay {
  public:
   using Arrived = std::function<void(int peer, const TensorKey& key, ReceivedTensor tensor)>;
-  virtual ~TensorCarrier() = default;
+  virtual ~TensorWay() = default;
 
   /// Never waits.
   virtual void send(OutgoingTensor tensor) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "comm/tensors/tensor_carrier.hpp"
+#include "comm/tensors/tensor_way.hpp"
 
 #include <algorithm>
 #include <cstdlib>

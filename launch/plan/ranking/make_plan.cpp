@@ -10,6 +10,7 @@
 #include "base/errors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
+#include "launch/plan/machines/measured_links.hpp"
 #include "launch/plan/machines/what_if.hpp"
 #include "launch/plan/ranking/plan_text.hpp"
 #include "launch/plan/ranking/search.hpp"
@@ -72,6 +73,9 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   Profile profile = read_profile(file);
   Cluster cluster =
       options.cluster.empty() ? profiled_host(profile) : read_cluster(options.cluster);
+  if (!options.links.empty()) {
+    cluster = with_links_of(std::move(cluster), options.links);
+  }
   for (const std::string& what_if : options.what_ifs) {
     cluster = with_what_if(std::move(cluster), what_if);
   }

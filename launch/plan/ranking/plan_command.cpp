@@ -22,6 +22,12 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
                       "Nodes, devices and links (examples/clusters/); default: the machine of the "
                       "profile");
   command
+      ->add_option(
+          "--links", options->links,
+          "Links as a run measured them when it began: its folder, or the calibration.json "
+          "in it")
+      ->type_name("RUN");
+  command
       ->add_option("--what-if", options->what_ifs,
                    "slow:NODE/DEVICE=1.5, lost:NODE, link:A-B=0.1x or link:between=0.1x; may be "
                    "given again")

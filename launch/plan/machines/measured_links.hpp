@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Links as a run found them when it began: every run measures the paths between its workers
+// (comm/calibrate/calibrator.hpp) and leaves what it found in its folder.
+#pragma once
+
+#include <filesystem>
+
+#include "comm/calibrate/calibration.hpp"
+#include "launch/plan/machines/cluster.hpp"
+
+namespace gangway::launch {
+
+/// `cluster` with the latency and bandwidth of the paths that were measured: within a host that of
+/// shared memory, else of messages. What was not measured stays as it is.
+[[nodiscard]] Cluster with_links(Cluster cluster, const comm::Calibration& measured);
+
+/// @param from  a run's folder, or its calibration.json
+/// @throws ConfigError where there is no such file, or it is of something else
+[[nodiscard]] Cluster with_links_of(Cluster cluster, const std::filesystem::path& from);
+
+}  // namespace gangway::launch

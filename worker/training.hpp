@@ -12,7 +12,7 @@
 #include "comm/transport/transport.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
-#include "pipeline/step_schedules.hpp"
+#include "pipeline/stages/step_schedules.hpp"
 #include "worker/link/coordinator_link.hpp"
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"

@@ -10,7 +10,7 @@
 #include "gan/recipes/adversarial.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/lists/list_text.hpp"
-#include "pipeline/stage_schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::pipeline {

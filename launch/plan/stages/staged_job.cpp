@@ -6,7 +6,7 @@
 
 #include "job/rules/rules.hpp"
 #include "pipeline/pass_share.hpp"
-#include "pipeline/stage_schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/fill_order.hpp"
+#include "pipeline/stages/piece_graph.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
-#include <queue>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "base/errors.hpp"
-#include "pipeline/backward_stations.hpp"
+#include "pipeline/stages/backward_stations.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -39,9 +36,6 @@ std::optional<NetworkId> looked_at(const Node& node) {
 // weights a third.
 constexpr double kForward = 1.0;
 constexpr double kSweeps = 2.0;  // of a penalty: there, and as long back
-// From worker to worker it takes as long as a forward: nothing does, but where work is not even,
-// who comes to it as soon as it could be there has to wait for it.
-constexpr double kJourney = 1.0;
 
 double forward_time(const Node& node) {
   return std::holds_alternative<Application>(node) ? kForward
@@ -85,48 +79,12 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
   return facts;
 }
 
-/// A piece of work, or a moment at which something is over.
-struct Task {
-  int worker = -1;  // -1: it takes nobody's time
-  double time = 0.0;
-  StagePiece piece = {};
-  int missing = 0;             // of what it needs
-  std::vector<int> then = {};  // who needs it
-};
-
-/// Of what a worker could begin, the first is what it begins.
-struct Turn {
-  StagePiece piece;
-  int place = 0;  // of its micro-batch among those that follow one another
-  int task = 0;
-  [[nodiscard]] auto key() const {
-    return std::tuple(piece.unit, piece.kind, place, piece.microbatch, piece.pass, piece.index,
-                      task);
-  }
-  bool operator<(const Turn& other) const { return key() < other.key(); }
-};
-
-/// Where several share a network's micro-batches, each one's first come first, then each one's
-/// second: all of them have work soonest.
-int place_of(int microbatch, const PerNetwork<NetworkGroup>& groups) {
-  int place = microbatch;
-  for (const NetworkGroup& group : groups) {
-    for (const MicrobatchRange& range : group.ranges) {
-      if (range.contains({microbatch, microbatch + 1})) {
-        place = std::min(place, microbatch - range.begin);
-      }
-    }
-  }
-  return place;
-}
-
-/// What workers need of one another, and one course that it can take.
-class Course {
+/// Builds the graph.
+class Builder {
  public:
-  Course(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
-         bool awaits_at_once);
-  /// Once.
-  [[nodiscard]] std::vector<std::vector<StagePiece>> run();
+  Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+          bool awaits_at_once);
+  [[nodiscard]] PieceGraph take() { return std::move(graph_); }
 
  private:
   [[nodiscard]] const Phase& phase(int unit) const {
@@ -136,10 +94,10 @@ class Course {
     return facts_[static_cast<std::size_t>(unit)][static_cast<std::size_t>(pass)];
   }
   int add(int worker, const StagePiece& piece) {
-    tasks_.push_back({.worker = worker, .piece = piece});
-    return static_cast<int>(tasks_.size()) - 1;
+    graph_.tasks.push_back({.worker = worker, .piece = piece});
+    return static_cast<int>(graph_.tasks.size()) - 1;
   }
-  [[nodiscard]] Task& at(int task) { return tasks_[static_cast<std::size_t>(task)]; }
+  [[nodiscard]] PieceTask& at(int task) { return graph_.tasks[static_cast<std::size_t>(task)]; }
   void needs(int task, int other) {
     at(other).then.push_back(task);
     ++at(task).missing;
@@ -159,52 +117,27 @@ class Course {
   /// By worker, of those that have work in it.
   [[nodiscard]] std::map<int, int> add_station(int unit, int microbatch, int index,
                                                const BackwardStation& station);
-  void is_over(int task);
-  /// One of the things that it needs is there.
-  void is_nearer(int task);
-
-  /// Work is over, or something has come to who needs it.
-  struct Event {
-    double time = 0.0;
-    int task = 0;
-    bool is_over = false;
-    bool operator>(const Event& other) const {
-      return std::tuple(time, is_over, task) > std::tuple(other.time, other.is_over, other.task);
-    }
-  };
 
   const PerNetwork<NetworkGroup>& groups_;
   const std::vector<StageUnit>& units_;
   bool awaits_at_once_;
-  int workers_ = 0;
-  std::vector<int> places_;                    // by micro-batch
   std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
-  std::vector<Task> tasks_;
+  PieceGraph graph_;
   std::map<std::pair<int, int>, int> ends_;                   // by unit and worker
   std::map<std::pair<int, NetworkId>, int> updates_;          // by unit
   std::map<std::tuple<int, int, int, int>, int> forwards_;    // by unit, micro-batch, pass, node
   std::map<std::tuple<int, int, int, int>, int> last_;        // of those, worker for node
   std::map<std::tuple<int, int, int>, std::vector<int>> of_;  // by unit, micro-batch, worker
   std::map<std::tuple<int, int, int>, int> stations_;         // by unit, station, worker: the last
-  std::map<int, int> end_of_;                                 // by task that is a unit's end: whose
-  std::vector<std::set<Turn>> ready_;                         // by worker
-  std::vector<std::vector<StagePiece>> order_;                // by worker
-  double now_ = 0.0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 
-Course::Course(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
-               bool awaits_at_once)
+Builder::Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+                 bool awaits_at_once)
     : groups_(groups), units_(units), awaits_at_once_(awaits_at_once) {
   for (const NetworkGroup& group : groups) {
-    workers_ = std::max(workers_, *std::ranges::max_element(group.workers) + 1);
+    graph_.workers = std::max(graph_.workers, *std::ranges::max_element(group.workers) + 1);
   }
-  ready_.resize(static_cast<std::size_t>(workers_));
-  order_.resize(ready_.size());
   const int microbatches = groups.begin()->ranges.back().end;
-  for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
-    places_.push_back(place_of(microbatch, groups));
-  }
   for (int unit = 0; unit < static_cast<int>(units_.size()); ++unit) {
     std::vector<PassFacts>& of_unit = facts_.emplace_back();
     for (const Pass& graph : phase(unit).passes) {
@@ -222,10 +155,10 @@ Course::Course(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUn
   }
 }
 
-void Course::add_ends(int unit) {
-  for (int worker = 0; worker < workers_; ++worker) {
+void Builder::add_ends(int unit) {
+  for (int worker = 0; worker < graph_.workers; ++worker) {
     const int end = ends_[{unit, worker}] = add(-1, {.unit = unit, .kind = StagePiece::Kind::kEnd});
-    end_of_[end] = worker;
+    at(end).ends_for = worker;
     needs_end(end, unit - 1, worker);
   }
   for (const NetworkId network : phase(unit).networks) {
@@ -238,7 +171,7 @@ void Course::add_ends(int unit) {
   }
 }
 
-void Course::needs_weights(int task, int unit, NetworkId network) {
+void Builder::needs_weights(int task, int unit, NetworkId network) {
   for (int before = unit; before-- > 0;) {
     if (const auto found = updates_.find({before, network}); found != updates_.end()) {
       return needs(task, found->second);
@@ -246,7 +179,7 @@ void Course::needs_weights(int task, int unit, NetworkId network) {
   }
 }
 
-void Course::add_forwards(int unit, int microbatch, int pass) {
+void Builder::add_forwards(int unit, int microbatch, int pass) {
   const PassFacts& of = facts(unit, pass);
   for (int node = 0; node < of.end; ++node) {
     if (of.owners[static_cast<std::size_t>(microbatch)][static_cast<std::size_t>(node)]) {
@@ -255,7 +188,7 @@ void Course::add_forwards(int unit, int microbatch, int pass) {
   }
 }
 
-void Course::add_forward(int unit, int microbatch, int pass, int node) {
+void Builder::add_forward(int unit, int microbatch, int pass, int node) {
   const PassFacts& of = facts(unit, pass);
   const auto& owners = of.owners[static_cast<std::size_t>(microbatch)];
   const int worker = *owners[static_cast<std::size_t>(node)];
@@ -297,8 +230,8 @@ void Course::add_forward(int unit, int microbatch, int pass, int node) {
   }
 }
 
-std::map<int, int> Course::add_station(int unit, int microbatch, int index,
-                                       const BackwardStation& station) {
+std::map<int, int> Builder::add_station(int unit, int microbatch, int index,
+                                        const BackwardStation& station) {
   std::map<int, int> tasks;
   for (const BackwardStation::Item& item : station.items) {
     const PassFacts& of = facts(unit, item.pass);
@@ -323,7 +256,7 @@ std::map<int, int> Course::add_station(int unit, int microbatch, int index,
   return tasks;
 }
 
-void Course::add_stations(int unit, int microbatch, const std::vector<BackwardStation>& stations) {
+void Builder::add_stations(int unit, int microbatch, const std::vector<BackwardStation>& stations) {
   std::map<int, std::vector<int>> so_far;  // by pass
   for (int index = 0; index < static_cast<int>(stations.size()); ++index) {
     const BackwardStation& station = stations[static_cast<std::size_t>(index)];
@@ -353,75 +286,6 @@ void Course::add_stations(int unit, int microbatch, const std::vector<BackwardSt
   }
 }
 
-void Course::is_over(int task) {
-  for (const int next : at(task).then) {
-    const bool travels =
-        at(task).worker >= 0 && at(next).worker >= 0 && at(task).worker != at(next).worker;
-    if (travels) {
-      events_.push({.time = now_ + kJourney, .task = next});
-    } else {
-      is_nearer(next);
-    }
-  }
-}
-
-void Course::is_nearer(int task) {
-  if (--at(task).missing > 0) {
-    return;
-  }
-  if (at(task).worker >= 0) {
-    ready_[static_cast<std::size_t>(at(task).worker)].insert(
-        {at(task).piece, places_[static_cast<std::size_t>(at(task).piece.microbatch)], task});
-    return;
-  }
-  if (const auto end = end_of_.find(task); end != end_of_.end()) {
-    order_[static_cast<std::size_t>(end->second)].push_back(at(task).piece);
-  }
-  is_over(task);
-}
-
-std::vector<std::vector<StagePiece>> Course::run() {
-  const int begin = add(-1, {});
-  for (int task = 0; task < begin; ++task) {
-    if (at(task).missing == 0) {
-      needs(task, begin);
-    }
-  }
-  is_over(begin);
-  std::vector<bool> is_busy(ready_.size());
-  while (true) {
-    for (std::size_t worker = 0; worker < ready_.size(); ++worker) {
-      if (is_busy[worker] || ready_[worker].empty()) {
-        continue;
-      }
-      const int task = ready_[worker].begin()->task;
-      ready_[worker].erase(ready_[worker].begin());
-      order_[worker].push_back(at(task).piece);
-      events_.push({.time = now_ + at(task).time, .task = task, .is_over = true});
-      is_busy[worker] = true;
-    }
-    if (events_.empty()) {
-      break;
-    }
-    now_ = events_.top().time;
-    while (!events_.empty() && events_.top().time == now_) {
-      const Event event = events_.top();
-      events_.pop();
-      if (event.is_over) {
-        is_busy[static_cast<std::size_t>(at(event.task).worker)] = false;
-        is_over(event.task);
-      } else {
-        is_nearer(event.task);
-      }
-    }
-  }
-  if (std::ranges::any_of(tasks_, [](const Task& task) { return task.missing > 0; })) {
-    throw InvariantError(
-        "the pieces of a step wait for one another in a circle; please report this");
-  }
-  return std::move(order_);
-}
-
 }  // namespace
 
 int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
@@ -436,10 +300,9 @@ int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
   return end;
 }
 
-std::vector<std::vector<StagePiece>> fill_order(const PerNetwork<NetworkGroup>& groups,
-                                                const std::vector<StageUnit>& units,
-                                                bool awaits_at_once) {
-  return Course(groups, units, awaits_at_once).run();
+PieceGraph piece_graph(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+                       bool awaits_at_once) {
+  return Builder(groups, units, awaits_at_once).take();
 }
 
 }  // namespace gangway::pipeline

@@ -20,9 +20,10 @@ struct StageOptions {
 
 /// Of one step. Lists of all workers are parts of one order in which everything is made before it
 /// is received, and a send waits for nobody, so they cannot wait for each other in a circle.
-/// Filled: that of pipeline/fill_order.hpp. By phase: node after node, each for one micro-batch
-/// after the other, then station after station (pipeline/backward_stations.hpp). One forward, one
-/// backward: by moments (pipeline/moments.hpp), in which a micro-batch does the same.
+/// Filled: that of pipeline/stages/fill_order.hpp. By phase: node after node, each for one
+/// micro-batch after the other, then station after station (pipeline/stages/backward_stations.hpp).
+/// One forward, one backward: by moments (pipeline/stages/moments.hpp), in which a micro-batch does
+/// the same.
 [[nodiscard]] std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
                                                       const StageOptions& options);
 

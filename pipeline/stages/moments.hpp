@@ -21,7 +21,7 @@ inline constexpr int kMomentsAMicrobatch = 2;
                                                const std::vector<std::optional<int>>& owners);
 
 /// The first moment of a micro-batch at which all forwards of the phase are over: its stations
-/// (pipeline/backward_stations.hpp) follow one a moment.
+/// (pipeline/stages/backward_stations.hpp) follow one a moment.
 [[nodiscard]] int first_backward_moment(const Phase& phase, const PerNetwork<NetworkGroup>& groups);
 
 }  // namespace gangway::pipeline

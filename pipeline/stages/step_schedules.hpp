@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "pipeline/stage_schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::pipeline {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/backward_stations.hpp"
+#include "pipeline/stages/backward_stations.hpp"
 
 #include <algorithm>
 #include <cstddef>

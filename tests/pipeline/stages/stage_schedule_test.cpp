@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Schedules of workers that hold chunks of networks: what must hold for all of them together.
-#include "pipeline/stage_schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/apart_schedule.hpp"
-#include "pipeline/backward_stations.hpp"
 #include "pipeline/cut_phases.hpp"
+#include "pipeline/stages/backward_stations.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/pipeline/side_by_side.hpp"
 

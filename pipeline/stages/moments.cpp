@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/moments.hpp"
+#include "pipeline/stages/moments.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/moments.hpp"
+#include "pipeline/stages/moments.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gan/recipes/adversarial.hpp"
-#include "pipeline/backward_stations.hpp"
 #include "pipeline/cut_phases.hpp"
+#include "pipeline/stages/backward_stations.hpp"
 
 namespace gangway::pipeline {
 namespace {

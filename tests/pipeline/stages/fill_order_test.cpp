@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The order of `fill`, by the time that workers lose in it if work takes as long everywhere.
-#include "pipeline/fill_order.hpp"
+#include "pipeline/stages/fill_order.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,8 @@
 
 #include "gan/recipes/adversarial.hpp"
 #include "pipeline/cut_phases.hpp"
-#include "pipeline/stage_schedule.hpp"
+#include "pipeline/stages/piece_graph.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::pipeline {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // In which order the backwards of a phase come where networks are cut
-// (pipeline/stage_schedule.hpp). No third party.
+// (pipeline/stages/stage_schedule.hpp). No third party.
 #pragma once
 
 #include <compare>

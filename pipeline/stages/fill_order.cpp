@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/stages/fill_order.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/errors.hpp"
+
+namespace gangway::pipeline {
+namespace {
+
+// From worker to worker it takes as long as a forward: nothing does, but where work is not even,
+// who comes to it as soon as it could be there has to wait for it.
+constexpr double kJourney = 1.0;
+
+/// Of what a worker could begin, the first is what it begins.
+struct Turn {
+  StagePiece piece;
+  int place = 0;  // of its micro-batch among those that follow one another
+  int task = 0;
+  [[nodiscard]] auto key() const {
+    return std::tuple(piece.unit, piece.kind, place, piece.microbatch, piece.pass, piece.index,
+                      task);
+  }
+  bool operator<(const Turn& other) const { return key() < other.key(); }
+};
+
+/// Where several share a network's micro-batches, each one's first come first, then each one's
+/// second: all of them have work soonest.
+int place_of(int microbatch, const PerNetwork<NetworkGroup>& groups) {
+  int place = microbatch;
+  for (const NetworkGroup& group : groups) {
+    for (const MicrobatchRange& range : group.ranges) {
+      if (range.contains({microbatch, microbatch + 1})) {
+        place = std::min(place, microbatch - range.begin);
+      }
+    }
+  }
+  return place;
+}
+
+/// One course that a graph's work can take: who could do something does.
+class Course {
+ public:
+  Course(PieceGraph graph, const PerNetwork<NetworkGroup>& groups);
+  /// Once.
+  [[nodiscard]] std::vector<std::vector<StagePiece>> run();
+
+ private:
+  [[nodiscard]] PieceTask& at(int task) { return graph_.tasks[static_cast<std::size_t>(task)]; }
+  void is_over(int task);
+  /// One of the things that it needs is there.
+  void is_nearer(int task);
+  /// It needs nothing any more.
+  void is_free(int task);
+
+  /// Work is over, or something has come to who needs it.
+  struct Event {
+    double time = 0.0;
+    int task = 0;
+    bool is_over = false;
+    bool operator>(const Event& other) const {
+      return std::tuple(time, is_over, task) > std::tuple(other.time, other.is_over, other.task);
+    }
+  };
+
+  PieceGraph graph_;
+  std::vector<int> places_;                     // by micro-batch
+  std::vector<std::set<Turn>> ready_;           // by worker
+  std::vector<std::vector<StagePiece>> order_;  // by worker
+  double now_ = 0.0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+Course::Course(PieceGraph graph, const PerNetwork<NetworkGroup>& groups)
+    : graph_(std::move(graph)),
+      ready_(static_cast<std::size_t>(graph_.workers)),
+      order_(ready_.size()) {
+  for (int microbatch = 0; microbatch < groups.begin()->ranges.back().end; ++microbatch) {
+    places_.push_back(place_of(microbatch, groups));
+  }
+}
+
+void Course::is_over(int task) {
+  for (const int next : at(task).then) {
+    const bool travels =
+        at(task).worker >= 0 && at(next).worker >= 0 && at(task).worker != at(next).worker;
+    if (travels) {
+      events_.push({.time = now_ + kJourney, .task = next});
+    } else {
+      is_nearer(next);
+    }
+  }
+}
+
+void Course::is_nearer(int task) {
+  if (--at(task).missing == 0) {
+    is_free(task);
+  }
+}
+
+void Course::is_free(int task) {
+  if (at(task).worker >= 0) {
+    ready_[static_cast<std::size_t>(at(task).worker)].insert(
+        {at(task).piece, places_[static_cast<std::size_t>(at(task).piece.microbatch)], task});
+    return;
+  }
+  if (const std::optional<int> worker = at(task).ends_for) {
+    order_[static_cast<std::size_t>(*worker)].push_back(at(task).piece);
+  }
+  is_over(task);
+}
+
+std::vector<std::vector<StagePiece>> Course::run() {
+  std::vector<int> begins;  // all at once: what they bring about is not among them
+  for (int task = 0; task < static_cast<int>(graph_.tasks.size()); ++task) {
+    if (at(task).missing == 0) {
+      begins.push_back(task);
+    }
+  }
+  for (const int task : begins) {
+    is_free(task);
+  }
+  std::vector<bool> is_busy(ready_.size());
+  while (true) {
+    for (std::size_t worker = 0; worker < ready_.size(); ++worker) {
+      if (is_busy[worker] || ready_[worker].empty()) {
+        continue;
+      }
+      const int task = ready_[worker].begin()->task;
+      ready_[worker].erase(ready_[worker].begin());
+      order_[worker].push_back(at(task).piece);
+      events_.push({.time = now_ + at(task).time, .task = task, .is_over = true});
+      is_busy[worker] = true;
+    }
+    if (events_.empty()) {
+      break;
+    }
+    now_ = events_.top().time;
+    while (!events_.empty() && events_.top().time == now_) {
+      const Event event = events_.top();
+      events_.pop();
+      if (event.is_over) {
+        is_busy[static_cast<std::size_t>(at(event.task).worker)] = false;
+        is_over(event.task);
+      } else {
+        is_nearer(event.task);
+      }
+    }
+  }
+  if (std::ranges::any_of(graph_.tasks, [](const PieceTask& task) { return task.missing > 0; })) {
+    throw InvariantError(
+        "the pieces of a step wait for one another in a circle; please report this");
+  }
+  return std::move(order_);
+}
+
+}  // namespace
+
+std::vector<std::vector<StagePiece>> fill_order(const PerNetwork<NetworkGroup>& groups,
+                                                const std::vector<StageUnit>& units,
+                                                bool awaits_at_once) {
+  return Course(piece_graph(groups, units, awaits_at_once), groups).run();
+}
+
+}  // namespace gangway::pipeline

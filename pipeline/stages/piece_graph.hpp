@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// The pieces of work of workers of networks that are cut, and which of them need which: what any
+// order of them has to keep to. No third party.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "pipeline/pass_share.hpp"
+
+namespace gangway::pipeline {
+
+/// A repeat of a phase.
+struct StageUnit {
+  const Phase* phase = nullptr;
+  int repeat = 0;
+};
+
+/// What a worker does in one go for one micro-batch.
+struct StagePiece {
+  enum class Kind {
+    kStation,  ///< of backwards (pipeline/stages/backward_stations.hpp)
+    kForward,  ///< of a node
+    kEnd,      ///< the unit's: its updates, of no micro-batch
+  };
+  int unit = 0;  ///< index of it
+  Kind kind = Kind::kForward;
+  int microbatch = 0;
+  int pass = 0;   ///< of a forward
+  int index = 0;  ///< of the node in its pass, or of the station in its phase
+};
+
+/// Nodes of the pass before the first that looks at what `before` trains, or at examples that come
+/// in the place of those which it looks at: they may be carried out before its updates.
+[[nodiscard]] int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before);
+
+/// A piece of work, or a moment at which something is over.
+struct PieceTask {
+  int worker = -1;    ///< -1: it takes nobody's time
+  double time = 0.0;  ///< in forwards of a chunk
+  StagePiece piece = {};
+  std::optional<int> ends_for = {};  ///< of a unit's end: for which worker
+  int missing = 0;                   ///< how many things it needs
+  std::vector<int> then = {};        ///< who needs it
+};
+
+struct PieceGraph {
+  int workers = 0;
+  std::vector<PieceTask> tasks;
+};
+
+/// Of `units`, which follow one another. @param awaits_at_once  whether workers wait for new
+/// weights at each unit's end
+[[nodiscard]] PieceGraph piece_graph(const PerNetwork<NetworkGroup>& groups,
+                                     const std::vector<StageUnit>& units, bool awaits_at_once);
+
+}  // namespace gangway::pipeline

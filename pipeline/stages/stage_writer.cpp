@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/stages/stage_writer.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+namespace gangway::pipeline {
+
+StageWriter::StageWriter(const PassShares& shares, const std::vector<StageUnit>& units,
+                         Overlap overlap)
+    : ListWriter(overlap), shares_(shares), local_(range_of_all(shares.groups(), shares.worker())) {
+  units_.reserve(units.size());
+  for (const StageUnit& unit : units) {
+    begin(unit);
+  }
+}
+
+void StageWriter::write(const StagePiece& piece) {
+  UnitProgress& unit = units_.at(static_cast<std::size_t>(piece.unit));
+  const Phase& phase = *unit.unit.phase;
+  turn_to(unit);
+  at_.is_ahead = true;
+  at_.microbatch = piece.microbatch;
+  at_.pass = piece.pass;
+  switch (piece.kind) {
+    case StagePiece::Kind::kForward:
+      return write_forward(phase.passes[static_cast<std::size_t>(piece.pass)], piece.index);
+    case StagePiece::Kind::kStation:
+      return write_station(phase, unit.stations[static_cast<std::size_t>(piece.index)]);
+    case StagePiece::Kind::kEnd:
+      return end(unit);
+  }
+}
+
+bool StageWriter::has_leaf(const Home& home) const {
+  const NetworkGroup& group = shares_.groups()[home.network];
+  return group.chunk_of(shares_.worker()) == home.chunk &&
+         group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1});
+}
+
+void StageWriter::turn_to(UnitProgress& unit) {
+  now_ = &unit;
+  at_ = {.phase = unit.unit.phase->index, .repeat = unit.unit.repeat};
+}
+
+void StageWriter::begin(const StageUnit& unit) {
+  const Phase& phase = *unit.phase;
+  UnitProgress& begun = units_.emplace_back(
+      UnitProgress{.unit = unit, .stations = backward_stations(phase, shares_.groups())});
+  turn_to(begun);
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+    for (at_.microbatch = local_.begin; at_.microbatch < local_.end; ++at_.microbatch) {
+      PassProgress& one = begun.passes[{at_.pass, at_.microbatch}];
+      std::ranges::copy_if(share().sends, std::back_inserter(one.wanted), &Crossing::has_gradient);
+      std::ranges::copy_if(share().receives, std::back_inserter(one.owed), &Crossing::has_gradient);
+      std::ranges::stable_sort(one.wanted, std::greater(), &Crossing::last_taker);
+      std::ranges::stable_sort(one.owed, std::greater(), &Crossing::last_taker);
+      for (int node = static_cast<int>(pass.nodes.size()); node-- > 0;) {
+        if (share().mine[static_cast<std::size_t>(node)] && goes_back(pass, node)) {
+          one.backwards.push_back(node);
+        }
+      }
+    }
+  }
+}
+
+void StageWriter::receive_until(int node) {
+  const std::vector<Crossing>& receives = share().receives;
+  std::size_t& received = progress().received;
+  for (; received < receives.size() && receives[received].node < node; ++received) {
+    cross(Operation::kReceive, receives[received]);
+  }
+}
+
+void StageWriter::await_looked_at(const Pass& pass, int node) {
+  for (int before = 0; before <= node; ++before) {
+    if (!share().mine[static_cast<std::size_t>(before)]) {
+      continue;
+    }
+    if (const auto* running = std::get_if<Running>(&node_of(pass, before))) {
+      await(running->network);
+    } else if (const auto* augment = std::get_if<Augment>(&node_of(pass, before))) {
+      await(augment->judge);
+    }
+  }
+}
+
+void StageWriter::write_forward(const Pass& pass, int node) {
+  const bool is_mine = share().mine[static_cast<std::size_t>(node)];
+  const auto sends = [&](const Crossing& one) { return one.node == node; };
+  const bool is_sent = std::ranges::any_of(share().sends, sends);
+  const auto* application = std::get_if<Application>(&node_of(pass, node));
+  const auto* penalty = std::get_if<Penalty>(&node_of(pass, node));
+  if (!is_mine || (application == nullptr && penalty == nullptr && !is_sent)) {
+    return;
+  }
+  await_looked_at(pass, node);
+  receive_until(node);
+  at_.node = node;
+  if (application != nullptr) {
+    use(Operation::kForward, application->network);
+  } else if (penalty != nullptr) {
+    use(Operation::kPenaltyForward, penalty->network);
+  }
+  for (const Crossing& sent : share().sends) {
+    if (sent.node == node) {
+      cross(Operation::kSend, sent);
+    }
+  }
+}
+
+void StageWriter::write_backward(const Pass& pass, int node) {
+  receive_until(static_cast<int>(pass.nodes.size()));
+  PassProgress& now = progress();
+  // Of tensors that are made behind it nobody asks any more.
+  while (!now.wanted.empty() &&
+         std::ranges::any_of(now.wanted, [&](const Crossing& one) { return one.node >= node; })) {
+    cross(Operation::kReceiveGradient, now.wanted.front());
+    now.wanted.erase(now.wanted.begin());
+  }
+  const auto send_behind = [&](int least) {
+    while (!now.owed.empty() && now.owed.front().last_taker >= least) {
+      cross(Operation::kSendGradient, now.owed.front());
+      now.owed.erase(now.owed.begin());
+    }
+  };
+  send_behind(node + 1);
+  at_.node = node;
+  if (const auto* penalty = std::get_if<Penalty>(&node_of(pass, node))) {
+    add(Operation::kPenaltyBackward, penalty->network);
+  } else {
+    add(Operation::kBackward, std::get<Application>(node_of(pass, node)).network);
+  }
+  std::erase(now.backwards, node);
+  // What joins and losses before the next one give, needs no other instruction.
+  send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
+}
+
+void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
+  at_.pass = 0;
+  at_.node = 0;
+  for (const Home& home : station.trained) {
+    if (has_leaf(home)) {
+      use(Operation::kOpenLeaf, home.network);
+    }
+  }
+  for (auto item = station.items.begin(); item != station.items.end(); ++item) {
+    at_.pass = item->pass;
+    if (!share().mine[static_cast<std::size_t>(item->node)]) {
+      continue;
+    }
+    const Pass& pass = phase.passes[static_cast<std::size_t>(item->pass)];
+    const bool is_first = item == station.items.begin() || std::prev(item)->pass != item->pass;
+    for (int node = first_penalty(pass); is_first && node < static_cast<int>(pass.nodes.size());
+         ++node) {
+      write_forward(pass, node);
+    }
+    write_backward(pass, item->node);
+  }
+  at_.pass = 0;
+  at_.node = 0;
+  for (const Home& home : station.trained) {
+    if (has_leaf(home)) {
+      add(Operation::kCloseLeaf, home.network);
+    }
+  }
+}
+
+void StageWriter::write_rest(const Phase& phase) {
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+    for (at_.microbatch = local_.begin; at_.microbatch < local_.end; ++at_.microbatch) {
+      receive_until(static_cast<int>(pass.nodes.size()));
+      for (const Crossing& one : std::exchange(progress().wanted, {})) {
+        cross(Operation::kReceiveGradient, one);
+      }
+      for (const Crossing& one : std::exchange(progress().owed, {})) {
+        cross(Operation::kSendGradient, one);
+      }
+    }
+  }
+}
+
+void StageWriter::write_updates(const Phase& phase) {
+  for (const NetworkId network : phase.networks) {
+    if (shares_.groups()[network].has(shares_.worker())) {
+      use(Operation::kReduce, network);
+      under_way(network) = true;
+      if (overlap_ != Overlap::kAcross) {
+        await(network);
+      }
+    }
+  }
+}
+
+void StageWriter::end(UnitProgress& unit) {
+  write_rest(*unit.unit.phase);
+  turn_to(unit);
+  write_updates(*unit.unit.phase);
+}
+
+}  // namespace gangway::pipeline

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Writes a worker's list of a step piece by piece, in whatever order they come: each with what it
+// receives before it and sends behind it, at last each unit's updates. No third party.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "pipeline/list_writer.hpp"
+#include "pipeline/stages/backward_stations.hpp"
+#include "pipeline/stages/piece_graph.hpp"
+
+namespace gangway::pipeline {
+
+class StageWriter : public ListWriter {
+ public:
+  /// @param shares  of the worker; outlives this
+  /// @param units   of the step
+  StageWriter(const PassShares& shares, const std::vector<StageUnit>& units, Overlap overlap);
+
+  /// Pieces that are others' leave nothing. @pre of each unit the end comes last
+  void write(const StagePiece& piece);
+
+ private:
+  /// Of a pass over a micro-batch, how far its list has come.
+  struct PassProgress {
+    std::size_t received = 0;      // of the share's receives
+    std::vector<Crossing> wanted;  // gradients that are still to come, the last taker first
+    std::vector<Crossing> owed;    // and to be sent, likewise
+    std::vector<int> backwards;    // own nodes that are still to go back, descending
+  };
+
+  struct UnitProgress {
+    StageUnit unit;
+    std::vector<BackwardStation> stations;
+    std::map<std::pair<int, int>, PassProgress> passes = {};  // by pass and micro-batch
+  };
+
+  [[nodiscard]] const PassShare& share() const {
+    return shares_.of(at_.phase, at_.pass, at_.microbatch);
+  }
+  [[nodiscard]] PassProgress& progress() { return now_->passes.at({at_.pass, at_.microbatch}); }
+  [[nodiscard]] bool has_leaf(const Home& home) const;
+  /// What follows is of `unit`.
+  void turn_to(UnitProgress& unit);
+  void begin(const StageUnit& unit);
+  /// Node `node` of the pass at hand, and what has to come before it.
+  void write_forward(const Pass& pass, int node);
+  /// Of the micro-batch at hand.
+  void write_station(const Phase& phase, const BackwardStation& station);
+  void write_backward(const Pass& pass, int node);
+  void receive_until(int node);
+  /// What is made on the way to `node`, and itself, may look at statistics, which an update
+  /// changes.
+  void await_looked_at(const Pass& pass, int node);
+  void end(UnitProgress& unit);
+  /// What crosses of passes of which this worker has no backward.
+  void write_rest(const Phase& phase);
+  void write_updates(const Phase& phase);
+  void cross(Operation operation, const Crossing& crossing) {
+    at_.node = crossing.node;
+    at_.peer = crossing.peer;
+    add(operation, {});
+    at_.peer = -1;
+  }
+
+  const PassShares& shares_;
+  MicrobatchRange local_;
+  std::vector<UnitProgress> units_;
+  UnitProgress* now_ = nullptr;
+};
+
+}  // namespace gangway::pipeline

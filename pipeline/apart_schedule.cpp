@@ -50,12 +50,6 @@ class ApartWriter : public ListWriter {
   /// Nodes [begin, end) of the pass.
   void write_forward(const Pass& pass, int begin, int end);
   void write_backward(const Pass& pass);
-  void cross(Operation operation, const Crossing& crossing) {
-    at_.node = crossing.node;
-    at_.peer = crossing.peer;
-    add(operation, {});
-    at_.peer = -1;
-  }
 
   const PassShares& shares_;
 };

@@ -9,6 +9,7 @@
 
 #include "job/spec.hpp"
 #include "pipeline/instruction.hpp"
+#include "pipeline/pass_share.hpp"
 
 namespace gangway::pipeline {
 
@@ -42,6 +43,13 @@ class ListWriter {
     instruction.operation = operation;
     instruction.network = network;
     list_.push_back(instruction);
+  }
+  /// Of the pass at hand, to or from the crossing's peer.
+  void cross(Operation operation, const Crossing& crossing) {
+    at_.node = crossing.node;
+    at_.peer = crossing.peer;
+    add(operation, {});
+    at_.peer = -1;
   }
 
   Overlap overlap_;

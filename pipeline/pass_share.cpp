@@ -48,19 +48,6 @@ bool takes(const Node& node, const std::string& tensor) {
   return std::ranges::count(inputs_of(node), tensor) > 0;
 }
 
-/// Nodes that take what `maker` makes, ascending.
-std::vector<int> takers_of(const Pass& pass, int maker) {
-  const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
-  std::vector<int> takers;
-  for (int i = maker + 1; i < static_cast<int>(pass.nodes.size()); ++i) {
-    const Node& node = pass.nodes[static_cast<std::size_t>(i)];
-    if (std::ranges::any_of(outputs, [&](const std::string& one) { return takes(node, one); })) {
-      takers.push_back(i);
-    }
-  }
-  return takers;
-}
-
 /// Beside the network that takes what is joined, so that only what is joined travels.
 void place_by_takers(const Pass& pass, Homes& homes) {
   for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
@@ -197,6 +184,18 @@ PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owne
 }
 
 }  // namespace
+
+std::vector<int> takers_of(const Pass& pass, int maker) {
+  const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
+  std::vector<int> takers;
+  for (int i = maker + 1; i < static_cast<int>(pass.nodes.size()); ++i) {
+    const Node& node = pass.nodes[static_cast<std::size_t>(i)];
+    if (std::ranges::any_of(outputs, [&](const std::string& one) { return takes(node, one); })) {
+      takers.push_back(i);
+    }
+  }
+  return takers;
+}
 
 Homes homes_of(const Pass& pass) {
   Homes homes;

@@ -55,6 +55,8 @@ struct Home {
 [[nodiscard]] inline const Node& node_of(const Pass& pass, int node) {
   return pass.nodes[static_cast<std::size_t>(node)];
 }
+/// Nodes that take something of what `maker` makes, ascending.
+[[nodiscard]] std::vector<int> takers_of(const Pass& pass, int maker);
 /// Whether backward has an instruction for it.
 [[nodiscard]] bool goes_back(const Pass& pass, int node);
 /// The first node that is a penalty on a network that is whole; as many as there are nodes, if none

@@ -6,11 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
-
-#include "pipeline/stages/backward_stations.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -66,15 +63,8 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
   for (int microbatch = 0; microbatch < groups.begin()->ranges.back().end; ++microbatch) {
     facts.owners.push_back(owners_of(graph, groups, microbatch));
   }
-  for (std::size_t maker = 0; maker < graph.nodes.size(); ++maker) {
-    const std::vector<std::string> made = outputs_of(graph.nodes[maker]);
-    std::vector<int>& takers = facts.takers.emplace_back();
-    for (std::size_t taker = maker + 1; taker < graph.nodes.size(); ++taker) {
-      const std::vector<std::string> taken = inputs_of(graph.nodes[taker]);
-      if (std::ranges::find_first_of(made, taken) != made.end()) {
-        takers.push_back(static_cast<int>(taker));
-      }
-    }
+  for (int maker = 0; maker < static_cast<int>(graph.nodes.size()); ++maker) {
+    facts.takers.push_back(takers_of(graph, maker));
   }
   return facts;
 }
@@ -113,7 +103,7 @@ class Builder {
   void add_ends(int unit);
   void add_forwards(int unit, int microbatch, int pass);
   void add_forward(int unit, int microbatch, int pass, int node);
-  void add_stations(int unit, int microbatch, const std::vector<BackwardStation>& stations);
+  void add_stations(int unit, int microbatch);
   /// By worker, of those that have work in it.
   [[nodiscard]] std::map<int, int> add_station(int unit, int microbatch, int index,
                                                const BackwardStation& station);
@@ -145,12 +135,11 @@ Builder::Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<Stage
                                  unit == 0 ? nullptr : &phase(unit - 1), graph, groups));
     }
     add_ends(unit);
-    const std::vector<BackwardStation> stations = backward_stations(phase(unit), groups);
     for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
       for (int pass = 0; pass < static_cast<int>(of_unit.size()); ++pass) {
         add_forwards(unit, microbatch, pass);
       }
-      add_stations(unit, microbatch, stations);
+      add_stations(unit, microbatch);
     }
   }
 }
@@ -256,7 +245,8 @@ std::map<int, int> Builder::add_station(int unit, int microbatch, int index,
   return tasks;
 }
 
-void Builder::add_stations(int unit, int microbatch, const std::vector<BackwardStation>& stations) {
+void Builder::add_stations(int unit, int microbatch) {
+  const auto& stations = units_[static_cast<std::size_t>(unit)].stations;
   std::map<int, std::vector<int>> so_far;  // by pass
   for (int index = 0; index < static_cast<int>(stations.size()); ++index) {
     const BackwardStation& station = stations[static_cast<std::size_t>(index)];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pipeline/pass_share.hpp"
+#include "pipeline/stages/backward_stations.hpp"
 
 namespace gangway::pipeline {
 
@@ -14,6 +15,7 @@ namespace gangway::pipeline {
 struct StageUnit {
   const Phase* phase = nullptr;
   int repeat = 0;
+  std::vector<BackwardStation> stations = {};  ///< the phase's
 };
 
 /// What a worker does in one go for one micro-batch.

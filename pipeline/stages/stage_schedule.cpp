@@ -15,11 +15,13 @@ namespace {
 
 using Pieces = std::vector<StagePiece>;
 
-std::vector<StageUnit> units_of(const std::vector<Phase>& phases, std::int64_t step) {
+std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step) {
   std::vector<StageUnit> units;
-  for (const Phase& phase : phases) {
+  for (const Phase& phase : shares.phases()) {
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
-      units.push_back({.phase = &phase, .repeat = repeat});
+      units.push_back({.phase = &phase,
+                       .repeat = repeat,
+                       .stations = backward_stations(phase, shares.groups())});
     }
   }
   return units;
@@ -42,7 +44,7 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
         add(StagePiece::Kind::kForward, pass, node);
       }
     }
-    const auto stations = static_cast<int>(backward_stations(phase, shares.groups()).size());
+    const auto stations = static_cast<int>(units[static_cast<std::size_t>(unit)].stations.size());
     for (int station = 0; station < stations; ++station) {
       add(StagePiece::Kind::kStation, 0, station);
     }
@@ -52,10 +54,11 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
 }
 
 /// Those of one unit by their moments; of one moment stations come first.
-Pieces by_moments(int unit, const Phase& phase, const PassShares& shares) {
+Pieces by_moments(const std::vector<StageUnit>& units, int unit, const PassShares& shares) {
+  const Phase& phase = *units[static_cast<std::size_t>(unit)].phase;
   const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
   const int turn = first_backward_moment(phase, shares.groups());
-  const auto stations = static_cast<int>(backward_stations(phase, shares.groups()).size());
+  const auto stations = static_cast<int>(units[static_cast<std::size_t>(unit)].stations.size());
   std::vector<std::pair<int, StagePiece>> timed;
   for (int microbatch = local.begin; microbatch < local.end; ++microbatch) {
     const int begin = microbatch * kMomentsAMicrobatch;
@@ -88,7 +91,7 @@ Pieces by_moments(int unit, const Phase& phase, const PassShares& shares) {
 Pieces in_turns(const std::vector<StageUnit>& units, const PassShares& shares) {
   Pieces pieces;
   for (int unit = 0; unit < static_cast<int>(units.size()); ++unit) {
-    const Pieces own = by_moments(unit, *units[static_cast<std::size_t>(unit)].phase, shares);
+    const Pieces own = by_moments(units, unit, shares);
     pieces.insert(pieces.end(), own.begin(), own.end());
     pieces.push_back({.unit = unit, .kind = StagePiece::Kind::kEnd});
   }
@@ -100,7 +103,7 @@ std::vector<std::vector<Instruction>> stage_schedules(const std::vector<const Pa
                                                       std::int64_t step,
                                                       const StageOptions& options) {
   const PassShares& any = *shares.front();
-  const std::vector<StageUnit> units = units_of(any.phases(), step);
+  const std::vector<StageUnit> units = units_of(any, step);
   std::vector<Pieces> filled;
   if (options.order == StageOrder::kFill) {
     filled = fill_order(any.groups(), units, options.overlap != Overlap::kAcross);

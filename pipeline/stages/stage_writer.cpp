@@ -18,7 +18,7 @@ StageWriter::StageWriter(const PassShares& shares, const std::vector<StageUnit>&
 
 void StageWriter::write(const StagePiece& piece) {
   UnitProgress& unit = units_.at(static_cast<std::size_t>(piece.unit));
-  const Phase& phase = *unit.unit.phase;
+  const Phase& phase = *unit.unit->phase;
   turn_to(unit);
   at_.is_ahead = true;
   at_.microbatch = piece.microbatch;
@@ -27,7 +27,7 @@ void StageWriter::write(const StagePiece& piece) {
     case StagePiece::Kind::kForward:
       return write_forward(phase.passes[static_cast<std::size_t>(piece.pass)], piece.index);
     case StagePiece::Kind::kStation:
-      return write_station(phase, unit.stations[static_cast<std::size_t>(piece.index)]);
+      return write_station(phase, unit.unit->stations[static_cast<std::size_t>(piece.index)]);
     case StagePiece::Kind::kEnd:
       return end(unit);
   }
@@ -41,13 +41,12 @@ bool StageWriter::has_leaf(const Home& home) const {
 
 void StageWriter::turn_to(UnitProgress& unit) {
   now_ = &unit;
-  at_ = {.phase = unit.unit.phase->index, .repeat = unit.unit.repeat};
+  at_ = {.phase = unit.unit->phase->index, .repeat = unit.unit->repeat};
 }
 
 void StageWriter::begin(const StageUnit& unit) {
   const Phase& phase = *unit.phase;
-  UnitProgress& begun = units_.emplace_back(
-      UnitProgress{.unit = unit, .stations = backward_stations(phase, shares_.groups())});
+  UnitProgress& begun = units_.emplace_back(UnitProgress{.unit = &unit});
   turn_to(begun);
   for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
@@ -196,9 +195,9 @@ void StageWriter::write_updates(const Phase& phase) {
 }
 
 void StageWriter::end(UnitProgress& unit) {
-  write_rest(*unit.unit.phase);
+  write_rest(*unit.unit->phase);
   turn_to(unit);
-  write_updates(*unit.unit.phase);
+  write_updates(*unit.unit->phase);
 }
 
 }  // namespace gangway::pipeline

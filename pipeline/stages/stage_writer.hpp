@@ -17,7 +17,7 @@ namespace gangway::pipeline {
 class StageWriter : public ListWriter {
  public:
   /// @param shares  of the worker; outlives this
-  /// @param units   of the step
+  /// @param units   of the step; outlive this
   StageWriter(const PassShares& shares, const std::vector<StageUnit>& units, Overlap overlap);
 
   /// Pieces that are others' leave nothing. @pre of each unit the end comes last
@@ -33,8 +33,7 @@ class StageWriter : public ListWriter {
   };
 
   struct UnitProgress {
-    StageUnit unit;
-    std::vector<BackwardStation> stations;
+    const StageUnit* unit = nullptr;
     std::map<std::pair<int, int>, PassProgress> passes = {};  // by pass and micro-batch
   };
 
@@ -59,12 +58,6 @@ class StageWriter : public ListWriter {
   /// What crosses of passes of which this worker has no backward.
   void write_rest(const Phase& phase);
   void write_updates(const Phase& phase);
-  void cross(Operation operation, const Crossing& crossing) {
-    at_.node = crossing.node;
-    at_.peer = crossing.peer;
-    add(operation, {});
-    at_.peer = -1;
-  }
 
   const PassShares& shares_;
   MicrobatchRange local_;

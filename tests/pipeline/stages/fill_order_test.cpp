@@ -163,7 +163,10 @@ TEST(FillOrder, GoesAheadOnlyWithWhatTheUnitsUpdatesDoNotChange) {
 TEST(FillOrder, WhereNewWeightsAreAwaitedAtOnceNothingIsLeftForLater) {
   // Behind a unit's end others would wait for it, and it for them.
   const StagedGan cut(8, 2, 2);
-  const std::vector<StageUnit> units{{.phase = &cut.phases[0]}, {.phase = &cut.phases[1]}};
+  std::vector<StageUnit> units;
+  for (const Phase& phase : cut.phases) {
+    units.push_back({.phase = &phase, .stations = backward_stations(phase, cut.groups)});
+  }
   for (const std::vector<StagePiece>& pieces :
        fill_order(cut.groups, units, /*awaits_at_once=*/true)) {
     bool is_over = false;

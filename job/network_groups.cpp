@@ -177,6 +177,13 @@ PerNetwork<NetworkGroup> network_groups(const JobSpec& job, int workers) {
   return groups;
 }
 
+int most_in_flight(const PerNetwork<NetworkGroup>& groups, StageOrder order, int in_flight) {
+  if (in_flight > 0 || order != StageOrder::kOneForwardOneBackward) {
+    return in_flight;
+  }
+  return std::ranges::max_element(groups, {}, &NetworkGroup::num_chunks)->num_chunks();
+}
+
 MicrobatchRange range_of_all(const PerNetwork<NetworkGroup>& groups, int worker) {
   MicrobatchRange all;
   for (const NetworkGroup& group : groups) {

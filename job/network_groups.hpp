@@ -45,6 +45,11 @@ struct NetworkGroup {
 /// Whether the layout names workers of a network, or cuts one.
 [[nodiscard]] bool places_networks(const JobSpec& job);
 
+/// Micro-batches of which a worker keeps what their backwards need, at most, where networks are
+/// cut; 0: any number.
+[[nodiscard]] int most_in_flight(const PerNetwork<NetworkGroup>& groups, StageOrder order,
+                                 int in_flight);
+
 /// All micro-batches of `worker`, whatever the network: the shortest range that has them.
 [[nodiscard]] MicrobatchRange range_of_all(const PerNetwork<NetworkGroup>& groups, int worker);
 

@@ -43,8 +43,8 @@ enum class StageOrder {
   kFill,
   kByPhase,  ///< a phase's forwards of all micro-batches, then its backwards (GPipe, Huang et al.,
              ///< 2019, by phase)
-  /// Backwards as soon as their gradients can be there, so that no more micro-batches are kept
-  /// than chunks follow (PipeDream-flush, Narayanan et al., 2021).
+  /// As filled, with no more micro-batches under way than there are stages (1F1B, PipeDream-flush,
+  /// Narayanan et al., 2021).
   kOneForwardOneBackward,
 };
 
@@ -258,6 +258,8 @@ struct LayoutSpec {
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
   StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
+  /// Micro-batches of which a worker keeps what their backwards need, at most; 0: as the schedule.
+  int in_flight = 0;
   StagePlacement placement = StagePlacement::kLoop;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
   int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none

@@ -115,7 +115,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
                                    pipeline::cuts_of(setup.job))),
       shares_(phases_, setup.replica.placement().groups, setup.replica.placement().worker),
-      schedules_(shares_, {.overlap = job_.layout.overlap, .order = job_.layout.schedule}),
+      schedules_(shares_, pipeline::stage_options(job_.layout)),
       local_(range_of_all(shares_.groups(), shares_.worker())),
       changes_(setup.welcome.changes),
       trace_(trace_setup(setup, phases_)),

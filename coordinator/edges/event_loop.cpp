@@ -66,6 +66,7 @@ Outcome EventLoop::run() {
   next_status_ = {};
   show_status();              // how it has ended
   parts_.tether.end_beats();  // what follows may take its time
+  discard_unfinished();
   return outcome_;
 }
 
@@ -290,10 +291,17 @@ void EventLoop::remove(std::filesystem::path temporary) {
   });
 }
 
+void EventLoop::discard_unfinished() {
+  folders_.finish(kLastRemovals);
+  folders_.poll();
+  for (std::filesystem::path& folder : parts_.recorder.give_up_checkpoints()) {
+    remove(std::move(folder));  // behind its commit, should that be under way
+  }
+  disk_.finish(kLastRemovals);
+}
+
 void EventLoop::end() {
-  if (outcome_.orderly) {
-    disk_.finish(kLastRemovals);  // what failed to be saved leaves nothing behind
-  } else {
+  if (!outcome_.orderly) {
     parts_.lifelines.abandon_all();
   }
   const bool keeps = parts_.keeps_snapshots && outcome_.unsaved_snapshot;

@@ -103,6 +103,8 @@ class EventLoop {
   void send_grants();
   /// Removes what a failed checkpoint left; where the disk refuses, again after the next commit.
   void remove(std::filesystem::path temporary);
+  /// Of checkpoints that nobody writes any more, as far as a disk lets go of them in time.
+  void discard_unfinished();
   /// Has the checkpoint scored, if the job wants that.
   void score(std::int64_t step);
   void poll_scorer();

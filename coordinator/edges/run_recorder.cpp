@@ -287,6 +287,14 @@ std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
   return folder;
 }
 
+std::vector<fs::path> RunRecorder::give_up_checkpoints() {
+  std::vector<fs::path> folders;
+  for (auto& [step, folder] : std::exchange(saving_, {})) {
+    folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
 void RunRecorder::record(const Decisions& decisions) {
   write_decisions(run_.directory, decisions);
   const auto first_news = std::ranges::mismatch(decisions, decisions_).in1;

@@ -74,6 +74,8 @@ class RunRecorder {
   void show_score(std::int64_t step, const ScoreResult& result);
   /// The folder of a checkpoint that failed, if it had got one; it is to be removed.
   [[nodiscard]] std::optional<std::filesystem::path> give_up_checkpoint(std::int64_t step);
+  /// Those of all that are under way.
+  [[nodiscard]] std::vector<std::filesystem::path> give_up_checkpoints();
 
   /// From its return on they are on the disk, for which it waits, and in checkpoints to come.
   /// Those that are new, scores aside, get a mark in TensorBoard at the step from which they hold.

@@ -158,21 +158,25 @@ HeldPart held_part(const Architecture& network, const NetworkGroup& group, int w
 }
 
 /// Where some lack some network or a part of one: forwards of all micro-batches of a phase wait for
-/// their backwards.
-std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts) {
+/// their backwards, or of no more than `in_flight`.
+std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts,
+                              int in_flight) {
   double share = 0.0;
   for (const HeldPart& held : parts) {
-    share += held.blocks * held.microbatches;
+    share += held.blocks * std::min(held.microbatches, in_flight);
   }
   return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
                                    static_cast<double>(parts.size()));
 }
 
 /// The same under layout.recompute: of one micro-batch all of it, once its backward comes.
-std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts) {
+std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts,
+                                int in_flight) {
   double share = 0.0;
   for (const HeldPart& held : parts) {
-    share += held.microbatches == 0 ? 0.0 : held.blocks + kCrossingShare * held.microbatches;
+    share += held.microbatches == 0
+                 ? 0.0
+                 : held.blocks + kCrossingShare * std::min(held.microbatches, in_flight);
   }
   return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
                                    static_cast<double>(parts.size()));
@@ -204,10 +208,13 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   memory.activations_bytes = bytes_of_feature_maps(spec, networks) * kKeptPerElement *
                              feature_elements(spec.model) * spec.images_per_microbatch();
   if (are_apart(groups)) {
-    const std::int64_t kept = kept_activations(memory.activations_bytes, parts);
+    const int most = most_in_flight(groups, spec.layout.schedule, spec.layout.in_flight);
+    const int in_flight = most > 0 && cuts_networks(spec) ? most : spec.training.microbatches;
+    const std::int64_t kept = kept_activations(memory.activations_bytes, parts, in_flight);
     memory.activations_bytes =
-        spec.layout.recompute ? std::min(kept, remade_activations(memory.activations_bytes, parts))
-                              : kept;
+        spec.layout.recompute
+            ? std::min(kept, remade_activations(memory.activations_bytes, parts, in_flight))
+            : kept;
   }
   if (spec.training.recipe->has_pools) {
     constexpr std::int64_t kSides = 2;

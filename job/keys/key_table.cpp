@@ -88,10 +88,16 @@ void add_layout(Keys& keys) {
       [](auto& job) -> auto& { return job.layout.overlap; }));
   keys.push_back(later(choice_key(
       {"layout.schedule", "",
-       "Of networks that are cut: backwards behind all forwards of a phase, with the next phase's "
-       "forwards between them or not, or as soon as they can be, which keeps least "
-       "(docs/pipeline-stages.md)"},
+       "Of networks that are cut: who waits goes on with what he can do (fill), the same with no "
+       "more micro-batches under way than there are stages (1f1b), or forwards of a phase before "
+       "its backwards (docs/pipeline-stages.md)"},
       [](auto& job) -> auto& { return job.layout.schedule; })));
+  keys.push_back(later(whole_key(
+      {"layout.in_flight", "micro-batches",
+       "Of networks that are cut: of how many a worker keeps what backward needs, at most; fewer "
+       "is less memory, and more waiting; 0: as many as the schedule does "
+       "(docs/pipeline-stages.md)"},
+      [](auto& job) -> auto& { return job.layout.in_flight; }, {0, 65'536})));
   keys.push_back(later(choice_key(
       {"layout.placement", "",
        "Of networks that are cut: the first workers have the first chunk of each, or of the first "

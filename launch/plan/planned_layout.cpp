@@ -40,6 +40,9 @@ std::string stages_text(const PlannedLayout& layout) {
   if (layout.schedule != StageOrder::kFill) {
     text += fmt::format(", {}", name_of(layout.schedule));
   }
+  if (layout.in_flight != 0) {
+    text += fmt::format(", {} in flight", layout.in_flight);
+  }
   return text;
 }
 
@@ -84,6 +87,9 @@ std::vector<std::string> shape_keys(const PlannedLayout& layout, const JobSpec& 
       }
       if (layout.schedule != job.layout.schedule) {
         keys.push_back(fmt::format("layout.schedule={}", name_of(layout.schedule)));
+      }
+      if (layout.in_flight != job.layout.in_flight) {
+        keys.push_back(fmt::format("layout.in_flight={}", layout.in_flight));
       }
       return keys;
     case LayoutShape::kWhole:

@@ -30,6 +30,7 @@ struct PlannedLayout {
   std::vector<std::vector<int>> cuts = {};
   StagePlacement placement = StagePlacement::kLoop;  ///< kStages
   StageOrder schedule = StageOrder::kFill;           ///< kStages
+  int in_flight = 0;       ///< kStages: micro-batches under way on a worker; 0: as the schedule
   bool recompute = false;  ///< what networks make inside is made again for backward
   bool operator==(const PlannedLayout&) const = default;
 };

@@ -165,8 +165,8 @@ std::vector<std::vector<StagePiece>> Course::run() {
 
 std::vector<std::vector<StagePiece>> fill_order(const PerNetwork<NetworkGroup>& groups,
                                                 const std::vector<StageUnit>& units,
-                                                bool awaits_at_once) {
-  return Course(piece_graph(groups, units, awaits_at_once), groups).run();
+                                                const PieceOptions& options) {
+  return Course(piece_graph(groups, units, options), groups).run();
 }
 
 }  // namespace gangway::pipeline

@@ -73,7 +73,7 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
 class Builder {
  public:
   Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
-          bool awaits_at_once);
+          const PieceOptions& options);
   [[nodiscard]] PieceGraph take() { return std::move(graph_); }
 
  private:
@@ -104,13 +104,15 @@ class Builder {
   void add_forwards(int unit, int microbatch, int pass);
   void add_forward(int unit, int microbatch, int pass, int node);
   void add_stations(int unit, int microbatch);
+  /// Going back through those before that it would be one too many beside.
+  void needs_room(int task, int worker);
   /// By worker, of those that have work in it.
   [[nodiscard]] std::map<int, int> add_station(int unit, int microbatch, int index,
                                                const BackwardStation& station);
 
   const PerNetwork<NetworkGroup>& groups_;
   const std::vector<StageUnit>& units_;
-  bool awaits_at_once_;
+  PieceOptions options_;
   std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
   PieceGraph graph_;
   std::map<std::pair<int, int>, int> ends_;                   // by unit and worker
@@ -119,11 +121,13 @@ class Builder {
   std::map<std::tuple<int, int, int, int>, int> last_;        // of those, worker for node
   std::map<std::tuple<int, int, int>, std::vector<int>> of_;  // by unit, micro-batch, worker
   std::map<std::tuple<int, int, int>, int> stations_;         // by unit, station, worker: the last
+  /// By worker, of each micro-batch of each unit that it keeps something of, what it goes back by.
+  std::map<int, std::vector<std::vector<int>>> backwards_;
 };
 
 Builder::Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
-                 bool awaits_at_once)
-    : groups_(groups), units_(units), awaits_at_once_(awaits_at_once) {
+                 const PieceOptions& options)
+    : groups_(groups), units_(units), options_(options) {
   for (const NetworkGroup& group : groups) {
     graph_.workers = std::max(graph_.workers, *std::ranges::max_element(group.workers) + 1);
   }
@@ -190,6 +194,7 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
   }
   last_[{unit, microbatch, pass, worker}] = task;
   of_[{unit, microbatch, worker}].push_back(task);
+  needs_room(task, worker);
   needs(ends_.at({unit, worker}), task);
   for (int maker = 0; maker < node; ++maker) {
     // Whatever it takes of others for later nodes is received before this one, too.
@@ -201,13 +206,15 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
       needs(task, forwards_.at({unit, microbatch, pass, maker}));
     }
   }
-  const bool may_be_ahead = node < of.ahead;
+  // Where new weights are awaited at once what is ahead comes before its unit's end: it cannot wait
+  // for room that comes behind that.
+  const bool may_be_ahead = node < of.ahead && !(options_.awaits_at_once && options_.in_flight > 0);
   needs_end(task, may_be_ahead ? unit - 2 : unit - 1, worker);
   if (may_be_ahead) {
     for (const int other : of_[{unit - 1, microbatch, worker}]) {
       needs(task, other);  // what it recalls may be among them
     }
-    if (awaits_at_once_) {
+    if (options_.awaits_at_once) {
       needs(ends_.at({unit - 1, worker}), task);  // behind that, others might wait for it in vain
     }
   }
@@ -245,9 +252,20 @@ std::map<int, int> Builder::add_station(int unit, int microbatch, int index,
   return tasks;
 }
 
+void Builder::needs_room(int task, int worker) {
+  const std::vector<std::vector<int>>& before = backwards_[worker];
+  const auto most = static_cast<std::size_t>(options_.in_flight);
+  if (most > 0 && before.size() >= most) {
+    for (const int other : before[before.size() - most]) {
+      needs(task, other);
+    }
+  }
+}
+
 void Builder::add_stations(int unit, int microbatch) {
   const auto& stations = units_[static_cast<std::size_t>(unit)].stations;
   std::map<int, std::vector<int>> so_far;  // by pass
+  std::map<int, std::vector<int>> own;     // by worker
   for (int index = 0; index < static_cast<int>(stations.size()); ++index) {
     const BackwardStation& station = stations[static_cast<std::size_t>(index)];
     std::set<int> passes;
@@ -269,10 +287,14 @@ void Builder::add_stations(int unit, int microbatch) {
       }
     }
     for (const auto& [worker, task] : tasks) {
+      own[worker].push_back(task);
       for (const int pass : passes) {
         so_far[pass].push_back(task);
       }
     }
+  }
+  for (const auto& [worker, tasks] : own) {
+    backwards_[worker].push_back(tasks);
   }
 }
 
@@ -291,8 +313,8 @@ int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
 }
 
 PieceGraph piece_graph(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
-                       bool awaits_at_once) {
-  return Builder(groups, units, awaits_at_once).take();
+                       const PieceOptions& options) {
+  return Builder(groups, units, options).take();
 }
 
 }  // namespace gangway::pipeline

@@ -51,9 +51,16 @@ struct PieceGraph {
   std::vector<PieceTask> tasks;
 };
 
-/// Of `units`, which follow one another. @param awaits_at_once  whether workers wait for new
-/// weights at each unit's end
+struct PieceOptions {
+  bool awaits_at_once = false;  ///< workers wait for new weights at each unit's end
+  /// Micro-batches, each of a unit, that a worker may have begun and not have gone back through; 0:
+  /// any number.
+  int in_flight = 0;
+};
+
+/// Of `units`, which follow one another.
 [[nodiscard]] PieceGraph piece_graph(const PerNetwork<NetworkGroup>& groups,
-                                     const std::vector<StageUnit>& units, bool awaits_at_once);
+                                     const std::vector<StageUnit>& units,
+                                     const PieceOptions& options);
 
 }  // namespace gangway::pipeline

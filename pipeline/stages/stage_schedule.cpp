@@ -7,7 +7,6 @@
 
 #include "pipeline/apart_schedule.hpp"
 #include "pipeline/stages/fill_order.hpp"
-#include "pipeline/stages/moments.hpp"
 #include "pipeline/stages/stage_writer.hpp"
 
 namespace gangway::pipeline {
@@ -53,68 +52,25 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
   return pieces;
 }
 
-/// Those of one unit by their moments; of one moment stations come first.
-Pieces by_moments(const std::vector<StageUnit>& units, int unit, const PassShares& shares) {
-  const Phase& phase = *units[static_cast<std::size_t>(unit)].phase;
-  const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
-  const int turn = first_backward_moment(phase, shares.groups());
-  const auto stations = static_cast<int>(units[static_cast<std::size_t>(unit)].stations.size());
-  std::vector<std::pair<int, StagePiece>> timed;
-  for (int microbatch = local.begin; microbatch < local.end; ++microbatch) {
-    const int begin = microbatch * kMomentsAMicrobatch;
-    for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {
-      const Pass& graph = phase.passes[static_cast<std::size_t>(pass)];
-      const std::vector<int> moments =
-          forward_moments(graph, owners_of(graph, shares.groups(), microbatch));
-      for (int node = 0; node < first_penalty(graph); ++node) {
-        timed.push_back({begin + moments[static_cast<std::size_t>(node)],
-                         {unit, StagePiece::Kind::kForward, microbatch, pass, node}});
-      }
-    }
-    for (int station = 0; station < stations; ++station) {
-      timed.push_back(
-          {begin + turn + station, {unit, StagePiece::Kind::kStation, microbatch, 0, station}});
-    }
-  }
-  std::ranges::sort(timed, {}, [](const auto& one) {
-    const auto& [moment, piece] = one;
-    return std::tuple(moment, piece.kind, piece.microbatch, piece.pass, piece.index);
-  });
-  Pieces pieces;
-  for (const auto& [moment, piece] : timed) {
-    pieces.push_back(piece);
-  }
-  return pieces;
-}
-
-/// All units one after the other.
-Pieces in_turns(const std::vector<StageUnit>& units, const PassShares& shares) {
-  Pieces pieces;
-  for (int unit = 0; unit < static_cast<int>(units.size()); ++unit) {
-    const Pieces own = by_moments(units, unit, shares);
-    pieces.insert(pieces.end(), own.begin(), own.end());
-    pieces.push_back({.unit = unit, .kind = StagePiece::Kind::kEnd});
-  }
-  return pieces;
-}
-
 /// Of each worker that `shares` has one of; all are of one job.
 std::vector<std::vector<Instruction>> stage_schedules(const std::vector<const PassShares*>& shares,
                                                       std::int64_t step,
                                                       const StageOptions& options) {
   const PassShares& any = *shares.front();
   const std::vector<StageUnit> units = units_of(any, step);
+  const bool is_filled = options.order != StageOrder::kByPhase;
   std::vector<Pieces> filled;
-  if (options.order == StageOrder::kFill) {
-    filled = fill_order(any.groups(), units, options.overlap != Overlap::kAcross);
+  if (is_filled) {
+    filled =
+        fill_order(any.groups(), units,
+                   {.awaits_at_once = options.overlap != Overlap::kAcross,
+                    .in_flight = most_in_flight(any.groups(), options.order, options.in_flight)});
   }
   std::vector<std::vector<Instruction>> lists;
   for (const PassShares* one : shares) {
     StageWriter writer(*one, units, options.overlap);
-    const Pieces pieces = options.order == StageOrder::kFill
-                              ? filled.at(static_cast<std::size_t>(one->worker()))
-                          : options.order == StageOrder::kByPhase ? by_phase(units, *one)
-                                                                  : in_turns(units, *one);
+    const Pieces pieces =
+        is_filled ? filled.at(static_cast<std::size_t>(one->worker())) : by_phase(units, *one);
     for (const StagePiece& piece : pieces) {
       writer.write(piece);
     }

@@ -16,14 +16,19 @@ namespace gangway::pipeline {
 struct StageOptions {
   Overlap overlap = Overlap::kAcross;
   StageOrder order = StageOrder::kFill;
+  int in_flight = 0;  ///< micro-batches under way on a worker, at most; 0: as the order has it
 };
+
+/// Of the job's layout.
+[[nodiscard]] inline StageOptions stage_options(const LayoutSpec& layout) {
+  return {.overlap = layout.overlap, .order = layout.schedule, .in_flight = layout.in_flight};
+}
 
 /// Of one step. Lists of all workers are parts of one order in which everything is made before it
 /// is received, and a send waits for nobody, so they cannot wait for each other in a circle.
-/// Filled: that of pipeline/stages/fill_order.hpp. By phase: node after node, each for one
+/// Filled: that of pipeline/stages/fill_order.hpp; one forward, one backward: the same, with as
+/// many micro-batches under way as there are stages. By phase: node after node, each for one
 /// micro-batch after the other, then station after station (pipeline/stages/backward_stations.hpp).
-/// One forward, one backward: by moments (pipeline/stages/moments.hpp), in which a micro-batch does
-/// the same.
 [[nodiscard]] std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
                                                       const StageOptions& options);
 

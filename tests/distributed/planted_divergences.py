@@ -85,7 +85,8 @@ class Planted(Trainings):
         return sorted(int(folder.name[5:]) for folder in (self.folder / "runs").glob(f"*-{run}/checkpoints/step-?????????"))
 
     def require_finite(self, run="planted"):
-        """Nothing that was saved is poisoned."""
+        """Nothing that was saved is poisoned, and nothing is half saved."""
+        self.assertEqual([path.name for path in (self.folder / "runs").glob(f"*-{run}/checkpoints/.tmp-*")], [])
         for file in (self.folder / "runs").glob(f"*-{run}/checkpoints/*/*.safetensors"):
             for name, value in safetensors.numpy.load_file(file).items():
                 self.assertTrue(torch.from_numpy(value).isfinite().all(), f"{file}: {name}")

@@ -6,6 +6,7 @@ checkpoint stays, the user reads one line, and saving works again as soon as it 
     GANGWAY_BIN=build/release/bin DISK_FAULTS_LIBRARY=build/release/tests/libdisk_faults.so save_faults.py [unittest arguments]
 """
 import errno
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
 from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
 
+WORKER_LOST = 3
 LIBRARY = str(Path(os.environ["DISK_FAULTS_LIBRARY"]).resolve())
 IMAGES_A_STEP = 96
 STEPS_A_TICK = 20
@@ -85,6 +87,9 @@ class SaveFaults(Trainings):
         step = int(re.findall(SAVED, running.said(), re.MULTILINE)[-1])
         self.train(*JOB, f"training.kimg={step * IMAGES_A_STEP / 1000}", run="whole", workers=1)
         self.assertEqual(self.digest("faulty"), self.digest("whole"))
+        self.require_no_temporary()
+
+    def require_no_temporary(self):
         left = [path.name for path in (self.run_folder() / "checkpoints").iterdir() if not path.name.startswith("step-")]
         self.assertEqual(left, [])
 
@@ -268,6 +273,15 @@ class SlowDisk(SaveFaults):
                 self.assertEqual(running.end(), 75, running.said())
                 running = self.begin("layout.timeout_seconds=3")
         self.require_undisturbed(running)
+
+    def test_a_job_that_fails_amid_a_save_leaves_nothing_of_it(self):
+        running = self.begin()
+        self.hang(running, "fsync", "/worker-0000-of-0002.safetensors$")
+        ranks = json.loads((self.run_folder() / "placement.json").read_text())["ranks"]
+        os.kill(ranks[2]["pid"], signal.SIGKILL)
+        self.assertEqual(running.end(), WORKER_LOST, running.said())
+        self.require_no_temporary()
+        self.require_last_good()
 
 
 class DeadDisk(SaveFaults):

@@ -41,6 +41,18 @@ TEST_F(Stages, FourOfEightMicrobatchesInEachOrderAndPlacementAndTwoCopies) {
   }
 }
 
+TEST_F(Stages, WhateverIsInFlight) {
+  JobSpec job = small_dcgan(images());
+  job.training.microbatches = 6;
+  job.training.penalty = {.r1_gamma = 1.0};
+  for (const int in_flight : {1, 2, 3}) {
+    job.layout.in_flight = in_flight;
+    job.layout.overlap = in_flight == 2 ? Overlap::kNone : Overlap::kAcross;
+    expect_equal_bits(job, 3, 2, 2);
+    expect_equal_bits(job, 3, in_flight == 1 ? 4 : 6, in_flight == 1 ? 2 : 3);
+  }
+}
+
 TEST_F(Stages, InAVClippedWithAnAugmentationThatAdapts) {
   JobSpec job = adaptive_dcgan(images());
   job.network("discriminator").clip_norm = 0.05;

@@ -47,6 +47,9 @@ const std::vector<Case>& cases() {
       {"training.divergence.diversity_steps=7", {"training.divergence.diversity=0.1"}},
       {"training.plateau.factor=0.1", {"training.plateau.patience=1", "checkpoint.keep_best=1"}},
       {"checkpoint.score_samples=500", {"checkpoint.keep_best=1"}},
+      {"layout.in_flight=2",
+       {"layout.schedule=1f1b"},
+       "model: {resolution: 32}\nlayout: {stages: 2, schedule: by-phase}"},
   };
   return all;
 }

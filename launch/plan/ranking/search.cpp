@@ -67,6 +67,7 @@ bool is_before(const Prediction& a, const Prediction& b) {
 bool is_as_good_in_another_order(const Prediction& known, const Prediction& other) {
   PlannedLayout same = other.layout;
   same.schedule = known.layout.schedule;
+  same.in_flight = known.layout.in_flight;
   return known.layout == same && known.step_seconds <= other.step_seconds * (1.0 + kSame) &&
          known.memory.total_bytes() <= other.memory.total_bytes();
 }
@@ -113,6 +114,9 @@ class Ranking {
         fits = fits || (ordered && ordered->fits);
       }
       if (!fits) {
+        for (const PlannedLayout& fewer : StagePlanner::with_less_in_flight(spare)) {
+          (void)try_layout(fewer);
+        }
         try_again(layout, *tried);
       }
     }
@@ -166,6 +170,9 @@ class Ranking {
     (void)try_layout(layout, kept.bytes);
     for (const PlannedLayout& other : StagePlanner::with_other_schedules(layout)) {
       (void)try_layout(other, kept.bytes);
+    }
+    for (const PlannedLayout& fewer : StagePlanner::with_less_in_flight(layout)) {
+      (void)try_layout(fewer, kept.bytes);
     }
   }
 

@@ -192,9 +192,20 @@ std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayou
     if (layout.shape == LayoutShape::kStages && order != layout.schedule) {
       others.push_back(layout);
       others.back().schedule = order;
+      others.back().in_flight = 0;
     }
   }
   return others;
+}
+
+std::vector<PlannedLayout> StagePlanner::with_less_in_flight(const PlannedLayout& layout) {
+  std::vector<PlannedLayout> fewer;
+  for (int most = layout.stages / 2; layout.shape == LayoutShape::kStages && most > 0; most /= 2) {
+    fewer.push_back(layout);
+    fewer.back().schedule = StageOrder::kOneForwardOneBackward;
+    fewer.back().in_flight = most;
+  }
+  return fewer;
 }
 
 StagePlanner::Candidates StagePlanner::candidates(int workers) const {

@@ -21,7 +21,9 @@ std::vector<pipeline::PassShares> shares_of(const StagedJob& job,
 }
 
 pipeline::StageOptions options_of(const StagedJob& job) {
-  return {.overlap = job.overlap, .order = job.job.layout.schedule};
+  pipeline::StageOptions options = pipeline::stage_options(job.job.layout);
+  options.overlap = job.overlap;
+  return options;
 }
 
 }  // namespace
@@ -32,6 +34,7 @@ JobSpec with_layout(JobSpec job, const PlannedLayout& layout) {
   job.layout.overlap = layout.overlap;
   job.layout.placement = layout.placement;
   job.layout.schedule = layout.schedule;
+  job.layout.in_flight = layout.in_flight;
   job.layout.recompute = layout.recompute;
   int first = 0;
   for (const NetworkId id : job.networks.ids()) {

@@ -168,7 +168,7 @@ TEST(FillOrder, WhereNewWeightsAreAwaitedAtOnceNothingIsLeftForLater) {
     units.push_back({.phase = &phase, .stations = backward_stations(phase, cut.groups)});
   }
   for (const std::vector<StagePiece>& pieces :
-       fill_order(cut.groups, units, /*awaits_at_once=*/true)) {
+       fill_order(cut.groups, units, {.awaits_at_once = true})) {
     bool is_over = false;
     for (const StagePiece& piece : pieces) {
       is_over = is_over || (piece.kind == StagePiece::Kind::kEnd && piece.unit == 0);

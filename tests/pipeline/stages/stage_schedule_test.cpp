@@ -127,54 +127,59 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   }
 }
 
-/// The most applications of micro-batches that `list` keeps for their backwards at once.
+/// The most micro-batches of which `list` keeps something for a backward at once.
 int most_kept(const std::vector<Instruction>& list, const std::vector<Phase>& phases) {
-  int kept = 0;
-  int most = 0;
+  std::map<std::pair<int, int>, int> kept;  // applications, by phase and micro-batch
+  std::size_t most = 0;
   for (const Instruction& one : list) {
     const Pass& pass =
         phases[static_cast<std::size_t>(one.phase)].passes[static_cast<std::size_t>(one.pass)];
-    kept += one.operation == Operation::kForward &&
-                    pass.has_gradient[static_cast<std::size_t>(one.node)]
-                ? 1
-                : 0;
-    kept -= one.operation == Operation::kBackward ? 1 : 0;
-    most = std::max(most, kept);
+    const bool is_kept = (one.operation == Operation::kForward &&
+                          pass.has_gradient[static_cast<std::size_t>(one.node)]) ||
+                         one.operation == Operation::kPenaltyForward;
+    const bool goes_back =
+        one.operation == Operation::kBackward || one.operation == Operation::kPenaltyBackward;
+    int& left = kept[{one.phase, one.microbatch}];
+    left += (is_kept ? 1 : 0) - (goes_back ? 1 : 0);
+    if (left == 0) {
+      kept.erase({one.phase, one.microbatch});
+    }
+    most = std::max(most, kept.size());
   }
-  EXPECT_EQ(kept, 0);
-  return most;
+  EXPECT_TRUE(kept.empty());
+  return static_cast<int>(most);
 }
 
-TEST(StageSchedule, OneForwardOneBackwardKeepsAsManyAsChunksFollowWhateverTheirNumber) {
-  std::map<StageOrder, std::vector<int>> most;  // by microbatches
-  for (const int microbatches : {8, 16}) {
-    const JobSpec job = staged_job(microbatches, 2);
-    const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
-    for (const StageOrder order : kOrders) {
-      most[order].push_back(
-          most_kept(lists_of(job, 2, {.overlap = Overlap::kNone, .order = order})[0], phases));
-    }
-  }
-  const std::vector<int>& in_turns = most[StageOrder::kOneForwardOneBackward];
-  EXPECT_EQ(in_turns[0], in_turns[1]);
-  EXPECT_LE(in_turns[0], 6);  // of two passes, four applications deep: three micro-batches
-  EXPECT_EQ(most[StageOrder::kByPhase], (std::vector{16, 32}));
+/// Plain, with penalties, and with a network on all workers.
+std::vector<JobSpec> jobs_in_flight(int stages) {
+  std::vector<JobSpec> jobs(3, staged_job(12, stages));
+  jobs[1].training.penalty = {.r1_gamma = 1.0, .r2_gamma = 1.0};
+  jobs[2].network("discriminator").cuts = std::vector<int>{};
+  return jobs;
 }
 
-TEST(StageSchedule, OneForwardOneBackwardTakesTurns) {
-  const auto lists =
-      lists_of(staged_job(6, 2), 2,
-               {.overlap = Overlap::kNone, .order = StageOrder::kOneForwardOneBackward});
-  // The last chunk of the discriminator goes back before the phase's last micro-batch has come.
-  std::vector<int> leaves;
-  bool has_all = false;
-  for (const Instruction& one : lists[1]) {
-    has_all = has_all || (one.operation == Operation::kForward && one.microbatch == 5);
-    if (one.phase == 0 && one.operation == Operation::kCloseLeaf && !has_all) {
-      leaves.push_back(one.microbatch);
+TEST(StageSchedule, NoMoreIsInFlightThanMayBeWhateverTheNumberOfMicrobatches) {
+  for (const int stages : {2, 3}) {
+    for (const JobSpec& job : jobs_in_flight(stages)) {
+      const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+      const auto most_of = [&](const StageOptions& options) {
+        const auto lists = lists_of(job, stages, options);
+        EXPECT_TRUE(come_to_an_end(lists));
+        std::vector<int> most;
+        for (const auto& list : lists) {
+          most.push_back(most_kept(list, phases));
+        }
+        return std::ranges::max(most);
+      };
+      const StageOrder in_turns = StageOrder::kOneForwardOneBackward;
+      EXPECT_EQ(most_of({.order = in_turns}), stages);
+      for (const int in_flight : {1, 2, 5}) {
+        EXPECT_EQ(most_of({.order = StageOrder::kFill, .in_flight = in_flight}), in_flight);
+        EXPECT_EQ(most_of({Overlap::kNone, in_turns, in_flight}), in_flight);
+      }
+      EXPECT_EQ(most_of({.order = StageOrder::kByPhase}), 12);
     }
   }
-  EXPECT_THAT(leaves, ElementsAre(0, 1, 2, 3));
 }
 
 TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
